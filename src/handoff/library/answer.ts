@@ -1,0 +1,105 @@
+// Questions and what became of them.
+import type { RunId } from './run.js'
+
+export interface Question {
+  text: string
+  /** Questions of one thread know of each other: a review thread, a pull request, a page's conversation. */
+  thread?: string
+  /** Answer again although there is an answer already. */
+  fresh?: boolean
+  /** Who asks, for the record: `github:octocat`, `bearer:team-a`. Not a secret, not checked here. */
+  asker?: string
+}
+
+/** Lines of one file of the commit, with their numbers. The lines are as stored, secrets redacted. */
+export interface Excerpt {
+  path: string
+  /** The git blob the lines are of. */
+  blob: string
+  from: number
+  lines: string[]
+  /** Where it came from: `code`, or `summary` for the model's own earlier words. */
+  source: 'code' | 'summary'
+  score: number
+}
+
+/** A place an answer rests on. `verified` means: the path and the lines exist at the commit, were shown to the model, and hold the quote. */
+export interface Citation {
+  path: string
+  from: number
+  to: number
+  quote?: string
+  verified: boolean
+  /** Set when the model's range was off by some lines and the quote showed where it meant. */
+  moved?: boolean
+  /** Why it was dropped, when it was. */
+  problem?: 'not-shown' | 'no-such-path' | 'no-such-lines' | 'quote-not-found'
+}
+
+export interface Usage {
+  inputTokens: number
+  outputTokens: number
+  /** True when the model's service did not say and we counted. */
+  estimated?: boolean
+}
+
+/** `analysis/qa/<answer-id>.json`. Claimed before the work, completed once; then never changed. */
+export type AnswerRecord = ClaimedAnswer | CompletedAnswer | FailedAnswer
+
+interface AnswerHead {
+  version: 1
+  id: string
+  run: RunId
+  commit: string
+  question: string
+  thread?: string
+  asker?: string
+  model: string
+  acceptedAt: string
+}
+
+export interface ClaimedAnswer extends AnswerHead {
+  status: 'running'
+  /** After this time whoever asks next takes the work up. */
+  leaseUntil: string
+  /** Which process holds the claim. */
+  claim: string
+}
+
+export interface CompletedAnswer extends AnswerHead {
+  status: 'done'
+  completedAt: string
+  /** Markdown, with citations as `[path:10-20]` in the places where the model cited; unsupported ones are gone. */
+  text: string
+  citations: Citation[]
+  /** Sentences that cited something and have no verified citation left. */
+  unsupported: number
+  /** The answer was cut by the model's own limit. */
+  truncated: boolean
+  /** The model says the code does not tell. */
+  unanswered: boolean
+  excerpts: { path: string; blob: string; from: number; to: number; sha256: string }[]
+  /** What was searched, for answers that found nothing. */
+  searched: string[]
+  rounds: number
+  usage: Usage
+  cost?: Cost
+  seconds: Record<string, number>
+  sandbox?: { id: string; template: string }
+  /** The answer whose wording was so near that it was reused. */
+  reusedFrom?: string
+}
+
+export interface FailedAnswer extends AnswerHead {
+  status: 'failed'
+  completedAt: string
+  error: { code: string; message: string; next?: string }
+}
+
+/** Money, only where a price is known: from the settings or from the dated table. */
+export interface Cost {
+  amount: number
+  currency: 'USD'
+  /** `settings`, or the date of the table's row. */
+  source: string
+}

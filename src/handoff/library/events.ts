@@ -1,0 +1,37 @@
+// What happens during a walk, as it happens. Doors turn events into log groups, live lines, server-sent events and timings.
+// Names are noun-action. No event carries a secret; texts from a repository or a model are marked as such and are hostile data.
+
+export type RunEvent =
+  | { type: 'step-start'; step: Step; at: number }
+  | { type: 'step-end'; step: Step; at: number; milliseconds: number; failed?: boolean }
+  | { type: 'notice'; text: string }
+  | { type: 'run-chosen'; run: string; directory: string; reused: boolean }
+  | { type: 'sandbox-open'; id: string; role: 'summarise' | 'ask'; template: string }
+  | { type: 'sandbox-gone'; id: string; role: 'summarise' | 'ask' }
+  | { type: 'survey-done'; files: number; read: number; cut: number; skipped: number }
+  | { type: 'model-estimate'; calls: number; inputTokens: number; cost?: number }
+  | { type: 'model-call'; purpose: string; inputTokens: number; outputTokens: number }
+  | { type: 'model-text'; purpose: string; text: string }
+  | { type: 'answer-claimed'; id: string }
+  | { type: 'answer-reused'; id: string }
+  | { type: 'excerpts-found'; count: number; files: number }
+
+export type Step =
+  | 'look up' // is there a sealed run; which run speaks for the commit
+  | 'open directory' // the run's directory, its token, its marker
+  | 'open sandbox'
+  | 'mount'
+  | 'clone'
+  | 'store'
+  | 'survey'
+  | 'drain'
+  | 'close sandbox'
+  | 'verify'
+  | 'summarise'
+  | 'seal'
+  | 'point'
+  | 'claim'
+  | 'find'
+  | 'answer'
+  | 'check'
+  | 'keep'
