@@ -10,8 +10,8 @@ export interface MountTask {
   server: string
   /** The run directory on drive9, absolute. */
   remote: string
-  /** A file the host put there a moment ago, and what it says. */
-  marker: { path: string; content: string }
+  /** A file that the host knows to be there, and what it hashes to. Only a mount that shows the right directory can show it. */
+  marker: { path: string; sha256: string }
 }
 
 export interface SummariseTask {
@@ -37,7 +37,8 @@ export interface FindTask {
   mount: MountTask
   /** What must hash right before it is believed. */
   artifacts: { path: string; bytes: number; sha256: string }[]
-  repositoryName: string
+  /** Which of the artifacts is the clone. */
+  clonePath: string
   commit: string
   search: Search
 }
@@ -75,6 +76,8 @@ export type GuestRecord = { v: 1 } & (
   | { type: 'notice'; text: string }
   /** Something is in the run directory: to be read back and compared. */
   | { type: 'stored'; path: string; bytes: number; sha256: string }
+  /** The plain files are in the run directory too; `analysis/tree.json` (stored before) lists them with their hashes and what was lost. */
+  | { type: 'stored-tree'; path: string; files: number; bytes: number; lost: number }
   | ({ type: 'survey' } & Omit<Survey, 'texts'>)
   | ({ type: 'text' } & ChosenText)
   | ({ type: 'excerpt' } & Excerpt)

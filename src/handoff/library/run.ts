@@ -75,7 +75,7 @@ export function parseRepository(text: string, host: string): Repository {
   return { host: host.toLowerCase(), owner: parts.join('/'), name }
 }
 
-/** Makes one path segment of any ref name; reversible, and no two names meet. Very long names keep their start and gain a hash elsewhere. */
+/** Makes one path segment of any ref name; reversible, and no two names meet. A name that would be too long for a file is refused. */
 export function encodeSegment(text: string): string {
   const bytes = new TextEncoder().encode(text)
   let encoded = ''
@@ -96,6 +96,8 @@ export const artifact = {
   clone: (repository: Repository) => `project/${repository.name}.git.tar`,
   tree: (repository: Repository) => `project/${repository.name}`,
   files: 'analysis/files.json',
+  /** Only beside the plain form: every plain file with its hash, and what the drive could not keep. */
+  treeTable: 'analysis/tree.json',
   outline: 'analysis/outline.json',
   prose: 'analysis/prose.json',
   summary: 'analysis/code-summary.md',
@@ -110,6 +112,10 @@ export interface Layout {
   runs: string
   commits: string
   pointer: (commitSha: string) => string
+  /** What a run is about to seal, written beside the pointer before the seal and removed after it: how a crash between the two is mended. */
+  sealNote: (run: RunId) => string
+  /** Prose paid for so far, so that an attempt that died need not be paid for twice. */
+  checkpoint: (commitSha: string) => string
   /** `refs/heads/…` or `refs/pull/<n>`; anything else has no file. */
   ref: (ref: string) => string
   refs: string
@@ -126,6 +132,8 @@ export function layout(root: string, repository: Repository): Layout {
     commits: `${top}/commits`,
     refs: `${top}/refs`,
     pointer: (commitSha) => `${top}/commits/${parseSha(commitSha)}.json`,
+    sealNote: (run) => `${top}/commits/${parseRunId(run)}.sealing.json`,
+    checkpoint: (commitSha) => `${top}/commits/${parseSha(commitSha)}.parts.json`,
     ref: (ref) => `${top}/refs/${refFile(ref)}`,
     run: (run) => `${top}/runs/${parseRunId(run)}`,
   }

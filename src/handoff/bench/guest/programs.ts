@@ -1,0 +1,74 @@
+// Starting other programs: git, tar, drive9. No shell, so nothing needs quoting; a clean environment, so nothing leaks.
+import { type SpawnOptions, spawn } from 'node:child_process'
+import { GuestError } from './speak.js'
+
+export interface Finished {
+  exitCode: number
+  stdout: string
+  /** The last part of it. */
+  stderr: string
+}
+
+export interface ProgramOptions {
+  cwd?: string
+  environment?: Record<string, string>
+  /** Give up root before the program starts. */
+  account?: Account
+  timeoutMs?: number
+}
+
+export interface Account {
+  uid: number
+  gid: number
+}
+
+/** Only what a program needs to run at all; no secret of ours is ever in here. */
+export function plainEnvironment(home: string): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    HOME: home,
+    LANG: 'C.UTF-8',
+    // The sandbox service may mark what belongs to a machine by variables of its own; they pass through.
+    ...Object.fromEntries(
+      Object.entries(process.env).filter((entry): entry is [string, string] => /^E2B_/.test(entry[0])),
+    ),
+  }
+}
+
+export function run(program: string, args: string[], home: string, options: ProgramOptions = {}): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      ...placement(home, options),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: options.timeoutMs ?? 600_000,
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      stdout = (stdout + text).slice(-200_000)
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-4_000)
+    })
+    child.on('error', (error: NodeJS.ErrnoException) => reject(startError(program, error)))
+    child.on('close', (code) => resolve({ exitCode: code ?? -1, stdout, stderr }))
+  })
+}
+
+export function placement(home: string, options: ProgramOptions): SpawnOptions {
+  return {
+    cwd: options.cwd ?? home,
+    env: { ...plainEnvironment(home), ...options.environment },
+    ...(options.account ?? {}),
+  }
+}
+
+export function startError(program: string, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'ENOENT') return error
+  return new GuestError('tool-missing', `The sandbox has no program called ${program}.`)
+}
+
+/** Who the untrusted work runs as: `nobody` where we may choose, else whoever we are. */
+export function untrustedAccount(): Account | undefined {
+  return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+}
