@@ -39,6 +39,7 @@ export interface FindTask {
   artifacts: { path: string; bytes: number; sha256: string }[]
   /** Which of the artifacts is the clone. */
   clonePath: string
+  repositoryName: string
   commit: string
   search: Search
 }
@@ -46,6 +47,7 @@ export interface FindTask {
 /** A further round in a sandbox that has found once already: the clone is still unpacked there. */
 export interface MoreTask {
   task: 'more'
+  repositoryName: string
   commit: string
   search: Search
   requests: MoreRequest[]

@@ -1,0 +1,40 @@
+// Settings become the outside. The only wiring: nobody else knows which line stands behind which interface. Does no I/O; SDKs are loaded when
+// the first call needs them.
+import { uniqueId } from './bench/unique.js'
+import type { GuestProgram } from './bench/guest.js'
+import type { House } from './hall/house.js'
+import type { RunEvent } from './library/events.js'
+import type { Settings } from './library/settings.js'
+import { makeDrive } from './lines/drive9.js'
+import { makeSandboxes } from './lines/e2b.js'
+import { makeGitHost } from './lines/git.js'
+import { makeModel } from './lines/openai.js'
+
+export interface Wiring {
+  program: GuestProgram
+  emit: (event: RunEvent) => void
+  /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
+  cloneToken?: string
+  now?: () => Date
+}
+
+export function connect(settings: Settings, wiring: Wiring): House {
+  const notice = (text: string) => wiring.emit({ type: 'notice', text })
+  const token = wiring.cloneToken ?? settings.cloneToken
+  const { drive, model, limits } = settings
+  return {
+    tools: {
+      sandboxes: makeSandboxes({ ...settings.sandboxes, onNotice: notice }),
+      drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
+      model: makeModel(model),
+      git: makeGitHost(token === undefined ? {} : { token }),
+      now: wiring.now ?? (() => new Date()),
+      uniqueId,
+      emit: wiring.emit,
+    },
+    program: wiring.program,
+    root: drive.root,
+    limits,
+    ...(model.prices ? { prices: model.prices } : {}),
+  }
+}

@@ -1,0 +1,28 @@
+// What both stories are given: the outside, and how this installation wants things done.
+import type { GuestProgram } from '../bench/guest.js'
+import type { Prices } from '../library/prices.js'
+import type { Tools } from '../library/tools.js'
+
+export interface House {
+  tools: Tools
+  /** The program that is sent into sandboxes. */
+  program: GuestProgram
+  /** Where on the drive everything is. */
+  root: string
+  limits: {
+    /** Input tokens and money that one summary may cost. */
+    inputTokens: number
+    maxCost?: number
+    /** How long a walk may take; a sandbox never outlives it by more than a minute. */
+    deadlineMs: number
+  }
+  prices?: Prices
+}
+
+/** What a sandbox may reach. */
+export function egressOf(house: House, ...more: string[]): string[] {
+  return [...new Set([...house.tools.drive.hosts, ...more])]
+}
+
+/** A margin over the walk's own deadline: the server's timer is the last guard, not the first. */
+export const lifetimeMargin = 60_000

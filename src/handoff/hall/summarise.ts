@@ -1,0 +1,288 @@
+// The first story: a commit becomes a sealed run.
+//
+// Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
+// it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
+import { runGuest } from '../bench/guest.js'
+import { prepareRef } from '../bench/refs.js'
+import { type OpenedRun, openRun, point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../bench/run-directory.js'
+import { type OwnedSandbox, openSandbox, startWalk, together, undoing, type Walk } from '../bench/walk.js'
+import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
+import type { Artifact, Handoff } from '../library/handoff.js'
+import type { SummariseTask } from '../library/records.js'
+import { artifact, type Commit, fullName, type Layout, layout, makeRunId, parseSha, type RunId } from '../library/run.js'
+import type { Survey } from '../library/survey.js'
+import type { SandboxRequest, Sandbox } from '../library/tools.js'
+import { egressOf, type House, lifetimeMargin } from './house.js'
+import { previousRun, type PreviousRun } from './previous.js'
+import { summaryOf } from './summary-of.js'
+
+export interface SummariseRequest {
+  commit: Commit
+  /** Names this attempt: the workflow run and its try, or a unique id. */
+  attempt: string
+  /** Make a new run although the commit has one. */
+  force?: boolean
+  form?: 'tar' | 'plain'
+  /** Can read the repository and nothing else. */
+  cloneToken?: string
+  /** Where earlier prose may be, best first: commits (`before`) and refs (the branch, the base branch). */
+  reuseFrom?: { commits?: string[]; refs?: string[] }
+  requestedBy?: { workflowRun?: string; actor?: string }
+  include?: string[]
+  exclude?: string[]
+}
+
+export interface Summarised {
+  run: RunId
+  directory: string
+  handoff: Handoff
+  /** The text of `code-summary.md`. */
+  summary: string
+  /** The commit had a sealed run already: no sandbox, no model. */
+  reused: boolean
+  /** The ref names this commit now. */
+  refMoved: boolean
+}
+
+export async function summarise(request: SummariseRequest, house: House, signal: AbortSignal): Promise<Summarised> {
+  parseSha(request.commit.sha)
+  const place = layout(house.root, request.commit.repository)
+  const walk = startWalk(house.tools)
+  const known = await walk.step('look up', () => lookUp(request, house, place, signal))
+  if (known.sealed && !request.force) return reuse(request, house, place, known.sealed, signal)
+  return make(request, house, place, walk, known.revision, signal)
+}
+
+/** The sealed run of the commit, mended if a crash hid it, and the pointer's revision for a conditional write. */
+async function lookUp(request: SummariseRequest, house: House, place: Layout, signal: AbortSignal): Promise<{ sealed?: SealedRun; revision: number }> {
+  const { drive } = house.tools
+  const { sha } = request.commit
+  const [revision, sealed] = await Promise.all([
+    drive.stat(place.pointer(sha), signal).then((found) => found?.revision ?? 0),
+    readSealed(drive, place, sha, signal).catch((error: unknown) => {
+      // What force is for: a run that is broken is replaced, not read.
+      if (request.force && (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version'))) return undefined
+      throw error
+    }),
+  ])
+  if (sealed) {
+    sameRepository(request.commit, sealed.handoff)
+    return { sealed, revision }
+  }
+  // Only force may replace a pointer, at the revision seen. Everybody else creates it, and learns from a conflict who was first.
+  if (request.force) return { revision }
+  const recovered = await recoverSealed(drive, place, sha, signal)
+  return recovered ? { sealed: recovered, revision: 0 } : { revision: 0 }
+}
+
+/** A name can be given to another repository; its number cannot. */
+export function sameRepository(commit: Pick<Commit, 'repository'>, handoff: Handoff): void {
+  const { id } = commit.repository
+  if (id === undefined || handoff.repositoryId === undefined || id === handoff.repositoryId) return
+  throw new HandoffError('forbidden', `The run belongs to another repository that was once called ${handoff.repository}.`, {
+    next: 'Remove the old runs with npm run prune, or choose another DRIVE9_ROOT.',
+  })
+}
+
+async function reuse(request: SummariseRequest, house: House, place: Layout, sealed: SealedRun, signal: AbortSignal): Promise<Summarised> {
+  const { drive, git, emit } = house.tools
+  const { handoff } = sealed
+  const directory = place.run(handoff.run)
+  emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
+  const [summary, refMoved] = await Promise.all([
+    readSummary(house, directory, handoff, signal),
+    prepareRef(drive, git, place, request.commit, signal).then((ref) => ref.finish(signal)),
+  ])
+  return { run: handoff.run, directory, handoff, summary, reused: true, refMoved }
+}
+
+export async function readSummary(house: House, directory: string, handoff: Handoff, signal: AbortSignal): Promise<string> {
+  const recorded = handoff.artifacts.find((entry) => entry.path === artifact.summary)
+  const bytes = await house.tools.drive.read(`${directory}/${artifact.summary}`, { maxBytes: 2_000_000, signal })
+  if (bytes !== null && recorded !== undefined && sha256(bytes) === recorded.sha256) return new TextDecoder().decode(bytes)
+  throw new HandoffError('corrupt', `The summary of run ${handoff.run} is not the one that was sealed.`, {
+    next: 'Summarise the commit again with force.',
+  })
+}
+
+async function make(request: SummariseRequest, house: House, place: Layout, walk: Walk, revision: number, signal: AbortSignal): Promise<Summarised> {
+  const { tools } = house
+  const run = makeRunId(request.commit.sha, request.attempt)
+  const directory = place.run(run)
+  tools.emit({ type: 'run-chosen', run, directory, reused: false })
+
+  // Nobody waits for the earlier run until the model is asked; it is read while the sandbox works.
+  const previous = previousRun(house, place, request, signal)
+  const found = await readRepository(request, house, run, directory, walk, signal)
+  await walk.step('verify', () => verifyStored(tools.drive, directory, found.stored, signal))
+
+  const written = await walk.step('summarise', async () => summaryOf(request, house, place, found.survey, await previous, signal))
+  const sealedAt = tools.now().toISOString()
+  const ref = prepareRef(tools.drive, tools.git, place, request.commit, signal)
+  const handoff = recordOf(request, house, run, found, written.record, await previous, walk, sealedAt)
+  const pointer = await walk.step('seal', () => seal(tools.drive, place, handoff, written.files, signal))
+  const [speaking, refMoved] = await walk.step('point', () =>
+    Promise.all([point(tools.drive, place, pointer, revision, signal), ref.then((move) => move.finish(signal))]),
+  )
+  await leaveNothingBehind(house, place, run, signal)
+  if (speaking.run !== run) return yieldTo(request, house, place, run, signal)
+  return { run, directory, handoff, summary: written.summary, reused: false, refMoved }
+}
+
+/** The note and the parts paid for have done their work; whether they go now or by the next prune changes nothing for a reader. */
+async function leaveNothingBehind(house: House, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
+  const gone = (path: string) => house.tools.drive.remove(path, { recursive: false, signal }).catch(() => false)
+  await Promise.all([gone(place.sealNote(run)), gone(place.checkpoint(run.slice(0, 40)))])
+}
+
+/** Another attempt at the same commit was first. Its run is the answer, and ours is removed. */
+async function yieldTo(request: SummariseRequest, house: House, place: Layout, run: RunId, signal: AbortSignal): Promise<Summarised> {
+  await house.tools.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
+  const sealed = await readSealed(house.tools.drive, place, request.commit.sha, signal)
+  if (!sealed) throw new HandoffError('conflict', 'Another attempt at this commit was first, and its run is gone again.', { next: 'Try again.' })
+  return reuse(request, house, place, sealed, signal)
+}
+
+interface Found {
+  survey: Survey
+  stored: Artifact[]
+  notices: string[]
+  sandbox: { id: string; template: string }
+}
+
+/** Everything that needs the machine: three crossings, and nothing of it is left when this returns. */
+async function readRepository(request: SummariseRequest, house: House, run: RunId, directory: string, walk: Walk, signal: AbortSignal): Promise<Found> {
+  const { tools } = house
+  const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
+  const [owned, opened] = await together(
+    openSandbox(walk, tools, 'summarise', sandboxRequest(request, house, run, lifetimeMs), signal),
+    walk.step('open directory', () => openRun(tools.drive, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal)),
+    { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
+  )
+  return undoing(() => work(request, house, directory, walk, owned, opened, signal), [owned.close, opened.revoke])
+}
+
+function sandboxRequest(request: SummariseRequest, house: House, run: RunId, lifetimeMs: number): SandboxRequest {
+  const { cloneUrl } = request.commit
+  const { host, hostname } = new URL(cloneUrl)
+  const authorization = request.cloneToken && `Basic ${Buffer.from(`x-access-token:${request.cloneToken}`).toString('base64')}`
+  return {
+    metadata: {
+      handoff: '1',
+      role: 'summarise',
+      run,
+      attempt: request.attempt,
+      ...(request.requestedBy?.workflowRun ? { workflow: request.requestedBy.workflowRun } : {}),
+    },
+    lifetimeMs,
+    egress: egressOf(house, hostname),
+    ...(authorization ? { injectHeaders: [{ host, headers: { Authorization: authorization } }] } : {}),
+  }
+}
+
+async function work(
+  request: SummariseRequest,
+  house: House,
+  directory: string,
+  walk: Walk,
+  owned: OwnedSandbox,
+  opened: OpenedRun,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { sandbox } = owned
+  const stored: Artifact[] = []
+  const notices: string[] = []
+  const texts: Survey['texts'] = []
+  let survey: Omit<Survey, 'texts'> | undefined
+  await runGuest(sandbox, {
+    program: house.program,
+    task: taskOf(request, house, directory, opened),
+    secrets: secretsFor(request, sandbox, opened),
+    timeoutMs: house.limits.deadlineMs,
+    signal,
+    onRecord(record) {
+      if (record.type === 'step') walk.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
+      else if (record.type === 'stored') stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
+      else if (record.type === 'survey') survey = record
+      else if (record.type === 'text') texts.push(record)
+      else if (record.type === 'notice') notices.push(record.text)
+      else if (record.type === 'stored-tree' && record.lost > 0) notices.push(`${record.lost} entries of the plain form could not be kept as they are; analysis/tree.json names them.`)
+    },
+  })
+  if (signal.aborted) throw abortError(signal, 'reading the repository')
+  if (!survey) throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
+  expectStored(request, stored)
+  const { counts } = survey
+  house.tools.emit({ type: 'survey-done', files: counts.files, read: counts.read, cut: counts.cut, skipped: counts.skipped })
+  return { survey: { ...survey, texts }, stored, notices: [...notices, ...survey.notices], sandbox: { id: sandbox.id, template: sandbox.template } }
+}
+
+/** A sandbox that forgot something must not be sealed, whatever it says. */
+function expectStored(request: SummariseRequest, stored: Artifact[]): void {
+  const wanted = [artifact.clone(request.commit.repository), artifact.files, artifact.outline, ...(request.form === 'plain' ? [artifact.treeTable] : [])]
+  const missing = wanted.filter((path) => !stored.some((entry) => entry.path === path))
+  if (missing.length === 0 && stored.length === wanted.length) return
+  throw new HandoffError('sandbox', `The sandbox did not store what it should have: ${missing.join(', ') || 'there is more than was asked for'}.`, { next: 'Try again; nothing was sealed.' })
+}
+
+function taskOf(request: SummariseRequest, house: House, directory: string, opened: OpenedRun): SummariseTask {
+  const { commit } = request
+  return {
+    task: 'summarise',
+    mount: { server: house.tools.drive.server, remote: directory, marker: opened.marker },
+    clone: { url: commit.cloneUrl, sha: commit.sha, ...(commit.ref === undefined ? {} : { ref: commit.ref }) },
+    repositoryName: commit.repository.name,
+    form: request.form ?? 'tar',
+    survey: {
+      // The model's budget in bytes, generously: the host counts tokens and cuts exactly.
+      textBytes: Math.min(6_000_000, Math.ceil(house.limits.inputTokens * 4)),
+      include: request.include ?? [],
+      exclude: request.exclude ?? [],
+    },
+  }
+}
+
+function secretsFor(request: SummariseRequest, sandbox: Sandbox, opened: OpenedRun): Record<string, string> {
+  return {
+    DRIVE9_API_KEY: opened.token.secret,
+    ...(request.cloneToken && !sandbox.headersInjected ? { HANDOFF_CLONE_TOKEN: request.cloneToken } : {}),
+  }
+}
+
+type RecordPart = Pick<Handoff, 'claims' | 'reusedPercent' | 'usage'> & Partial<Pick<Handoff, 'partial' | 'cost'>> & { artifacts: Artifact[]; basedOn?: string }
+
+function recordOf(
+  request: SummariseRequest,
+  house: House,
+  run: RunId,
+  found: Found,
+  written: RecordPart,
+  previous: PreviousRun | undefined,
+  walk: Walk,
+  sealedAt: string,
+): Handoff {
+  const { commit } = request
+  const { id } = commit.repository
+  const { artifacts, ...part } = written
+  return {
+    version: 1,
+    run,
+    host: commit.repository.host,
+    repository: fullName(commit.repository),
+    ...(id === undefined ? {} : { repositoryId: id }),
+    ...(commit.ref === undefined ? {} : { ref: commit.ref }),
+    commit: commit.sha,
+    ...(previous && written.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
+    form: request.form ?? 'tar',
+    artifacts: [...found.stored, ...artifacts],
+    survey: found.survey.counts,
+    secrets: found.survey.secrets.length,
+    ...part,
+    model: { name: house.tools.model.name, host: house.tools.model.host },
+    durations: walk.durations(),
+    sandbox: found.sandbox,
+    ...(request.requestedBy ? { requestedBy: request.requestedBy } : {}),
+    notices: found.notices.slice(0, 30).map((text) => text.slice(0, 500)),
+    sealedAt,
+  }
+}

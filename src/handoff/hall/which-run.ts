@@ -1,0 +1,88 @@
+// Which run answers: from a run id, a commit, a branch or a pull request to a sealed run, with a clear error for everything that is not one.
+import { hostRef, readRef } from '../bench/refs.js'
+import { readSealed, recoverSealed, type SealedRun } from '../bench/run-directory.js'
+import { HandoffError } from '../library/errors.js'
+import { fullName, type Layout, parseRunId, parseSha, type Repository, type RunId, shaOf } from '../library/run.js'
+import type { House } from './house.js'
+
+/** How a run is named by whoever asks. */
+export type RunName = { run: string } | { commit: string } | { ref: string }
+
+export interface ChosenRun extends SealedRun {
+  directory: string
+  /** Set when the run is of an older commit than the ref's head: said to whoever asks. */
+  behind?: { head: string }
+}
+
+export interface Where {
+  repository: Repository
+  /** Needed to ask the git host about a ref. */
+  cloneUrl?: string
+}
+
+export async function whichRun(where: Where, name: RunName, house: House, place: Layout, signal: AbortSignal): Promise<ChosenRun> {
+  const chosen = 'ref' in name ? await byRef(where, name.ref, house, place, signal) : await byCommit(name, house, place, signal)
+  const { id } = where.repository
+  const recorded = chosen.handoff.repositoryId
+  if (id !== undefined && recorded !== undefined && id !== recorded) {
+    throw new HandoffError('forbidden', `The run belongs to another repository that was once called ${chosen.handoff.repository}.`, {
+      next: 'Summarise this repository once; its own runs are found from then on.',
+    })
+  }
+  return chosen
+}
+
+async function byCommit(name: { run: string } | { commit: string }, house: House, place: Layout, signal: AbortSignal): Promise<ChosenRun> {
+  const run = 'run' in name ? parseRunId(name.run) : undefined
+  const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
+  const sealed = await sealedOrRecovered(house, place, sha, signal)
+  if (!sealed) throw await absent(house, place, sha, run, signal)
+  if (run !== undefined && sealed.handoff.run !== run) {
+    throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
+      next: `Ask about run ${sealed.handoff.run}.`,
+    })
+  }
+  return { ...sealed, directory: place.run(sealed.handoff.run) }
+}
+
+async function sealedOrRecovered(house: House, place: Layout, sha: string, signal: AbortSignal): Promise<SealedRun | undefined> {
+  return (await readSealed(house.tools.drive, place, sha, signal)) ?? (await recoverSealed(house.tools.drive, place, sha, signal))
+}
+
+/** Never there, or there and not finished: two different things to do next. */
+async function absent(house: House, place: Layout, sha: string, run: RunId | undefined, signal: AbortSignal): Promise<HandoffError> {
+  const entries = await house.tools.drive.list(place.runs, signal)
+  const started = entries.some((entry) => (run ? entry.name === run : entry.name.startsWith(`${sha}-`)))
+  const what = run ? `Run ${run}` : `Commit ${sha}`
+  if (!started) {
+    return new HandoffError('not-found', `${what} was never summarised.`, { next: 'Summarise the commit first: push it, or run the workflow by hand.' })
+  }
+  return new HandoffError('not-sealed', `${what} is not complete: a summary is being made, or the attempt failed.`, {
+    next: 'Look at the workflow run; ask again when it has finished.',
+    retryAfterSeconds: 30,
+  })
+}
+
+/** The host's head first; when that commit has no run, the newest that was summarised, and the caller is told so. */
+async function byRef(where: Where, ref: string, house: House, place: Layout, signal: AbortSignal): Promise<ChosenRun> {
+  const { drive, git } = house.tools
+  place.ref(ref)
+  const [head, named] = await Promise.all([
+    where.cloneUrl === undefined ? undefined : git.heads(where.cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
+    readRef(drive, place, ref, signal),
+  ])
+  const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
+  const sealed = await Promise.all(candidates.map((sha) => sealedOrRecovered(house, place, sha, signal)))
+  const index = sealed.findIndex((run) => run !== undefined)
+  const found = sealed[index]
+  if (!found) throw noneOf(where, ref, head)
+  const behind = head !== undefined && candidates[index] !== head ? { behind: { head } } : {}
+  return { ...found, directory: place.run(found.handoff.run), ...behind }
+}
+
+function noneOf(where: Where, ref: string, head: string | undefined): HandoffError {
+  const at = head === undefined ? '' : ` (its head is ${head.slice(0, 12)})`
+  return new HandoffError('not-found', `${ref} of ${fullName(where.repository)}${at} has no summary yet.`, {
+    next: 'Wait for the workflow of the last push, or run it by hand.',
+  })
+}
