@@ -1,7 +1,8 @@
-// Builds everything under dist/. The same sources give the same bytes on every machine; CI rebuilds and compares.
+// Builds everything under dist/, and the documents that are generated. The same sources give the same bytes on every machine; CI rebuilds and compares.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { writeDocuments } from './documents.js'
 
 const root = join(import.meta.dirname, '..', '..')
 const dist = join(root, 'dist')
@@ -27,4 +28,4 @@ async function buildGuest(): Promise<void> {
 
 await rm(dist, { recursive: true, force: true })
 await mkdir(dist, { recursive: true })
-await buildGuest()
+await Promise.all([buildGuest(), writeDocuments(root)])

@@ -1,0 +1,57 @@
+// Which repository the demo is about: a path or an address becomes a commit that a sandbox can clone.
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type Commit, HandoffError, parseRepository, quote, type Repository } from '../handoff/index.js'
+
+const execute = promisify(execFile)
+
+export type Target = { kind: 'path'; directory: string; sha: string; branch?: string; repository: Repository; dirty: boolean } | { kind: 'url'; url: string; repository: Repository }
+
+/** What somebody typed: an address with a scheme is an address, everything else is a path. */
+export async function readTarget(text: string): Promise<Target> {
+  if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return addressTarget(text)
+  return pathTarget(resolve(text))
+}
+
+function addressTarget(text: string): Target {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new HandoffError('invalid-input', `${quote(text)} is not an http(s) address of a git repository.`, { next: 'Write https://host/owner/name, or the path of a clone.' })
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new HandoffError('invalid-input', 'The address carries a credential.', { next: 'Take it out and set HANDOFF_CLONE_TOKEN instead.' })
+  }
+  const name = url.pathname.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '')
+  return { kind: 'url', url: `${url.origin}/${name}.git`, repository: parseRepository(name.includes('/') ? name : `git/${name}`, url.host) }
+}
+
+async function pathTarget(directory: string): Promise<Target> {
+  if (!existsSync(directory)) {
+    throw new HandoffError('not-found', `There is nothing at ${directory}.`, { next: 'Give the path of a git repository, or an https:// address.' })
+  }
+  const git = (...args: string[]) => execute('git', ['-C', directory, ...args], { maxBuffer: 64 << 20 }).then((done) => done.stdout.trim())
+  const top = await git('rev-parse', '--absolute-git-dir').catch(() => undefined)
+  if (top === undefined) {
+    throw new HandoffError('invalid-input', `${directory} is not a git repository.`, { next: 'Give the path of a clone, or an https:// address.' })
+  }
+  const sha = await git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}').catch(() => undefined)
+  if (sha === undefined) throw new HandoffError('not-found', `The repository at ${directory} has no commit yet.`, { next: 'Commit something first.' })
+  const [branch, status, inside] = await Promise.all([
+    git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(() => undefined),
+    git('status', '--porcelain', '--untracked-files=no').catch(() => ''),
+    git('rev-parse', '--show-toplevel').catch(() => top),
+  ])
+  const name = basename(inside).replace(/\.git$/, '').replace(/[^A-Za-z0-9_.~-]/g, '-') || 'repository'
+  return { kind: 'path', directory: inside, sha, repository: parseRepository(`local/${name}`, 'localhost'), dirty: status !== '', ...(branch === undefined ? {} : { branch }) }
+}
+
+export function commitOf(target: Extract<Target, { kind: 'path' }>, cloneUrl: string): Commit {
+  return {
+    repository: target.repository,
+    sha: target.sha,
+    cloneUrl,
+    ...(target.branch === undefined ? {} : { ref: `refs/heads/${target.branch}` }),
+  }
+}
