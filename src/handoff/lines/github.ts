@@ -1,0 +1,176 @@
+// GitHub by plain fetch. The functions that must start quickly import this, so nothing here loads an SDK.
+
+import type { Clock } from '../library/clock.js'
+import type * as read from '../library/decode.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import type { Author, Call, GitHub } from '../library/github.js'
+import { systemClock } from './clock.js'
+import { type AppCredentials, appTokens, staticTokens } from './github-app.js'
+import { type Ask, commentCalls, whole } from './github-comments.js'
+import { ensureComment } from './github-ensure.js'
+import { reactionCalls } from './github-reactions.js'
+import { send, type Wire } from './github-request.js'
+import * as shapes from './github-shapes.js'
+
+export interface GitHubOptions {
+  /** `https://api.github.com`, or `https://<host>/api/v3` of an Enterprise Server. */
+  apiUrl: string
+  /** `https://github.com`: where links lead. */
+  serverUrl: string
+  credentials: { token: string } | AppCredentials
+  userAgent: string
+  /** Told, in a sentence, when something is repeated or waited for. */
+  onNotice?: (text: string) => void
+  /** Longest that one call waits because GitHub limits us; 90 s when absent. */
+  maximumWaitMs?: number
+  /** For one attempt of a request; 20 s when absent. */
+  attemptMs?: number
+  clock?: Clock
+  /** For those behind a proxy. */
+  fetch?: typeof fetch
+}
+
+export function makeGitHub(options: GitHubOptions): GitHub {
+  const wire = wireOf(options)
+  const { credentials } = options
+  const tokens = 'token' in credentials ? staticTokens(credentials.token) : appTokens(wire, credentials)
+
+  const ask: Ask = async (repository, request, call) => {
+    const once = async () => send(wire, { ...request, token: await tokens.tokenFor(repository, call) }, call)
+    try {
+      return await once()
+    } catch (error) {
+      // A token that we keep may have been revoked: forget it and get another, once.
+      if (isHandoffError(error, 'unauthorized') && tokens.forget(repository)) return await once()
+      throw error
+    }
+  }
+
+  const identity = makeIdentity(wire.apiUrl, ask)
+  const comments = commentCalls(ask, identity)
+  const means = { ask, ...comments, pause: wire.clock.sleep, onNotice: wire.onNotice }
+  return {
+    serverUrl: plainAddress(options.serverUrl),
+    identity,
+    ...factCalls(ask),
+    ...comments,
+    ensureComment: (thread, wanted, call) => ensureComment(means, thread, wanted, call),
+    ...reactionCalls(ask, identity),
+  }
+}
+
+function wireOf(options: GitHubOptions): Wire {
+  return {
+    apiUrl: plainAddress(options.apiUrl),
+    userAgent: options.userAgent,
+    fetch: options.fetch ?? fetch,
+    clock: options.clock ?? systemClock,
+    onNotice: options.onNotice ?? (() => {}),
+    attemptMs: options.attemptMs ?? 20_000,
+    maximumWaitMs: options.maximumWaitMs ?? 90_000,
+  }
+}
+
+function plainAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    return text.replace(/\/+$/, '')
+  }
+  throw new HandoffError('invalid-input', 'The address of GitHub is not an http(s) address without credentials.', {
+    next: 'Write it like https://api.github.com, or https://<host>/api/v3 for an Enterprise Server.',
+  })
+}
+
+type FactCalls = Pick<GitHub, 'repository' | 'pull' | 'branchHead' | 'permissionOf' | 'compare'>
+
+function factCalls(ask: Ask): FactCalls {
+  async function look<T>(repository: string, rest: string, decoder: read.Decoder<T>, doing: string, call: Call) {
+    const path = `${shapes.repositoryPath(repository)}${rest}`
+    const reply = await ask(repository, { method: 'GET', path, doing, repeatable: true }, call)
+    return shapes.decodeReply(reply, decoder, doing)
+  }
+
+  async function lookOrNull<T>(
+    repository: string,
+    rest: string,
+    decoder: read.Decoder<T>,
+    doing: string,
+    call: Call,
+  ): Promise<T | null> {
+    try {
+      return await look(repository, rest, decoder, doing, call)
+    } catch (error) {
+      if (isHandoffError(error, 'not-found')) return null
+      throw error
+    }
+  }
+
+  return {
+    repository: (repository, call) => look(repository, '', shapes.repositoryFacts, `reading ${repository}`, call),
+
+    pull: (repository, number, call) =>
+      look(
+        repository,
+        `/pulls/${whole(number)}`,
+        shapes.pullFacts,
+        `reading pull request ${number} of ${repository}`,
+        call,
+      ),
+
+    async branchHead(repository, branch, call) {
+      const segments = branch.split('/')
+      if (segments.some((part) => /^\.{0,2}$/.test(part))) return null
+      const path = `/git/ref/heads/${segments.map(encodeURIComponent).join('/')}`
+      const found = await lookOrNull(repository, path, shapes.reference, `reading a branch of ${repository}`, call)
+      return found?.object.sha ?? null
+    },
+
+    async permissionOf(repository, login, call) {
+      const nobody = { level: 'none', roleName: 'none', user: null } as const
+      // A bot's name ends in [bot]; GitHub gives out no other characters.
+      if (!/^[A-Za-z0-9_-]{1,100}(\[bot\])?$/.test(login)) return nobody
+      const path = `/collaborators/${encodeURIComponent(login)}/permission`
+      const doing = `reading what ${login} may do in ${repository}`
+      return (await lookOrNull(repository, path, shapes.permission, doing, call)) ?? nobody
+    },
+
+    compare: (repository, base, head, call) =>
+      lookOrNull(
+        repository,
+        `/compare/${encodeURIComponent(base)}...${encodeURIComponent(head)}?per_page=1`,
+        shapes.comparison,
+        `comparing two commits of ${repository}`,
+        call,
+      ),
+  }
+}
+
+/**
+ * `GET /user` is closed to the tokens of Apps and of Actions; the viewer of the GraphQL API is open to every kind of token. Asked once: all
+ * tokens of one App write as the same bot.
+ */
+function makeIdentity(apiUrl: string, ask: Ask): GitHub['identity'] {
+  let known: Author | undefined
+  return async (repository, call) => {
+    known ??= await askViewer(apiUrl, ask, repository, call)
+    return known
+  }
+}
+
+async function askViewer(apiUrl: string, ask: Ask, repository: string, call: Call): Promise<Author> {
+  const doing = 'asking who we are'
+  // On an Enterprise Server it stands beside /api/v3.
+  const path = `${apiUrl.replace(/\/v3$/, '')}/graphql`
+  const body = { query: 'query { viewer { login databaseId } }' }
+  const reply = await ask(repository, { method: 'POST', path, body, doing, repeatable: true }, call)
+  const { viewer } = shapes.decodeReply(reply, shapes.viewer, doing).data
+  if (viewer.databaseId !== null) {
+    return { login: viewer.login, id: viewer.databaseId, type: viewer.login.endsWith('[bot]') ? 'Bot' : 'User' }
+  }
+  const user = `/users/${encodeURIComponent(viewer.login)}`
+  return shapes.decodeReply(
+    await ask(repository, { method: 'GET', path: user, doing, repeatable: true }, call),
+    shapes.plainUser,
+    doing,
+  )
+}
