@@ -1,0 +1,154 @@
+// The local GitHub: a real HTTP server that answers as api.github.com (or an Enterprise Server) does, as far as we ask it, and is no kinder:
+// it checks tokens and their permissions, sizes and rates, hides what a token may not see, and remembers everything that was written.
+//
+// A request that it does not know is answered 501 and stands in `unexpected`: a test ends by looking there.
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../server.js'
+import { refuse, tokenOf } from './access.js'
+import { type App, refuseJwt } from './apps.js'
+import { type Exchange, notFound, problem } from './exchange.js'
+import { type LimitOptions, type Limits, makeLimits } from './limits.js'
+import { jobClaims, makeOidc, type Oidc } from './oidc.js'
+import { findRoute, type Route, routes } from './routes.js'
+import * as stock from './stock.js'
+import { ensureUser, keyOf, makeWorld, type Repository, type StoredComment, type Token, type World } from './world.js'
+
+export interface GitHubOptions {
+  port?: number
+  /** `/api/v3` for an Enterprise Server; nothing for api.github.com. */
+  basePath?: string
+  limits?: LimitOptions
+  /** What our App was given; enough for a conversation when absent. */
+  appPermissions?: App['permissions']
+}
+
+export interface LocalGitHub extends stock.Stock, AsyncDisposable {
+  /** Where people look: the `serverUrl` of our line. */
+  url: string
+  apiUrl: string
+  server: LocalServer
+  /** Requests that nobody foresaw, as `GET /path`. */
+  unexpected: string[]
+  /** Every comment there ever was, in the order of their making, deleted ones too. */
+  comments: StoredComment[]
+  /** What people see now. */
+  visible(repository: Repository, number: number): StoredComment[]
+  /** Who stands under a comment with what, as `login:content`. */
+  reactionsOf(comment: StoredComment): string[]
+  limits: Limits
+  app: App
+  oidc: Oidc
+  /** Makes the runner's job one of this repository. */
+  runJob(repository: Repository, job?: { ref?: string; sha?: string; event?: string }): void
+  close(): Promise<void>
+}
+
+export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGitHub> {
+  const world = makeWorld()
+  const basePath = options.basePath ?? ''
+  const limits = makeLimits(options.limits ?? {})
+  const app = makeApp(world, options.appPermissions)
+  const table = routes(app, limits.rates)
+  const unexpected: string[] = []
+  let oidc: ReturnType<typeof makeOidc>
+
+  const server = await startServer(
+    'github',
+    (request) => {
+      return oidc.reply(request) ?? answer(request)
+    },
+    options.port === undefined ? {} : { port: options.port },
+  )
+  world.serverUrl = server.url
+  world.apiUrl = `${server.url}${basePath}`
+  oidc = makeOidc(server.url)
+
+  async function answer(request: RecordedRequest): Promise<Reply> {
+    const url = new URL(request.path, server.url)
+    const path = apiPath(url.pathname, basePath)
+    const found = path === null ? null : findRoute(table, request.method, path)
+    if (!found) {
+      unexpected.push(`${request.method} ${url.pathname}`)
+      return json(501, { message: `The local GitHub does not know ${request.method} ${url.pathname}` })
+    }
+    const reply = limits.admit(request) ?? (await serve(found.route, found.parameters, url, request))
+    return { ...reply, headers: { ...limits.headers(), ...reply.headers } }
+  }
+
+  async function serve(route: Route, parameters: Record<string, string>, url: URL, request: RecordedRequest) {
+    if (!request.headers['user-agent']) return problem(403, 'Request forbidden by administrative rules.')
+    const authorization = request.headers['authorization']
+    const token = route.by === 'app' ? refuseJwt(app, authorization) : tokenOf(world, authorization)
+    if (token !== null && 'status' in token) return token
+    const body = bodyOf(request)
+    if (body === null) return problem(400, 'Problems parsing JSON')
+    const exchange = makeExchange(world, { request, parameters, query: url.searchParams, body, token })
+    return exchange === null ? notFound() : ((refuseNeed(route, exchange) ?? (await route.answer(exchange))) as Reply)
+  }
+
+  return {
+    ...stock.makeStock(world),
+    url: server.url,
+    apiUrl: world.apiUrl,
+    server,
+    unexpected,
+    comments: world.comments,
+    visible: (repository, number) =>
+      world.comments.filter((one) => one.repository === repository && one.number === number && !one.deleted),
+    reactionsOf: (comment) =>
+      comment.reactions.filter((one) => !one.removed).map((one) => `${one.user.login}:${one.content}`),
+    limits: limits.controls,
+    app,
+    oidc,
+    runJob(repository, job = {}) {
+      const { ref = 'refs/heads/main', sha = '0'.repeat(40), event = 'push' } = job
+      Object.assign(oidc.claims, jobClaims(repository, { ref, sha, event, actorId: repository.owner.id }))
+    },
+    close: server.close,
+    [Symbol.asyncDispose]: server.close,
+  }
+}
+
+/** The path below the API's address; GraphQL stands beside `/v3`. */
+function apiPath(path: string, basePath: string): string | null {
+  if (path === `${basePath.replace(/\/v3$/, '')}/graphql`) return '/graphql'
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null
+}
+
+function bodyOf(request: RecordedRequest): Record<string, unknown> | null {
+  if (request.body.length === 0) return {}
+  try {
+    const value: unknown = JSON.parse(request.body.toString())
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+type Parts = Omit<Exchange, 'world' | 'repository' | 'token'> & { token: Token | null }
+
+/** Null when the path names a repository that is not there. */
+function makeExchange(world: World, parts: Parts): Exchange | null {
+  const { owner, name } = parts.parameters
+  const inRepository = owner !== undefined && name !== undefined
+  const repository = inRepository ? world.repositories.get(keyOf(`${owner}/${name}`)) : undefined
+  if (inRepository && !repository) return null
+  return { ...parts, world, repository, token: parts.token } as Exchange
+}
+
+function refuseNeed(route: Route, exchange: Exchange): Reply | null {
+  return route.need ? refuse(exchange, route.need(exchange)) : null
+}
+
+function makeApp(world: World, permissions: App['permissions'] | undefined): App {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const slug = `handoff-${randomBytes(3).toString('hex')}`
+  return {
+    id: '4242',
+    slug,
+    privateKey: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
+    publicKey,
+    bot: ensureUser(world, `${slug}[bot]`),
+    permissions: permissions ?? { contents: 'read', issues: 'write', pull_requests: 'write' },
+  }
+}

@@ -1,0 +1,143 @@
+// How a test or the demo fills the local GitHub: people, repositories, pull requests, words and tokens.
+import { randomBytes } from 'node:crypto'
+import {
+  editComment,
+  ensureUser,
+  fullNameOf,
+  keyOf,
+  type Pull,
+  type Repository,
+  type Role,
+  removeComment,
+  type StoredComment,
+  type Token,
+  type User,
+  type World,
+  writeComment,
+} from './world.js'
+
+export interface RepositoryOptions {
+  /** `owner/name`. */
+  name: string
+  private?: boolean
+  defaultBranch?: string
+  /** A git directory to read branches and comparisons from. */
+  directory?: string
+  branches?: Record<string, string>
+  collaborators?: Record<string, Role | { name: string; base: Role }>
+  /** Installs our App there. */
+  app?: boolean
+}
+
+export interface PullOptions {
+  number?: number
+  author?: string
+  head: { ref: string; sha: string; repository?: Repository | null }
+  base?: { ref: string; sha: string }
+}
+
+export interface TokenOptions {
+  /** Whose it is; the bot of Actions when absent, and then it is a token as a job has it. */
+  login?: string
+  permissions: Token['permissions']
+  /** All repositories when absent. */
+  repositories?: Repository[]
+}
+
+export interface Stock {
+  addUser(login: string, options?: Partial<User>): User
+  addRepository(options: RepositoryOptions): Repository
+  addPull(repository: Repository, options: PullOptions): Pull
+  addIssue(repository: Repository): number
+  /** Somebody writes in the conversation of an issue or a pull request. */
+  say(repository: Repository, number: number, login: string, body: string): StoredComment
+  /** Somebody writes at a line of the changes, or answers there (`root`). */
+  sayInReview(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
+  edit(comment: StoredComment, login: string, body: string): void
+  remove(comment: StoredComment, login: string): void
+  issueToken(options: TokenOptions): string
+  revokeToken(token: string): void
+}
+
+/** The numbers of the bot that jobs write as, on github.com. */
+const actionsBot = { login: 'github-actions[bot]', id: 41_898_282 }
+
+export function makeStock(world: World): Stock {
+  const say = (kind: StoredComment['kind'], place: { repository: Repository; number: number; root?: number }) => {
+    return (login: string, body: string) =>
+      writeComment(world, { kind, ...place, author: ensureUser(world, login), body })
+  }
+  return {
+    addUser: (login, options) => ensureUser(world, login, options),
+    addRepository: (options) => addRepository(world, options),
+    addPull: (repository, options) => addPull(world, repository, options),
+    addIssue: (repository) => {
+      const number = freeNumber(repository)
+      repository.issues.add(number)
+      return number
+    },
+    say: (repository, number, login, body) => say('issue', { repository, number })(login, body),
+    sayInReview: (repository, number, login, body, root) =>
+      say('review', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
+    edit: (comment, login, body) => editComment(comment, ensureUser(world, login), body),
+    remove: (comment, login) => removeComment(comment, ensureUser(world, login)),
+    issueToken: (options) => issueToken(world, options),
+    revokeToken: (token) => {
+      const known = world.tokens.get(token)
+      if (known) known.revoked = true
+    },
+  }
+}
+
+function addRepository(world: World, options: RepositoryOptions): Repository {
+  const [owner = '', name = ''] = options.name.split('/')
+  const repository: Repository = {
+    id: world.nextId(),
+    owner: ensureUser(world, owner),
+    name,
+    private: options.private ?? false,
+    defaultBranch: options.defaultBranch ?? 'main',
+    collaborators: new Map(Object.entries(options.collaborators ?? {}).map(([login, role]) => [keyOf(login), role])),
+    branches: new Map(Object.entries(options.branches ?? {})),
+    pulls: new Map(),
+    issues: new Set(),
+    ...(options.directory === undefined ? {} : { directory: options.directory }),
+    ...(options.app ? { installation: world.nextId() } : {}),
+  }
+  for (const login of Object.keys(options.collaborators ?? {})) ensureUser(world, login)
+  world.repositories.set(keyOf(fullNameOf(repository)), repository)
+  return repository
+}
+
+function addPull(world: World, repository: Repository, options: PullOptions): Pull {
+  const { ref, sha } = options.head
+  const pull: Pull = {
+    number: options.number ?? freeNumber(repository),
+    author: ensureUser(world, options.author ?? 'octocat'),
+    state: 'open',
+    locked: false,
+    head: { ref, sha, repository: options.head.repository === undefined ? repository : options.head.repository },
+    base: options.base ?? { ref: repository.defaultBranch, sha: '0'.repeat(40) },
+  }
+  repository.pulls.set(pull.number, pull)
+  return pull
+}
+
+function freeNumber(repository: Repository): number {
+  return Math.max(0, ...repository.pulls.keys(), ...repository.issues) + 1
+}
+
+function issueToken(world: World, options: TokenOptions): string {
+  const installation = options.login === undefined
+  const user = installation
+    ? ensureUser(world, actionsBot.login, { id: actionsBot.id, type: 'Bot' })
+    : ensureUser(world, options.login!)
+  const secret = `${installation ? 'ghs_' : 'github_pat_'}${randomBytes(27).toString('base64url')}`
+  world.tokens.set(secret, {
+    user,
+    installation,
+    permissions: { metadata: 'read', ...options.permissions },
+    repositories: options.repositories ? new Set(options.repositories.map((one) => one.id)) : null,
+  })
+  return secret
+}
