@@ -1,0 +1,116 @@
+// How the local model can be told to behave other than well. One behaviour for the words, one for how they are sent, and one for the pace
+// may meet in one request; of two of a kind the newest wins.
+import type { Forgery } from './forge.js'
+
+/** What goes wrong with the words. */
+export type WordsBehaviour =
+  /** Says exactly this. */
+  | { kind: 'say'; text: string }
+  /** Cites wrongly. */
+  | { kind: 'forge'; how: Forgery }
+  /** Does what the repository's text tells it to. Without orders in the text it answers honestly, unless told `always`. */
+  | { kind: 'obey'; always?: boolean; plants?: string[] }
+  /** Asks for more before it answers; the requests are lines of the grammar. */
+  | { kind: 'ask-more'; requests?: string[] }
+  /** Goes on and on, whatever the limit says. */
+  | { kind: 'flood'; characters?: number }
+  /** Thinks aloud before the reply: in a field of its own, or between tags in the text. */
+  | { kind: 'think'; where: 'field' | 'text' }
+  /** Says nothing. */
+  | { kind: 'silent' }
+
+/** What goes wrong with how they are sent. */
+export type SendingBehaviour =
+  /** 429. `retryAfter` is the header's value: seconds or a date. */
+  | { kind: 'busy'; retryAfter?: string; quota?: boolean }
+  | { kind: 'broken'; status?: number; retryAfter?: string }
+  /** Sends so many pieces of text and then nothing, with the connection open. */
+  | { kind: 'stall'; after?: number }
+  /** Sends so many pieces of text and drops the connection. */
+  | { kind: 'cut'; after?: number }
+  /** Ends the stream without saying that it ended, and without `[DONE]`. */
+  | { kind: 'no-finish' }
+  /** Says half of it and that the limit was reached. */
+  | { kind: 'too-long' }
+  /** Says half of it and that a filter stopped the rest. */
+  | { kind: 'filtered' }
+  /** A page for people, with status 200: what a wrong address gives. */
+  | { kind: 'html' }
+  /** An error as JSON, with status 200. */
+  | { kind: 'error-with-200' }
+  /** An error among the pieces. */
+  | { kind: 'error-in-stream'; after?: number; code?: string | number }
+  /** A piece that is not JSON. */
+  | { kind: 'garbled'; after?: number }
+  /** Only comments that keep the connection alive, or only pieces without text. */
+  | { kind: 'keep-alive'; with: 'comments' | 'empty-pieces'; everyMs?: number }
+  /** 400 when the request has this parameter; `unnamed` in a form that does not tell which. */
+  | { kind: 'refuse'; parameter: string; unnamed?: boolean }
+  /** No piece says whose words they are. */
+  | { kind: 'no-role' }
+  /** Does not say what it cost, though asked. */
+  | { kind: 'no-usage' }
+  /** Answers a request for a stream with one piece of JSON. */
+  | { kind: 'no-stream' }
+
+export interface PaceBehaviour {
+  kind: 'slow'
+  /** Before the first piece. */
+  firstMs?: number
+  /** Before each further piece. */
+  pieceMs?: number
+}
+
+export type Behaviour = WordsBehaviour | SendingBehaviour | PaceBehaviour
+
+/** Which requests it meets: of one task or all, after `skip` of them, `times` of them. */
+export interface When {
+  task?: string
+  times?: number
+  skip?: number
+}
+
+export interface Mood {
+  words: WordsBehaviour | undefined
+  sending: SendingBehaviour | undefined
+  pace: PaceBehaviour | undefined
+}
+
+const wordsKinds = new Set<Behaviour['kind']>(['say', 'forge', 'obey', 'ask-more', 'flood', 'think', 'silent'])
+
+export function makeMoods(): {
+  add(behaviour: Behaviour, when?: When): () => void
+  next(task: string): Mood
+  clear(): void
+} {
+  const entries: { behaviour: Behaviour; when: When; seen: number }[] = []
+  return {
+    add(behaviour, when = {}) {
+      const entry = { behaviour, when, seen: 0 }
+      entries.push(entry)
+      return () => {
+        const index = entries.indexOf(entry)
+        if (index >= 0) entries.splice(index, 1)
+      }
+    },
+    next(task) {
+      const mood: Mood = { words: undefined, sending: undefined, pace: undefined }
+      for (const entry of entries) {
+        const { task: only, times = Number.POSITIVE_INFINITY, skip = 0 } = entry.when
+        if (only !== undefined && only !== task) continue
+        entry.seen += 1
+        if (entry.seen > skip && entry.seen <= skip + times) put(mood, entry.behaviour)
+      }
+      return mood
+    },
+    clear: () => {
+      entries.length = 0
+    },
+  }
+}
+
+function put(mood: Mood, behaviour: Behaviour): void {
+  if (behaviour.kind === 'slow') mood.pace = behaviour
+  else if (wordsKinds.has(behaviour.kind)) mood.words = behaviour as WordsBehaviour
+  else mood.sending = behaviour as SendingBehaviour
+}

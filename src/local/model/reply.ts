@@ -1,0 +1,89 @@
+// Decides what the local model says to a prompt.
+import { writeAnswer } from './answer.js'
+import type { Mood, WordsBehaviour } from './behaviour.js'
+import { forge } from './forge.js'
+import { obey, ordersIn } from './obey.js'
+import { countPieces, type Prompt } from './prompt.js'
+import { writePart, writeSummary } from './prose.js'
+import { writeTerms } from './terms.js'
+
+export interface Said {
+  text: string
+  /** Thoughts that go in a field of their own. */
+  thoughts: string
+  finish: 'stop' | 'length' | 'content_filter'
+}
+
+/**
+ * Bytes for each token of the limit. English prose with names and paths takes three and a half in any vocabulary we measured, so that the
+ * reply stays under the limit by whatever count.
+ */
+const bytesPerToken = 2.5
+
+export function speak(prompt: Prompt, mood: Mood, maxTokens: number): Said {
+  const honest = writeFor(prompt, maxTokens)
+  const text = misspoken(honest, prompt, mood.words)
+  const thoughts =
+    mood.words?.kind === 'think' && mood.words.where === 'field' ? 'Let me look at the pieces first. ' : ''
+  const unlimited = mood.words !== undefined && mood.words.kind !== 'think'
+  if (mood.sending?.kind === 'too-long') return { text: half(text), thoughts, finish: 'length' }
+  if (mood.sending?.kind === 'filtered') return { text: half(text), thoughts, finish: 'content_filter' }
+  if (unlimited || countPieces(text) <= maxTokens) return { text, thoughts, finish: 'stop' }
+  return { text: cutToPieces(text, maxTokens), thoughts, finish: 'length' }
+}
+
+function writeFor(prompt: Prompt, maxTokens: number): string {
+  const maxBytes = Math.max(1, Math.floor(maxTokens * bytesPerToken))
+  switch (prompt.task) {
+    case 'answer':
+      return writeAnswer(prompt, maxBytes)
+    case 'terms':
+      return writeTerms(prompt)
+    case 'part':
+    case 'combine':
+      return writePart(prompt, maxBytes)
+    case 'summary':
+      return writeSummary(prompt, maxBytes)
+    default:
+      return 'This is the offline model. It quotes what it was shown and writes nothing of its own; for this task it has no words.'
+  }
+}
+
+function misspoken(honest: string, prompt: Prompt, words: WordsBehaviour | undefined): string {
+  switch (words?.kind) {
+    case 'say':
+      return words.text
+    case 'silent':
+      return ''
+    case 'forge':
+      return forge(honest, words.how, prompt)
+    case 'ask-more':
+      return ['MORE', ...(words.requests ?? moreFor(prompt))].join('\n')
+    case 'flood':
+      return 'The stream goes on. '.repeat((words.characters ?? 200_000) / 20)
+    case 'think':
+      return words.where === 'text' ? `<think>\nLet me look [[first:1 "thing"]].\n</think>\n\n${honest}` : honest
+    case 'obey': {
+      const orders = ordersIn(prompt)
+      return orders.length > 0 || words.always ? `${honest}\n\n${obey(prompt, orders, words.plants ?? [])}` : honest
+    }
+    default:
+      return honest
+  }
+}
+
+/** What a curious model would ask for: more of the first file, the question's words, the top directory. */
+function moreFor(prompt: Prompt): string[] {
+  const first = prompt.files[0]
+  const last = first?.lines.at(-1)?.number ?? 1
+  const read = first === undefined ? [] : [`read ${JSON.stringify(first.path)} ${last + 1}-${last + 80}`]
+  return [...read, `search ${writeTerms(prompt).split(' ').slice(0, 4).join(' ')}`, 'list ""']
+}
+
+const half = (text: string) => text.slice(0, Math.ceil(text.length / 2))
+
+function cutToPieces(text: string, pieces: number): string {
+  let end = text.length
+  while (end > 0 && countPieces(text.slice(0, end)) > pieces) end = Math.floor(end * 0.9)
+  return text.slice(0, end)
+}

@@ -1,0 +1,38 @@
+// Small things done to sentences.
+
+/** As code in Markdown; text that holds a backtick stands between quotation marks instead. */
+export const code = (text: string) => (text.includes('`') || text === '' ? `“${text}”` : `\`${text}\``)
+
+export function firstSentence(text: string): string {
+  const plain = text.replace(/\s+/g, ' ').trim()
+  return /^.*?[.!?](?=\s|$)/.exec(plain)?.[0] ?? plain
+}
+
+export function brief(text: string): string {
+  return text.length <= 160 ? text : `${text.slice(0, 159).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
+
+/** Somebody's words inside one of our sentences: short, and without the full stop that ours has. */
+export const quoted = (text: string) => `“${brief(text).replace(/\.$/, '')}”`
+
+/** As many of the parts, in order, as fit into so many bytes; at least the first, cut if need be. */
+export function joinWithin(parts: string[], maxBytes: number, between: string): string {
+  let text = ''
+  for (const part of parts) {
+    const longer = text === '' ? part : `${text}${between}${part}`
+    if (Buffer.byteLength(longer) > maxBytes) break
+    text = longer
+  }
+  return text === ''
+    ? Buffer.from(parts[0] ?? '')
+        .subarray(0, maxBytes)
+        .toString('utf8')
+        .replace(/\uFFFD$/, '')
+    : text
+}
+
+/** The first of each list, then the second of each, and so on: so that a cut at the end leaves no list out. */
+export function inTurn<T>(lists: T[][]): T[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length))
+  return Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1))).flat()
+}
