@@ -1,0 +1,262 @@
+// One conversation with drive9: a call with a deadline, tried again where that cannot do harm.
+//
+// A call ends in one of three ways: an answer, an error that tells what the server or the caller wants, or `Lost`: we do not know whether the
+// work was done. Reads and other idempotent calls are simply made again after a loss; writes are settled by their caller.
+import { abortError, HandoffError } from '../library/errors.js'
+import {
+  brokenConnection,
+  type CallName,
+  lateness,
+  nameOf,
+  notDrive9,
+  refusal,
+  silence,
+  tooLarge,
+} from './drive9-errors.js'
+import { type DriveTimes, Lost, pause, type Watch, watchTime } from './drive9-time.js'
+
+export interface Call extends CallName {
+  /** Absolute address. */
+  url: string
+  /** False for addresses that carry their own proof: the key must not go there. */
+  withKey: boolean
+  headers?: Record<string, string>
+  body?: Uint8Array
+  /** May be made again when it is not known whether it was done. */
+  idempotent: boolean
+  /** Statuses besides 2xx that the caller deals with itself. */
+  expected?: number[]
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  body: Uint8Array
+  /** An earlier try of this call was lost: it may have been done already. */
+  afterLoss: boolean
+}
+
+export interface Caller {
+  /** The whole answer, at most `limit` bytes of it. */
+  ask(call: Call, signal: AbortSignal, limit?: number): Promise<Answer>
+  /** Feeds a file's bytes to `onBytes` as they come, from here or from where a redirect leads. False when there is no such file. */
+  stream(call: Call, signal: AbortSignal, onBytes: BytesConsumer): Promise<boolean>
+}
+
+export interface BytesConsumer {
+  /** A stream that broke off starts again from the first byte. */
+  restart(): void
+  bytes(piece: Uint8Array): void
+  /** Refuse what is larger; unlimited when absent. */
+  most?: number
+}
+
+/** Faults of the service or of something before it that may be over in a moment. Having no room (507) is not one of them. */
+const mayPass = new Set([500, 502, 503, 504])
+
+const answerLimit = 32 * 1024 * 1024
+
+export function makeCaller(key: string, times: DriveTimes): Caller {
+  /** Sends, and stands by until the body is read: a deadline for the head, then one for each silence. */
+  async function open(call: Call, signal: AbortSignal): Promise<Opened> {
+    if (signal.aborted) throw abortError(signal, `asking drive9 for ${nameOf(call)}`)
+    const watch = watchTime(call, signal)
+    const wait = times.answerMs + ((call.body?.length ?? 0) / times.bytesPerSecond) * 1000
+    watch.until(wait, () => lateness(call, wait / 1000))
+    try {
+      const response = await fetch(call.url, {
+        method: call.method,
+        headers: {
+          'accept-encoding': 'identity',
+          ...call.headers,
+          ...(call.withKey ? { authorization: `Bearer ${key}` } : {}),
+        },
+        redirect: 'manual',
+        signal: watch.signal,
+        ...(call.body === undefined ? {} : { body: call.body as Uint8Array<ArrayBuffer> }),
+      })
+      return { response, watch }
+    } catch (error) {
+      watch.end()
+      throw watch.reason() ?? new Lost(brokenConnection(call, error))
+    }
+  }
+
+  async function read(call: Call, { response, watch }: Opened, consume: (piece: Uint8Array) => void): Promise<void> {
+    let received = 0
+    const listen = () => watch.until(times.silenceMs, () => silence(call, times.silenceMs / 1000, received))
+    try {
+      listen()
+      for await (const piece of response.body ?? []) {
+        received += piece.length
+        consume(piece)
+        listen()
+      }
+      checkLength(call, response, received)
+    } catch (error) {
+      if (error instanceof HandoffError || error instanceof Lost) throw error
+      throw watch.reason() ?? new Lost(brokenConnection(call, error, received))
+    } finally {
+      watch.end()
+    }
+  }
+
+  async function once(call: Call, signal: AbortSignal, limit: number): Promise<Omit<Answer, 'afterLoss'>> {
+    const opened = await open(call, signal)
+    const pieces: Uint8Array[] = []
+    let size = 0
+    await read(call, opened, (piece) => {
+      size += piece.length
+      if (size > limit) throw tooLarge(call, limit)
+      pieces.push(piece)
+    })
+    return { status: opened.response.status, headers: opened.response.headers, body: Buffer.concat(pieces) }
+  }
+
+  /** Makes a try again as long as that is safe and there is time; `judge` says what an answer is. */
+  async function again<T extends { status: number; headers: Headers }>(
+    call: Call,
+    signal: AbortSignal,
+    attempt: () => Promise<T>,
+    judge: (result: T) => HandoffError | undefined,
+  ): Promise<T & { afterLoss: boolean }> {
+    const start = Date.now()
+    let afterLoss = false
+    for (let number = 1; ; ) {
+      let problem: HandoffError
+      try {
+        const result = await attempt()
+        const error = judge(result)
+        if (!error) return { ...result, afterLoss }
+        if (asksToWait(result)) {
+          const wait = retryAfter(result.headers) ?? 1
+          if (Date.now() - start + wait * 1000 > times.settingUpMs) throw error
+          await pause(wait * 1000, signal, call)
+          continue
+        }
+        if (!mayPass.has(result.status)) throw error
+        if (!call.idempotent) throw new Lost(error)
+        problem = error
+      } catch (error) {
+        if (!(error instanceof Lost) || !call.idempotent) throw error
+        problem = error.error
+      }
+      afterLoss = true
+      number += 1
+      if (number > times.tries) throw problem
+      await pause(times.pauseMs * 2 ** (number - 2), signal, call)
+    }
+  }
+
+  const judge = (call: Call) => (answer: { status: number; headers: Headers; body?: Uint8Array }) => {
+    const fine = (answer.status >= 200 && answer.status < 300) || call.expected?.includes(answer.status)
+    if (fine) return undefined
+    return refusal(call, answer.status, saidIn(answer.body, key), retryAfter(answer.headers))
+  }
+
+  return {
+    ask: (call, signal, limit = answerLimit) => again(call, signal, () => once(call, signal, limit), judge(call)),
+    async stream(call, signal, consumer) {
+      const attempt = async () => {
+        consumer.restart()
+        return download(call, signal, consumer, { open, read })
+      }
+      const found = await again({ ...call, idempotent: true }, signal, attempt, judge({ ...call, expected: [404] }))
+      return found.status !== 404
+    },
+  }
+}
+
+interface Opened {
+  response: Response
+  watch: Watch
+}
+
+interface Talk {
+  open(call: Call, signal: AbortSignal): Promise<Opened>
+  read(call: Call, opened: Opened, consume: (piece: Uint8Array) => void): Promise<void>
+}
+
+/** One try to read a file. Large ones are a redirect to an object storage, which must not be shown the key. */
+async function download(call: Call, signal: AbortSignal, consumer: BytesConsumer, talk: Talk) {
+  let opened = await talk.open(call, signal)
+  let { status, headers } = opened.response
+  if (status === 302 || status === 303 || status === 307) {
+    await talk.read(call, opened, () => undefined)
+    opened = await talk.open({ ...call, url: storageAddress(call, headers.get('location')), withKey: false }, signal)
+    // An address that ran out, or an object that was replaced meanwhile: ask for a new one.
+    if (opened.response.status === 403 || opened.response.status === 404) {
+      opened.watch.end()
+      await opened.response.body?.cancel()
+      throw new Lost(refusal(call, opened.response.status, 'the object storage'))
+    }
+    ;({ status, headers } = opened.response)
+  }
+  const pieces: Uint8Array[] = []
+  if (status !== 200) {
+    await talk.read(call, opened, (piece) => pieces.push(piece))
+    return { status, headers, body: Buffer.concat(pieces) as Uint8Array }
+  }
+  refuseBeforeReading(call, opened, consumer)
+  let size = 0
+  await talk.read(call, opened, (piece) => {
+    size += piece.length
+    if (consumer.most !== undefined && size > consumer.most) throw tooLarge(call, consumer.most)
+    consumer.bytes(piece)
+  })
+  return { status, headers, body: new Uint8Array() as Uint8Array }
+}
+
+function refuseBeforeReading(call: Call, { response, watch }: Opened, { most }: BytesConsumer): void {
+  const page = response.headers.get('content-type')?.startsWith('text/html') ?? false
+  const size = Number(response.headers.get('content-length') ?? '0')
+  const problem = page ? notDrive9(call, 'an HTML page') : size > (most ?? size) ? tooLarge(call, most ?? 0) : undefined
+  if (!problem) return
+  watch.end()
+  void response.body?.cancel().catch(() => undefined)
+  throw problem
+}
+
+function storageAddress(call: Call, location: string | null): string {
+  if (location === null || !URL.canParse(location, call.url)) throw notDrive9(call, 'a redirect to nowhere')
+  const address = new URL(location, call.url)
+  const weaker = call.url.startsWith('https:') && address.protocol !== 'https:'
+  if (weaker || !/^https?:$/.test(address.protocol))
+    throw notDrive9(call, 'a redirect that leaves the secure connection')
+  return address.href
+}
+
+/** Fewer or more bytes than were announced is a loss, whatever the connection says. */
+function checkLength(call: Call, response: Response, received: number): void {
+  const announced = response.headers.get('content-length')
+  if (call.method === 'HEAD' || announced === null || Number(announced) === received) return
+  throw new Lost(brokenConnection(call, undefined, received))
+}
+
+const asksToWait = ({ status, headers }: { status: number; headers: Headers }) =>
+  (status === 503 || status === 429) && headers.has('retry-after')
+
+function retryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')
+  if (text === null) return undefined
+  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) : undefined
+}
+
+/** The sentence in an error's body, without our key should the server have repeated it. */
+function saidIn(body: Uint8Array | undefined, key: string): string {
+  if (!body || body.length === 0) return ''
+  const text = Buffer.from(body.subarray(0, 2000)).toString('utf8')
+  return sentenceIn(text).replaceAll(key, '***')
+}
+
+function sentenceIn(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown }
+    if (typeof error === 'string') return error
+    const { message } = (error ?? {}) as { message?: unknown }
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return text.trimStart().startsWith('<') ? 'not JSON' : text.trim()
+  }
+}

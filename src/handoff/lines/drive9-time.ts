@@ -1,0 +1,87 @@
+// How long drive9 is waited for, and what ends the waiting: our deadline is a loss, the caller's wish is the caller's wish.
+import { abortError, type HandoffError } from '../library/errors.js'
+import { type CallName, nameOf } from './drive9-errors.js'
+
+export interface DriveTimes {
+  /** For an answer without much data, and for the first byte of one with much. */
+  answerMs: number
+  /** For a body under way: the longest silence. */
+  silenceMs: number
+  /** The slowest upload that is waited for. */
+  bytesPerSecond: number
+  /** Before the second try; doubled for each further one. */
+  pauseMs: number
+  /** How often an idempotent call is made at most when connections fail or the server has a fault. */
+  tries: number
+  /** How long a service that asks to be asked later is waited for, within the caller's own time. */
+  settingUpMs: number
+}
+
+export const usualTimes: DriveTimes = {
+  answerMs: 20_000,
+  silenceMs: 20_000,
+  bytesPerSecond: 200_000,
+  pauseMs: 250,
+  tries: 4,
+  settingUpMs: 120_000,
+}
+
+/** Whether the work was done is not known; `error` is what to say when nobody can find out. */
+export class Lost extends Error {
+  readonly error: HandoffError
+
+  constructor(error: HandoffError) {
+    super(error.message)
+    this.error = error
+  }
+}
+
+export interface Watch {
+  signal: AbortSignal
+  /** Replaces the deadline before it. */
+  until(milliseconds: number, late: () => HandoffError): void
+  end(): void
+  /** Why it was cut off: the caller's own wish as it is, our deadline as a loss. */
+  reason(): HandoffError | Lost | undefined
+}
+
+export function watchTime(call: CallName, caller: AbortSignal): Watch {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  let timer: NodeJS.Timeout | undefined
+  let late: HandoffError | undefined
+  caller.addEventListener('abort', stop, { once: true })
+  return {
+    signal: controller.signal,
+    until(milliseconds, makeError) {
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        late = makeError()
+        controller.abort()
+      }, milliseconds)
+    },
+    end() {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', stop)
+    },
+    reason() {
+      if (caller.aborted) return abortError(caller, `asking drive9 for ${nameOf(call)}`)
+      return late && new Lost(late)
+    },
+  }
+}
+
+export function pause(milliseconds: number, signal: AbortSignal, call: CallName): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(abortError(signal, `waiting for drive9 to answer ${nameOf(call)}`))
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, milliseconds)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}

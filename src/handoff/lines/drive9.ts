@@ -1,0 +1,191 @@
+// The line to drive9: the durable directory over plain `fetch`. Knows the service's addresses, headers and quirks; nobody else does.
+//
+//   drive9-calls.ts   deadlines, safe retries, redirects to the object storage, bodies that stall or break off
+//   drive9-writes.ts  writes of any size and what became of them when the answer was lost
+//   drive9-errors.ts  answers as our own errors; drive9-time.ts deadlines and pauses
+//
+// Quirks met here: a missing directory lists as empty; a `mkdir` of what exists is a 409; small files ignore ranges; large ones are a 302 to
+// an address that must not be shown our key; a completed upload does not say its revision; a stat of nothing is a 404 without a body.
+import { createHash } from 'node:crypto'
+import { HandoffError } from '../library/errors.js'
+import { quote } from '../library/run.js'
+import type { Drive, DriveEntry, DriveStat, DriveToken, TokenRequest } from '../library/tools.js'
+import { type Call, makeCaller } from './drive9-calls.js'
+import { notDrive9 } from './drive9-errors.js'
+import { type DriveTimes, Lost, usualTimes } from './drive9-time.js'
+import { type Ground, readJson, writeFile } from './drive9-writes.js'
+
+export interface DriveSettings {
+  /** `https://api.drive9.ai`, or wherever the service is. */
+  server: string
+  /** The owner's key, or a token that opens a part. */
+  key: string
+  /** Hosts of the object storage that large files come from and go to; a sandbox must be let through to them. */
+  hosts?: string[]
+  times?: Partial<DriveTimes>
+}
+
+export function makeDrive(settings: DriveSettings): Drive {
+  const server = settings.server.replace(/\/+$/, '')
+  const times = { ...usualTimes, ...settings.times }
+  const caller = makeCaller(settings.key, times)
+  const address = (path: string) => `${server}${path}`
+  const file = (path: string, query = '') => address(`/v1/fs${encodePath(path)}${query}`)
+
+  const call = (method: string, path: string, query = ''): Call => {
+    return { method, path: `${path}${query}`, url: file(path, query), withKey: true, idempotent: true }
+  }
+
+  async function stat(path: string, signal: AbortSignal): Promise<DriveStat | null> {
+    const asked = call('HEAD', path)
+    const { status, headers } = await caller.ask({ ...asked, expected: [404] }, signal)
+    if (status === 404) return null
+    const kind = headers.get('x-dat9-isdir')
+    if (kind === null) throw notDrive9(asked, 'a reply without the headers of drive9')
+    const number = (name: string) => Number(headers.get(name) ?? '0')
+    const isDirectory = kind === 'true'
+    return { size: isDirectory ? 0 : number('content-length'), revision: number('x-dat9-revision'), isDirectory }
+  }
+
+  async function read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null> {
+    let pieces: Uint8Array[] = []
+    const found = await caller.stream(call('GET', path), options.signal, {
+      most: options.maxBytes,
+      restart: () => {
+        pieces = []
+      },
+      bytes: (piece) => pieces.push(piece),
+    })
+    return found ? Buffer.concat(pieces) : null
+  }
+
+  async function digest(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string } | null> {
+    let bytes = 0
+    let hash = createHash('sha256')
+    const found = await caller.stream(call('GET', path), signal, {
+      restart: () => {
+        bytes = 0
+        hash = createHash('sha256')
+      },
+      bytes: (piece) => {
+        bytes += piece.length
+        hash.update(piece)
+      },
+    })
+    return found ? { bytes, sha256: hash.digest('hex') } : null
+  }
+
+  async function list(path: string, signal: AbortSignal): Promise<DriveEntry[]> {
+    const asked = call('GET', path, '?list=1')
+    const { status, body } = await caller.ask({ ...asked, expected: [404] }, signal)
+    if (status === 404) return []
+    const { entries } = readJson(asked, body)
+    if (!Array.isArray(entries)) throw notDrive9(asked, 'a list without entries')
+    return entries.map((entry) => readEntry(asked, entry as Record<string, unknown>))
+  }
+
+  async function makeDirectory(path: string, signal: AbortSignal): Promise<void> {
+    const asked = call('POST', path, '?mkdir=1')
+    const { status } = await caller.ask({ ...asked, expected: [409] }, signal)
+    if (status !== 409) return
+    const there = await stat(path, signal)
+    if (!there?.isDirectory) throw new HandoffError('conflict', `${quote(path)} on drive9 is a file, not a directory.`)
+  }
+
+  async function remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean> {
+    const asked = call('DELETE', path, options.recursive ? '?recursive=1' : '')
+    const { status, afterLoss } = await caller.ask({ ...asked, expected: [404] }, options.signal)
+    // Gone after a try whose answer was lost: that try has done it.
+    return status !== 404 || afterLoss
+  }
+
+  async function issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken> {
+    const named = { method: 'POST', path: '/v1/tokens' }
+    encodePath(request.prefix)
+    const value = {
+      subject: request.subject.slice(0, 64),
+      ttl_seconds: Math.ceil(request.lifetimeSeconds),
+      scopes: [{ prefix: request.prefix, ops: request.operations }],
+    }
+    const body = new TextEncoder().encode(JSON.stringify(value))
+    const headers = { 'content-type': 'application/json' }
+    const asked: Call = { ...named, url: address(named.path), withKey: true, idempotent: false, headers, body }
+    const answer = await caller.ask(asked, signal).catch((error: unknown) => {
+      // A token whose secret nobody received opens one directory for a time and then ends by itself; a second one is not asked for.
+      throw error instanceof Lost ? error.error : error
+    })
+    const { token, token_id: id, expires_at: expiresAt } = readJson(named, answer.body)
+    if (typeof token !== 'string' || typeof id !== 'string' || typeof expiresAt !== 'string') {
+      throw notDrive9(named, 'a reply without a token')
+    }
+    return { id, secret: token, expiresAt }
+  }
+
+  async function revokeToken(id: string, signal: AbortSignal): Promise<void> {
+    const path = `/v1/tokens/${encodeURIComponent(id)}`
+    const asked = { method: 'DELETE', path, url: address(path), withKey: true, idempotent: true }
+    await caller.ask({ ...asked, expected: [404] }, signal)
+  }
+
+  async function status(signal: AbortSignal): Promise<{ ready: boolean; kind?: string }> {
+    const asked = { method: 'GET', path: '/v1/status', url: address('/v1/status'), withKey: true, idempotent: true }
+    const answer = await caller.ask({ ...asked, expected: [503] }, signal)
+    if (answer.status === 503) return { ready: false }
+    const { status: state, kind } = readJson(asked, answer.body)
+    return { ready: state === 'active', ...(typeof kind === 'string' ? { kind } : {}) }
+  }
+
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+  const { tries, pauseMs } = times
+  const ground: Ground = { caller, address, file, stat, digest, sha256, tries, pauseMs }
+
+  return {
+    server,
+    hosts: [...new Set([hostOf(server), ...(settings.hosts ?? [])])],
+    status,
+    read,
+    digest,
+    stat,
+    list,
+    makeDirectory,
+    write: async (path, bytes, options) => {
+      encodePath(path)
+      return writeFile(ground, path, bytes, options)
+    },
+    remove,
+    issueToken,
+    revokeToken,
+  }
+}
+
+function hostOf(server: string): string {
+  if (URL.canParse(server) && /^https?:/.test(server)) return new URL(server).hostname
+  throw new HandoffError('invalid-input', `${quote(server)} is not the address of a drive9 service.`, {
+    next: 'Set DRIVE9_SERVER to an address that begins with https:// (or http:// on this machine).',
+  })
+}
+
+// Line feed, tab and carriage return are let through by the service; all other control characters and the backslash are not.
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\\]/
+
+/** Encodes each name of a path; a path that could lead elsewhere, or that the service cannot keep, is refused before anything is sent. */
+function encodePath(path: string): string {
+  const names = path.split('/').slice(1)
+  const dots = names.some((name) => name === '.' || name === '..' || (name === '' && path !== '/'))
+  if (!path.startsWith('/') || dots || forbidden.test(path) || !path.isWellFormed()) {
+    throw new HandoffError('invalid-input', `${quote(path)} is not a path that drive9 can keep.`)
+  }
+  return `/${names.map(encodeURIComponent).join('/')}`
+}
+
+function readEntry(call: Call, entry: Record<string, unknown>): DriveEntry {
+  const { name, size, isDir, revision, mtime } = entry ?? {}
+  if (typeof name !== 'string' || name === '' || name.includes('/')) throw notDrive9(call, 'a list with a strange name')
+  return {
+    name,
+    size: typeof size === 'number' ? size : 0,
+    isDirectory: isDir === true,
+    revision: typeof revision === 'number' ? revision : 0,
+    ...(typeof mtime === 'number' ? { modifiedAt: new Date(mtime * 1000).toISOString() } : {}),
+  }
+}
