@@ -1,0 +1,38 @@
+// `npm run template`: builds the E2B template that sandboxes start from, and waits until it can be used.
+import { HandoffError, isHandoffError } from '../handoff/library/errors.js'
+import { buildTemplate, howToPin, type TemplateSettings } from '../handoff/lines/template.js'
+
+function readSettings(environment: NodeJS.ProcessEnv): TemplateSettings {
+  const { E2B_API_KEY: apiKey, DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 } = environment
+  const needed = { E2B_API_KEY: apiKey, DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 }
+  const missing = Object.entries(needed).flatMap(([name, value]) => (value?.trim() ? [] : [name]))
+  if (!apiKey || !url || !sha256 || missing.length > 0) {
+    throw new HandoffError('missing-setting', `These settings are missing: ${missing.join(', ')}.`, {
+      next: missing.some((name) => name.startsWith('DRIVE9')) ? howToPin : 'The key is in the dashboard of E2B.',
+    })
+  }
+  const domain = environment['E2B_DOMAIN']?.trim()
+  const template = environment['E2B_TEMPLATE']?.trim() || 'handoff'
+  return {
+    apiKey: apiKey.trim(),
+    template,
+    binary: { url: url.trim(), sha256: sha256.trim() },
+    ...(domain ? { domain } : {}),
+  }
+}
+
+async function main(): Promise<void> {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  const settings = readSettings(process.env)
+  const built = await buildTemplate(settings, (line) => process.stdout.write(`${line}\n`), stop.signal)
+  process.stdout.write(`The template ${built.name} is ready (${built.templateId}, tags: ${built.tags.join(', ')}).\n`)
+}
+
+main().catch((error: unknown) => {
+  const lines = isHandoffError(error)
+    ? [error.message, error.next]
+    : [error instanceof Error ? error.stack : String(error)]
+  process.stderr.write(`${lines.filter(Boolean).join('\n')}\n`)
+  process.exitCode = 1
+})

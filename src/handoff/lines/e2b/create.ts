@@ -1,0 +1,134 @@
+// Making a machine, so that there is never one that nobody knows of.
+//
+// The service has no way to say «this request again»: when the reply to it is lost, a machine may run and cost. So each request writes a word
+// of its own on the machine it asks for. Whoever does not know what became of a request looks for that word, and keeps or kills what it finds.
+import type { Sandbox as SdkSandbox } from 'e2b'
+import { abortError } from '../../library/errors.js'
+import type { SandboxRequest } from '../../library/tools.js'
+import { explain, isWithoutEffect } from './errors.js'
+import { allowedOptions, giveUp, type NetworkOptions, networkOf, refusedOption } from './options.js'
+import { findSandboxes, killSandbox, lower, pause, type Service } from './service.js'
+
+export interface Created {
+  sandbox: SdkSandbox
+  options: NetworkOptions
+}
+
+const requestWord = 'handoff-request'
+/** How long a request that was aborted may still answer: killing a known machine is surer than looking for an unknown one. */
+const graceMs = 2_000
+const sweepMs = 15_000
+/** When to look: a request that we gave up may be carried out a moment later. */
+const lookWaits = [0, 300, 1_200]
+
+export async function createSandbox(
+  service: Service,
+  request: SandboxRequest,
+  moreHosts: string[],
+  signal: AbortSignal,
+): Promise<Created> {
+  let options = allowedOptions(service, request)
+  for (;;) {
+    try {
+      return { sandbox: await createOnce(service, request, networkOf(request, options, moreHosts), signal), options }
+    } catch (error) {
+      const refused = refusedOption(error, options)
+      if (refused === undefined) throw explain(error, doingOf(service))
+      giveUp(service, refused)
+      options = { ...options, [refused]: false }
+    }
+  }
+}
+
+const doingOf = ({ settings }: Service) => `Creating a sandbox from the template ${settings.template}`
+
+async function createOnce(
+  service: Service,
+  request: SandboxRequest,
+  network: ReturnType<typeof networkOf>,
+  signal: AbortSignal,
+): Promise<SdkSandbox> {
+  const doing = lower(doingOf(service))
+  if (signal.aborted) throw abortError(signal, doing)
+  const { Sandbox } = await service.sdk()
+  const word = crypto.randomUUID()
+  const stop = new AbortController()
+  const creating = Sandbox.create(service.settings.template, {
+    ...service.connection(stop.signal),
+    metadata: { ...request.metadata, [requestWord]: word },
+    timeoutMs: request.lifetimeMs,
+    lifecycle: { onTimeout: 'kill' },
+    ...(Object.keys(network).length > 0 ? { network } : {}),
+  })
+  const outcome = await settle(creating, signal, stop)
+  if (signal.aborted) {
+    await clearAway(service, outcome, word)
+    throw abortError(signal, doing)
+  }
+  if (outcome.sandbox) return outcome.sandbox
+  if (isWithoutEffect(outcome.error)) throw outcome.error
+  return adopt(service, word, request.lifetimeMs, outcome.error, signal)
+}
+
+interface Outcome {
+  sandbox?: SdkSandbox
+  error?: unknown
+}
+
+/** Waits for the reply; once the caller wants to stop, only for a moment more. */
+async function settle(creating: Promise<SdkSandbox>, signal: AbortSignal, stop: AbortController): Promise<Outcome> {
+  let clock: NodeJS.Timeout | undefined
+  const hurry = () => {
+    clock = setTimeout(() => stop.abort(signal.reason), graceMs)
+  }
+  if (signal.aborted) hurry()
+  else signal.addEventListener('abort', hurry, { once: true })
+  try {
+    return { sandbox: await creating }
+  } catch (error) {
+    return { error }
+  } finally {
+    signal.removeEventListener('abort', hurry)
+    clearTimeout(clock)
+  }
+}
+
+/** The reply is lost. Keeps the machine that was made, kills what was made more than once, and gives up when there is none. */
+async function adopt(
+  service: Service,
+  word: string,
+  lifetimeMs: number,
+  lost: unknown,
+  signal: AbortSignal,
+): Promise<SdkSandbox> {
+  const [first, ...others] = await lookFor(service, word, signal)
+  if (first === undefined) throw lost
+  try {
+    await Promise.all(others.map((id) => killSandbox(service, id, signal)))
+    const { Sandbox } = await service.sdk()
+    return await Sandbox.connect(first, { ...service.connection(signal), timeoutMs: lifetimeMs })
+  } catch (error) {
+    const sweep = AbortSignal.timeout(sweepMs)
+    await Promise.allSettled([first, ...others].map((id) => killSandbox(service, id, sweep)))
+    if (signal.aborted) throw abortError(signal, lower(doingOf(service)))
+    throw error
+  }
+}
+
+/** The caller does not wait for the machine any more: it must go, whether we know it or have to look for it. */
+async function clearAway(service: Service, outcome: Outcome, word: string): Promise<void> {
+  const sweep = AbortSignal.timeout(sweepMs)
+  const unknown = !outcome.sandbox && !isWithoutEffect(outcome.error)
+  const looked = unknown ? await lookFor(service, word, sweep).catch(() => []) : []
+  const known = outcome.sandbox ? [outcome.sandbox.sandboxId] : looked
+  await Promise.allSettled(known.map((id) => killSandbox(service, id, sweep)))
+}
+
+async function lookFor(service: Service, word: string, signal: AbortSignal): Promise<string[]> {
+  for (const milliseconds of lookWaits) {
+    await pause(milliseconds, signal, 'looking for a sandbox whose creation was not answered')
+    const found = await findSandboxes(service, { [requestWord]: word }, signal)
+    if (found.length > 0) return found.map(({ id }) => id)
+  }
+  return []
+}

@@ -1,0 +1,139 @@
+// The E2B account as the other files here use it: how a call is made, and how a machine is found and killed.
+import { abortError, HandoffError } from '../../library/errors.js'
+import type { FoundSandbox } from '../../library/tools.js'
+import { explain, failureOf, isWithoutEffect } from './errors.js'
+
+export interface SandboxSettings {
+  apiKey: string
+  /** `base` is E2B's own and is prepared at every start. */
+  template: string
+  /** Of a self-hosted E2B. Addresses come from the SDK's own variables unless given here. */
+  domain?: string
+  apiUrl?: string
+  sandboxUrl?: string
+  /** The drive9 program, for plain machines. */
+  binary?: { url: string; sha256: string }
+  /** How long one request may wait for its reply. */
+  requestTimeoutMs?: number
+  /** Told, in a sentence, what the account or the template does not have. */
+  onNotice?: (text: string) => void
+}
+
+/** The SDK is big: it is loaded when the first call needs it. */
+const loadSdk = () => import('e2b')
+
+export interface Service {
+  settings: SandboxSettings
+  sdk: typeof loadSdk
+  /** What every call of the SDK is given. */
+  connection: (signal: AbortSignal) => Connection
+  notice: (text: string) => void
+}
+
+interface Connection {
+  apiKey: string
+  domain?: string
+  apiUrl?: string
+  sandboxUrl?: string
+  requestTimeoutMs: number
+  signal: AbortSignal
+}
+
+const usualRequestTimeoutMs = 30_000
+
+export function makeService(settings: SandboxSettings): Service {
+  const { apiKey, domain, apiUrl, sandboxUrl, requestTimeoutMs = usualRequestTimeoutMs } = settings
+  const fixed = {
+    apiKey,
+    requestTimeoutMs,
+    ...(domain && { domain }),
+    ...(apiUrl && { apiUrl }),
+    ...(sandboxUrl && { sandboxUrl }),
+  }
+  return {
+    settings,
+    sdk: loadSdk,
+    connection: (signal) => ({ ...fixed, signal }),
+    notice: (text) => settings.onNotice?.(text),
+  }
+}
+
+export async function findSandboxes(
+  service: Service,
+  metadata: Record<string, string>,
+  signal: AbortSignal,
+): Promise<FoundSandbox[]> {
+  const { Sandbox } = await service.sdk()
+  const pages = Sandbox.list({ ...service.connection(signal), query: { metadata, state: ['running', 'paused'] } })
+  const found: FoundSandbox[] = []
+  while (pages.hasNext) {
+    const page = await pages.nextItems({ signal })
+    found.push(
+      ...page.map((info) => ({ id: info.sandboxId, startedAt: info.startedAt.toISOString(), metadata: info.metadata })),
+    )
+  }
+  return found
+}
+
+const killWaits = [0, 200, 600, 1_800, 5_000]
+const killRequestMs = 10_000
+
+/**
+ * Asks until the service has said that it is gone. True when it was ours to kill, as far as can be known: a reply that was lost may have been a
+ * yes.
+ */
+export async function killSandbox(service: Service, id: string, signal: AbortSignal): Promise<boolean> {
+  const doing = `Killing sandbox ${id}`
+  const { Sandbox } = await service.sdk()
+  let last: unknown
+  let perhaps = false
+  for (const milliseconds of killWaits) {
+    await pause(milliseconds, signal, lower(doing))
+    try {
+      const killed = await Sandbox.kill(id, { ...service.connection(signal), requestTimeoutMs: killRequestMs })
+      return killed || perhaps
+    } catch (error) {
+      if (signal.aborted) throw abortError(signal, lower(doing))
+      if (isWithoutEffect(error) && !isPassing(error)) throw explain(error, doing)
+      perhaps ||= !isWithoutEffect(error)
+      last = error
+    }
+  }
+  throw explain(last, doing)
+}
+
+/** Refused now, but perhaps not in a moment. */
+function isPassing(error: unknown): boolean {
+  const { name, platform } = failureOf(error)
+  return platform || name === 'RateLimitError' || name === 'ServiceBusyError'
+}
+
+export async function pause(milliseconds: number, signal: AbortSignal, doing: string): Promise<void> {
+  if (signal.aborted) throw abortError(signal, doing)
+  if (milliseconds === 0) return
+  await new Promise<void>((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(clock)
+      reject(abortError(signal, doing))
+    }
+    const clock = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, milliseconds)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** Every failure of a call leaves here as our own error; an abort is one whatever the SDK made of it. */
+export async function asOurs<T>(signal: AbortSignal, doing: string, call: () => Promise<T>): Promise<T> {
+  if (signal.aborted) throw abortError(signal, lower(doing))
+  try {
+    return await call()
+  } catch (error) {
+    if (signal.aborted && !(error instanceof HandoffError)) throw abortError(signal, lower(doing))
+    throw explain(error, doing)
+  }
+}
+
+/** «Killing sandbox x failed» and «Stopped while killing sandbox x». */
+export const lower = (doing: string) => doing.charAt(0).toLowerCase() + doing.slice(1)
