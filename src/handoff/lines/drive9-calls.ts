@@ -2,6 +2,7 @@
 //
 // A call ends in one of three ways: an answer, an error that tells what the server or the caller wants, or `Lost`: we do not know whether the
 // work was done. Reads and other idempotent calls are simply made again after a loss; writes are settled by their caller.
+import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import {
   brokenConnection,
@@ -13,7 +14,7 @@ import {
   silence,
   tooLarge,
 } from './drive9-errors.js'
-import { type DriveTimes, Lost, pause, type Watch, watchTime } from './drive9-time.js'
+import { type DriveTimes, Lost, type Watch, watchTime } from './drive9-time.js'
 
 export interface Call extends CallName {
   /** Absolute address. */
@@ -56,7 +57,7 @@ const mayPass = new Set([500, 502, 503, 504])
 
 const answerLimit = 32 * 1024 * 1024
 
-export function makeCaller(key: string, times: DriveTimes): Caller {
+export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller {
   /** Sends, and stands by until the body is read: a deadline for the head, then one for each silence. */
   async function open(call: Call, signal: AbortSignal): Promise<Opened> {
     if (signal.aborted) throw abortError(signal, `asking drive9 for ${nameOf(call)}`)
@@ -120,7 +121,7 @@ export function makeCaller(key: string, times: DriveTimes): Caller {
     attempt: () => Promise<T>,
     judge: (result: T) => HandoffError | undefined,
   ): Promise<T & { afterLoss: boolean }> {
-    const start = Date.now()
+    const start = clock.now()
     let afterLoss = false
     for (let number = 1; ; ) {
       let problem: HandoffError
@@ -129,9 +130,9 @@ export function makeCaller(key: string, times: DriveTimes): Caller {
         const error = judge(result)
         if (!error) return { ...result, afterLoss }
         if (asksToWait(result)) {
-          const wait = retryAfter(result.headers) ?? 1
-          if (Date.now() - start + wait * 1000 > times.settingUpMs) throw error
-          await pause(wait * 1000, signal, call)
+          const wait = retryAfter(result.headers, clock) ?? 1
+          if (clock.now() - start + wait * 1000 > times.settingUpMs) throw error
+          await clock.sleep(wait * 1000, signal)
           continue
         }
         if (!mayPass.has(result.status)) throw error
@@ -144,14 +145,14 @@ export function makeCaller(key: string, times: DriveTimes): Caller {
       afterLoss = true
       number += 1
       if (number > times.tries) throw problem
-      await pause(times.pauseMs * 2 ** (number - 2), signal, call)
+      await clock.sleep(times.pauseMs * 2 ** (number - 2), signal)
     }
   }
 
   const judge = (call: Call) => (answer: { status: number; headers: Headers; body?: Uint8Array }) => {
     const fine = (answer.status >= 200 && answer.status < 300) || call.expected?.includes(answer.status)
     if (fine) return undefined
-    return refusal(call, answer.status, saidIn(answer.body, key), retryAfter(answer.headers))
+    return refusal(call, answer.status, saidIn(answer.body, key), retryAfter(answer.headers, clock))
   }
 
   return {
@@ -236,10 +237,10 @@ function checkLength(call: Call, response: Response, received: number): void {
 const asksToWait = ({ status, headers }: { status: number; headers: Headers }) =>
   (status === 503 || status === 429) && headers.has('retry-after')
 
-function retryAfter(headers: Headers): number | undefined {
+function retryAfter(headers: Headers, clock: Clock): number | undefined {
   const text = headers.get('retry-after')
   if (text === null) return undefined
-  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - clock.now()) / 1000
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) : undefined
 }
 

@@ -70,18 +70,3 @@ export function watchTime(call: CallName, caller: AbortSignal): Watch {
     },
   }
 }
-
-export function pause(milliseconds: number, signal: AbortSignal, call: CallName): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(abortError(signal, `waiting for drive9 to answer ${nameOf(call)}`))
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
-}

@@ -3,11 +3,12 @@
 // Small files are one PUT; from 50,000 bytes on the service wants an upload: begin, ask for addresses, put the parts into the object
 // storage, complete. In both the condition is checked by the service. When an answer is lost the file is read back: the same bytes there
 // mean written; the revision still as expected means that nothing happened, and the write is made again.
+import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import type { DriveStat } from '../library/tools.js'
 import type { Answer, Caller } from './drive9-calls.js'
 import { type CallName, notDrive9, refusal } from './drive9-errors.js'
-import { Lost, pause } from './drive9-time.js'
+import { Lost } from './drive9-time.js'
 
 export interface WriteOptions {
   expectedRevision?: number
@@ -26,6 +27,7 @@ export interface Ground {
   sha256(bytes: Uint8Array): string
   tries: number
   pauseMs: number
+  clock: Clock
 }
 
 const inlineThreshold = 50_000
@@ -47,7 +49,7 @@ export async function writeFile(ground: Ground, path: string, bytes: Uint8Array,
       if (number >= ground.tries) throw error.error
       // Two who upload the same file end each other's uploads; waiting unequally long lets one of them finish.
       const wait = ground.pauseMs * 2 ** (number - 1) * (0.5 + Math.random())
-      await pause(wait, options.signal, { method: 'PUT', path })
+      await ground.clock.sleep(wait, options.signal)
     }
   }
 }

@@ -7,9 +7,11 @@
 // Quirks met here: a missing directory lists as empty; a `mkdir` of what exists is a 409; small files ignore ranges; large ones are a 302 to
 // an address that must not be shown our key; a completed upload does not say its revision; a stat of nothing is a 404 without a body.
 import { createHash } from 'node:crypto'
+import type { Clock } from '../library/clock.js'
 import { HandoffError } from '../library/errors.js'
 import { quote } from '../library/run.js'
 import type { Drive, DriveEntry, DriveStat, DriveToken, TokenRequest } from '../library/tools.js'
+import { systemClock } from './clock.js'
 import { type Call, makeCaller } from './drive9-calls.js'
 import { notDrive9 } from './drive9-errors.js'
 import { type DriveTimes, Lost, usualTimes } from './drive9-time.js'
@@ -23,12 +25,14 @@ export interface DriveSettings {
   /** Hosts of the object storage that large files come from and go to; a sandbox must be let through to them. */
   hosts?: string[]
   times?: Partial<DriveTimes>
+  clock?: Clock
 }
 
 export function makeDrive(settings: DriveSettings): Drive {
   const server = settings.server.replace(/\/+$/, '')
   const times = { ...usualTimes, ...settings.times }
-  const caller = makeCaller(settings.key, times)
+  const clock = settings.clock ?? systemClock
+  const caller = makeCaller(settings.key, times, clock)
   const address = (path: string) => `${server}${path}`
   const file = (path: string, query = '') => address(`/v1/fs${encodePath(path)}${query}`)
 
@@ -137,7 +141,7 @@ export function makeDrive(settings: DriveSettings): Drive {
 
   const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
   const { tries, pauseMs } = times
-  const ground: Ground = { caller, address, file, stat, digest, sha256, tries, pauseMs }
+  const ground: Ground = { caller, address, file, stat, digest, sha256, tries, pauseMs, clock }
 
   return {
     server,

@@ -5,6 +5,7 @@ import { canonicalPath, decodePath } from './server-paths.js'
 import { refuse } from './server-refusal.js'
 import { type Call, readJson } from './server-state.js'
 import type { TreeNode } from './server-tree.js'
+import { reservedBy } from './server-uploads.js'
 
 const symlinkMode = 0o120777
 const done = () => json(200, { status: 'ok' })
@@ -113,7 +114,7 @@ function write({ drive, request, caller }: Call, path: string): Reply {
   if (size > drive.maxUploadBytes) refuse(413, `upload too large: max ${drive.maxUploadBytes} bytes`)
   if (size >= drive.inlineThreshold) refuse(400, 'missing X-Dat9-Part-Checksums header')
   drive.tree.expect(path, expected)
-  drive.tree.admit(path, size)
+  drive.tree.admit(path, size, reservedBy(drive, path))
   return json(200, { status: 'ok', revision: drive.tree.write(path, request.body).revision })
 }
 
@@ -145,7 +146,7 @@ function copy(call: Call, path: string): Reply {
   authorize(call.caller, 'write', path)
   const node = call.drive.tree.find(from)
   if (node?.kind !== 'file') refuse(404, 'not found')
-  call.drive.tree.admit(path, node.size)
+  call.drive.tree.admit(path, node.size, reservedBy(call.drive, path))
   call.drive.tree.write(path, call.drive.objects.get(node.object), node.hasMode ? { mode: node.mode } : {})
   return done()
 }
@@ -176,7 +177,7 @@ function changeMode({ drive, request, caller }: Call, path: string): Reply {
 function create({ drive, caller }: Call, path: string): Reply {
   authorize(caller, 'write', path)
   if (drive.tree.find(path)) refuse(409, 'path already exists')
-  drive.tree.admit(path, 0)
+  drive.tree.admit(path, 0, reservedBy(drive, path))
   return json(200, { status: 'ok', revision: drive.tree.write(path, new Uint8Array()).revision })
 }
 
@@ -188,7 +189,7 @@ function symlink({ drive, request, caller }: Call, path: string): Reply {
     refuse(400, 'invalid symlink target')
   }
   if (drive.tree.find(path)) refuse(409, 'path already exists')
-  drive.tree.admit(path, Buffer.byteLength(target))
+  drive.tree.admit(path, Buffer.byteLength(target), reservedBy(drive, path))
   drive.tree.write(path, Buffer.from(target), { mode: symlinkMode })
   return json(200, { status: 'ok', revision: 1 })
 }

@@ -62,7 +62,7 @@ function initiate({ drive, request, caller }: Call): Reply {
   if (typeof expected === 'number' && expected < 0) refuse(400, 'expected_revision must be >= 0')
   const expectedRevision = typeof expected === 'number' ? expected : undefined
   drive.tree.expect(path, expectedRevision)
-  drive.tree.admit(path, size, reservedBy(drive))
+  drive.tree.admit(path, size, reservedBy(drive, path))
   supersede(drive, path)
   const upload: Upload = {
     id: freshId(),
@@ -98,8 +98,9 @@ function close(upload: Upload, state: 'completed' | 'aborted'): void {
   upload.parts.clear()
 }
 
-function reservedBy(drive: DriveState): { files: number; bytes: number } {
-  const open = [...drive.uploads.values()].filter((upload) => upload.state === 'open')
+/** What open uploads of other paths will need. */
+export function reservedBy(drive: DriveState, path: string): { files: number; bytes: number } {
+  const open = [...drive.uploads.values()].filter((upload) => upload.state === 'open' && upload.path !== path)
   return {
     files: open.filter((upload) => !drive.tree.find(upload.path)).length,
     bytes: open.reduce((sum, upload) => sum + upload.size, 0),
