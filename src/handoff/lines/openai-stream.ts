@@ -1,0 +1,160 @@
+// One attempt: sends the request, follows the stream, and ends in one of two ways: with what was heard, or by throwing.
+//
+// The package tells less than one would think. An aborted stream ends like a finished one; a page in HTML is a stream without pieces; a
+// stream may stand still for ever. So the time is watched here, the content type is looked at, and how it ended is said.
+import type OpenAI from 'openai'
+import { HandoffError } from '../library/errors.js'
+import type { ModelReply } from '../library/tools.js'
+import type { Parameters } from './openai-habits.js'
+import { makeThoughtFilter } from './openai-thoughts.js'
+
+export interface Heard {
+  text: string
+  /** Why the service says that it ended; undefined when it does not say. */
+  finish: string | undefined
+  usage: ModelReply['usage'] | undefined
+}
+
+export interface Patience {
+  firstMs: number
+  betweenMs: number
+}
+
+/** The service answered, and what it answered is not a reply. `about` says which setting to look at. */
+export class NoReply extends Error {
+  readonly about: 'address' | 'model' | 'limit'
+  /** The service's own words. */
+  readonly said: string | undefined
+  constructor(message: string, about: 'address' | 'model' | 'limit', said?: string) {
+    super(message)
+    this.about = about
+    this.said = said
+  }
+}
+
+type Chunk = OpenAI.Chat.ChatCompletionChunk
+
+export async function listen(
+  client: OpenAI,
+  parameters: Parameters,
+  patience: Patience,
+  signal: AbortSignal,
+  onText: ((piece: string) => void) | undefined,
+): Promise<Heard> {
+  const watch = startWatch(patience)
+  try {
+    const options = { signal: AbortSignal.any([signal, watch.signal]) }
+    const { data, response } = await client.chat.completions.create(parameters, options).withResponse()
+    const kind = response.headers.get('content-type') ?? ''
+    if (/html/i.test(kind)) {
+      await response.body?.cancel()
+      throw new NoReply('it answered with a page in HTML', 'address')
+    }
+    const chunks = /json/i.test(kind) && !/event-stream|ndjson/i.test(kind) ? wholeAsChunks(response) : data
+    const heard = await follow(chunks, watch, onText)
+    // An abort ends the loop without a word.
+    signal.throwIfAborted()
+    watch.signal.throwIfAborted()
+    return checked(heard)
+  } catch (error) {
+    throw watch.signal.aborted && !signal.aborted ? watch.signal.reason : error
+  } finally {
+    watch.stop()
+  }
+}
+
+async function follow(
+  chunks: AsyncIterable<Chunk>,
+  watch: Watch,
+  onText: ((piece: string) => void) | undefined,
+): Promise<Heard> {
+  const heard: Heard = { text: '', finish: undefined, usage: undefined }
+  const thoughts = makeThoughtFilter()
+  const take = (piece: string) => {
+    if (piece === '') return
+    heard.text += piece
+    onText?.(piece)
+  }
+  for await (const chunk of chunks) {
+    const choice = chunk.choices?.[0]
+    const piece = textOf(choice?.delta?.content)
+    if (piece !== '' || isAlive(choice)) watch.heard()
+    take(thoughts.visible(piece))
+    if (choice?.finish_reason) heard.finish = choice.finish_reason
+    if (chunk.usage) heard.usage = usageOf(chunk.usage) ?? heard.usage
+  }
+  take(thoughts.rest())
+  return heard
+}
+
+/** Thinking and refusing are signs of life, and an end is one; an empty piece is what proxies send to keep a connection open. */
+function isAlive(choice: Chunk['choices'][number] | undefined): boolean {
+  if (!choice) return false
+  const delta = (choice.delta ?? {}) as { reasoning_content?: unknown; reasoning?: unknown; refusal?: unknown }
+  return Boolean(choice.finish_reason || delta.reasoning_content || delta.reasoning || delta.refusal)
+}
+
+/** Most services send text, some a list of parts of which some are text. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part: { text?: unknown }) => (typeof part?.text === 'string' ? part.text : '')).join('')
+}
+
+function usageOf(usage: OpenAI.CompletionUsage): ModelReply['usage'] | undefined {
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
+  // Some services fill the form with noughts.
+  if (!(inputTokens > 0) || !(outputTokens >= 0)) return undefined
+  const cachedInputTokens = usage.prompt_tokens_details?.cached_tokens
+  return { inputTokens, outputTokens, ...(cachedInputTokens ? { cachedInputTokens } : {}) }
+}
+
+function checked(heard: Heard): Heard {
+  if (heard.text.trim() !== '') return heard
+  if (heard.finish === 'length') throw new NoReply('it used up the limit of its reply before it wrote a word', 'limit')
+  if (heard.finish === 'content_filter') throw new NoReply('its content filter kept the whole reply back', 'model')
+  if (heard.finish === undefined) throw new NoReply('it answered with something that is not a reply', 'address')
+  throw new NoReply('its reply is empty', 'model')
+}
+
+/** A service that does not stream answers a request for a stream with the whole, or with an error and status 200. */
+async function* wholeAsChunks(response: Response): AsyncIterable<Chunk> {
+  const value: unknown = await response.json().catch(() => undefined)
+  const whole = value as (Partial<OpenAI.Chat.ChatCompletion> & { error?: unknown }) | undefined
+  if (whole?.error) throw new NoReply('it answered with status 200 and an error', 'model', shortly(whole.error))
+  const choice = whole?.choices?.[0]
+  if (!choice?.message) throw new NoReply('it answered with JSON that is not a reply', 'address')
+  const { message: delta, finish_reason } = choice
+  yield { choices: [{ index: 0, delta, finish_reason }], usage: whole?.usage } as Chunk
+}
+
+function shortly(error: unknown): string {
+  const message = (error as { message?: unknown }).message
+  return typeof message === 'string' ? message : JSON.stringify(error)
+}
+
+interface Watch {
+  signal: AbortSignal
+  heard(): void
+  stop(): void
+}
+
+/** Aborts when nothing is heard for too long: longer for the first piece than between two. */
+function startWatch({ firstMs, betweenMs }: Patience): Watch {
+  const controller = new AbortController()
+  const expire = (milliseconds: number, what: string) => () =>
+    controller.abort(
+      new HandoffError('timeout', `The model’s service ${what} for ${milliseconds / 1_000} seconds.`, {
+        next: 'Try again; if it stays so, look whether the service is overloaded or the model (LLM_MODEL) is too slow.',
+      }),
+    )
+  let timer = setTimeout(expire(firstMs, 'sent nothing'), firstMs)
+  return {
+    signal: controller.signal,
+    heard() {
+      clearTimeout(timer)
+      timer = setTimeout(expire(betweenMs, 'stopped in the middle of its reply and was silent'), betweenMs)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
