@@ -40,8 +40,8 @@ export function appTokens(wire: Wire, credentials: AppCredentials): Tokens {
     async tokenFor(repository, call) {
       const known = cache.get(repository)
       if (known && wire.clock.now() < known.until - earlyMs) return known.token
-      const fresh = await buyToken(wire, appJwt(credentials.appId, key, wire.clock.now()), repository, call)
       cache.delete(repository)
+      const fresh = await buyToken(wire, appJwt(credentials.appId, key, wire.clock.now()), repository, call)
       cache.set(repository, fresh)
       if (cache.size > keep) cache.delete(cache.keys().next().value!)
       return fresh.token

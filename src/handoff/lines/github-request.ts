@@ -64,6 +64,7 @@ const limitRounds = 5
 export async function send(wire: Wire, request: Request, call: Call): Promise<Reply> {
   let lost = 0
   let limited = 0
+  let unannounced = 0
   let waitedMs = 0
   for (;;) {
     const outcome = await attempt(wire, request, call.signal)
@@ -81,7 +82,7 @@ export async function send(wire: Wire, request: Request, call: Call): Promise<Re
       continue
     }
     limited += 1
-    const pause = outcome.milliseconds ?? 60_000 * 2 ** (limited - 1)
+    const pause = outcome.milliseconds ?? 60_000 * 2 ** unannounced++
     const hopeless = limited > limitRounds || waitedMs + pause > wire.maximumWaitMs
     if (call.patient === false || hopeless) throw limitError(request, pause)
     wire.onNotice(`GitHub asks to wait ${seconds(pause)} s while ${request.doing}.`)

@@ -106,9 +106,9 @@ function factCalls(ask: Ask): FactCalls {
   }
 
   return {
-    repository: (repository, call) => look(repository, '', shapes.repositoryFacts, `reading ${repository}`, call),
+    repository: async (repository, call) => look(repository, '', shapes.repositoryFacts, `reading ${repository}`, call),
 
-    pull: (repository, number, call) =>
+    pull: async (repository, number, call) =>
       look(
         repository,
         `/pulls/${whole(number)}`,
@@ -134,7 +134,7 @@ function factCalls(ask: Ask): FactCalls {
       return (await lookOrNull(repository, path, shapes.permission, doing, call)) ?? nobody
     },
 
-    compare: (repository, base, head, call) =>
+    compare: async (repository, base, head, call) =>
       lookOrNull(
         repository,
         `/compare/${encodeURIComponent(base)}...${encodeURIComponent(head)}?per_page=1`,

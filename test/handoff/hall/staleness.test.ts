@@ -1,0 +1,147 @@
+// What a later push means for an answer, compared in a real git repository through the local GitHub.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { patchTouches, staleNote } from '../../../src/handoff/hall/staleness.js'
+import { makeGitHub } from '../../../src/handoff/lines/github.js'
+import { type LocalGitHub, startGitHub } from '../../../src/local/github/github.js'
+import { type GitFolder, gitFolder } from '../../support/commits.js'
+
+let local: LocalGitHub
+let folder: GitFolder
+const call = { signal: AbortSignal.timeout(30_000) }
+
+beforeEach(async () => {
+  local = await startGitHub()
+  folder = gitFolder()
+  local.addRepository({ name: 'octo/tools', directory: folder.directory })
+})
+afterEach(async () => {
+  await local.close()
+  folder[Symbol.dispose]()
+})
+
+const line = () =>
+  makeGitHub({
+    apiUrl: local.apiUrl,
+    serverUrl: local.url,
+    credentials: { token: local.issueToken({ permissions: { contents: 'read' } }) },
+    userAgent: 'test',
+  })
+
+const lines = (count: number, change: Record<number, string> = {}) =>
+  `${Array.from({ length: count }, (_, index) => change[index + 1] ?? `line ${index + 1}`).join('\n')}\n`
+
+const cite = (path: string, from = 1, to = from) => ({ path, from, to })
+
+async function note(answered: string, head: string, citations: ReturnType<typeof cite>[]) {
+  const text = await staleNote(line(), { repository: 'octo/tools', answered, head, citations }, call)
+  return text?.replace(answered.slice(0, 7), 'A').replace(head.slice(0, 7), 'B') ?? null
+}
+
+const start = 'answered at `A`; the head is now `B`'
+
+test('nothing to say while the head is what was answered about', async () => {
+  const head = folder.commit({ 'a.ts': lines(9) })
+  expect(await note(head, head, [cite('a.ts')])).toBeNull()
+  expect(local.server.requests).toHaveLength(0)
+})
+
+describe('after a push', () => {
+  test('the cited files that changed are counted, each once', async () => {
+    const answered = folder.commit({ 'a.ts': lines(9), 'b.ts': lines(9), 'c.ts': lines(9) })
+    const head = folder.commit({ 'a.ts': lines(9, { 2: 'x' }), 'b.ts': lines(9, { 5: 'x' }), 'd.ts': 'new\n' })
+    const cited = [cite('a.ts', 1, 3), cite('a.ts', 8), cite('b.ts', 5), cite('c.ts')]
+    expect(await note(answered, head, cited)).toBe(`${start}, 2 cited files changed`)
+    expect(await note(answered, head, [cite('a.ts', 2)])).toBe(`${start}, 1 cited file changed`)
+    expect(await note(answered, head, [cite('c.ts')])).toBe(`${start}, none of the cited files changed`)
+    expect(await note(answered, head, [])).toBe(start)
+  })
+
+  test('that the cited lines themselves are as they were is said', async () => {
+    const answered = folder.commit({ 'a.ts': lines(40) })
+    const head = folder.commit({ 'a.ts': `first\n${lines(40, { 20: 'x' })}` })
+    const untouched = `${start}, 1 cited file changed, but none of the cited lines`
+    expect(await note(answered, head, [cite('a.ts', 1, 19), cite('a.ts', 21, 40)])).toBe(untouched)
+    expect(await note(answered, head, [cite('a.ts', 19, 21)])).toBe(`${start}, 1 cited file changed`)
+  })
+
+  test('a file that was renamed, removed or replaced by another', async () => {
+    const answered = folder.commit({ 'a.ts': lines(30), 'b.ts': `b\n${lines(3)}`, 'c.ts': 'one\ntwo\n' })
+    const renamed = folder.commit({ 'a.ts': null, 'moved.ts': lines(30) })
+    expect(await note(answered, renamed, [cite('a.ts', 3)])).toBe(
+      `${start}, 1 cited file changed, but none of the cited lines`,
+    )
+    const removed = folder.commit({ 'b.ts': null })
+    expect(await note(answered, removed, [cite('b.ts', 3)])).toBe(`${start}, 1 cited file changed`)
+  })
+
+  test('a binary file shows no lines, so its lines may have changed', async () => {
+    const answered = folder.commit({ 'a.bin': new Uint8Array([0, 1, 2]) })
+    const head = folder.commit({ 'a.bin': new Uint8Array([0, 1, 3]) })
+    expect(await note(answered, head, [cite('a.bin')])).toBe(`${start}, 1 cited file changed`)
+  })
+})
+
+describe('after a force-push', () => {
+  test('both sides’ changes count, and the same change on both is none', async () => {
+    const root = folder.commit({ 'a.ts': lines(9), 'b.ts': lines(9), 'c.ts': lines(9), 'd.ts': lines(9) })
+    const answered = folder.commit({ 'a.ts': lines(9, { 1: 'x' }), 'b.ts': lines(9, { 1: 'same' }) })
+    folder.git('checkout', '--quiet', '-B', 'main', root)
+    const head = folder.commit({ 'b.ts': lines(9, { 1: 'same' }), 'c.ts': lines(9, { 1: 'y' }) })
+    folder.git('branch', 'kept', answered)
+    const cited = ['a.ts', 'b.ts', 'c.ts', 'd.ts'].map((path) => cite(path, 9))
+    expect(await note(answered, head, cited)).toBe(`${start}, 2 cited files changed`)
+    expect(await note(answered, head, [cite('b.ts'), cite('d.ts')])).toBe(`${start}, none of the cited files changed`)
+  })
+
+  test('back to an earlier commit', async () => {
+    const head = folder.commit({ 'a.ts': lines(9) })
+    const answered = folder.commit({ 'a.ts': lines(9, { 1: 'x' }) })
+    expect(await note(answered, head, [cite('a.ts', 9)])).toBe(`${start}, 1 cited file changed`)
+  })
+
+  test('over a commit that GitHub has forgotten, only the two are named', async () => {
+    const head = folder.commit({ 'a.ts': lines(9) })
+    expect(await note('f'.repeat(40), head, [cite('a.ts')])).toBe(start)
+  })
+})
+
+test('a list that GitHub cut is not taken for all', async () => {
+  const many = (text: string) =>
+    Object.fromEntries(Array.from({ length: 320 }, (_, index) => [`f${1_000 + index}.ts`, text]))
+  const answered = folder.commit(many('one\n'))
+  const head = folder.commit(many('two\n'))
+  expect(await note(answered, head, [cite('f1000.ts')])).toBe(`${start}, at least 1 cited file changed`)
+  expect(await note(answered, head, [cite('f1319.ts')])).toBe(start)
+})
+
+test('a limit or an outage costs the count only; a stop is a stop', async () => {
+  const answered = folder.commit({ 'a.ts': lines(9) })
+  const head = folder.commit({ 'a.ts': lines(8) })
+  local.limits.exhaust(3_000)
+  expect(await note(answered, head, [cite('a.ts')])).toBe(start)
+  const stopped = staleNote(
+    line(),
+    { repository: 'octo/tools', answered, head, citations: [cite('a.ts')] },
+    { signal: AbortSignal.abort() },
+  )
+  await expect(stopped).rejects.toMatchObject({ code: 'cancelled' })
+})
+
+describe('a hunk touches cited lines', () => {
+  const patch =
+    '@@ -10,4 +10,4 @@ function\n ten\n-eleven\n+ELEVEN\n twelve\n thirteen\n@@ -20,0 +21,1 @@\n+between twenty and twenty-one\n@@ -30,2 +32,0 @@\n-thirty\n-thirty-one\n\\ No newline at end of file'
+  test.each([
+    [10, 10, false],
+    [11, 11, true],
+    [9, 12, true],
+    [12, 19, false],
+    [20, 20, false],
+    [21, 21, false],
+    [20, 21, true],
+    [22, 29, false],
+    [31, 40, true],
+    [32, 40, false],
+  ])('lines %i to %i: %s', (from, to, touched) => {
+    expect(patchTouches(patch, from, to)).toBe(touched)
+  })
+})
