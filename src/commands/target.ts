@@ -3,7 +3,9 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Commit, HandoffError, parseRepository, quote, type Repository } from '../handoff/index.js'
+import { type Commit, fullName, HandoffError, parseRepository, quote, type Repository } from '../handoff/index.js'
+import { makeGitHost } from '../handoff/lines/git.js'
+import type { OpenClouds } from './clouds-of.js'
 
 const execute = promisify(execFile)
 
@@ -54,4 +56,32 @@ export function commitOf(target: Extract<Target, { kind: 'path' }>, cloneUrl: st
     cloneUrl,
     ...(target.branch === undefined ? {} : { ref: `refs/heads/${target.branch}` }),
   }
+}
+
+export interface Subject {
+  commit: Commit
+  title: string
+  note?: string
+}
+
+/** Serves a path by HTTP so that a sandbox can clone it; asks an address for its head. */
+export async function resolveTarget(text: string, clouds: OpenClouds, signal: AbortSignal): Promise<Subject> {
+  const target = await readTarget(text)
+  if (target.kind === 'path') {
+    const cloneUrl = await clouds.serve(target.directory, fullName(target.repository))
+    return {
+      commit: commitOf(target, cloneUrl),
+      title: `${target.directory}${target.branch ? ` (${target.branch})` : ''}`,
+      ...(target.dirty ? { note: 'There are changes that are not committed; they are not part of it.' } : {}),
+    }
+  }
+  return { commit: await headOf(target, clouds, signal), title: target.url }
+}
+
+async function headOf(target: Extract<Target, { kind: 'url' }>, clouds: OpenClouds, signal: AbortSignal): Promise<Commit> {
+  const { cloneToken } = clouds.settings()
+  const heads = await makeGitHost(cloneToken === undefined ? {} : { credentials: { password: cloneToken } }).heads(target.url, ['HEAD'], signal)
+  const sha = heads.get('HEAD')
+  if (sha === undefined) throw new HandoffError('not-found', `${target.url} has no commit yet.`, { next: 'Push something first.' })
+  return { repository: target.repository, sha, cloneUrl: target.url }
 }

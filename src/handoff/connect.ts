@@ -27,7 +27,7 @@ export function connect(settings: Settings, wiring: Wiring): House {
       sandboxes: makeSandboxes({ ...settings.sandboxes, onNotice: notice }),
       drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
       model: makeModel(model),
-      git: makeGitHost(token === undefined ? {} : { token }),
+      git: makeGitHost(token === undefined ? {} : { credentials: { password: token } }),
       now: wiring.now ?? (() => new Date()),
       uniqueId,
       emit: wiring.emit,

@@ -116,7 +116,7 @@ async function make(request: SummariseRequest, house: House, place: Layout, walk
   const found = await readRepository(request, house, run, directory, walk, signal)
   await walk.step('verify', () => verifyStored(tools.drive, directory, found.stored, signal))
 
-  const written = await walk.step('summarise', async () => summaryOf(request, house, place, found.survey, await previous, signal))
+  const written = await walk.step('summarise', async () => summaryOf(request, house, place, directory, found.survey, await previous, signal))
   const sealedAt = tools.now().toISOString()
   const ref = prepareRef(tools.drive, tools.git, place, request.commit, signal)
   const handoff = recordOf(request, house, run, found, written.record, await previous, walk, sealedAt)

@@ -19,6 +19,16 @@ export const settingTable: Setting[] = [
     example: 'handoff',
     text: 'Template of the sandboxes, built by `npm run template`. `base` works too and is prepared at every start, which takes longer.',
   },
+  {
+    group: 'sandboxes',
+    name: 'E2B_API_URL',
+    text: 'Address of the control plane of a self-hosted E2B, where it is not api.<domain>.',
+  },
+  {
+    group: 'sandboxes',
+    name: 'E2B_SANDBOX_URL',
+    text: 'Address of the sandboxes of a self-hosted E2B, where one address serves them all.',
+  },
   { group: 'sandboxes', name: 'E2B_DOMAIN', text: 'Domain of a self-hosted E2B; e2b.app when empty.' },
   {
     group: 'durable directory',
@@ -100,6 +110,8 @@ export interface Settings {
     apiKey: string
     template: string
     domain?: string
+    apiUrl?: string
+    sandboxUrl?: string
     binary?: { url: string; sha256: string }
   }
   drive: { apiKey: string; server: string; root: string; objectHosts: string[] }
@@ -142,6 +154,8 @@ export function parseSettings(environment: Environment): Settings {
       apiKey: get('E2B_API_KEY')!,
       template: get('E2B_TEMPLATE') ?? 'handoff',
       ...(domain === undefined ? {} : { domain }),
+      ...(get('E2B_API_URL') === undefined ? {} : { apiUrl: address(environment, 'E2B_API_URL', '') }),
+      ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
       ...(binaryUrl !== undefined && binarySha !== undefined ? { binary: { url: binaryUrl, sha256: binarySha } } : {}),
     },
     drive: {

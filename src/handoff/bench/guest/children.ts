@@ -12,7 +12,7 @@ export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
 const allowed = new Set(['survey', 'text', 'excerpt', 'listing', 'searched', 'notice', 'failed'])
 
 export function runChild(work: ChildWork, task: GuestTask, home: string): Promise<void> {
-  const account = untrustedAccount()
+  const account = untrustedAccount(home)
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--max-old-space-size=1536', fileURLToPath(import.meta.url), work], {
       ...placement(home, { environment: { HANDOFF_TASK: JSON.stringify(task) }, ...(account ? { account } : {}) }),

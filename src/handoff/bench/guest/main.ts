@@ -21,7 +21,7 @@ const work = join(home, 'work')
 
 async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   await openWork()
-  const account = untrustedAccount()
+  const account = untrustedAccount(home)
   const [mounted, local] = await bothOrNeither(
     timed('mount', () => mount(task.mount, home, secrets.drive, false)),
     timed('clone', () => clone(task, work, secrets.clone, account)),
@@ -61,7 +61,7 @@ async function findFor(task: FindTask, secrets: Secrets): Promise<void> {
   )
   // Nothing is read through the mount from here on: what was fetched is proven by its hash.
   const released = mounted.release()
-  await timed('unpack', () => unpack(local(task.clonePath), work, untrustedAccount()))
+  await timed('unpack', () => unpack(local(task.clonePath), work, untrustedAccount(home)))
   await timed('find', () => runChild('find', task, home))
   await released
 }
@@ -128,8 +128,7 @@ const cloneDirectory = (repositoryName: string) => join(work, `${repositoryName}
 async function openWork(): Promise<void> {
   await rm(work, { recursive: true, force: true })
   await mkdir(work, { recursive: true })
-  const account = untrustedAccount()
-  if (account) {
+  if (untrustedAccount(home)) {
     // The way there must be open to an account that is not ours; nothing in the home itself is readable by it.
     await chmod(home, 0o711)
     await chmod(work, 0o777)

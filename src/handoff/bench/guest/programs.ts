@@ -1,5 +1,7 @@
 // Starting other programs: git, tar, drive9. No shell, so nothing needs quoting; a clean environment, so nothing leaks.
 import { type SpawnOptions, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { GuestError } from './speak.js'
 
 export interface Finished {
@@ -68,7 +70,13 @@ export function startError(program: string, error: NodeJS.ErrnoException): Error
   return new GuestError('tool-missing', `The sandbox has no program called ${program}.`)
 }
 
-/** Who the untrusted work runs as: `nobody` where we may choose, else whoever we are. */
-export function untrustedAccount(): Account | undefined {
-  return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+/** Who the untrusted work runs as: `nobody` where we may choose and it could start Node and reach its files, else whoever we are. */
+export function untrustedAccount(home: string): Account | undefined {
+  const possible = process.getuid?.() === 0 && open(process.execPath) && open(dirname(home))
+  return possible ? { uid: 65_534, gid: 65_534 } : undefined
+}
+
+/** Whether an account that is nobody's may go there: every folder on the way lets others pass. */
+function open(path: string): boolean {
+  return (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || open(dirname(path)))
 }

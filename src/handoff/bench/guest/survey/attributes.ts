@@ -1,0 +1,108 @@
+// What .gitattributes says of files: generated, vendored, documentation, binary, kept by LFS. Every folder may have one; the nearest counts
+// most, and in one file the last line that matches. The same folder never inherits from its neighbours.
+import { type Pattern, parsePattern, patternMatches } from './globs.js'
+
+export interface FileAttributes {
+  generated?: boolean
+  vendored?: boolean
+  documentation?: boolean
+  binary?: boolean
+  lfs?: boolean
+}
+
+interface Rule {
+  pattern: Pattern
+  /** Undefined takes back what an earlier line said. */
+  values: [keyof FileAttributes, boolean | undefined][]
+}
+
+export interface AttributesFile {
+  /** `''` for the top. */
+  directory: string
+  text: string
+}
+
+const names: Record<string, keyof FileAttributes> = {
+  'linguist-generated': 'generated',
+  'linguist-vendored': 'vendored',
+  'linguist-documentation': 'documentation',
+  binary: 'binary',
+  filter: 'lfs',
+}
+
+/** Rules in all; more are not read. */
+const ruleLimit = 5_000
+
+export type AttributesOf = (path: string) => FileAttributes
+
+export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
+  const rules = new Map<string, Rule[]>()
+  let room = ruleLimit
+  for (const file of files) {
+    const parsed = file.text
+      .split('\n')
+      .map(parseRule)
+      .filter((rule) => rule !== undefined)
+    if (parsed.length > 0 && room > 0) rules.set(file.directory, parsed.slice(0, room))
+    room -= parsed.length
+  }
+  const chains = new Map<string, Chain>()
+  return (path) => {
+    const found: FileAttributes = {}
+    if (rules.size === 0) return found
+    const directory = path.slice(0, Math.max(0, path.lastIndexOf('/')))
+    const chain = chains.get(directory) ?? chainTo(rules, directory)
+    chains.set(directory, chain)
+    for (const link of chain) apply(link.rules, link.start === 0 ? path : path.slice(link.start), found)
+    return found
+  }
+}
+
+/** The files that speak of a directory, from the top down: the nearest has the last word. `start` is where its own paths begin. */
+type Chain = { rules: Rule[]; start: number }[]
+
+function chainTo(rules: Map<string, Rule[]>, directory: string): Chain {
+  const chain: Chain = []
+  const top = rules.get('')
+  if (top) chain.push({ rules: top, start: 0 })
+  for (let end = directory.indexOf('/'); directory !== ''; end = directory.indexOf('/', end + 1)) {
+    const here = rules.get(end < 0 ? directory : directory.slice(0, end))
+    if (here) chain.push({ rules: here, start: (end < 0 ? directory.length : end) + 1 })
+    if (end < 0) break
+  }
+  return chain
+}
+
+function apply(rules: Rule[], path: string, found: FileAttributes): void {
+  for (const rule of rules) {
+    if (!patternMatches(rule.pattern, path, false)) continue
+    for (const [name, value] of rule.values) {
+      if (value === undefined) delete found[name]
+      else found[name] = value
+    }
+  }
+}
+
+function parseRule(line: string): Rule | undefined {
+  const text = line.trim()
+  if (text === '' || text.startsWith('#') || text.startsWith('[attr]')) return undefined
+  const quoted = /^"((?:[^"\\]|\\.)*)"\s*(.*)$/.exec(text)
+  const [glob, rest] = quoted ? [quoted[1]!, quoted[2]!] : [text.split(/\s/, 1)[0]!, text.replace(/^\S+\s*/, '')]
+  const values = rest
+    .split(/\s+/)
+    .map(parseValue)
+    .filter((value) => value !== undefined)
+  // A pattern here cannot be negated, and one that ends in a slash matches nothing.
+  const pattern = glob.startsWith('!') ? undefined : parsePattern(glob)
+  return pattern === undefined || values.length === 0 ? undefined : { pattern, values }
+}
+
+/** `name`, `-name`, `!name`, `name=value`. */
+function parseValue(word: string): Rule['values'][number] | undefined {
+  const [, sign, name, value] = /^([-!]?)([^=]+)(?:=(.*))?$/.exec(word) ?? []
+  const known = name === undefined || !Object.hasOwn(names, name) ? undefined : names[name]
+  if (known === undefined) return undefined
+  if (sign === '!') return [known, undefined]
+  if (known === 'lfs') return [known, sign === '' && value === 'lfs']
+  return [known, sign === '' && value !== 'false']
+}

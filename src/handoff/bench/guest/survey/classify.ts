@@ -1,0 +1,130 @@
+// Tells by path, size and attributes what every file is, and which files nobody needs to look into. What only the content can tell
+// (generated, minified, binary under a strange name) is settled when the file is read.
+import type { FileKind, SkipReason } from '../../../library/survey.js'
+import type { AttributesOf, FileAttributes } from './attributes.js'
+import { endingOf, languageOfEnding, meaningOf } from './languages.js'
+import {
+  isGeneratedName,
+  isLockFile,
+  isMinifiedName,
+  isPythonTestName,
+  isTestName,
+  meaningOfName,
+  trait,
+  traitsOfFolder,
+} from './names.js'
+import type { Entry, Folder, Tree } from './tree.js'
+
+/** Larger files are not read: nobody would read them in a first hour either. */
+export const largestText = 8_000_000
+const largestUnknown = 1_000_000
+const largestConfiguration = 256_000
+const largestJson = 64_000
+
+export interface Selection {
+  attributes: AttributesOf
+  /** True for paths that the settings leave out. */
+  excluded: (path: string) => boolean
+  /** True for paths that .handoffignore leaves out. */
+  ignored: (path: string) => boolean
+}
+
+export function classify(tree: Tree, selection: Selection): void {
+  traitFolders(tree)
+  for (const entry of tree.entries) classifyEntry(entry, selection)
+}
+
+function traitFolders({ folders, entries }: Tree): void {
+  const suites = new Set<Folder>()
+  for (const entry of entries) {
+    for (
+      let folder: Folder | undefined = isPythonTestName(entry.name) ? entry.folder : undefined;
+      folder;
+      folder = folder.parent
+    ) {
+      if (suites.has(folder)) break
+      suites.add(folder)
+    }
+  }
+  const packages = new Set(entries.filter((entry) => entry.name === '__init__.py').map((entry) => entry.folder))
+  for (const folder of folders) {
+    if (!folder.parent) continue
+    const own = traitsOfFolder(folder.path.slice(folder.path.lastIndexOf('/') + 1))
+    // A Python package `test` without a single test in it is what others write their tests with.
+    const product = packages.has(folder) && packages.has(folder.parent) && !suites.has(folder)
+    folder.traits = folder.parent.traits | (own !== trait.maybeTest ? own : product ? 0 : trait.test)
+  }
+}
+
+function classifyEntry(entry: Entry, selection: Selection): void {
+  const verdict = verdictOf(entry, selection)
+  entry.kind = verdict.kind
+  entry.reason = verdict.reason
+  if (verdict.reason === 'symlink' || verdict.reason === 'submodule') return
+  if (selection.excluded(entry.path)) entry.reason = 'excluded'
+  else if (selection.ignored(entry.path)) entry.reason = 'ignored'
+  else if (entry.size === 0) entry.reason = 'empty'
+}
+
+interface Verdict {
+  kind: FileKind
+  reason?: SkipReason
+}
+
+function verdictOf(entry: Entry, selection: Selection): Verdict {
+  if (entry.mode === '120000') return { kind: 'symlink', reason: 'symlink' }
+  if (entry.mode === '160000') return { kind: 'submodule', reason: 'submodule' }
+  const attributes = selection.attributes(entry.path)
+  return closedBook(entry, attributes) ?? openBook(entry, attributes)
+}
+
+/** What nobody reads, by its name or by what the attributes say. */
+function closedBook(entry: Entry, attributes: FileAttributes): Verdict | undefined {
+  const { name, folder, size } = entry
+  const meaning = meaningOf(endingOf(name))
+  const vendored = attributes.vendored ?? (folder.traits & trait.vendored) !== 0
+  const generated = attributes.generated ?? ((folder.traits & trait.generated) !== 0 || isGeneratedName(name))
+  if (attributes.lfs && size < 1_024) return { kind: 'lfs-pointer', reason: 'lfs pointer' }
+  if (attributes.binary) return { kind: 'binary', reason: 'binary' }
+  if (isLockFile(name)) return { kind: 'lock', reason: 'lock file' }
+  if (vendored) return { kind: 'vendored', reason: 'vendored' }
+  if (meaning === 'binary') return maybePointer(entry, { kind: 'binary', reason: 'binary' })
+  if (generated) return { kind: 'generated', reason: 'generated' }
+  if (isMinifiedName(name)) return { kind: 'minified', reason: 'minified' }
+  return meaning === 'data' ? maybePointer(entry, { kind: 'data', reason: 'data' }) : undefined
+}
+
+/** A file kept elsewhere by LFS has about 130 bytes, whatever its name says; only its content tells. */
+function maybePointer(entry: Entry, verdict: Verdict): Verdict {
+  entry.pointer = entry.size >= 100 && entry.size <= 200
+  return entry.pointer ? { kind: verdict.kind } : verdict
+}
+
+function openBook(entry: Entry, attributes: FileAttributes): Verdict {
+  const { name, folder, size } = entry
+  const ending = endingOf(name)
+  const language = languageOfEnding(ending)
+  const plain = language !== undefined && kindOfFamily(language.family) === 'source'
+  const special = plain ? undefined : meaningOfName(name)
+  const family = special?.kind ?? kindOfFamily(language?.family)
+  const isTest = isTestName(name) || (folder.traits & trait.test) !== 0
+  const isFixture = (folder.traits & (trait.fixture | trait.bulk)) !== 0
+  entry.grammar = special?.grammar ?? language?.grammar ?? ''
+  entry.byHand = attributes.generated === false
+  if (family !== 'source' && !attributes.documentation && (isFixture || isTable(ending, family, size))) {
+    return maybePointer(entry, { kind: 'data', reason: 'data' })
+  }
+  const kind = attributes.documentation ? 'documentation' : isTest && family !== 'documentation' ? 'test' : family
+  const known = language !== undefined || special !== undefined
+  return size > (known ? largestText : largestUnknown) ? { kind, reason: 'too large' } : { kind }
+}
+
+function kindOfFamily(family: string | undefined): 'source' | 'documentation' | 'configuration' {
+  return family === 'documentation' || family === 'configuration' ? family : 'source'
+}
+
+/** Large settings are tables of something. */
+function isTable(ending: string, kind: FileKind, size: number): boolean {
+  if (kind !== 'configuration') return false
+  return size > (/^(?:json|json5|xml|plist)$/.test(ending) ? largestJson : largestConfiguration)
+}

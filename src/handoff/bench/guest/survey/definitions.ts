@@ -1,0 +1,193 @@
+// The outline of one file: what is defined in it, on which line, and to which line where that can be seen at a glance.
+import type { Definition } from '../../../library/survey.js'
+import { type Grammar, grammarOf, isReserved, kindOfKeyword } from './grammar.js'
+import type { Scan } from './scan.js'
+
+/** More in one file is a table of something. */
+const definitionLimit = 2_000
+const longestName = 120
+/** How far the end of a definition is looked for. */
+const reach = 60_000
+
+/** `text` has one character a byte and is what was scanned. */
+export function findDefinitions(text: string, scan: Scan, language: string): Definition[] {
+  const grammar = grammarOf(language)
+  if (!grammar) return []
+  const found: Definition[] = []
+  const lines = lineFinder(scan)
+  // The first line has no line end before it.
+  takeFirst(grammar, text, (match) => add(grammar, match, 0, text, lines, found))
+  const { pattern } = grammar
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match && found.length < definitionLimit; match = pattern.exec(text)) {
+    add(grammar, match, match.index + 1, text, lines, found)
+  }
+  return grammar.ends === 'heading' ? endHeadings(outsideFences(found, text, lines), text, scan) : found
+}
+
+function takeFirst(grammar: Grammar, text: string, take: (match: RegExpExecArray) => void): void {
+  grammar.pattern.lastIndex = 0
+  const match = grammar.pattern.exec(`\n${text.slice(0, 500)}\n`)
+  if (match?.index === 0) take(match)
+}
+
+interface Lines {
+  at: (offset: number) => number
+  start: (line: number) => number
+  last: number
+}
+
+/** Lines are counted from 1. */
+function lineFinder(scan: Scan): Lines {
+  const starts = scan.lineStarts
+  return {
+    at(offset) {
+      let low = 0
+      let high = scan.lines - 1
+      while (low < high) {
+        const middle = (low + high + 1) >> 1
+        if (starts[middle]! <= offset) low = middle
+        else high = middle - 1
+      }
+      return low + 1
+    },
+    start: (line) => starts[line - 1] ?? 0,
+    last: scan.lines,
+  }
+}
+
+function add(
+  grammar: Grammar,
+  match: RegExpExecArray,
+  lineStart: number,
+  text: string,
+  lines: Lines,
+  found: Definition[],
+): void {
+  let pair = 1
+  while (pair < match.length && match[pair + 1] === undefined) pair += 2
+  const name = match[pair + 1]?.trim()
+  if (!name || isReserved(name) || /_H(?:PP|XX)?_?$/.test(name)) return
+  const line = lines.at(lineStart)
+  const indent = indentAt(text, lineStart)
+  let kind = kindOfKeyword(match[pair] ?? '', grammar.bare)
+  if (kind === 'function' && ((grammar.methods && indent !== '') || /func[ \t]*\(/.test(match[0]))) kind = 'method'
+  // Clauses of one function stand one after the other in some languages.
+  const previous = found.at(-1)
+  if (
+    previous?.name === name &&
+    previous.kind === kind &&
+    grammar.ends !== 'heading' &&
+    grammar.bare === 'function' &&
+    !grammar.methods
+  )
+    return
+  const end = endOf(grammar, text, lineStart, indent, lines)
+  found.push({ name: readable(name), kind, line, ...(end === undefined ? {} : { end }) })
+}
+
+function readable(name: string): string {
+  const short = name.slice(0, longestName)
+  return /[\x80-\xff]/.test(short) ? Buffer.from(short, 'latin1').toString('utf8') : short
+}
+
+function indentAt(text: string, lineStart: number): string {
+  let end = lineStart
+  while (end < lineStart + 80 && (text[end] === ' ' || text[end] === '\t')) end++
+  return text.slice(lineStart, end)
+}
+
+function endOf(grammar: Grammar, text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
+  if (grammar.ends === 'bracket') return endOfBracket(text, lineStart, indent, lines)
+  if (grammar.ends === 'indent') return endOfIndent(text, lineStart, indent, lines)
+  if (grammar.ends === 'end') return lineAfter(text, lineStart, closing('end', indent), lines)
+  return undefined
+}
+
+const closings = new Map<string, RegExp>()
+
+function closing(kind: 'bracket' | 'end' | 'indent', indent: string): RegExp {
+  const key = kind + indent
+  let pattern = closings.get(key)
+  if (!pattern) {
+    if (closings.size > 500) closings.clear()
+    const source = {
+      bracket: `\\n${indent}[)}\\]]`,
+      end: `\\n${indent}end\\b`,
+      indent: `\\n[ \\t]{0,${indent.length}}[^\\s#)}\\]]`,
+    }[kind]
+    pattern = new RegExp(source)
+    closings.set(key, pattern)
+  }
+  return pattern
+}
+
+/** The line of the first match after an offset. */
+function lineAfter(text: string, offset: number, pattern: RegExp, lines: Lines): number | undefined {
+  const index = text.slice(offset, offset + reach).search(pattern)
+  return index < 0 ? undefined : lines.at(offset + index + 1)
+}
+
+/** Brackets by layout: what is opened at the end of a line is closed at the start of one that is as far in. */
+function endOfBracket(text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
+  let line = lines.at(lineStart)
+  for (let turn = 0; turn < 4; turn++) {
+    const start = lines.start(line)
+    const after = line < lines.last ? lines.start(line + 1) : text.length
+    const shown = text.slice(start, Math.min(after, start + 2_000)).trimEnd()
+    const last = shown.at(-1) ?? ''
+    if (!'{(['.includes(last)) {
+      if (turn > 0 || ';}'.includes(last)) return line
+      // The bracket may stand alone on the next line.
+      const next = text.slice(after, after + indent.length + 1)
+      if (next !== `${indent}{`) return undefined
+    }
+    const end = lineAfter(
+      text,
+      after - 1 + (last === '' || '{(['.includes(last) ? 0 : 1),
+      closing('bracket', indent),
+      lines,
+    )
+    if (end === undefined) return undefined
+    line = end
+  }
+  return line
+}
+
+/** Up to the next line that is not further in, without the empty lines before it. */
+function endOfIndent(text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
+  const line = lines.at(lineStart)
+  if (line >= lines.last) return line
+  const after = lines.start(line + 1) - 1
+  const rest = text.slice(after, after + reach)
+  const index = rest.search(closing('indent', indent))
+  if (index < 0 && rest.length === reach) return undefined
+  let end = index < 0 ? lines.last : lines.at(after + index + 1) - 1
+  while (end > line && /^\s*$/.test(text.slice(lines.start(end), lines.start(end + 1) || text.length))) end--
+  return end
+}
+
+/** What looks like a heading inside a block of code is a comment. */
+function outsideFences(found: Definition[], text: string, lines: Lines): Definition[] {
+  const fences = [...text.matchAll(/(?:^|\n)[ \t]{0,3}(?:```|\x7e\x7e\x7e)/g)].map((match) => lines.at(match.index + 1))
+  if (fences.length === 0) return found
+  let passed = 0
+  return found.filter((definition) => {
+    while (passed < fences.length && fences[passed]! < definition.line) passed++
+    return passed % 2 === 0
+  })
+}
+
+/** A section ends before the next heading that stands as high or higher. */
+function endHeadings(found: Definition[], text: string, scan: Scan): Definition[] {
+  const level = (line: number) =>
+    /^[#=*]*/.exec(text.slice(scan.lineStarts[line - 1], scan.lineStarts[line - 1]! + 8))![0].length
+  const open: { definition: Definition; level: number }[] = []
+  for (const definition of found) {
+    const own = level(definition.line)
+    while (open.length > 0 && open.at(-1)!.level >= own) open.pop()!.definition.end = definition.line - 1
+    open.push({ definition, level: own })
+  }
+  for (const { definition } of open) definition.end = scan.lines
+  return found
+}

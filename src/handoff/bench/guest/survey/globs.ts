@@ -1,0 +1,163 @@
+// Patterns as .gitignore and .gitattributes have them, for those files, for .handoffignore and for the globs of the settings.
+//
+// No regular expression is built from a pattern: patterns may come from the repository, and `*a*a*a*a*` must not take forever. A segment is
+// matched by going back to the last star only, and so are the segments of a path to the last `**`.
+
+export interface Pattern {
+  negated: boolean
+  directoryOnly: boolean
+  /** One word without a slash matches a name at any depth. */
+  anchored: boolean
+  segments: string[]
+  /** The whole pattern is a name, or `*` and an ending: most are, and these are quick. */
+  literal: string | undefined
+  ending: string | undefined
+  /** What a path must begin with; most anchored patterns need no more than this look. */
+  beginning: string
+}
+
+/** Undefined for an empty line, a comment, and what cannot match anything. */
+export function parsePattern(line: string): Pattern | undefined {
+  let text = line.replace(/\r$/, '').replace(/(?<!\\)[ \t]+$/, '')
+  if (text === '' || text.startsWith('#')) return undefined
+  const negated = text.startsWith('!')
+  if (negated) text = text.slice(1)
+  const directoryOnly = text.endsWith('/')
+  if (directoryOnly) text = text.slice(0, -1)
+  const anchored = text.includes('/')
+  const segments = text.split('/').filter((segment, index) => segment !== '' || index > 0)
+  if (segments.length === 0 || segments.includes('')) return undefined
+  const only = segments.length === 1 ? segments[0]! : undefined
+  return {
+    negated,
+    directoryOnly,
+    anchored,
+    segments,
+    literal: plain(only),
+    ending: only?.startsWith('*') ? plain(only.slice(1)) : undefined,
+    beginning: plain(segments[0]) ?? '',
+  }
+}
+
+function plain(word: string | undefined): string | undefined {
+  return word !== undefined && !/[*?[\\]/.test(word) ? word : undefined
+}
+
+/** Whether the pattern speaks of this path itself (not of what is above it). The path is relative to where the pattern was written. */
+export function patternMatches(pattern: Pattern, path: string, isDirectory: boolean): boolean {
+  if (pattern.directoryOnly && !isDirectory) return false
+  if (pattern.anchored) return path.startsWith(pattern.beginning) && matchSegments(pattern.segments, path.split('/'))
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  if (pattern.literal !== undefined) return name === pattern.literal
+  if (pattern.ending !== undefined) return name.endsWith(pattern.ending)
+  return matchSegment(pattern.segments[0]!, name)
+}
+
+/** `**` stands for any number of segments; at the end for at least one. */
+function matchSegments(pattern: string[], path: string[]): boolean {
+  let at = 0
+  let star = -1
+  let resume = 0
+  for (let index = 0; index < path.length; ) {
+    const segment = pattern[at]
+    if (segment === '**') {
+      if (at === pattern.length - 1) return true
+      star = at++
+      resume = index
+    } else if (segment !== undefined && matchSegment(segment, path[index]!)) {
+      at++
+      index++
+    } else if (star >= 0) {
+      at = star + 1
+      index = ++resume
+    } else return false
+  }
+  return at === pattern.length
+}
+
+/** `*`, `?`, `[a-z]`, `[!a-z]` and `\` within one segment. */
+export function matchSegment(pattern: string, name: string): boolean {
+  let at = 0
+  let star = -1
+  let resume = 0
+  for (let index = 0; index < name.length; ) {
+    const next = at < pattern.length ? step(pattern, at, name[index]!) : undefined
+    if (pattern[at] === '*') {
+      star = at++
+      resume = index
+    } else if (next !== undefined) {
+      at = next
+      index++
+    } else if (star >= 0) {
+      at = star + 1
+      index = ++resume
+    } else return false
+  }
+  while (pattern[at] === '*') at++
+  return at === pattern.length
+}
+
+/** Where the pattern goes on after taking this character; undefined when it does not take it. */
+function step(pattern: string, at: number, character: string): number | undefined {
+  const symbol = pattern[at]
+  if (symbol === '?') return at + 1
+  if (symbol === '[') return bracket(pattern, at, character)
+  if (symbol === '\\') return pattern[at + 1] === character ? at + 2 : undefined
+  return symbol === character ? at + 1 : undefined
+}
+
+function bracket(pattern: string, at: number, character: string): number | undefined {
+  const negated = pattern[at + 1] === '!' || pattern[at + 1] === '^'
+  let index = at + (negated ? 2 : 1)
+  let found = false
+  for (let first = true; index < pattern.length && (first || pattern[index] !== ']'); first = false) {
+    const low = pattern[index] === '\\' ? pattern[++index]! : pattern[index]!
+    const isRange = pattern[index + 1] === '-' && index + 2 < pattern.length && pattern[index + 2] !== ']'
+    const high = isRange ? pattern[index + 2]! : low
+    if (character >= low && character <= high) found = true
+    index += isRange ? 3 : 1
+  }
+  // An opening bracket that is never closed matches nothing.
+  if (index >= pattern.length) return undefined
+  return found === negated ? undefined : index + 1
+}
+
+/** More patterns than this are not asked for; each one is tried against every path. */
+export const patternLimit = 2_000
+
+export function parsePatterns(lines: readonly string[]): Pattern[] {
+  return lines
+    .map(parsePattern)
+    .filter((pattern) => pattern !== undefined)
+    .slice(0, patternLimit)
+}
+
+/**
+ * Says whether a list of patterns takes a file: the last pattern that matches decides, and what is in a taken directory cannot be got back,
+ * as in .gitignore.
+ */
+export function pathSelector(patterns: Pattern[]): (path: string) => boolean {
+  const directories = new Map<string, boolean>([['', false]])
+  const decide = (path: string, isDirectory: boolean) => {
+    for (let index = patterns.length - 1; index >= 0; index--) {
+      const pattern = patterns[index]!
+      if (patternMatches(pattern, path, isDirectory)) return !pattern.negated
+    }
+    return false
+  }
+  const taken = (directory: string): boolean => {
+    const known = directories.get(directory)
+    if (known !== undefined) return known
+    // From the top downwards and without recursion: directories may be nested by the thousands.
+    let result = false
+    for (let end = directory.indexOf('/'); ; end = directory.indexOf('/', end + 1)) {
+      const part = end < 0 ? directory : directory.slice(0, end)
+      result = directories.get(part) ?? (result || decide(part, true))
+      directories.set(part, result)
+      if (end < 0 || result) break
+    }
+    directories.set(directory, result)
+    return result
+  }
+  return (path) => taken(path.slice(0, Math.max(0, path.lastIndexOf('/')))) || decide(path, false)
+}

@@ -1,0 +1,313 @@
+// How definitions look, language by language: one expression each. Every alternative begins with the line end before it, which lets the
+// expression engine skip from line to line, and captures a pair: the keyword (empty where there is none) and the name. All repetitions have
+// bounds, so that no file can make them slow. They see text whose bytes are one character each.
+//
+// They are not parsers: a definition inside a comment or a string is taken for one, and a shape nobody writes is missed.
+
+export interface Grammar {
+  pattern: RegExp
+  /** Where a definition ends: at a closing bracket, before the next line that is not further in, at `end`, before the next heading. */
+  ends: 'bracket' | 'indent' | 'end' | 'heading' | 'unknown'
+  /** What a pair without a keyword is. */
+  bare: string
+  /** Functions further in are methods. */
+  methods: boolean
+}
+
+const name = '[A-Za-z_$\\x80-\\xff][\\w$\\x80-\\xff]*'
+
+/** Any of the words, each with the space after it. */
+const some = (words: string, most: number) => `(?:(?:${words})[ \\t]+){0,${most}}`
+
+function grammar(
+  ends: Grammar['ends'],
+  bare: string,
+  alternatives: string[],
+  options: { methods?: boolean; flags?: string } = {},
+): Grammar {
+  const source = alternatives
+    .map((alternative) => `\\n${alternative.replaceAll('NAME', name).replaceAll('~', '[ \\t]+')}`)
+    .join('|')
+  return { pattern: new RegExp(source, `g${options.flags ?? ''}`), ends, bare, methods: options.methods ?? false }
+}
+
+const methods = { methods: true }
+const anyCase = { flags: 'i' }
+const visible = 'public|private|protected|internal|static|final|abstract|sealed'
+
+/** In a template `~` stands for space and NAME for an identifier. */
+const grammars: Record<string, Grammar> = {
+  javascript: grammar('bracket', 'method', [
+    '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(NAME)',
+    '(?:export~)?(?:declare~)?(type|const|let|var)~(NAME)',
+    `[ \\t]{1,8}${some('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(NAME)[ \\t]*(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:[ \\t]*:[^\\n=]{1,100}?)?[ \\t]*\\{[ \\t]*\\r?(?=\\n)`,
+    '(?:module\\.)?(exports)\\.(NAME)[ \\t]*=',
+  ]),
+  python: grammar(
+    'indent',
+    'constant',
+    ['[ \\t]*(?:async~)?(def|class)~(NAME)', '()([A-Z][A-Z0-9_]{2,})[ \\t]*(?::[^=\\n]{1,80})?=(?!=)'],
+    methods,
+  ),
+  go: grammar('bracket', 'constant', [
+    '(func)~(?:\\([^)\\n]{0,200}\\)[ \\t]*)?(NAME)',
+    '(type|var|const)~(NAME)',
+    '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?[ \\t]*=[ \\t]',
+  ]),
+  rust: grammar(
+    'bracket',
+    'function',
+    [
+      `[ \\t]*(?:pub(?:\\([^)\\n]{1,40}\\))?~)?${some('default|const|async|unsafe|extern(?:~"[^"\\n]{0,20}")?', 4)}(fn|struct|enum|trait|union|type|mod|static|module|macro_rules!)~(?:mut~)?(NAME)`,
+      '(?:pub(?:\\([^)\\n]{1,40}\\))?~)?(const)~(NAME)',
+    ],
+    methods,
+  ),
+  java: grammar(
+    'bracket',
+    'method',
+    [
+      `[ \\t]*${some(`${visible}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(NAME)`,
+      `[ \\t]{1,12}(?:(?:${visible}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(NAME)[ \\t]*\\(`,
+    ],
+    methods,
+  ),
+  kotlin: grammar(
+    'bracket',
+    'function',
+    [
+      `[ \\t]*${some(`${visible}|open|data|inner|inline|suspend|override|operator|infix|tailrec|external|companion|value|annotation|expect|actual|enum|fun`, 6)}(class|interface|object|fun|typealias)~(?:<[^>\\n]{0,80}>[ \\t]*)?(?:[\\w.<>?]{1,60}\\.)?(NAME)`,
+      `${some('public|private|internal|const', 3)}(val|var)~(NAME)`,
+    ],
+    methods,
+  ),
+  scala: grammar(
+    'bracket',
+    'function',
+    [
+      `[ \\t]*${some('private(?:\\[\\w+\\])?|protected(?:\\[\\w+\\])?|implicit|lazy|final|sealed|abstract|override|case|inline|opaque', 5)}(class|object|trait|def|type|enum|given)~(NAME)`,
+    ],
+    methods,
+  ),
+  clojure: grammar('unknown', 'function', [
+    '[ \\t]*\\((ns|def|defn-?|defmacro|defmulti|defmethod|defprotocol|defrecord|deftype|defonce)~(?:\\^\\S{1,80}[ \\t]+)?([^\\s()\\[\\]]{1,100})',
+  ]),
+  csharp: grammar(
+    'bracket',
+    'method',
+    [
+      `[ \\t]*${some(`${visible}|partial|readonly|unsafe|ref|file|new`, 6)}(class|interface|struct|enum|record|delegate|namespace)~(?:(?:class|struct)~)?([A-Za-z_][\\w.]*)`,
+      `[ \\t]{1,16}(?:(?:${visible}|virtual|override|async|extern|partial|unsafe|new|readonly)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?][\\w<>\\[\\],.? \\t]{0,80}[ \\t])?()(NAME)[ \\t]*(?:<[^>\\n]{0,60}>)?(?:\\(|\\{[ \\t]*get)`,
+    ],
+    methods,
+  ),
+  fsharp: grammar('indent', 'function', [
+    '[ \\t]*(let|type|module|and|exception)~(?:rec~|inline~|private~|mutable~|internal~){0,2}(NAME)',
+    '[ \\t]+(?:static~)?(member)~(?:\\w+\\.)?(NAME)',
+  ]),
+  basic: grammar(
+    'unknown',
+    'function',
+    [
+      `[ \\t]*${some(`${visible}|friend|shared|overrides|overridable|partial|mustinherit`, 4)}(sub|function|class|module|interface|structure|enum|property)~(NAME)`,
+    ],
+    anyCase,
+  ),
+  c: grammar('bracket', 'function', [
+    '(?!(?:return|else|if|for|while|switch|case|goto|typedef|using|template|extern)\\b)(?:[A-Za-z_][\\w:<>,*&\\[\\] \\t]{0,160}?[ \\t*&])?()((?:NAME::){0,4}\\x7e?NAME)[ \\t]*\\([^;\\n]{0,300}\\r?(?=\\n)',
+    '[ \\t]*(?:typedef~)?(struct|class|union|enum|namespace)~(?:class~|struct~)?(?:[A-Z_]{3,40}~)?(NAME)(?=[^;=()\\n]{0,200}(?:\\{|\\r?\\n))',
+    '[ \\t]*#[ \\t]*(define)~(NAME)',
+    '(\\})[ \\t]*(NAME)[ \\t]*;',
+    '(typedef)~[^;\\n{]{1,160}?[ \\t*](NAME)[ \\t]*;',
+  ]),
+  objc: grammar('bracket', 'function', [
+    '(@interface|@implementation|@protocol)~(NAME)',
+    '([-+])[ \\t]*\\([^)\\n]{1,100}\\)[ \\t]*(NAME)',
+    '[ \\t]*(function)~(?:[\\w\\[\\], ]{1,80}=[ \\t]*)?(NAME)',
+    '(?:static~)?[A-Za-z_][\\w* \\t]{0,80}[ \\t*]()(NAME)\\([^;\\n]{0,300}\\r?(?=\\n)',
+  ]),
+  ruby: grammar(
+    'end',
+    'constant',
+    [
+      '[ \\t]*(class|module)~([A-Z][\\w:]*)',
+      '[ \\t]*(?:private~)?(def)~(?:self\\.)?([A-Za-z_]\\w*[?!=]?)',
+      '[ \\t]*()([A-Z][A-Z0-9_]{2,})[ \\t]*=(?![=\\x7e])',
+    ],
+    methods,
+  ),
+  php: grammar(
+    'bracket',
+    'function',
+    [
+      `[ \\t]*${some('abstract|final|readonly', 2)}(class|interface|trait|enum)~(NAME)`,
+      `[ \\t]*${some(visible, 4)}(function)~&?(NAME)`,
+    ],
+    methods,
+  ),
+  swift: grammar(
+    'bracket',
+    'function',
+    [
+      `[ \\t]*(?:@\\w+(?:\\([^)\\n]{0,60}\\))?~)?${some('public|private|internal|open|fileprivate|static|final|override|mutating|nonisolated|class|indirect|prefix|postfix', 5)}(class|struct|enum|protocol|extension|func|typealias|actor|macro)~(NAME)`,
+    ],
+    methods,
+  ),
+  dart: grammar(
+    'bracket',
+    'method',
+    [
+      `${some('abstract|sealed|base|final|interface', 3)}(class|mixin|enum|extension|typedef)~(NAME)`,
+      '[ \\t]{0,4}(?:static~|external~)?[A-Za-z_][\\w<>?,.]{0,60}[ \\t]()(NAME)\\([^;\\n]{0,200}\\{[ \\t]*\\r?(?=\\n)',
+    ],
+    methods,
+  ),
+  shell: grammar('bracket', 'function', [
+    '[ \\t]*(function)~([\\w:.-]+)',
+    '[ \\t]*()([A-Za-z_][\\w:.-]*)[ \\t]*\\(\\)',
+  ]),
+  powershell: grammar('bracket', 'function', ['[ \\t]*(function|filter|class|enum)~([\\w:-]+)'], anyCase),
+  lua: grammar('end', 'function', [
+    '[ \\t]*(?:local~)?(function)~([\\w.:]+)',
+    '(?:local~)?()([\\w.]+)[ \\t]*=[ \\t]*function',
+  ]),
+  elixir: grammar('end', 'function', [
+    '[ \\t]*(defmodule|defprotocol|defimpl|defp?|defmacrop?|defguard|defdelegate)~([\\w.?!]+)',
+  ]),
+  gleam: grammar('bracket', 'function', ['(?:pub~)?(?:opaque~)?(fn|type|const)~(NAME)']),
+  erlang: grammar('unknown', 'function', [
+    '()([a-z]\\w*)\\([^\\n]{0,200}\\)[ \\t]*(?:when[^\\n]{0,100})?->',
+    '-(record|define|module)\\((\\w+)',
+  ]),
+  haskell: grammar('indent', 'function', [
+    "(data|newtype|type|class|module|instance)~(?:\\([^)\\n]{0,80}\\)[ \\t]*=>[ \\t]*|alias~)?([A-Z][\\w.']*)",
+    "()([a-z_][\\w']*)[ \\t]+:{1,2}[ \\t]",
+  ]),
+  ocaml: grammar('unknown', 'function', [
+    "[ \\t]{0,4}(let|and|module|type|val|class|external|exception)~(?:rec~|type~|nonrec~)?(?:'\\w+~|\\([^)\\n]{1,60}\\)~)?([A-Za-z_][\\w']*)",
+  ]),
+  lisp: grammar('unknown', 'function', [
+    '[ \\t]*\\((define|defun|defmacro|defvar|defparameter|defclass|defmethod|defgeneric|define-record-type|struct|defcustom|defsubst|cl-defun|define-syntax)~\\(?([^\\s()]{1,100})',
+  ]),
+  perl: grammar('bracket', 'function', ['[ \\t]*(sub|package)~([\\w:]+)']),
+  r: grammar('bracket', 'function', ['()([\\w.]+)[ \\t]*(?:<-|=)[ \\t]*function\\b']),
+  julia: grammar('end', 'function', [
+    '[ \\t]*(?:@\\w+~)?(function|mutable struct|struct|abstract type|module|macro|const)~([\\w.!]+)',
+    '()([\\w.!]+)\\([^\\n=]{0,200}\\)[ \\t]*=(?!=)',
+  ]),
+  zig: grammar('bracket', 'function', [
+    '[ \\t]*(?:pub~)?(?:export~|inline~|extern~)?(fn)~(NAME)',
+    '(?:pub~)?(const|var)~(NAME)',
+  ]),
+  nim: grammar('indent', 'function', ['[ \\t]*(proc|func|method|template|macro|iterator|type|converter)~`?(NAME)']),
+  solidity: grammar(
+    'bracket',
+    'function',
+    ['[ \\t]*(?:abstract~)?(contract|library|interface|struct|enum|event|error|modifier|function|def)~(NAME)'],
+    methods,
+  ),
+  sql: grammar(
+    'unknown',
+    'table',
+    [
+      '[ \\t]*create~(?:or~replace~)?(?:\\w+~){0,2}?(table|view|function|procedure|trigger|index|type|schema|sequence)~(?:if~not~exists~)?["`\\[]?([\\w.]+)',
+    ],
+    anyCase,
+  ),
+  idl: grammar('bracket', 'type', [
+    '[ \\t]*(?:extend~|export~)?(message|service|enum|rpc|struct|union|exception|interface|type|input|scalar|directive|model|record|world|table)~@?(NAME)',
+  ]),
+  terraform: grammar('bracket', 'block', [
+    '(resource|data)~"[^"\\n]{1,80}"~"([^"\\n]{1,80})"',
+    '(module|variable|output|provider)~"([^"\\n]{1,80})"',
+  ]),
+  make: grammar('unknown', 'target', [
+    '()([A-Za-z][\\w./-]*)[ \\t]*:(?![=:])',
+    '[ \\t]*(function|macro|add_library|add_executable)\\(([\\w.-]+)',
+  ]),
+  fortran: grammar(
+    'unknown',
+    'function',
+    ['[ \\t]*(?:\\w+~){0,2}?(subroutine|function|module|program|type)~(?:::[ \\t]*)?(NAME)'],
+    anyCase,
+  ),
+  pascal: grammar(
+    'unknown',
+    'function',
+    ['[ \\t]*(?:class~)?(procedure|function|constructor|destructor|unit|program)~([\\w.]+)'],
+    anyCase,
+  ),
+  ada: grammar(
+    'unknown',
+    'function',
+    ['[ \\t]*(procedure|function|package|entity|architecture|component|task)~(?:body~)?([\\w.]+)'],
+    anyCase,
+  ),
+  verilog: grammar('unknown', 'module', [
+    '[ \\t]*(module|interface|class|package|function|task|program)~(?:automatic~)?(?:[\\w\\[\\]:]+[ \\t]+)?(\\w+)[ \\t]*(?=[#(;])',
+  ]),
+  gdscript: grammar(
+    'indent',
+    'function',
+    ['[ \\t]*(?:static~)?(func|class|class_name|signal|enum|const)~(NAME)'],
+    methods,
+  ),
+  markdown: grammar('heading', 'heading', ['(#{1,4})~([^\\n]{1,200})']),
+  rst: grammar('heading', 'heading', [
+    '()([^\\s=~^*.-][^\\n]{2,120})\\n(?:={3,}|-{3,}|\\x7e{3,}|\\^{3,}|\\*{3,})[ \\t]*\\r?(?=\\n)'.replace('~', '\\x7e'),
+  ]),
+  asciidoc: grammar('heading', 'heading', ['(={1,4}|\\*{1,4})~([^\\n]{1,200})']),
+}
+
+export function grammarOf(language: string): Grammar | undefined {
+  return Object.hasOwn(grammars, language) ? grammars[language] : undefined
+}
+
+const kinds: Record<string, string> = {
+  func: 'function',
+  fn: 'function',
+  def: 'function',
+  defp: 'function',
+  fun: 'function',
+  sub: 'function',
+  proc: 'function',
+  procedure: 'function',
+  subroutine: 'function',
+  defn: 'function',
+  'defn-': 'function',
+  defun: 'function',
+  defmacro: 'macro',
+  defmodule: 'module',
+  mod: 'module',
+  val: 'constant',
+  const: 'constant',
+  static: 'constant',
+  let: 'variable',
+  var: 'variable',
+  define: 'macro',
+  'macro_rules!': 'macro',
+  typedef: 'type',
+  '}': 'type',
+  typealias: 'type',
+  '-': 'method',
+  '+': 'method',
+  exports: 'export',
+}
+
+export function kindOfKeyword(keyword: string, bare: string): string {
+  if (keyword === '') return bare
+  const plain = keyword.toLowerCase()
+  if (/^[#=*]+$/.test(plain)) return 'heading'
+  return Object.hasOwn(kinds, plain) ? kinds[plain]! : plain.replace('@', '')
+}
+
+/** Words that stand where a method's name would and are none. */
+const reserved = new Set(
+  'if for while switch catch function return with else do await new typeof throw yield super import case default try delete void in of and or not'.split(
+    ' ',
+  ),
+)
+
+export function isReserved(word: string): boolean {
+  return reserved.has(word)
+}

@@ -1,0 +1,172 @@
+// What names of files and folders say, apart from their endings. Tables and a few expressions.
+
+/** Bits that a folder gives to everything below it. */
+export const trait = {
+  vendored: 1,
+  generated: 2,
+  test: 4,
+  /** Inputs and expected outputs of tests. */
+  fixture: 8,
+  /** Examples, demos, playgrounds. */
+  example: 16,
+  documentation: 32,
+  /** `test` and `testing`, which in Python are often part of the product; see classify.ts. */
+  maybeTest: 64,
+  /** Translations, texts of licences: many files, all alike. */
+  bulk: 128,
+} as const
+
+const folderTraits = new Map<string, number>()
+const give = (bits: number, names: string) => {
+  for (const name of names.split(' ')) folderTraits.set(name, bits)
+}
+give(
+  trait.vendored,
+  'vendor vendored vendors node_modules third_party third-party thirdparty 3rdparty 3rd_party _vendor _vendored bower_components pods ' +
+    'carthage jspm_packages .yarn godeps site-packages externals',
+)
+give(trait.generated, 'dist compiled .next .nuxt __pycache__ .dart_tool __generated__ .docusaurus')
+give(
+  trait.test,
+  'tests __tests__ spec specs __specs__ e2e e2e-tests unittests unit-tests unit_tests integration-tests integration_tests ' +
+    'functional-tests functional_tests cypress __mocks__ mocks test-utils testutils testutil bench benches benchmark benchmarks fuzz',
+)
+give(trait.maybeTest, 'test testing')
+give(
+  trait.test | trait.fixture,
+  'testdata test-data test_data fixtures __fixtures__ fixture __snapshots__ snapshots golden goldens cassettes corpus testcases test-fixtures',
+)
+give(
+  trait.example,
+  'example examples demo demos sample samples playground playgrounds tutorial tutorials cookbook recipes showcase',
+)
+give(trait.documentation, 'doc docs documentation website site wiki manual man')
+give(trait.bulk, 'locale locales translations i18n l10n lang langs licenses')
+
+export function traitsOfFolder(name: string): number {
+  return folderTraits.get(name.toLowerCase()) ?? 0
+}
+
+const lockFiles = new Set(
+  (
+    'package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock cargo.lock go.sum go.work.sum gemfile.lock ' +
+    'composer.lock poetry.lock uv.lock pdm.lock pipfile.lock pixi.lock conda-lock.yml mix.lock rebar.lock pubspec.lock podfile.lock ' +
+    'cartfile.resolved package.resolved packages.lock.json paket.lock flake.lock gradle.lockfile buildscript-gradle.lockfile conan.lock ' +
+    'stack.yaml.lock cabal.project.freeze .terraform.lock.hcl shard.lock manifest.toml.lock chart.lock module.bazel.lock vcpkg-lock.json'
+  ).split(' '),
+)
+
+export function isLockFile(name: string): boolean {
+  return lockFiles.has(name.toLowerCase())
+}
+
+export function isMinifiedName(name: string): boolean {
+  return /[.-]min\.(?:m?js|css)$|\.(?:bundle|chunk)\.(?:js|css)$/.test(name)
+}
+
+export function isGeneratedName(name: string): boolean {
+  // Most names have none of this, and there are tens of thousands of them.
+  if (!/gen|pb|grpc|designer|\.g\.|freezed|mocks|\.map$|bindata/i.test(name)) return false
+  return (
+    /\.pb(?:\.gw)?\.(?:go|cc|h|swift|dart)$|_pb2(?:_grpc)?\.pyi?$|\.(?:pb|grpc)\.ts$|_pb\.(?:js|d\.ts|rb)$|Grpc\.(?:java|cs)$/.test(
+      name,
+    ) ||
+    /[._-]generated\.\w+$|^zz_generated\.|\.gen\.\w+$|_generated\.\w+$|^generated[._]/i.test(name) ||
+    /\.(?:g|freezed|mocks)\.dart$|\.designer\.(?:cs|vb)$|\.g\.cs$|\.(?:js|css|ts)\.map$|^bindata\.go$/i.test(name)
+  )
+}
+
+export function isTestName(name: string): boolean {
+  if (!/test|spec|bench|e2e|[._-]cy|IT\.|Suite|\.t$/i.test(name)) return false
+  return (
+    /[._-](?:test|tests|spec|e2e|bench|cy)\.\w+$|[._-](?:test|spec)\.d\.ts$|\.(?:test|spec|cy)-d\.ts$|[._-]bench\.\w+$/.test(
+      name,
+    ) ||
+    /^test_.*\.py$|_tests?\.(?:go|py|exs|dart|rs|cc|cpp|c|rb|erl|ml|jl|clj|lua|sh|zig)$|^(?:conftest|tests)\.py$|_spec\.rb$/.test(
+      name,
+    ) ||
+    /(?:Test|Tests|TestCase|IT|Spec|Suite)\.(?:java|kt|scala|groovy|cs|fs|swift|php|m|mm)$|^test-.*\.(?:js|c|cc|py|R)$|\.t$/.test(
+      name,
+    )
+  )
+}
+
+/** What tells a test suite from a package that is called `test`. */
+export function isPythonTestName(name: string): boolean {
+  return /^test_.*\.py$|_tests?\.py$|^(?:conftest|tests)\.py$/.test(name)
+}
+
+/** Files that say what a folder is for, how it is built and what it needs. */
+export function isManifest(name: string): boolean {
+  return (
+    /^(?:package\.json|deno\.jsonc?|cargo\.toml|go\.mod|go\.work|pyproject\.toml|setup\.(?:py|cfg)|pom\.xml|build\.(?:gradle|sbt|zig)(?:\.kts)?)$/i.test(
+      name,
+    ) ||
+    /^(?:composer\.json|gemfile|mix\.exs|pubspec\.yaml|package\.swift|cmakelists\.txt|meson\.build|rebar\.config|dune-project|stack\.yaml)$/i.test(
+      name,
+    ) ||
+    /^(?:requirements(?:[-_.]\w+)?\.txt|makefile|justfile|taskfile\.ya?ml|dockerfile|docker-compose\.ya?ml|compose\.ya?ml|project\.clj|description)$/i.test(
+      name,
+    ) ||
+    /\.(?:csproj|fsproj|sln|gemspec|cabal|nimble|podspec|opam)$/i.test(name)
+  )
+}
+
+export function isReadme(name: string): boolean {
+  return /^readme(?:\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org))?$/i.test(name)
+}
+
+/** Where a program or a library begins. */
+export function isEntryPoint(name: string): boolean {
+  return (
+    /^(?:index|main|app|server|cli|mod|lib)\.[a-z]+$/i.test(name) ||
+    /^(?:__init__|__main__|manage|wsgi|asgi|setup)\.py$|^(?:doc|root)\.go$|^(?:Program|Startup)\.(?:cs|fs)$|^Application\.(?:java|kt)$/.test(
+      name,
+    )
+  )
+}
+
+/** Documents that tell how the whole is built or worked on. */
+export function isGuide(name: string): boolean {
+  return /^(?:architecture|design|overview|hacking|development|developing|contributing|agents|claude|getting[-_]?started|quick[-_]?start|internals|concepts)\b.*\.(?:md|mdx|rst|txt|adoc)$/i.test(
+    name,
+  )
+}
+
+/** Documents that everybody has and that say nothing about this one. */
+export function isBoilerplate(name: string): boolean {
+  return /^(?:licen[cs]e|copying|notice|patents|authors|contributors|maintainers|owners|codeowners|code[-_]of[-_]conduct|security|support|funding|changelog|changes|history|news|release[-_]?notes|releases|credits|thanks|acknowledg|third[-_]?party|governance|citation|sponsors|backers)/i.test(
+    name,
+  )
+}
+
+const plainNames: [RegExp, 'source' | 'documentation' | 'configuration', string][] = [
+  [/^(?:gnu)?makefile(?:\..+)?$/i, 'source', 'make'],
+  [/^cmakelists\.txt$/i, 'source', 'make'],
+  [
+    /^(?:rakefile|gemfile|podfile|vagrantfile|brewfile|fastfile|appfile|guardfile|capfile|berksfile|dangerfile)$/i,
+    'source',
+    'ruby',
+  ],
+  [/^(?:sconstruct|sconscript|build|workspace|wscript|buck|tiltfile|snakefile)$/i, 'source', 'python'],
+  [/^(?:dockerfile|containerfile)(?:\..+)?$|\.dockerfile$/i, 'configuration', 'none'],
+  [/^(?:jenkinsfile)(?:\..+)?$/i, 'source', 'java'],
+  [
+    /^(?:justfile|procfile|earthfile|caddyfile|codeowners|owners(?:_aliases)?|version|\.?[a-z]*rc|\.[a-z][\w.-]*)$/i,
+    'configuration',
+    'none',
+  ],
+  [/^(?:requirements|constraints)(?:[-_.]\w+)*\.(?:txt|in)$/i, 'configuration', 'none'],
+  [/^robots\.txt$|^cname$/i, 'configuration', 'none'],
+]
+
+/** Names that say what they are without an ending, or against it. */
+export function meaningOfName(
+  name: string,
+): { kind: 'source' | 'documentation' | 'configuration'; grammar: string } | undefined {
+  const found = plainNames.find(([pattern]) => pattern.test(name))
+  if (found) return { kind: found[1], grammar: found[2] }
+  return isReadme(name) || (!name.includes('.') && isBoilerplate(name))
+    ? { kind: 'documentation', grammar: 'none' }
+    : undefined
+}

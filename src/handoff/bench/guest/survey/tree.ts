@@ -1,0 +1,130 @@
+// The list of the commit as entries and folders. Paths are bytes to git; they are shown as UTF-8, and kept exactly where that loses something.
+import { redactSecrets } from '../../../library/secrets.js'
+import type { FileKind, FileRow, SkipReason } from '../../../library/survey.js'
+
+export interface Folder {
+  /** `''` is the top. */
+  path: string
+  tree: string
+  parent: Folder | undefined
+  depth: number
+  /** What its name and those above it say of the files in it; see classify.ts. */
+  traits: number
+  /** Below it, itself included. */
+  files: number
+  bytes: number
+}
+
+export interface Entry {
+  path: string
+  pathBase64: string | undefined
+  name: string
+  folder: Folder
+  mode: string
+  blob: string
+  size: number
+  /** Why nobody looks into it; undefined as long as it may be chosen. */
+  reason: SkipReason | undefined
+  kind: FileKind
+  /** How definitions are found in it; `''` until the content tells. */
+  grammar: string
+  /** It may be the short text that stands for a file kept by LFS; nothing else in it is of interest. */
+  pointer: boolean
+  /** The attributes say that it is written by hand, whatever it looks like. */
+  byHand: boolean
+  state: FileRow['state']
+  /** Where its analysis is kept; -1 when it was not looked into. */
+  record: number
+}
+
+export interface Tree {
+  entries: Entry[]
+  /** Parents before children. The first is the top. */
+  folders: Folder[]
+  /** Names that looked like credentials and are not repeated. */
+  hiddenNames: number
+}
+
+export function parseTree(listing: Buffer, rootTree: string): Tree {
+  const text = listing.toString('latin1')
+  // Most repositories name everything in ASCII, and then no path needs a second look.
+  const ascii = listing.toString('utf8').length === text.length
+  const top = newFolder('', rootTree, undefined)
+  const tree: Tree = { entries: [], folders: [top], hiddenNames: 0 }
+  const known = new Map<string, Folder>([['', top]])
+  for (let start = 0, end = 0; start < text.length; start = end + 1) {
+    const tab = text.indexOf('\t', start)
+    end = text.indexOf('\0', tab)
+    const raw = text.slice(tab + 1, end)
+    const slash = raw.lastIndexOf('/')
+    const folder = known.get(raw.slice(0, Math.max(0, slash))) ?? top
+    const name = showName(raw.slice(slash + 1), ascii, tree)
+    const path = folder === top ? name : `${folder.path}/${name}`
+    const idStart = text.indexOf(' ', start + 7) + 1
+    const idEnd = text.indexOf(' ', idStart)
+    const id = text.slice(idStart, idEnd)
+    if (text[start + 7] === 't') {
+      const child = newFolder(path, id, folder)
+      known.set(raw, child)
+      tree.folders.push(child)
+    } else {
+      const size = Number.parseInt(text.slice(idEnd, tab), 10) || 0
+      const entry = newEntry(text.slice(start, start + 6), id, size, path, name, folder)
+      if (!ascii && !path.includes('[redacted:') && mangled(raw))
+        entry.pathBase64 = Buffer.from(raw, 'latin1').toString('base64')
+      tree.entries.push(entry)
+    }
+  }
+  addUp(tree)
+  return tree
+}
+
+function newFolder(path: string, tree: string, parent: Folder | undefined): Folder {
+  return { path, tree, parent, depth: parent ? parent.depth + 1 : 0, traits: 0, files: 0, bytes: 0 }
+}
+
+function newEntry(mode: string, blob: string, size: number, path: string, name: string, folder: Folder): Entry {
+  return {
+    path,
+    pathBase64: undefined,
+    name,
+    folder,
+    mode,
+    blob,
+    size,
+    reason: undefined,
+    kind: 'source',
+    grammar: '',
+    pointer: false,
+    byHand: false,
+    state: 'skipped',
+    record: -1,
+  }
+}
+
+/** A name that is itself a credential is not repeated. Short names, and names without a number, cannot be one. */
+function showName(raw: string, ascii: boolean, tree: Tree): string {
+  const name = ascii || !/[\x80-\xff]/.test(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
+  if (name.length < 20 || !/\d/.test(name)) return name
+  const { text, places } = redactSecrets(name)
+  tree.hiddenNames += places.length
+  return text
+}
+
+function mangled(raw: string): boolean {
+  const bytes = Buffer.from(raw, 'latin1')
+  return !Buffer.from(bytes.toString('utf8'), 'utf8').equals(bytes)
+}
+
+function addUp({ entries, folders }: Tree): void {
+  for (const { folder, size } of entries) {
+    folder.files++
+    folder.bytes += size
+  }
+  for (let index = folders.length - 1; index > 0; index--) {
+    const { parent, files, bytes } = folders[index]!
+    if (!parent) continue
+    parent.files += files
+    parent.bytes += bytes
+  }
+}

@@ -1,0 +1,102 @@
+// Between the survey and the seal: the summary is written (or taken over), and becomes the files that only the host may write.
+import { sha256 } from '../bench/run-directory.js'
+import type { Handoff } from '../library/handoff.js'
+import { decodeProse, encodeProse, proseLimit, readProse } from '../library/prose.js'
+import { artifact, fullName, type Layout } from '../library/run.js'
+import { summaryFile } from '../library/summary.js'
+import { readFileTable } from '../library/file-table.js'
+import type { FileTable, Survey } from '../library/survey.js'
+import type { House } from './house.js'
+import type { PreviousRun } from './previous.js'
+import type { SummariseRequest } from './summarise.js'
+import { type Checkpoint, type WrittenSummary, writeSummary } from './write-summary.js'
+
+export interface SummaryFiles {
+  /** The text of `code-summary.md`. */
+  summary: string
+  /** What is still to be written into the run directory. */
+  files: { path: string; bytes: Uint8Array }[]
+  /** The summary's part of the handoff. */
+  record: Pick<Handoff, 'artifacts' | 'claims' | 'usage' | 'reusedPercent'> & Partial<Pick<Handoff, 'cost' | 'partial'>>
+}
+
+export async function summaryOf(
+  request: SummariseRequest,
+  house: House,
+  place: Layout,
+  directory: string,
+  survey: Survey,
+  previous: PreviousRun | undefined,
+  signal: AbortSignal,
+): Promise<SummaryFiles> {
+  const { tools, limits, prices } = house
+  const notice = (text: string) => tools.emit({ type: 'notice', text })
+  const prose = previous && readProse(previous.prose, notice)
+  const table = await fileTable(house, directory, signal)
+  const written = await writeSummary({
+    survey,
+    ...(table ? { table } : {}),
+    model: tools.model,
+    limits: {
+      inputTokens: limits.inputTokens,
+      ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
+      ...(prices === undefined ? {} : { prices }),
+      concurrency: 4,
+    },
+    ...(previous && prose ? { previous: { prose, summary: previous.summary } } : {}),
+    checkpoint: checkpointAt(house, place.checkpoint(request.commit.sha), signal),
+    emit: tools.emit,
+    signal,
+  })
+  return filesOf(request, house, survey, written)
+}
+
+/** Every path of the commit, to check what the model names. It was hashed a moment ago; it is still data of a sandbox and is read as such. */
+async function fileTable(house: House, directory: string, signal: AbortSignal): Promise<FileTable | undefined> {
+  const bytes = await house.tools.drive.read(`${directory}/${artifact.files}`, { maxBytes: 60_000_000, signal })
+  return bytes === null ? undefined : readFileTable(bytes)
+}
+
+function checkpointAt(house: House, path: string, signal: AbortSignal): Checkpoint {
+  const { drive } = house.tools
+  return {
+    async load() {
+      const bytes = await drive.read(path, { maxBytes: proseLimit, signal })
+      return bytes === null ? undefined : decodeProse(bytes)
+    },
+    async save(prose) {
+      await drive.write(path, encodeProse(prose), { signal })
+    },
+  }
+}
+
+function filesOf(request: SummariseRequest, house: House, survey: Survey, written: WrittenSummary): SummaryFiles {
+  const { commit } = request
+  const summary =
+    written.unchanged ??
+    summaryFile({
+      repository: fullName(commit.repository),
+      commit: commit.sha,
+      sections: written.sections,
+      counts: survey.counts,
+      secrets: survey.secrets.length,
+      model: house.tools.model.name,
+      ...(written.partial === undefined ? {} : { partial: written.partial }),
+    })
+  const files = [
+    { path: artifact.summary as string, bytes: new TextEncoder().encode(summary) },
+    { path: artifact.prose as string, bytes: encodeProse(written.prose) },
+  ]
+  return {
+    summary,
+    files,
+    record: {
+      artifacts: files.map(({ path, bytes }) => ({ path, bytes: bytes.length, sha256: sha256(bytes) })),
+      claims: { checked: written.claims.checked, repaired: written.claims.repaired, removed: written.claims.removed },
+      usage: written.usage,
+      reusedPercent: written.reusedPercent,
+      ...(written.cost === undefined ? {} : { cost: written.cost }),
+      ...(written.partial === undefined ? {} : { partial: written.partial }),
+    },
+  }
+}
