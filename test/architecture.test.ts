@@ -14,17 +14,67 @@ interface Room {
 }
 
 const rooms: Room[] = [
-  { name: 'index', holds: /^src\/handoff\/index\.ts$/, mayImport: ['hall', 'bench', 'library', 'connect', 'lines'], reason: 'it is the only inner door' },
-  { name: 'connect', holds: /^src\/handoff\/connect\.ts$/, mayImport: ['lines', 'library', 'hall', 'bench'], reason: 'it is the only wiring' },
-  { name: 'hall', holds: /^src\/handoff\/hall\//, mayImport: ['hall', 'bench', 'library'], reason: 'the stories see the outside only through the tools' },
-  { name: 'guest', holds: /^src\/handoff\/bench\/guest\//, mayImport: ['guest', 'library'], reason: 'what runs inside a sandbox is small and knows only the words' },
-  { name: 'bench', holds: /^src\/handoff\/bench\//, mayImport: ['bench', 'library'], reason: 'the bench works on what it is handed' },
-  { name: 'lines', holds: /^src\/handoff\/lines\//, mayImport: ['lines', 'library'], reason: 'a line knows its own outside and the words' },
+  {
+    name: 'index',
+    holds: /^src\/handoff\/index\.ts$/,
+    mayImport: ['hall', 'bench', 'library', 'connect', 'lines'],
+    reason: 'it is the only inner door',
+  },
+  {
+    name: 'connect',
+    holds: /^src\/handoff\/connect\.ts$/,
+    mayImport: ['lines', 'library', 'hall', 'bench'],
+    reason: 'it is the only wiring',
+  },
+  {
+    name: 'hall',
+    holds: /^src\/handoff\/hall\//,
+    mayImport: ['hall', 'bench', 'library'],
+    reason: 'the stories see the outside only through the tools',
+  },
+  {
+    name: 'guest',
+    holds: /^src\/handoff\/bench\/guest\//,
+    mayImport: ['guest', 'library'],
+    reason: 'what runs inside a sandbox is small and knows only the words',
+  },
+  {
+    name: 'bench',
+    holds: /^src\/handoff\/bench\//,
+    mayImport: ['bench', 'library'],
+    reason: 'the bench works on what it is handed',
+  },
+  {
+    name: 'lines',
+    holds: /^src\/handoff\/lines\//,
+    mayImport: ['lines', 'library'],
+    reason: 'a line knows its own outside and the words',
+  },
   { name: 'library', holds: /^src\/handoff\/library\//, mayImport: ['library'], reason: 'the library knows nobody' },
-  { name: 'action', holds: /^src\/action\//, mayImport: ['action', 'index'], reason: 'a door knows the house by its inner door only, and the two doors never meet' },
-  { name: 'api', holds: /^api\//, mayImport: ['api', 'index'], reason: 'a door knows the house by its inner door only, and the two doors never meet' },
-  { name: 'commands', holds: /^src\/commands\//, mayImport: ['commands', 'index', 'local', 'guest', 'library', 'lines'], reason: 'commands are doors for people who work on the house' },
-  { name: 'local', holds: /^src\/local\//, mayImport: ['local', 'library'], reason: 'the yard imitates the outside and knows only the words' },
+  {
+    name: 'action',
+    holds: /^src\/action\//,
+    mayImport: ['action', 'index'],
+    reason: 'a door knows the house by its inner door only, and the two doors never meet',
+  },
+  {
+    name: 'api',
+    holds: /^api\//,
+    mayImport: ['api', 'index'],
+    reason: 'a door knows the house by its inner door only, and the two doors never meet',
+  },
+  {
+    name: 'commands',
+    holds: /^src\/commands\//,
+    mayImport: ['commands', 'index', 'local', 'guest', 'library', 'lines'],
+    reason: 'commands are doors for people who work on the house',
+  },
+  {
+    name: 'local',
+    holds: /^src\/local\//,
+    mayImport: ['local', 'library'],
+    reason: 'the yard imitates the outside and knows only the words',
+  },
 ]
 
 function filesBelow(folder: string): string[] {
@@ -33,7 +83,9 @@ function filesBelow(folder: string): string[] {
     .filter((name) => /\.m?ts$/.test(name))
 }
 
-const sources = ['src', 'api'].flatMap(filesBelow).map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+const sources = ['src', 'api']
+  .flatMap(filesBelow)
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 const roomOf = (path: string) => rooms.find((room) => room.holds.test(path))
 
@@ -74,7 +126,9 @@ test('only lines know an SDK, and load it where it is first needed', () => {
 
 test('the environment is read at the doors', () => {
   const doors = /^(src\/action\/|api\/_|src\/commands\/|src\/local\/|src\/handoff\/bench\/guest\/(main|programs)\.ts$)/
-  const wrong = sources.filter(({ path, text }) => !doors.test(path) && /process\.env/.test(text)).map(({ path }) => path)
+  const wrong = sources
+    .filter(({ path, text }) => !doors.test(path) && /process\.env/.test(text))
+    .map(({ path }) => path)
   expect(wrong, 'behaviour must be a function of what is handed in').toEqual([])
 })
 
@@ -92,12 +146,16 @@ test('the library does no input or output, and reads no clock', () => {
 
 test('production never asks whether it is under test', () => {
   const words = /NODE_ENV|VITEST|isTest|underTest|\bmock\b|\bfake\b/i
-  const wrong = sources.filter(({ text }) => words.test(text)).map(({ path, text }) => `${path}: ${words.exec(text)?.[0]}`)
+  const wrong = sources
+    .filter(({ text }) => words.test(text))
+    .map(({ path, text }) => `${path}: ${words.exec(text)?.[0]}`)
   expect(wrong).toEqual([])
 })
 
 test('files stay one room each', () => {
-  const long = sources.filter(({ text }) => text.split('\n').length > 320).map(({ path, text }) => `${path}: ${text.split('\n').length} lines`)
+  const long = sources
+    .filter(({ text }) => text.split('\n').length > 320)
+    .map(({ path, text }) => `${path}: ${text.split('\n').length} lines`)
   expect(long).toEqual([])
 })
 

@@ -24,13 +24,26 @@ export interface OpenClouds extends AsyncDisposable {
 
 const clouds = [
   { name: 'sandboxes', key: 'E2B_API_KEY', real: 'E2B', local: 'on this machine; set E2B_API_KEY for real ones' },
-  { name: 'drive9', key: 'DRIVE9_API_KEY', real: '', local: 'on this machine, in memory; set DRIVE9_API_KEY for a real one' },
-  { name: 'model', key: 'LLM_API_KEY', real: '', local: 'offline-extractive on this machine: no model, it quotes; set LLM_API_KEY for a real one' },
+  {
+    name: 'drive9',
+    key: 'DRIVE9_API_KEY',
+    real: '',
+    local: 'on this machine, in memory; set DRIVE9_API_KEY for a real one',
+  },
+  {
+    name: 'model',
+    key: 'LLM_API_KEY',
+    real: '',
+    local: 'offline-extractive on this machine: no model, it quotes; set LLM_API_KEY for a real one',
+  },
 ] as const
 
 const has = (environment: Environment, name: string) => (environment[name] ?? '').trim() !== ''
 
-export async function openClouds(environment: Environment, pace: { firstMs?: number; pieceMs?: number } = {}): Promise<OpenClouds> {
+export async function openClouds(
+  environment: Environment,
+  pace: { firstMs?: number; pieceMs?: number } = {},
+): Promise<OpenClouds> {
   if (!has(environment, 'LLM_API_KEY') && has(environment, 'LLM_BASE_URL')) {
     throw new HandoffError('missing-setting', 'LLM_BASE_URL is set and LLM_API_KEY is not.', {
       next: 'Set LLM_API_KEY too (any text for a server that wants none), or take LLM_BASE_URL out to use the local one.',
@@ -45,7 +58,10 @@ export async function openClouds(environment: Environment, pace: { firstMs?: num
   const remotes: GitRemote[] = []
   const settings = () => parseSettings(merged)
   return {
-    introduction: clouds.map(({ name, key, local: here }) => ({ name, where: has(environment, key) ? whereReal(name, settings()) : here })),
+    introduction: clouds.map(({ name, key, local: here }) => ({
+      name,
+      where: has(environment, key) ? whereReal(name, settings()) : here,
+    })),
     settings,
     environment: merged,
     local,
@@ -74,6 +90,7 @@ export async function openClouds(environment: Environment, pace: { firstMs?: num
 
 function whereReal(name: string, settings: Settings): string {
   if (name === 'sandboxes') return `E2B, template ${settings.sandboxes.template}`
-  if (name === 'drive9') return `${settings.drive.server}${isLoopback(settings.drive.server) ? ' (on this machine)' : ''}`
+  if (name === 'drive9')
+    return `${settings.drive.server}${isLoopback(settings.drive.server) ? ' (on this machine)' : ''}`
   return `${settings.model.name} at ${new URL(settings.model.baseUrl).host}`
 }

@@ -67,7 +67,9 @@ export function printReport(terminal: Terminal, report: DemoReport): void {
   for (const line of report.answer.split('\n')) terminal.line(`  ${harmless(line)}`)
   terminal.heading(`Sources (${report.verified})`)
   for (const citation of report.citations.filter((entry) => entry.verified)) {
-    terminal.line(`  ${harmless(citation.path)}:${citation.from}${citation.to > citation.from ? `-${citation.to}` : ''}`)
+    terminal.line(
+      `  ${harmless(citation.path)}:${citation.from}${citation.to > citation.from ? `-${citation.to}` : ''}`,
+    )
   }
   terminal.heading(`Run directory ${report.runDirectory}`)
   for (const file of report.files) terminal.line(`  ${bytes(file.bytes).padStart(9)}  ${harmless(file.path)}`)
@@ -76,10 +78,14 @@ export function printReport(terminal: Terminal, report: DemoReport): void {
 
 function printTable(terminal: Terminal, report: DemoReport): void {
   terminal.heading('Time and tokens')
-  for (const [walk, title] of [['summarise', 'Sandbox A: summarise'], ['ask', 'Sandbox B: ask']] as const) {
+  for (const [walk, title] of [
+    ['summarise', 'Sandbox A: summarise'],
+    ['ask', 'Sandbox B: ask'],
+  ] as const) {
     const usage = report.usage[walk]
     terminal.line(`  ${title.padEnd(24)} ${usage.inputTokens} tokens in, ${usage.outputTokens} out`)
-    for (const [step, milliseconds] of Object.entries(report.timings[walk])) terminal.line(`    ${step.padEnd(22)} ${seconds(milliseconds).padStart(8)}`)
+    for (const [step, milliseconds] of Object.entries(report.timings[walk]))
+      terminal.line(`    ${step.padEnd(22)} ${seconds(milliseconds).padStart(8)}`)
   }
   terminal.line(`  ${'in all'.padEnd(24)} ${seconds(report.timings.total).padStart(8)}`)
 }

@@ -1,8 +1,19 @@
 // `npm run demo`: the whole product in one go. Summarises a commit in Sandbox A, destroys it, and asks a question in Sandbox B.
 import { performance } from 'node:perf_hooks'
-import { type AskResult, ask, type Commit, connect, HandoffError, type House, isHandoffError, type Summarised, summarise } from '../handoff/index.js'
+import {
+  type AskResult,
+  ask,
+  type Commit,
+  connect,
+  HandoffError,
+  type House,
+  isHandoffError,
+  type Summarised,
+  summarise,
+} from '../handoff/index.js'
 import { type OpenClouds, openClouds } from './clouds-of.js'
 import { type DemoReport, printReport, reportOf } from './demo-report.js'
+import { readEnvironment } from './environment.js'
 import { programText, repositoryRoot } from './program.js'
 import { resolveTarget, type Subject } from './target.js'
 import { makeTerminal, type Terminal } from './terminal.js'
@@ -25,13 +36,17 @@ function readArguments(words: string[]): Arguments {
     })
   }
   const [target, question] = plain
-  return { target, question: question ?? (target === undefined ? defaultQuestion : otherQuestion), json: words.includes('--json') }
+  return {
+    target,
+    question: question ?? (target === undefined ? defaultQuestion : otherQuestion),
+    json: words.includes('--json'),
+  }
 }
 
 async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Promise<DemoReport> {
   const started = performance.now()
   const sandboxes: DemoReport['sandboxes'] = []
-  await using clouds = await openClouds(process.env)
+  await using clouds = await openClouds(readEnvironment())
   introduce(terminal, clouds)
   const subject = await resolveTarget(given.target ?? repositoryRoot, clouds, stop)
   clouds.refuseImpossibleMix(subject.commit.cloneUrl)
@@ -67,7 +82,12 @@ async function bothWalks(
 }
 
 function askRequest(commit: Commit, summary: Summarised, question: string) {
-  return { repository: commit.repository, cloneUrl: commit.cloneUrl, name: { run: summary.run }, question: { text: question, asker: 'demo' } }
+  return {
+    repository: commit.repository,
+    cloneUrl: commit.cloneUrl,
+    name: { run: summary.run },
+    question: { text: question, asker: 'demo' },
+  }
 }
 
 function introduce(terminal: Terminal, clouds: OpenClouds): void {
@@ -78,7 +98,8 @@ function introduce(terminal: Terminal, clouds: OpenClouds): void {
 
 function note(event: { type: string }, sandboxes: DemoReport['sandboxes']): void {
   const told = event as { type: string; id: string; role: 'summarise' | 'ask' }
-  if (told.type === 'sandbox-open') sandboxes.push({ id: told.id, role: told.role, created: new Date().toISOString(), killed: null })
+  if (told.type === 'sandbox-open')
+    sandboxes.push({ id: told.id, role: told.role, created: new Date().toISOString(), killed: null })
   if (told.type === 'sandbox-gone') {
     const sandbox = sandboxes.find((entry) => entry.id === told.id)
     if (sandbox) sandbox.killed = new Date().toISOString()

@@ -7,6 +7,9 @@ export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url))
 
 export async function programText(): Promise<string> {
   return readFile(new URL('../../dist/guest.js', import.meta.url), 'utf8').catch((error: unknown) => {
-    throw new HandoffError('missing-setting', 'dist/guest.js is not there.', { next: 'Build it with npm run build.', cause: error })
+    throw new HandoffError('missing-setting', 'dist/guest.js is not there.', {
+      next: 'Build it with npm run build.',
+      cause: error,
+    })
   })
 }

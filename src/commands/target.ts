@@ -9,7 +9,9 @@ import type { OpenClouds } from './clouds-of.js'
 
 const execute = promisify(execFile)
 
-export type Target = { kind: 'path'; directory: string; sha: string; branch?: string; repository: Repository; dirty: boolean } | { kind: 'url'; url: string; repository: Repository }
+export type Target =
+  | { kind: 'path'; directory: string; sha: string; branch?: string; repository: Repository; dirty: boolean }
+  | { kind: 'url'; url: string; repository: Repository }
 
 /** What somebody typed: an address with a scheme is an address, everything else is a path. */
 export async function readTarget(text: string): Promise<Target> {
@@ -20,33 +22,59 @@ export async function readTarget(text: string): Promise<Target> {
 function addressTarget(text: string): Target {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new HandoffError('invalid-input', `${quote(text)} is not an http(s) address of a git repository.`, { next: 'Write https://host/owner/name, or the path of a clone.' })
+    throw new HandoffError('invalid-input', `${quote(text)} is not an http(s) address of a git repository.`, {
+      next: 'Write https://host/owner/name, or the path of a clone.',
+    })
   }
   if (url.username !== '' || url.password !== '') {
-    throw new HandoffError('invalid-input', 'The address carries a credential.', { next: 'Take it out and set HANDOFF_CLONE_TOKEN instead.' })
+    throw new HandoffError('invalid-input', 'The address carries a credential.', {
+      next: 'Take it out and set HANDOFF_CLONE_TOKEN instead.',
+    })
   }
   const name = url.pathname.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '')
-  return { kind: 'url', url: `${url.origin}/${name}.git`, repository: parseRepository(name.includes('/') ? name : `git/${name}`, url.host) }
+  return {
+    kind: 'url',
+    url: `${url.origin}/${name}.git`,
+    repository: parseRepository(name.includes('/') ? name : `git/${name}`, url.host),
+  }
 }
 
 async function pathTarget(directory: string): Promise<Target> {
   if (!existsSync(directory)) {
-    throw new HandoffError('not-found', `There is nothing at ${directory}.`, { next: 'Give the path of a git repository, or an https:// address.' })
+    throw new HandoffError('not-found', `There is nothing at ${directory}.`, {
+      next: 'Give the path of a git repository, or an https:// address.',
+    })
   }
-  const git = (...args: string[]) => execute('git', ['-C', directory, ...args], { maxBuffer: 64 << 20 }).then((done) => done.stdout.trim())
+  const git = (...args: string[]) =>
+    execute('git', ['-C', directory, ...args], { maxBuffer: 64 << 20 }).then((done) => done.stdout.trim())
   const top = await git('rev-parse', '--absolute-git-dir').catch(() => undefined)
   if (top === undefined) {
-    throw new HandoffError('invalid-input', `${directory} is not a git repository.`, { next: 'Give the path of a clone, or an https:// address.' })
+    throw new HandoffError('invalid-input', `${directory} is not a git repository.`, {
+      next: 'Give the path of a clone, or an https:// address.',
+    })
   }
   const sha = await git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}').catch(() => undefined)
-  if (sha === undefined) throw new HandoffError('not-found', `The repository at ${directory} has no commit yet.`, { next: 'Commit something first.' })
+  if (sha === undefined)
+    throw new HandoffError('not-found', `The repository at ${directory} has no commit yet.`, {
+      next: 'Commit something first.',
+    })
   const [branch, status, inside] = await Promise.all([
     git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(() => undefined),
     git('status', '--porcelain', '--untracked-files=no').catch(() => ''),
     git('rev-parse', '--show-toplevel').catch(() => top),
   ])
-  const name = basename(inside).replace(/\.git$/, '').replace(/[^A-Za-z0-9_.~-]/g, '-') || 'repository'
-  return { kind: 'path', directory: inside, sha, repository: parseRepository(`local/${name}`, 'localhost'), dirty: status !== '', ...(branch === undefined ? {} : { branch }) }
+  const name =
+    basename(inside)
+      .replace(/\.git$/, '')
+      .replace(/[^A-Za-z0-9_.~-]/g, '-') || 'repository'
+  return {
+    kind: 'path',
+    directory: inside,
+    sha,
+    repository: parseRepository(`local/${name}`, 'localhost'),
+    dirty: status !== '',
+    ...(branch === undefined ? {} : { branch }),
+  }
 }
 
 export function commitOf(target: Extract<Target, { kind: 'path' }>, cloneUrl: string): Commit {
@@ -78,10 +106,19 @@ export async function resolveTarget(text: string, clouds: OpenClouds, signal: Ab
   return { commit: await headOf(target, clouds, signal), title: target.url }
 }
 
-async function headOf(target: Extract<Target, { kind: 'url' }>, clouds: OpenClouds, signal: AbortSignal): Promise<Commit> {
+async function headOf(
+  target: Extract<Target, { kind: 'url' }>,
+  clouds: OpenClouds,
+  signal: AbortSignal,
+): Promise<Commit> {
   const { cloneToken } = clouds.settings()
-  const heads = await makeGitHost(cloneToken === undefined ? {} : { credentials: { password: cloneToken } }).heads(target.url, ['HEAD'], signal)
+  const heads = await makeGitHost(cloneToken === undefined ? {} : { credentials: { password: cloneToken } }).heads(
+    target.url,
+    ['HEAD'],
+    signal,
+  )
   const sha = heads.get('HEAD')
-  if (sha === undefined) throw new HandoffError('not-found', `${target.url} has no commit yet.`, { next: 'Push something first.' })
+  if (sha === undefined)
+    throw new HandoffError('not-found', `${target.url} has no commit yet.`, { next: 'Push something first.' })
   return { repository: target.repository, sha, cloneUrl: target.url }
 }

@@ -1,6 +1,7 @@
 // `npm run template`: builds the E2B template that sandboxes start from, and waits until it can be used.
 import { HandoffError, isHandoffError } from '../handoff/library/errors.js'
 import { buildTemplate, howToPin, type TemplateSettings } from '../handoff/lines/template.js'
+import { readEnvironment } from './environment.js'
 
 function readSettings(environment: NodeJS.ProcessEnv): TemplateSettings {
   const { E2B_API_KEY: apiKey, DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 } = environment
@@ -24,7 +25,7 @@ function readSettings(environment: NodeJS.ProcessEnv): TemplateSettings {
 async function main(): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-  const settings = readSettings(process.env)
+  const settings = readSettings(readEnvironment())
   const built = await buildTemplate(settings, (line) => process.stdout.write(`${line}\n`), stop.signal)
   process.stdout.write(`The template ${built.name} is ready (${built.templateId}, tags: ${built.tags.join(', ')}).\n`)
 }

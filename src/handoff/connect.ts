@@ -1,7 +1,8 @@
 // Settings become the outside. The only wiring: nobody else knows which line stands behind which interface. Does no I/O; SDKs are loaded when
 // the first call needs them.
-import { uniqueId } from './bench/unique.js'
+
 import type { GuestProgram } from './bench/guest.js'
+import { uniqueId } from './bench/unique.js'
 import type { House } from './hall/house.js'
 import type { RunEvent } from './library/events.js'
 import type { Settings } from './library/settings.js'

@@ -35,7 +35,9 @@ export async function startClouds(options: CloudsOptions = {}): Promise<Clouds> 
   }
   try {
     const [sandboxes, drive, model] = await Promise.all([
-      options.sandboxes === false ? undefined : keep(startSandboxCloud({ path: [programFolder], ...options.sandboxes })),
+      options.sandboxes === false
+        ? undefined
+        : keep(startSandboxCloud({ path: [programFolder], ...options.sandboxes })),
       options.drive === false ? undefined : keep(startDrive(options.drive)),
       options.model === false ? undefined : keep(startModel(options.model)),
     ])

@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, type House, type RunEvent } from '../../src/handoff/index.js'
+import { type Commit, parseRepository } from '../../src/handoff/library/run.js'
 import { parseSettings } from '../../src/handoff/library/settings.js'
 import { type Clouds, type CloudsOptions, startClouds } from '../../src/local/clouds.js'
 import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
-import { type Commit, parseRepository } from '../../src/handoff/library/run.js'
 import { leaksOf } from './secrets.js'
 
 export interface WorldOptions {
@@ -38,7 +38,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     startClouds(options.clouds) as Promise<Required<Clouds>>,
     startGitRemote({
       repositories: options.repositories,
-      ...(options.cloneToken === undefined ? {} : { credentials: { username: 'x-access-token', password: options.cloneToken } }),
+      ...(options.cloneToken === undefined
+        ? {}
+        : { credentials: { username: 'x-access-token', password: options.cloneToken } }),
     }),
   ])
   const events: RunEvent[] = []
@@ -54,7 +56,10 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const living = clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
     const leaks = leaksOf(clouds, events, secrets)
     await Promise.all([clouds.close(), remote.close()])
-    const unknown = [...clouds.sandboxes.unsupported, ...clouds.drive.unexpected.map((request) => `${request.method} ${request.path}`)]
+    const unknown = [
+      ...clouds.sandboxes.unsupported,
+      ...clouds.drive.unexpected.map((request) => `${request.method} ${request.path}`),
+    ]
     if (living.length > 0) throw new Error(`sandboxes that still live: ${living.join(', ')}`)
     if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.join('\n')}`)
     if (unknown.length > 0) throw new Error(`requests nobody knows:\n${unknown.join('\n')}`)

@@ -19,7 +19,17 @@ import type { ChosenRun } from './which-run.js'
 
 export type Answered = Pick<
   CompletedAnswer,
-  'text' | 'citations' | 'unsupported' | 'truncated' | 'unanswered' | 'excerpts' | 'searched' | 'rounds' | 'usage' | 'cost' | 'sandbox'
+  | 'text'
+  | 'citations'
+  | 'unsupported'
+  | 'truncated'
+  | 'unanswered'
+  | 'excerpts'
+  | 'searched'
+  | 'rounds'
+  | 'usage'
+  | 'cost'
+  | 'sandbox'
 >
 
 export interface AnswerJob {
@@ -118,7 +128,12 @@ function neverAnswered(): HandoffError {
 }
 
 /** One crossing: the first round finds, later ones fetch what the model asked for. */
-async function lookInside(talk: Conversation, shown: Shown, requests: MoreRequest[], signal: AbortSignal): Promise<void> {
+async function lookInside(
+  talk: Conversation,
+  shown: Shown,
+  requests: MoreRequest[],
+  signal: AbortSignal,
+): Promise<void> {
   const task = requests.length === 0 && shown.excerpts.length === 0 ? findTask(talk) : moreTask(talk, shown, requests)
   const before = shown.excerpts.length
   await runGuest(talk.owned.sandbox, {
@@ -130,7 +145,11 @@ async function lookInside(talk: Conversation, shown: Shown, requests: MoreReques
     onRecord: (record) => take(talk, shown, record),
   })
   const found = shown.excerpts.slice(before)
-  talk.house.tools.emit({ type: 'excerpts-found', count: found.length, files: new Set(found.map((excerpt) => excerpt.path)).size })
+  talk.house.tools.emit({
+    type: 'excerpts-found',
+    count: found.length,
+    files: new Set(found.map((excerpt) => excerpt.path)).size,
+  })
 }
 
 function take(talk: Conversation, shown: Shown, record: GuestRecord): void {
@@ -144,7 +163,10 @@ function take(talk: Conversation, shown: Shown, record: GuestRecord): void {
 function findTask(talk: Conversation): FindTask {
   const { handoff, directory } = talk.run
   const clonePath = handoff.artifacts.find((entry) => entry.path.endsWith('.git.tar'))?.path
-  if (!clonePath) throw new HandoffError('corrupt', `Run ${handoff.run} has no clone among its artifacts.`, { next: 'Summarise the commit again with force.' })
+  if (!clonePath)
+    throw new HandoffError('corrupt', `Run ${handoff.run} has no clone among its artifacts.`, {
+      next: 'Summarise the commit again with force.',
+    })
   const needed = new Set<string>([clonePath, artifact.outline, artifact.summary])
   return {
     task: 'find',
@@ -181,11 +203,21 @@ function searchFor(talk: Conversation, excerpts: Excerpt[]): Search {
     terms: talk.terms.words.slice(0, 60),
     textBytes: excerptBytes,
     hints: [],
-    shown: excerpts.map((excerpt) => ({ path: excerpt.path, from: excerpt.from, to: excerpt.from + excerpt.lines.length - 1 })),
+    shown: excerpts.map((excerpt) => ({
+      path: excerpt.path,
+      from: excerpt.from,
+      to: excerpt.from + excerpt.lines.length - 1,
+    })),
   }
 }
 
-async function askModel(talk: Conversation, shown: Shown, round: number, last: boolean, signal: AbortSignal): Promise<ModelReply> {
+async function askModel(
+  talk: Conversation,
+  shown: Shown,
+  round: number,
+  last: boolean,
+  signal: AbortSignal,
+): Promise<ModelReply> {
   const { model, emit } = talk.house.tools
   const filter = streamFilter()
   const show = (text: string) => {

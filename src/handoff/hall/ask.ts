@@ -11,7 +11,7 @@ import { answerFile } from '../library/answer-markdown.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { answerIdOf, nearDuplicate, parseQuestion } from '../library/question.js'
 import { layout, type Repository } from '../library/run.js'
-import { answerFrom, type Answered } from './answer-from.js'
+import { type Answered, answerFrom } from './answer-from.js'
 import type { House } from './house.js'
 import { type ChosenRun, type RunName, whichRun } from './which-run.js'
 
@@ -46,7 +46,11 @@ export async function ask(request: AskRequest, house: House, signal: AbortSignal
 }
 
 /** Everything up to the claim: cheap, no machine, no model. */
-export async function acceptQuestion(request: AskRequest, house: House, signal: AbortSignal): Promise<AcceptedQuestion> {
+export async function acceptQuestion(
+  request: AskRequest,
+  house: House,
+  signal: AbortSignal,
+): Promise<AcceptedQuestion> {
   const { tools } = house
   const text = parseQuestion(request.question.text)
   const question = { ...request.question, text }
@@ -127,7 +131,10 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
   try {
     const same = job.question.fresh ? undefined : nearlySame(job)
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)
-    const answered = await answerFrom({ question: job.question, house, run, walk: job.walk, thread: threadOf(job) }, signal)
+    const answered = await answerFrom(
+      { question: job.question, house, run, walk: job.walk, thread: threadOf(job) },
+      signal,
+    )
     return await keep(job, answered, signal)
   } catch (error) {
     const told = signal.aborted && !isHandoffError(error) ? abortError(signal, 'answering the question') : error
@@ -140,19 +147,35 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
 function nearlySame(job: Work): CompletedAnswer | undefined {
   if (job.question.thread !== undefined) return undefined
   return job.earlier.find(
-    (record) => record.thread === undefined && record.reusedFrom === undefined && record.model === job.house.tools.model.name && nearDuplicate(record.question, job.question.text),
+    (record) =>
+      record.thread === undefined &&
+      record.reusedFrom === undefined &&
+      record.model === job.house.tools.model.name &&
+      nearDuplicate(record.question, job.question.text),
   )
 }
 
 const threadOf = (job: Work) =>
   job.question.thread === undefined
     ? []
-    : job.earlier.filter((record) => record.thread === job.question.thread).sort((a, b) => a.acceptedAt.localeCompare(b.acceptedAt))
+    : job.earlier
+        .filter((record) => record.thread === job.question.thread)
+        .sort((a, b) => a.acceptedAt.localeCompare(b.acceptedAt))
 
 /** The parts of an answer that are the answer; who asked and when is the new record's own. */
 function reusedParts(record: CompletedAnswer): Answered {
   const { text, citations, unsupported, truncated, unanswered, excerpts, searched } = record
-  return { text, citations, unsupported, truncated, unanswered, excerpts, searched, rounds: 0, usage: { inputTokens: 0, outputTokens: 0 } }
+  return {
+    text,
+    citations,
+    unsupported,
+    truncated,
+    unanswered,
+    excerpts,
+    searched,
+    rounds: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+  }
 }
 
 async function keep(job: Work, answered: Answered & { reusedFrom?: string }, signal: AbortSignal): Promise<AskResult> {
@@ -164,7 +187,9 @@ async function keep(job: Work, answered: Answered & { reusedFrom?: string }, sig
     ...answered,
     status: 'done',
     completedAt: house.tools.now().toISOString(),
-    seconds: Object.fromEntries(Object.entries(walk.durations()).map(([step, milliseconds]) => [step, milliseconds / 1_000])),
+    seconds: Object.fromEntries(
+      Object.entries(walk.durations()).map(([step, milliseconds]) => [step, milliseconds / 1_000]),
+    ),
   }
   const kept = await walk.step('keep', async () => {
     const [stands] = await Promise.all([
@@ -173,14 +198,20 @@ async function keep(job: Work, answered: Answered & { reusedFrom?: string }, sig
     ])
     return stands
   })
-  return { record: kept.status === 'done' ? kept : record, run, reused: record.reusedFrom !== undefined || kept !== (record as AnswerRecord) }
+  return {
+    record: kept.status === 'done' ? kept : record,
+    run,
+    reused: record.reusedFrom !== undefined || kept !== (record as AnswerRecord),
+  }
 }
 
 /** The record says what became of the question, so that the next who asks need not wait for a lease. */
 async function giveUp(job: Work, error: unknown): Promise<void> {
   const { house, run, held } = job
   const { status: _status, leaseUntil: _lease, claim: _claim, ...head } = held.record
-  const { code, message, next } = isHandoffError(error) ? error : new HandoffError('cancelled', 'An unexpected error ended the work.')
+  const { code, message, next } = isHandoffError(error)
+    ? error
+    : new HandoffError('cancelled', 'An unexpected error ended the work.')
   const told = { code, message: message.slice(0, 2_000), ...(next === undefined ? {} : { next }) }
   const record = { ...head, status: 'failed' as const, completedAt: house.tools.now().toISOString(), error: told }
   await complete(house.tools.drive, run.directory, held, record, AbortSignal.timeout(5_000)).catch(() => undefined)

@@ -16,33 +16,55 @@ export interface ReuseSources {
   commit: { sha: string; ref?: string }
 }
 
-export async function previousRun(house: House, place: Layout, request: ReuseSources, signal: AbortSignal): Promise<PreviousRun | undefined> {
+export async function previousRun(
+  house: House,
+  place: Layout,
+  request: ReuseSources,
+  signal: AbortSignal,
+): Promise<PreviousRun | undefined> {
   try {
     return await firstWhole(house, place, await candidates(house, place, request, signal), signal)
   } catch {
     // Nobody waits for this; the walk goes on as a full run, and an outage shows itself elsewhere.
-    if (!signal.aborted) house.tools.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised afresh.' })
+    if (!signal.aborted)
+      house.tools.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised afresh.' })
     return undefined
   }
 }
 
 async function candidates(house: House, place: Layout, request: ReuseSources, signal: AbortSignal): Promise<string[]> {
   const refs = [...new Set([request.commit.ref, ...(request.reuseFrom?.refs ?? [])])].filter((ref) => ref !== undefined)
-  const named = await Promise.all(refs.map((ref) => readRef(house.tools.drive, place, ref, signal).catch(() => undefined)))
-  const commits = [...(request.reuseFrom?.commits ?? []), ...named].filter((sha) => sha !== undefined && /^[0-9a-f]{40}$/.test(sha))
+  const named = await Promise.all(
+    refs.map((ref) => readRef(house.tools.drive, place, ref, signal).catch(() => undefined)),
+  )
+  const commits = [...(request.reuseFrom?.commits ?? []), ...named].filter(
+    (sha) => sha !== undefined && /^[0-9a-f]{40}$/.test(sha),
+  )
   return [...new Set(commits as string[])]
 }
 
-async function firstWhole(house: House, place: Layout, commits: string[], signal: AbortSignal): Promise<PreviousRun | undefined> {
+async function firstWhole(
+  house: House,
+  place: Layout,
+  commits: string[],
+  signal: AbortSignal,
+): Promise<PreviousRun | undefined> {
   const { drive } = house.tools
   for (const sha of commits) {
     const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
     if (!sealed) continue
     const directory = place.run(sealed.handoff.run)
     const [prose, summary] = await Promise.all(
-      [artifact.prose, artifact.summary].map((path) => drive.read(`${directory}/${path}`, { maxBytes: 20_000_000, signal })),
+      [artifact.prose, artifact.summary].map((path) =>
+        drive.read(`${directory}/${path}`, { maxBytes: 20_000_000, signal }),
+      ),
     )
-    if (prose && summary && recorded(sealed.handoff, artifact.prose, prose) && recorded(sealed.handoff, artifact.summary, summary)) {
+    if (
+      prose &&
+      summary &&
+      recorded(sealed.handoff, artifact.prose, prose) &&
+      recorded(sealed.handoff, artifact.summary, summary)
+    ) {
       return { handoff: sealed.handoff, prose, summary: new TextDecoder().decode(summary) }
     }
   }

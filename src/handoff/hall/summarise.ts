@@ -4,16 +4,35 @@
 // it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
 import { runGuest } from '../bench/guest.js'
 import { prepareRef } from '../bench/refs.js'
-import { type OpenedRun, openRun, point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../bench/run-directory.js'
+import {
+  type OpenedRun,
+  openRun,
+  point,
+  readSealed,
+  recoverSealed,
+  type SealedRun,
+  seal,
+  sha256,
+  verifyStored,
+} from '../bench/run-directory.js'
 import { type OwnedSandbox, openSandbox, startWalk, together, undoing, type Walk } from '../bench/walk.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import type { Artifact, Handoff } from '../library/handoff.js'
 import type { SummariseTask } from '../library/records.js'
-import { artifact, type Commit, fullName, type Layout, layout, makeRunId, parseSha, type RunId } from '../library/run.js'
+import {
+  artifact,
+  type Commit,
+  fullName,
+  type Layout,
+  layout,
+  makeRunId,
+  parseSha,
+  type RunId,
+} from '../library/run.js'
 import type { Survey } from '../library/survey.js'
-import type { SandboxRequest, Sandbox } from '../library/tools.js'
+import type { Sandbox, SandboxRequest } from '../library/tools.js'
 import { egressOf, type House, lifetimeMargin } from './house.js'
-import { previousRun, type PreviousRun } from './previous.js'
+import { type PreviousRun, previousRun } from './previous.js'
 import { summaryOf } from './summary-of.js'
 
 export interface SummariseRequest {
@@ -54,14 +73,20 @@ export async function summarise(request: SummariseRequest, house: House, signal:
 }
 
 /** The sealed run of the commit, mended if a crash hid it, and the pointer's revision for a conditional write. */
-async function lookUp(request: SummariseRequest, house: House, place: Layout, signal: AbortSignal): Promise<{ sealed?: SealedRun; revision: number }> {
+async function lookUp(
+  request: SummariseRequest,
+  house: House,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<{ sealed?: SealedRun; revision: number }> {
   const { drive } = house.tools
   const { sha } = request.commit
   const [revision, sealed] = await Promise.all([
     drive.stat(place.pointer(sha), signal).then((found) => found?.revision ?? 0),
     readSealed(drive, place, sha, signal).catch((error: unknown) => {
       // What force is for: a run that is broken is replaced, not read.
-      if (request.force && (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version'))) return undefined
+      if (request.force && (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version')))
+        return undefined
       throw error
     }),
   ])
@@ -79,12 +104,22 @@ async function lookUp(request: SummariseRequest, house: House, place: Layout, si
 export function sameRepository(commit: Pick<Commit, 'repository'>, handoff: Handoff): void {
   const { id } = commit.repository
   if (id === undefined || handoff.repositoryId === undefined || id === handoff.repositoryId) return
-  throw new HandoffError('forbidden', `The run belongs to another repository that was once called ${handoff.repository}.`, {
-    next: 'Remove the old runs with npm run prune, or choose another DRIVE9_ROOT.',
-  })
+  throw new HandoffError(
+    'forbidden',
+    `The run belongs to another repository that was once called ${handoff.repository}.`,
+    {
+      next: 'Remove the old runs with npm run prune, or choose another DRIVE9_ROOT.',
+    },
+  )
 }
 
-async function reuse(request: SummariseRequest, house: House, place: Layout, sealed: SealedRun, signal: AbortSignal): Promise<Summarised> {
+async function reuse(
+  request: SummariseRequest,
+  house: House,
+  place: Layout,
+  sealed: SealedRun,
+  signal: AbortSignal,
+): Promise<Summarised> {
   const { drive, git, emit } = house.tools
   const { handoff } = sealed
   const directory = place.run(handoff.run)
@@ -96,16 +131,29 @@ async function reuse(request: SummariseRequest, house: House, place: Layout, sea
   return { run: handoff.run, directory, handoff, summary, reused: true, refMoved }
 }
 
-export async function readSummary(house: House, directory: string, handoff: Handoff, signal: AbortSignal): Promise<string> {
+export async function readSummary(
+  house: House,
+  directory: string,
+  handoff: Handoff,
+  signal: AbortSignal,
+): Promise<string> {
   const recorded = handoff.artifacts.find((entry) => entry.path === artifact.summary)
   const bytes = await house.tools.drive.read(`${directory}/${artifact.summary}`, { maxBytes: 2_000_000, signal })
-  if (bytes !== null && recorded !== undefined && sha256(bytes) === recorded.sha256) return new TextDecoder().decode(bytes)
+  if (bytes !== null && recorded !== undefined && sha256(bytes) === recorded.sha256)
+    return new TextDecoder().decode(bytes)
   throw new HandoffError('corrupt', `The summary of run ${handoff.run} is not the one that was sealed.`, {
     next: 'Summarise the commit again with force.',
   })
 }
 
-async function make(request: SummariseRequest, house: House, place: Layout, walk: Walk, revision: number, signal: AbortSignal): Promise<Summarised> {
+async function make(
+  request: SummariseRequest,
+  house: House,
+  place: Layout,
+  walk: Walk,
+  revision: number,
+  signal: AbortSignal,
+): Promise<Summarised> {
   const { tools } = house
   const run = makeRunId(request.commit.sha, request.attempt)
   const directory = place.run(run)
@@ -116,7 +164,9 @@ async function make(request: SummariseRequest, house: House, place: Layout, walk
   const found = await readRepository(request, house, run, directory, walk, signal)
   await walk.step('verify', () => verifyStored(tools.drive, directory, found.stored, signal))
 
-  const written = await walk.step('summarise', async () => summaryOf(request, house, place, directory, found.survey, await previous, signal))
+  const written = await walk.step('summarise', async () =>
+    summaryOf(request, house, place, directory, found.survey, await previous, signal),
+  )
   const sealedAt = tools.now().toISOString()
   const ref = prepareRef(tools.drive, tools.git, place, request.commit, signal)
   const handoff = recordOf(request, house, run, found, written.record, await previous, walk, sealedAt)
@@ -136,10 +186,19 @@ async function leaveNothingBehind(house: House, place: Layout, run: RunId, signa
 }
 
 /** Another attempt at the same commit was first. Its run is the answer, and ours is removed. */
-async function yieldTo(request: SummariseRequest, house: House, place: Layout, run: RunId, signal: AbortSignal): Promise<Summarised> {
+async function yieldTo(
+  request: SummariseRequest,
+  house: House,
+  place: Layout,
+  run: RunId,
+  signal: AbortSignal,
+): Promise<Summarised> {
   await house.tools.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
   const sealed = await readSealed(house.tools.drive, place, request.commit.sha, signal)
-  if (!sealed) throw new HandoffError('conflict', 'Another attempt at this commit was first, and its run is gone again.', { next: 'Try again.' })
+  if (!sealed)
+    throw new HandoffError('conflict', 'Another attempt at this commit was first, and its run is gone again.', {
+      next: 'Try again.',
+    })
   return reuse(request, house, place, sealed, signal)
 }
 
@@ -151,12 +210,21 @@ interface Found {
 }
 
 /** Everything that needs the machine: three crossings, and nothing of it is left when this returns. */
-async function readRepository(request: SummariseRequest, house: House, run: RunId, directory: string, walk: Walk, signal: AbortSignal): Promise<Found> {
+async function readRepository(
+  request: SummariseRequest,
+  house: House,
+  run: RunId,
+  directory: string,
+  walk: Walk,
+  signal: AbortSignal,
+): Promise<Found> {
   const { tools } = house
   const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
   const [owned, opened] = await together(
     openSandbox(walk, tools, 'summarise', sandboxRequest(request, house, run, lifetimeMs), signal),
-    walk.step('open directory', () => openRun(tools.drive, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal)),
+    walk.step('open directory', () =>
+      openRun(tools.drive, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
+    ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
   return undoing(() => work(request, house, directory, walk, owned, opened, signal), [owned.close, opened.revoke])
@@ -165,7 +233,8 @@ async function readRepository(request: SummariseRequest, house: House, run: RunI
 function sandboxRequest(request: SummariseRequest, house: House, run: RunId, lifetimeMs: number): SandboxRequest {
   const { cloneUrl } = request.commit
   const { host, hostname } = new URL(cloneUrl)
-  const authorization = request.cloneToken && `Basic ${Buffer.from(`x-access-token:${request.cloneToken}`).toString('base64')}`
+  const authorization =
+    request.cloneToken && `Basic ${Buffer.from(`x-access-token:${request.cloneToken}`).toString('base64')}`
   return {
     metadata: {
       handoff: '1',
@@ -206,23 +275,47 @@ async function work(
       else if (record.type === 'survey') survey = record
       else if (record.type === 'text') texts.push(record)
       else if (record.type === 'notice') notices.push(record.text)
-      else if (record.type === 'stored-tree' && record.lost > 0) notices.push(`${record.lost} entries of the plain form could not be kept as they are; analysis/tree.json names them.`)
+      else if (record.type === 'stored-tree' && record.lost > 0)
+        notices.push(
+          `${record.lost} entries of the plain form could not be kept as they are; analysis/tree.json names them.`,
+        )
     },
   })
   if (signal.aborted) throw abortError(signal, 'reading the repository')
-  if (!survey) throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
+  if (!survey)
+    throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
   expectStored(request, stored)
   const { counts } = survey
-  house.tools.emit({ type: 'survey-done', files: counts.files, read: counts.read, cut: counts.cut, skipped: counts.skipped })
-  return { survey: { ...survey, texts }, stored, notices: [...notices, ...survey.notices], sandbox: { id: sandbox.id, template: sandbox.template } }
+  house.tools.emit({
+    type: 'survey-done',
+    files: counts.files,
+    read: counts.read,
+    cut: counts.cut,
+    skipped: counts.skipped,
+  })
+  return {
+    survey: { ...survey, texts },
+    stored,
+    notices: [...notices, ...survey.notices],
+    sandbox: { id: sandbox.id, template: sandbox.template },
+  }
 }
 
 /** A sandbox that forgot something must not be sealed, whatever it says. */
 function expectStored(request: SummariseRequest, stored: Artifact[]): void {
-  const wanted = [artifact.clone(request.commit.repository), artifact.files, artifact.outline, ...(request.form === 'plain' ? [artifact.treeTable] : [])]
+  const wanted = [
+    artifact.clone(request.commit.repository),
+    artifact.files,
+    artifact.outline,
+    ...(request.form === 'plain' ? [artifact.treeTable] : []),
+  ]
   const missing = wanted.filter((path) => !stored.some((entry) => entry.path === path))
   if (missing.length === 0 && stored.length === wanted.length) return
-  throw new HandoffError('sandbox', `The sandbox did not store what it should have: ${missing.join(', ') || 'there is more than was asked for'}.`, { next: 'Try again; nothing was sealed.' })
+  throw new HandoffError(
+    'sandbox',
+    `The sandbox did not store what it should have: ${missing.join(', ') || 'there is more than was asked for'}.`,
+    { next: 'Try again; nothing was sealed.' },
+  )
 }
 
 function taskOf(request: SummariseRequest, house: House, directory: string, opened: OpenedRun): SummariseTask {
@@ -249,7 +342,8 @@ function secretsFor(request: SummariseRequest, sandbox: Sandbox, opened: OpenedR
   }
 }
 
-type RecordPart = Pick<Handoff, 'claims' | 'reusedPercent' | 'usage'> & Partial<Pick<Handoff, 'partial' | 'cost'>> & { artifacts: Artifact[]; basedOn?: string }
+type RecordPart = Pick<Handoff, 'claims' | 'reusedPercent' | 'usage'> &
+  Partial<Pick<Handoff, 'partial' | 'cost'>> & { artifacts: Artifact[]; basedOn?: string }
 
 function recordOf(
   request: SummariseRequest,

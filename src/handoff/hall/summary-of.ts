@@ -1,10 +1,10 @@
 // Between the survey and the seal: the summary is written (or taken over), and becomes the files that only the host may write.
 import { sha256 } from '../bench/run-directory.js'
+import { readFileTable } from '../library/file-table.js'
 import type { Handoff } from '../library/handoff.js'
 import { decodeProse, encodeProse, proseLimit, readProse } from '../library/prose.js'
 import { artifact, fullName, type Layout } from '../library/run.js'
 import { summaryFile } from '../library/summary.js'
-import { readFileTable } from '../library/file-table.js'
 import type { FileTable, Survey } from '../library/survey.js'
 import type { House } from './house.js'
 import type { PreviousRun } from './previous.js'

@@ -20,19 +20,35 @@ export interface Where {
   cloneUrl?: string
 }
 
-export async function whichRun(where: Where, name: RunName, house: House, place: Layout, signal: AbortSignal): Promise<ChosenRun> {
-  const chosen = 'ref' in name ? await byRef(where, name.ref, house, place, signal) : await byCommit(name, house, place, signal)
+export async function whichRun(
+  where: Where,
+  name: RunName,
+  house: House,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
+  const chosen =
+    'ref' in name ? await byRef(where, name.ref, house, place, signal) : await byCommit(name, house, place, signal)
   const { id } = where.repository
   const recorded = chosen.handoff.repositoryId
   if (id !== undefined && recorded !== undefined && id !== recorded) {
-    throw new HandoffError('forbidden', `The run belongs to another repository that was once called ${chosen.handoff.repository}.`, {
-      next: 'Summarise this repository once; its own runs are found from then on.',
-    })
+    throw new HandoffError(
+      'forbidden',
+      `The run belongs to another repository that was once called ${chosen.handoff.repository}.`,
+      {
+        next: 'Summarise this repository once; its own runs are found from then on.',
+      },
+    )
   }
   return chosen
 }
 
-async function byCommit(name: { run: string } | { commit: string }, house: House, place: Layout, signal: AbortSignal): Promise<ChosenRun> {
+async function byCommit(
+  name: { run: string } | { commit: string },
+  house: House,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
   const run = 'run' in name ? parseRunId(name.run) : undefined
   const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
   const sealed = await sealedOrRecovered(house, place, sha, signal)
@@ -45,17 +61,33 @@ async function byCommit(name: { run: string } | { commit: string }, house: House
   return { ...sealed, directory: place.run(sealed.handoff.run) }
 }
 
-async function sealedOrRecovered(house: House, place: Layout, sha: string, signal: AbortSignal): Promise<SealedRun | undefined> {
-  return (await readSealed(house.tools.drive, place, sha, signal)) ?? (await recoverSealed(house.tools.drive, place, sha, signal))
+async function sealedOrRecovered(
+  house: House,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+): Promise<SealedRun | undefined> {
+  return (
+    (await readSealed(house.tools.drive, place, sha, signal)) ??
+    (await recoverSealed(house.tools.drive, place, sha, signal))
+  )
 }
 
 /** Never there, or there and not finished: two different things to do next. */
-async function absent(house: House, place: Layout, sha: string, run: RunId | undefined, signal: AbortSignal): Promise<HandoffError> {
+async function absent(
+  house: House,
+  place: Layout,
+  sha: string,
+  run: RunId | undefined,
+  signal: AbortSignal,
+): Promise<HandoffError> {
   const entries = await house.tools.drive.list(place.runs, signal)
   const started = entries.some((entry) => (run ? entry.name === run : entry.name.startsWith(`${sha}-`)))
   const what = run ? `Run ${run}` : `Commit ${sha}`
   if (!started) {
-    return new HandoffError('not-found', `${what} was never summarised.`, { next: 'Summarise the commit first: push it, or run the workflow by hand.' })
+    return new HandoffError('not-found', `${what} was never summarised.`, {
+      next: 'Summarise the commit first: push it, or run the workflow by hand.',
+    })
   }
   return new HandoffError('not-sealed', `${what} is not complete: a summary is being made, or the attempt failed.`, {
     next: 'Look at the workflow run; ask again when it has finished.',
@@ -68,7 +100,9 @@ async function byRef(where: Where, ref: string, house: House, place: Layout, sig
   const { drive, git } = house.tools
   place.ref(ref)
   const [head, named] = await Promise.all([
-    where.cloneUrl === undefined ? undefined : git.heads(where.cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
+    where.cloneUrl === undefined
+      ? undefined
+      : git.heads(where.cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
     readRef(drive, place, ref, signal),
   ])
   const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)

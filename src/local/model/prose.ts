@@ -52,7 +52,7 @@ export function writeSummary(prompt: Prompt, maxBytes: number): string {
     .map((heading, index) => {
       const said = sections[index]!
       const parts = said.length > 0 ? said.map((sentence) => `- ${sentence}`) : [nothing]
-      return `${heading}\n\n${joinWithin(parts, Math.max(80, Math.floor(room * shares[index]!)), '\n')}`
+      return `${heading}\n\n${joinWithin(parts, Math.max(80, Math.floor(room * shares[index]!)), '\n', nothing)}`
     })
     .join('\n\n')
 }

@@ -69,15 +69,11 @@ export async function startModel(options: ModelOptions = {}): Promise<LocalModel
 
   async function complete(request: RecordedRequest, response: ServerResponse): Promise<Reply | undefined> {
     const body = parse(request.body)
-    const prompt = readPrompt(Array.isArray(body?.messages) ? body.messages.filter(isMessage) : [])
+    const messages = Array.isArray(body?.messages) ? body.messages.filter(isMessage) : []
+    const prompt = readPrompt(messages)
     const mood = moods.next(prompt.task)
     if (options.pace) mood.pace ??= { kind: 'slow', ...options.pace }
-    const inputTokens = countPieces(
-      (body?.messages ?? [])
-        .filter(isMessage)
-        .map((message) => message.content)
-        .join('\n'),
-    )
+    const inputTokens = countPieces(messages.map((message) => message.content).join('\n'))
     const limits = { model: offlineModel, inputTokens, contextTokens: options.contextTokens ?? 1_000_000 }
     const refused = refusal(body, mood.sending, limits)
     if (refused || !body) return refused

@@ -15,20 +15,17 @@ export function brief(text: string): string {
 /** Somebody's words inside one of our sentences: short, and without the full stop that ours has. */
 export const quoted = (text: string) => `“${brief(text).replace(/\.$/, '')}”`
 
-/** As many of the parts, in order, as fit into so many bytes; at least the first, cut if need be. */
-export function joinWithin(parts: string[], maxBytes: number, between: string): string {
-  let text = ''
+/** Those of the parts, in order, that fit into so many bytes together; `otherwise` when not one does. */
+export function joinWithin(parts: string[], maxBytes: number, between: string, otherwise = parts[0] ?? ''): string {
+  const taken: string[] = []
+  let left = maxBytes
   for (const part of parts) {
-    const longer = text === '' ? part : `${text}${between}${part}`
-    if (Buffer.byteLength(longer) > maxBytes) break
-    text = longer
+    const bytes = Buffer.byteLength(part) + (taken.length > 0 ? between.length : 0)
+    if (bytes > left) continue
+    taken.push(part)
+    left -= bytes
   }
-  return text === ''
-    ? Buffer.from(parts[0] ?? '')
-        .subarray(0, maxBytes)
-        .toString('utf8')
-        .replace(/\uFFFD$/, '')
-    : text
+  return taken.length > 0 ? taken.join(between) : otherwise
 }
 
 /** The first of each list, then the second of each, and so on: so that a cut at the end leaves no list out. */

@@ -56,7 +56,10 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
     'analysis/prose.json',
     'project/tools.git.tar',
   ])
-  expect(JSON.parse(drive.readFile(place().ref('refs/heads/main'))!.toString())).toEqual({ version: 1, commit: repository.head })
+  expect(JSON.parse(drive.readFile(place().ref('refs/heads/main'))!.toString())).toEqual({
+    version: 1,
+    commit: repository.head,
+  })
 })
 
 test('the sandbox is gone before the model is asked, and no note is left', () => {
@@ -68,7 +71,12 @@ test('the sandbox is gone before the model is asked, and no note is left', () =>
 
 test('the machine knew its run from outside, had a lifetime and an egress list', () => {
   const [machine] = world.clouds.sandboxes.sandboxes
-  expect(machine!.metadata).toMatchObject({ handoff: '1', role: 'summarise', run: expect.stringMatching(/^[0-9a-f]{40}-test-1$/), attempt: 'test-1' })
+  expect(machine!.metadata).toMatchObject({
+    handoff: '1',
+    role: 'summarise',
+    run: expect.stringMatching(/^[0-9a-f]{40}-test-1$/),
+    attempt: 'test-1',
+  })
   expect(machine!.endsAt.getTime() - machine!.createdAt.getTime()).toBeLessThanOrEqual(961_000)
   expect(machine!.networks.at(-1)).toMatchObject({ denyOut: ['0.0.0.0/0'] })
 })
@@ -83,7 +91,9 @@ test('the same commit again needs no sandbox and no model', async () => {
   const result = await summarise(request(), world.house, never)
   expect(result).toMatchObject({ reused: true, refMoved: true })
   expect(result.summary).toContain('## What it is and for whom')
-  expect({ sandboxes: world.clouds.sandboxes.sandboxes.length, prompts: world.clouds.model.prompts.length }).toEqual(before)
+  expect({ sandboxes: world.clouds.sandboxes.sandboxes.length, prompts: world.clouds.model.prompts.length }).toEqual(
+    before,
+  )
 })
 
 test('a ref that a crash left behind is mended on the way', async () => {
@@ -136,17 +146,23 @@ test('force makes a new run, and the pointer never shows anything half', async (
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(before.run)
   expect(new Set(seen)).toEqual(new Set(seen.includes(result.run) ? [before.run, result.run] : [before.run]))
-  expect(await readSealed(world.house.tools.drive, place(), repository.head, never)).toMatchObject({ handoff: { run: result.run } })
+  expect(await readSealed(world.house.tools.drive, place(), repository.head, never)).toMatchObject({
+    handoff: { run: result.run },
+  })
 })
 
 test('of attempts that race for one commit one wins, and the others return its run and leave nothing', async () => {
   const two = await makeRepository({ 'a.ts': 'export const a = 1\n' })
   world.remote.serve('octo/race', two.directory)
   const commit = world.commit('octo/race', two.head, 'refs/heads/main')
-  const results = await Promise.all([1, 2, 3].map((n) => summarise({ commit, attempt: `race-${n}` }, world.another(), never)))
+  const results = await Promise.all(
+    [1, 2, 3].map((n) => summarise({ commit, attempt: `race-${n}` }, world.another(), never)),
+  )
   expect(new Set(results.map((result) => result.run)).size).toBe(1)
   expect(results.filter((result) => !result.reused)).toHaveLength(1)
-  const runs = world.clouds.drive.tree(layout('/handoff', commit.repository).runs).filter(({ path }) => path.endsWith('handoff.json'))
+  const runs = world.clouds.drive
+    .tree(layout('/handoff', commit.repository).runs)
+    .filter(({ path }) => path.endsWith('handoff.json'))
   expect(runs).toHaveLength(1)
   await two[Symbol.asyncDispose]()
 })
@@ -154,25 +170,41 @@ test('of attempts that race for one commit one wins, and the others return its r
 test('steps are told in the order of the story', async () => {
   await summarise(request({ force: true }), world.house, never)
   const order = steps(world.events)
-  for (const [first, later] of [['look up', 'open sandbox'], ['clone', 'survey'], ['drain', 'close sandbox'], ['close sandbox', 'verify'], ['verify', 'summarise'], ['summarise', 'seal'], ['seal', 'point']] as const) {
+  for (const [first, later] of [
+    ['look up', 'open sandbox'],
+    ['clone', 'survey'],
+    ['drain', 'close sandbox'],
+    ['close sandbox', 'verify'],
+    ['verify', 'summarise'],
+    ['summarise', 'seal'],
+    ['seal', 'point'],
+  ] as const) {
     expect(order.indexOf(first), `${first} before ${later}`).toBeLessThan(order.indexOf(later))
   }
 })
 
 async function refusal(work: Promise<unknown>) {
-  const error = await work.then(() => 'accepted', (reason: unknown) => reason)
+  const error = await work.then(
+    () => 'accepted',
+    (reason: unknown) => reason,
+  )
   return isHandoffError(error) ? error.toJSON() : error
 }
 
 test('a commit that does not exist is a clear error, and nothing is sealed', async () => {
   const commit = world.commit(name, 'f'.repeat(40))
-  expect(await refusal(summarise({ commit, attempt: 'absent' }, world.house, never))).toMatchObject({ code: 'not-found', next: expect.stringContaining('commit id') })
+  expect(await refusal(summarise({ commit, attempt: 'absent' }, world.house, never))).toMatchObject({
+    code: 'not-found',
+    next: expect.stringContaining('commit id'),
+  })
   expect(world.clouds.drive.readFile(place().pointer('f'.repeat(40)))).toBeUndefined()
 })
 
 test('a repository that is not there is a clear error', async () => {
   const commit = { ...request().commit, cloneUrl: request().commit.cloneUrl.replace('tools', 'nothing') }
-  expect(await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, world.house, never))).toMatchObject({ code: 'git' })
+  expect(
+    await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, world.house, never)),
+  ).toMatchObject({ code: 'git' })
 })
 
 test('an interrupted walk leaves no sandbox and no pointer', async () => {
@@ -186,7 +218,9 @@ test('an interrupted walk leaves no sandbox and no pointer', async () => {
     emit(event)
     if (event.type === 'sandbox-open') stop.abort()
   }
-  expect(await refusal(summarise({ commit, attempt: 'stopped' }, house, stop.signal))).toMatchObject({ code: 'cancelled' })
+  expect(await refusal(summarise({ commit, attempt: 'stopped' }, house, stop.signal))).toMatchObject({
+    code: 'cancelled',
+  })
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
   expect(world.clouds.drive.readFile(layout('/handoff', commit.repository).pointer(fresh.head))).toBeUndefined()
   await fresh[Symbol.asyncDispose]()

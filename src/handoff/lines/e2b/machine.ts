@@ -27,9 +27,7 @@ export function makeMachine(
 
   async function kill(): Promise<void> {
     // Whoever waits for a command need not wait for the machine's end too.
-    gone.abort(
-      new HandoffError('cancelled', `Sandbox ${sandbox.sandboxId} was killed by us.`),
-    )
+    gone.abort(new HandoffError('cancelled', `Sandbox ${sandbox.sandboxId} was killed by us.`))
     await killSandbox(service, sandbox.sandboxId, AbortSignal.timeout(killMachineMs))
   }
 
