@@ -1,0 +1,142 @@
+// Has the model write the four sections, or change those of them that a push can touch.
+
+import type { CommitFacts } from '../library/commit-facts.js'
+import { childrenOf, shownFile } from '../library/draft.js'
+import { cleanModelText } from '../library/model-text.js'
+import { sectionsTouched, updatedSections } from '../library/section-update.js'
+import type { SourceFile } from '../library/source.js'
+import {
+  coverTopLevel,
+  mapSections,
+  parseSections,
+  type Sections,
+  type Verification,
+  verifyClaims,
+  withoutCover,
+} from '../library/summary.js'
+import { type DescribedPart, type Messages, type ShownFile, summaryMessages } from '../library/summary-prompt.js'
+import type { ModelReply } from '../library/tools.js'
+import type { World } from '../library/world.js'
+import { fitted, shortened, type Writing } from './summary-writing.js'
+
+export interface SectionWriting extends Writing {
+  facts: CommitFacts
+}
+
+/** Undefined when neither the budget nor the model gave a text. */
+export async function writeSections(writing: SectionWriting): Promise<Sections | undefined> {
+  const { draft, dirty } = writing
+  const tops = childrenOf(draft, undefined).filter((part) => part.text !== '')
+  const changed = tops.filter((part) => dirty.has(part.id))
+  const touchesNothing = changed.length + draft.direct.length + draft.gone.length === 0
+  if (draft.sections && !draft.fresh) {
+    if (touchesNothing) return draft.sections
+    const few = changed.length <= tops.length / 2 || tops.length < 3
+    if (few && (tops.length > 0 || (await isSmall(writing)))) return changeSections(writing, changed)
+  }
+  return freshSections(writing, tops)
+}
+
+/** In a repository without parts a change may be as large as the whole; then the whole is read again. */
+async function isSmall({ calls, draft, facts }: SectionWriting): Promise<boolean> {
+  const [change, whole] = await Promise.all([
+    calls.size(summaryMessages({ tree: [], parts: [], files: draft.direct })),
+    calls.size(summaryMessages({ tree: [], parts: [], files: facts.files.map(shownFile) })),
+  ])
+  return change < whole * 0.4
+}
+
+async function freshSections(writing: SectionWriting, tops: readonly DescribedPart[]): Promise<Sections | undefined> {
+  const { draft, facts } = writing
+  const paths = new Set(draft.direct.map((file) => file.path))
+  const told = (file: SourceFile) => draft.parts.size === 0 && !draft.files.get(file.path)?.leftOut
+  const files = facts.files.filter(told)
+  // What changed goes last, so that a cache of the service knows all that stands before it.
+  const still = draft.fresh ? files : files.filter((file) => !paths.has(file.path))
+  const late = draft.fresh ? [] : files.filter((file) => paths.has(file.path))
+  const build = (share: number) =>
+    summaryMessages({
+      tree: facts.tree,
+      parts: shortened(tops, share),
+      files: thinned(still.map(shownFile), share),
+      changedFiles: thinned(late.map(shownFile), share),
+    })
+  const first = await askWithin(writing, build)
+  if (!first) return undefined
+  const parsed = parseSections(first.text)
+  if (!first.truncated && parsed.missing.length === 0) return parsed.sections
+  // Once more, with less to read and so with fewer words to spend on it.
+  const second = await askWithin(writing, (share) => build(share * 0.6))
+  const again = second && parseSections(second.text)
+  return again && again.missing.length <= parsed.missing.length && !second.truncated ? again.sections : parsed.sections
+}
+
+async function changeSections(writing: SectionWriting, changed: readonly DescribedPart[]): Promise<Sections> {
+  const { draft, world } = writing
+  const before = withoutCover(draft.sections!)
+  const shown = sectionsTouched(before, draft.touched)
+  const reply = await askWithin(writing, (share) =>
+    summaryMessages({
+      tree: [],
+      parts: [],
+      files: [],
+      earlier: { sections: before, shown },
+      changedParts: shortened(changed, share),
+      changedFiles: thinned(draft.direct, share),
+      news: { gone: draft.gone },
+    }),
+  )
+  return reply ? updatedSections(before, reply.text, shown, draft.touched, world) : before
+}
+
+/** Gives up part of the data when the budget has no room for all of it. */
+async function askWithin(writing: SectionWriting, build: (share: number) => Messages): Promise<ModelReply | undefined> {
+  const { calls, sizes } = writing
+  for (const share of [1, 0.5, 0.2, 0.05]) {
+    const messages = await fitted(calls, sizes.summary.input, (less) => build(share * less))
+    if (!messages) return undefined
+    const reply = await calls.ask({ purpose: 'summary', messages, maxOutputTokens: sizes.summary.output })
+    if (reply) return reply
+  }
+  return undefined
+}
+
+/** The first lines of every file, and less of each line. */
+function thinned(files: readonly ShownFile[], share: number): ShownFile[] {
+  if (share === 1) return [...files]
+  const lineLimit = Math.max(20, Math.floor(400 * share))
+  return files.map((file) => ({
+    ...file,
+    lineLimit,
+    lines: file.lines.slice(0, Math.max(1, Math.floor(file.lines.length * share))),
+  }))
+}
+
+// ── what is sealed ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface CheckedSections {
+  sections: Sections
+  claims: Verification
+}
+
+/** Clean, checked, with every directory at the top named. Doing it twice changes nothing. */
+export function finished(sections: Sections, world: World, facts: CommitFacts): CheckedSections {
+  const claims: Verification = { checked: 0, repaired: 0, removed: 0 }
+  const kept = mapSections(withoutCover(sections), (text, index) => {
+    const found = verifyClaims(cleanModelText(text), world)
+    claims.checked += found.checked
+    claims.repaired += found.repaired
+    claims.removed += found.removed
+    return cleanModelText(found.markdown) || emptySection(index, facts)
+  })
+  return { sections: coverTopLevel(kept, facts.topLevel), claims }
+}
+
+/** What can be said without a model, where it said nothing that holds. */
+function emptySection(index: number, facts: CommitFacts): string {
+  const nothing = 'The model said nothing here that could be checked.'
+  if (index !== 2 || facts.files.length === 0) return nothing
+  const central = [...facts.files].sort((a, b) => a.rank - b.rank).filter((file) => /^[\w./-]+$/.test(file.path))
+  const places = central.slice(0, 5).map((file) => `${file.path}:${file.lines[0]!.number}`)
+  return places.length === 0 ? nothing : `The most central files: ${places.join(', ')}.`
+}

@@ -1,0 +1,210 @@
+// Survey → Summary, on the host: what is asked of the model, what is reused from an earlier run, and what it may cost.
+//
+// A source change is a change of what was chosen for the model: a file that is described, at another blob or path, or a newly chosen one. A
+// push without any keeps the earlier file byte for byte and asks for nothing. With one, only the parts it touches are asked for, then what
+// joins them, then the sections it can touch. Everything else is carried over, renamed and checked here, for nothing.
+import type { Cost, Usage } from '../library/answer.js'
+import { type CommitFacts, commitFacts, worldFor } from '../library/commit-facts.js'
+import { type Draft, proseOf, setKeys, summaryKey } from '../library/draft.js'
+import { HandoffError } from '../library/errors.js'
+import type { RunEvent } from '../library/events.js'
+import { type Prose, pruneProse } from '../library/prose.js'
+import { type Spending, type SpendingLimits, startSpending } from '../library/spending.js'
+import type { Sections, Verification } from '../library/summary.js'
+import { estimateFresh } from '../library/summary-plan.js'
+import { promptVersion } from '../library/summary-prompt.js'
+import { type Sizes, sizesFor } from '../library/summary-sizes.js'
+import type { FileTable, Survey } from '../library/survey.js'
+import type { Model } from '../library/tools.js'
+import { type Checkpoint, startKeeping } from './checkpoints.js'
+import { type CallLimits, type Calls, modelCalls } from './model-calls.js'
+import { finished, type SectionWriting, writeSections } from './section-writing.js'
+import { estimateDraft, holdForSections, type Planned, partialReason, planSummary, sha256 } from './summary-start.js'
+import { writeJoined, writeLeaf } from './summary-writing.js'
+
+export type { Checkpoint } from './checkpoints.js'
+
+export interface SummaryOrder {
+  survey: Survey
+  /** The whole file table, where the host has it: then every path can be checked, and what was not chosen is known to be there. */
+  table?: FileTable
+  model: Model
+  limits: SpendingLimits & CallLimits
+  /** The run that this one may build on: its prose and the text of its `code-summary.md`. */
+  previous?: { prose: Prose; summary: string }
+  checkpoint?: Checkpoint
+  emit: (event: RunEvent) => void
+  signal: AbortSignal
+}
+
+export interface WrittenSummary {
+  sections: Sections
+  /** Set when nothing of the source changed: the earlier file, to be sealed as it is. */
+  unchanged?: string
+  prose: Prose
+  claims: Verification
+  usage: Usage
+  cost?: Cost
+  calls: number
+  /** How much of what a full run reads was not read again. */
+  reusedPercent: number
+  saved: { inputTokens: number; cost?: Cost }
+  /** Why not everything that was chosen is described. */
+  partial?: string
+}
+
+/** What every step of one summary knows. */
+export interface Job extends SummaryOrder {
+  facts: CommitFacts
+  sizes: Sizes
+  spending: Spending
+  calls: Calls
+}
+
+export async function writeSummary(order: SummaryOrder): Promise<WrittenSummary> {
+  const { model, limits, emit, signal } = order
+  const spending = startSpending(limits, model.name)
+  const job: Job = {
+    ...order,
+    facts: commitFacts(order.survey, order.table),
+    sizes: sizesFor(model.contextTokens),
+    spending,
+    calls: modelCalls(model, spending, limits, emit, signal),
+  }
+  const planned = await planSummary(job)
+  return planned.draft ? write(job, planned, planned.draft) : withoutModel(job, planned)
+}
+
+const headOf = ({ facts, model, limits }: Job) => ({
+  commit: facts.commit,
+  model: model.name,
+  prompts: promptVersion,
+  inputTokens: limits.inputTokens,
+  trees: Object.fromEntries(facts.trees),
+})
+
+/** Nothing changed, or there is nothing to read. */
+function withoutModel(job: Job, planned: Planned): WrittenSummary {
+  const { facts, emit } = job
+  emit({ type: 'model-estimate', calls: 0, inputTokens: 0 })
+  const { kept } = planned
+  const nothing = 'The commit has no text that could be read; the table below says what it holds.'
+  const world = worldFor(facts, kept?.prose.files ?? [])
+  const { sections, claims } = finished(kept?.sections ?? [nothing, nothing, nothing, nothing], world, facts)
+  const prose: Prose = kept
+    ? { ...kept.prose, ...headOf(job), inputTokens: kept.prose.inputTokens, files: kept.files }
+    : { version: 1, ...headOf(job), files: [], parts: [], summary: { key: sha256(facts.commit), sections } }
+  const full = estimateFresh(planned.sized, job.sizes)
+  return {
+    ...result(job, sections, claims, pruneProse(prose)),
+    ...(kept ? { unchanged: kept.summary } : {}),
+    reusedPercent: kept ? 100 : 0,
+    saved: kept ? savedOf(job, full) : { inputTokens: 0 },
+  }
+}
+
+async function write(job: Job, planned: Planned, draft: Draft): Promise<WrittenSummary> {
+  const written = { model: job.model.name, prompts: promptVersion }
+  setKeys(draft, written, sha256)
+  const paid = await paidBefore(job)
+  const hold = await holdForSections(job, draft)
+  const estimate = await estimateDraft(job, draft, (key) => paid.texts.has(key))
+  const cost = job.spending.cost(estimate)
+  const { calls, input: inputTokens } = estimate
+  job.emit({ type: 'model-estimate', calls, inputTokens, ...(cost ? { cost: cost.amount } : {}) })
+
+  let summary: Prose['summary']
+  const done = new Set<number>()
+  const keeping = startKeeping(
+    job.checkpoint,
+    () => snapshot(job, draft, done, summary),
+    (text) => job.emit({ type: 'notice', text }),
+  )
+  const world = worldFor(job.facts, draft.files.values(), planned.before)
+  const writing: SectionWriting = {
+    ...job,
+    draft,
+    world,
+    paid: paid.texts,
+    done,
+    dirty: new Set(),
+    keep: keeping.soon,
+    silent: 0,
+  }
+  try {
+    await job.calls.all(draft.work, (work) => writeLeaf(writing, work))
+    await writeJoined(writing)
+    hold.settle()
+    const key = summaryKey(draft, written, sha256)
+    const raw = paid.summary?.key === key ? paid.summary.sections : await writeSections(writing)
+    const { sections, claims } = finished(raw ?? draft.sections ?? ['', '', '', ''], world, job.facts)
+    draft.sections = sections
+    summary = { key, sections }
+    keeping.soon()
+    setKeys(draft, written, sha256)
+    const prose = pruneProse(proseOf(draft, headOf(job), key))
+    return { ...result(job, sections, claims, prose), ...savings(job, planned, draft, paid.texts.size > 0) }
+  } finally {
+    await keeping.finish()
+  }
+}
+
+function result(job: Job, sections: Sections, claims: Verification, prose: Prose) {
+  const { usage, cost, calls } = job.spending.used()
+  const partial = partialReason(prose.files)
+  return {
+    sections,
+    prose,
+    claims,
+    usage,
+    calls,
+    ...(cost ? { cost } : {}),
+    ...(partial === undefined ? {} : { partial }),
+  }
+}
+
+function savings(
+  job: Job,
+  planned: Planned,
+  draft: Draft,
+  resumed: boolean,
+): Pick<WrittenSummary, 'reusedPercent' | 'saved'> {
+  if (draft.fresh && !resumed) return { reusedPercent: 0, saved: { inputTokens: 0 } }
+  const full = estimateFresh(planned.sized, job.sizes)
+  const share = 1 - job.spending.used().usage.inputTokens / full.input
+  return { reusedPercent: Math.max(0, Math.round(share * 1_000) / 10), saved: savedOf(job, full) }
+}
+
+function savedOf(job: Job, full: { input: number; output: number }): WrittenSummary['saved'] {
+  const { usage } = job.spending.used()
+  const input = Math.max(0, full.input - usage.inputTokens)
+  const cost = job.spending.cost({ input, output: Math.max(0, full.output - usage.outputTokens) })
+  return { inputTokens: input, ...(cost ? { cost } : {}) }
+}
+
+interface Paid {
+  texts: Map<string, string>
+  summary?: Prose['summary']
+}
+
+/** What an earlier attempt at this commit got and paid for. */
+async function paidBefore(job: Job): Promise<Paid> {
+  const found = await job.checkpoint?.load().catch((error: unknown) => {
+    if (!(error instanceof HandoffError)) throw error
+    job.emit({ type: 'notice', text: `What an earlier attempt kept could not be read: ${error.message}` })
+    return undefined
+  })
+  if (!found || found.model !== job.model.name || found.prompts !== promptVersion) return { texts: new Map() }
+  return { texts: new Map(found.parts.map((part) => [part.key, part.text])), summary: found.summary }
+}
+
+/** Only what is finished: a part that waits for its change has the key of the new text and the words of the old. */
+function snapshot(job: Job, draft: Draft, done: ReadonlySet<number>, summary: Prose['summary']): Prose {
+  const prose = proseOf(draft, headOf(job))
+  return pruneProse({
+    ...prose,
+    files: prose.files.filter((file) => file.part !== undefined && done.has(file.part)),
+    parts: prose.parts.filter((part) => done.has(part.id)),
+    ...(summary ? { summary } : {}),
+  })
+}

@@ -1,0 +1,41 @@
+// How foreign text stands in a prompt: in blocks whose every line is numbered or prefixed, so that nothing inside can forge a block's edge.
+
+export interface NumberedLine {
+  number: number
+  text: string
+}
+
+/** Longer lines are cut: nobody reads them, and one of them could fill a prompt. */
+export const longestLine = 2_000
+
+/** A path as a JSON string, on one line whatever it holds. */
+export function pathText(path: string): string {
+  return JSON.stringify(path).replace(/[\u0085\u2028\u2029]/g, unicodeEscape)
+}
+
+const unicodeEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** One line of foreign text: whatever could end a line or be a command to a terminal is replaced, and what is too long is cut. */
+export function plainLine(text: string, limit = longestLine): string {
+  const shown = text.length > limit ? `${text.slice(0, limit)}… (${text.length - limit} more characters)` : text
+  return shown.toWellFormed().replace(/[\u0000-\u0008\u000a-\u001f\u007f\u0085\u2028\u2029]/g, '\ufffd')
+}
+
+/** Lines of a file. The numbers need not be neighbours: a gap says that the lines between are not shown. */
+export function fileBlock(file: {
+  path: string
+  kind: string
+  form: string
+  lines: readonly NumberedLine[]
+  lineLimit?: number
+}): string {
+  const first = file.lines[0]?.number ?? 0
+  const last = file.lines.at(-1)?.number ?? 0
+  const body = file.lines.map((line) => `${line.number}| ${plainLine(line.text, file.lineLimit)}\n`).join('')
+  return `=== file ${pathText(file.path)} lines ${first}-${last} (${file.kind}, ${file.form})\n${body}=== end\n`
+}
+
+/** Text that has no line numbers of its own: the tree, a summary, a list of names. */
+export function textBlock(head: string, lines: readonly string[]): string {
+  return `=== ${head}\n${lines.map((line) => `| ${plainLine(line)}\n`).join('')}=== end\n`
+}
