@@ -1,7 +1,7 @@
 // What the local model refuses before it reads a prompt, in the shapes that real services use.
 import { json, type Reply } from '../server.js'
 import type { SendingBehaviour } from './behaviour.js'
-import type { Message } from './prompt.js'
+import { isMessage, type Message } from './prompt.js'
 
 export interface WireRequest {
   model?: unknown
@@ -71,8 +71,6 @@ function malformed(body: WireRequest | undefined, { model, inputTokens, contextT
   }
   return undefined
 }
-
-const isMessage = (message: unknown) => typeof (message as Message | null)?.content === 'string'
 
 function misbehaved(body: WireRequest | undefined, bad: SendingBehaviour | undefined): Reply | undefined {
   switch (bad?.kind) {

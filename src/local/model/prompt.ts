@@ -5,6 +5,11 @@ export interface Message {
   content: string
 }
 
+export function isMessage(value: unknown): value is Message {
+  const message = value as Partial<Message> | null
+  return typeof message?.role === 'string' && typeof message.content === 'string'
+}
+
 export interface Line {
   /** The line's number in its file; 0 where the text is not a file's. */
   number: number

@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http'
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../server.js'
 import { type Behaviour, type Mood, makeMoods, type When } from './behaviour.js'
 import { refusal, type WireRequest, wireError } from './checks.js'
-import { countPieces, type Message, type Prompt, readPrompt } from './prompt.js'
+import { countPieces, isMessage, type Message, type Prompt, readPrompt } from './prompt.js'
 import { speak } from './reply.js'
 import { completion, type Sending, stream } from './stream.js'
 
@@ -164,9 +164,4 @@ function parse(body: Buffer): WireRequest | undefined {
   } catch {
     return undefined
   }
-}
-
-function isMessage(value: unknown): value is Message {
-  const message = value as Partial<Message> | null
-  return typeof message?.role === 'string' && typeof message.content === 'string'
 }
