@@ -16,10 +16,10 @@ export interface Created {
 
 const requestWord = 'handoff-request'
 /** How long a request that was aborted may still answer: killing a known machine is surer than looking for an unknown one. */
-const graceMs = 2_000
+const graceMs = 1_000
 const sweepMs = 15_000
 /** When to look: a request that we gave up may be carried out a moment later. */
-const lookWaits = [0, 300, 1_200]
+const lookWaits = [0, 250, 750]
 
 export async function createSandbox(
   service: Service,

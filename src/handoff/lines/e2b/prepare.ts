@@ -44,6 +44,7 @@ const failures: Record<number, string> = {
   63: 'Node could not be downloaded and installed',
 }
 
+// The parts are programs of their own: a shell that is asked whether a part of it failed does not stop inside that part.
 const script = `
 set -u
 missing=''
@@ -56,12 +57,14 @@ if [ -n "$missing" ]; then
 fi
 grep -qs '^user_allow_other' /etc/fuse.conf || echo user_allow_other | tee -a /etc/fuse.conf >/dev/null || exit 61
 [ ! -e /dev/fuse ] || chmod 0666 /dev/fuse
-(
+bash <<'PART' >&2 || exit 62
 ${installDrive9}
-) >&2 || exit 62
-node -e 'process.exit(Number.parseInt(process.versions.node) < 22 ? 1 : 0)' 2>/dev/null || (
+PART
+if ! node -e 'process.exit(Number.parseInt(process.versions.node) < 22 ? 1 : 0)' 2>/dev/null; then
+  bash <<'PART' >&2 || exit 63
 ${installNode}
-) >&2 || exit 63
+PART
+fi
 `
 
 /** Resolves with the milliseconds it took. */

@@ -1,0 +1,155 @@
+// The template is built with E2B's own builder; what it holds is read from what the builder was sent.
+import { execFile, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { nodeVersion } from '../../../src/handoff/lines/e2b/programs.js'
+import { makeSandboxes } from '../../../src/handoff/lines/e2b.js'
+import { buildTemplate, type TemplateSettings } from '../../../src/handoff/lines/template.js'
+import { type SandboxCloud, startSandboxCloud } from '../../../src/local/e2b/index.js'
+import { refusal, request } from '../../contract/sandboxes-line.js'
+
+const never = new AbortController().signal
+const url = `https://raw.githubusercontent.com/mem9-ai/drive9-fe/${'c'.repeat(40)}/site/releases/drive9-linux-amd64`
+const sha256 = 'ab'.repeat(32)
+
+let cloud: SandboxCloud
+
+beforeEach(async () => {
+  cloud = await startSandboxCloud({ templates: [] })
+})
+
+afterEach(async () => {
+  expect(cloud.unsupported).toEqual([])
+  await cloud.close()
+})
+
+function settings(more: Partial<TemplateSettings> = {}): TemplateSettings {
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
+  return { apiKey, apiUrl, sandboxUrl, template: 'handoff', binary: { url, sha256 }, ...more }
+}
+
+test('it holds what a walk needs, and can be used when it is ready', async () => {
+  const lines: string[] = []
+  const built = await buildTemplate(settings(), (line) => lines.push(line), never)
+  expect(built).toMatchObject({ name: 'handoff', tags: ['default', `drive9-${sha256.slice(0, 12)}`] })
+  const [template] = cloud.templates
+  expect(template).toMatchObject({ id: built.templateId, name: 'handoff', cpuCount: 2, memoryMB: 2048 })
+  const [build] = template!.builds
+  expect(build).toMatchObject({ id: built.buildId, status: 'ready', fromImage: 'ubuntu:22.04' })
+  const steps = build!.steps.map(({ args }) => args[0])
+  expect(build!.steps.every(({ type, args }) => type === 'RUN' && args[1] === 'root')).toBe(true)
+  expect(steps[0]).toMatch(/apt-get install -y --no-install-recommends ca-certificates curl fuse3 git tar$/)
+  expect(steps[1]).toContain('https://nodejs.org/dist/v24.')
+  expect(steps[1]).toContain('sha256sum -c')
+  expect(steps[2]).toContain(`DRIVE9_BINARY_URL='${url}' DRIVE9_BINARY_SHA256=${sha256}`)
+  expect(steps[3]).toContain('user_allow_other >> /etc/fuse.conf')
+  expect(build!.startCmd).toBeUndefined()
+  expect(lines.join('\n')).toContain('apt-get install')
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl } = cloud.settings
+  const sandboxes = makeSandboxes({ apiKey, apiUrl, sandboxUrl: apiUrl, template: 'handoff' })
+  expect((await sandboxes.open(request(), never)).template).toBe('handoff')
+})
+
+/** Carries out a step of the build with programs of ours where it would reach out or change this machine. */
+async function carryOut(index: number, programs: Record<string, string>, files: Record<string, string>) {
+  await buildTemplate(settings({ binary: { url, sha256: hash('right') } }), () => undefined, never)
+  const step = cloud.templates[0]!.builds.at(-1)!.steps[index]!.args[0]!
+  const folder = mkdtempSync(join(tmpdir(), 'step-'))
+  for (const [name, text] of Object.entries(programs))
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const { status } = spawnSync('/bin/bash', ['-c', step], { env: { PATH: `${folder}:/usr/bin:/bin`, stage: folder } })
+  const left = existsSync(join(folder, 'result')) ? readFileSync(join(folder, 'result'), 'utf8') : undefined
+  rmSync(folder, { recursive: true })
+  return { status, left }
+}
+
+test('the program is installed only when it is the one that was named', async () => {
+  const programs = {
+    curl: 'while [ "$1" != -o ]; do shift; done; echo "$3" >"$stage/address"; cp "$stage/download" "$2"',
+    install: 'cat "$3" "$stage/address" >"$stage/result"',
+  }
+  expect(await carryOut(2, programs, { download: 'right' })).toEqual({ status: 0, left: `right${url}\n` })
+  expect(await carryOut(2, programs, { download: 'wrong' })).toEqual({ status: 1, left: undefined })
+})
+
+test('Node is unpacked only when it is what its maker made', async () => {
+  const programs = {
+    curl: 'cp "$stage"/node-* "$stage/SHASUMS256.txt" .',
+    tar: 'echo "$*" >"$stage/result"',
+    node: 'true',
+  }
+  const name = `node-v${nodeVersion}-linux-x64.tar.gz`
+  const good = { [name]: 'node', 'SHASUMS256.txt': `${hash('other')}  other.tar.gz\n${hash('node')}  ${name}\n` }
+  expect(await carryOut(1, programs, good)).toEqual({ status: 0, left: expect.stringContaining('-C /usr/local') })
+  expect(await carryOut(1, programs, { ...good, [name]: 'forged' })).toEqual({ status: 1, left: undefined })
+  expect(await carryOut(1, programs, { ...good, 'SHASUMS256.txt': '' })).toMatchObject({ left: undefined })
+})
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex')
+
+test('what cannot be right is refused before anything is asked', async () => {
+  const wrong: Partial<TemplateSettings>[] = [
+    { binary: { url: 'http://example.org/drive9', sha256 } },
+    { binary: { url: 'drive9', sha256 } },
+    { binary: { url, sha256: 'latest' } },
+    { template: 'base' },
+    { template: 'Not A Name' },
+  ]
+  for (const more of wrong) {
+    const error = await refusal(buildTemplate(settings(more), () => undefined, never))
+    expect(error.code).toBe('invalid-input')
+    expect(error.next).toBeTruthy()
+  }
+  expect(cloud.requests).toEqual([])
+})
+
+test('a build that fails says so, and its template cannot be used', async () => {
+  cloud.failNextBuild(3, 'sha256sum: WARNING: 1 computed checksum did NOT match')
+  const lines: string[] = []
+  const error = await refusal(buildTemplate(settings(), (line) => lines.push(line), never))
+  expect(error.message).toBe(
+    'Building the template handoff failed: the build of the template failed; its log says where.',
+  )
+  expect(lines.join('\n')).toContain('did NOT match')
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl } = cloud.settings
+  const opening = makeSandboxes({ apiKey, apiUrl, sandboxUrl: apiUrl, template: 'handoff' }).open(request(), never)
+  expect((await refusal(opening)).code).toBe('missing-setting')
+})
+
+test('a build can be stopped', async () => {
+  const stop = new AbortController()
+  const building = refusal(buildTemplate(settings(), () => stop.abort(), stop.signal))
+  expect((await building).code).toBe('cancelled')
+})
+
+function command(environment: Record<string, string>) {
+  const program = ['--import', './src/local/typescript.mjs', 'src/commands/template.ts']
+  const options = { cwd: new URL('../../../', import.meta.url), env: { PATH: '/usr/bin:/bin', ...environment } }
+  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    execFile(process.execPath, program, options, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    )
+  })
+}
+
+test('the command builds it, or says what is missing and where to get it', async () => {
+  const good = await command({ ...cloud.settings, DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 })
+  expect(good).toMatchObject({ code: 0, stderr: '' })
+  expect(good.stdout).toMatch(/apt-get install[\s\S]*The template handoff is ready/)
+  const bare = await command({ ...cloud.settings })
+  expect(bare.code).toBe(1)
+  expect(bare.stderr).toContain('DRIVE9_BINARY_URL, DRIVE9_BINARY_SHA256')
+  expect(bare.stderr).toContain('https://raw.githubusercontent.com/mem9-ai/drive9-fe/<that id>/site/releases')
+  expect(bare.stderr).not.toContain('    at ')
+  const refused = await command({
+    ...cloud.settings,
+    E2B_API_KEY: 'wrong',
+    DRIVE9_BINARY_URL: url,
+    DRIVE9_BINARY_SHA256: sha256,
+  })
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('E2B does not accept the key') })
+})
