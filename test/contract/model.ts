@@ -65,111 +65,113 @@ export function modelContract(
       },
     )
 
-  beforeAll(async () => {
-    const opened = await open()
-    settings = opened.settings
-    close = opened.close
-    model = modelWith({})
-  })
-  afterAll(() => close?.())
-
-  describe(`${name}, as a model`, () => {
-    it('answers from what it is shown, and cites it', async () => {
-      const reply = await model.complete(request())
-      expect(reply.truncated).toBe(false)
-      expect(reply.text).toMatch(/\[\[src\/boat\.ts:\d(-\d)?( "[^\n]+")?\]\]/)
-      expect(reply.usage.inputTokens).toBeGreaterThan(30)
-      expect(reply.usage.outputTokens).toBeGreaterThan(5)
+  describe(name, () => {
+    beforeAll(async () => {
+      const opened = await open()
+      settings = opened.settings
+      close = opened.close
+      model = modelWith({})
     })
+    afterAll(() => close?.())
 
-    it('hands out the text in pieces that add up to the reply', async () => {
-      const pieces: string[] = []
-      const reply = await model.complete(request({ onText: (piece) => pieces.push(piece) }))
-      expect(pieces.length).toBeGreaterThan(1)
-      expect(pieces.join('')).toBe(reply.text)
-    })
-
-    it('says when its reply is cut by the limit', async () => {
-      const question = 'Count from one to five hundred in words.'
-      const reply = await model.complete(
-        request({ maxOutputTokens: 12, messages: [{ role: 'user', content: question }] }),
-      )
-      expect(reply.truncated).toBe(true)
-    })
-
-    it('stops when it is told to, before and in the middle', async () => {
-      expect(await failure(model.complete(request({ signal: AbortSignal.abort() })))).toMatchObject({
-        code: 'cancelled',
+    describe('as a model', () => {
+      it('answers from what it is shown, and cites it', async () => {
+        const reply = await model.complete(request())
+        expect(reply.truncated).toBe(false)
+        expect(reply.text).toMatch(/\[\[src\/boat\.ts:\d(-\d)?( "[^\n]+")?\]\]/)
+        expect(reply.usage.inputTokens).toBeGreaterThan(30)
+        expect(reply.usage.outputTokens).toBeGreaterThan(5)
       })
-      const stop = new AbortController()
-      const stopped = model.complete(request({ signal: stop.signal, onText: () => stop.abort() }))
-      expect(await failure(stopped)).toMatchObject({ code: 'cancelled' })
-      expect(await failure(model.complete(request({ signal: AbortSignal.timeout(1) })))).toMatchObject({
-        code: 'timeout',
+
+      it('hands out the text in pieces that add up to the reply', async () => {
+        const pieces: string[] = []
+        const reply = await model.complete(request({ onText: (piece) => pieces.push(piece) }))
+        expect(pieces.length).toBeGreaterThan(1)
+        expect(pieces.join('')).toBe(reply.text)
+      })
+
+      it('says when its reply is cut by the limit', async () => {
+        const question = 'Count from one to five hundred in words.'
+        const reply = await model.complete(
+          request({ maxOutputTokens: 12, messages: [{ role: 'user', content: question }] }),
+        )
+        expect(reply.truncated).toBe(true)
+      })
+
+      it('stops when it is told to, before and in the middle', async () => {
+        expect(await failure(model.complete(request({ signal: AbortSignal.abort() })))).toMatchObject({
+          code: 'cancelled',
+        })
+        const stop = new AbortController()
+        const stopped = model.complete(request({ signal: stop.signal, onText: () => stop.abort() }))
+        expect(await failure(stopped)).toMatchObject({ code: 'cancelled' })
+        expect(await failure(model.complete(request({ signal: AbortSignal.timeout(1) })))).toMatchObject({
+          code: 'timeout',
+        })
+      })
+
+      it('refuses a wrong key and an unknown model, each with the setting to look at', async () => {
+        const wrongKey = await failure(modelWith({ LLM_API_KEY: 'not-the-key' }).complete(request()))
+        expect(wrongKey.code).toBe('model')
+        expect(wrongKey.next).toContain('LLM_API_KEY')
+        expect(JSON.stringify([wrongKey, wrongKey.stack])).not.toContain('not-the-key')
+        const unknown = await failure(modelWith({ LLM_MODEL: 'no-such-model-at-all' }).complete(request()))
+        expect(unknown.code).toBe('model')
+        expect(unknown.next).toContain('LLM_MODEL')
+      })
+
+      it('never counts fewer tokens than the service charges for the text', async () => {
+        const reply = await model.complete(request())
+        const counted = await Promise.all(request().messages.map((message) => model.countTokens(message.content)))
+        const total = counted.reduce((sum, tokens) => sum + tokens, 0)
+        // What the service puts around each message is its own.
+        expect(total + 8 * counted.length + 16).toBeGreaterThanOrEqual(reply.usage.inputTokens)
       })
     })
 
-    it('refuses a wrong key and an unknown model, each with the setting to look at', async () => {
-      const wrongKey = await failure(modelWith({ LLM_API_KEY: 'not-the-key' }).complete(request()))
-      expect(wrongKey.code).toBe('model')
-      expect(wrongKey.next).toContain('LLM_API_KEY')
-      expect(JSON.stringify([wrongKey, wrongKey.stack])).not.toContain('not-the-key')
-      const unknown = await failure(modelWith({ LLM_MODEL: 'no-such-model-at-all' }).complete(request()))
-      expect(unknown.code).toBe('model')
-      expect(unknown.next).toContain('LLM_MODEL')
-    })
-
-    it('never counts fewer tokens than the service charges for the text', async () => {
-      const reply = await model.complete(request())
-      const counted = await Promise.all(request().messages.map((message) => model.countTokens(message.content)))
-      const total = counted.reduce((sum, tokens) => sum + tokens, 0)
-      // What the service puts around each message is its own.
-      expect(total + 8 * counted.length + 16).toBeGreaterThanOrEqual(reply.usage.inputTokens)
-    })
-  })
-
-  describe(`${name}, on the wire`, () => {
-    it('streams pieces, then the end, then what it cost', async () => {
-      const response = await post({ stream: true, stream_options: { include_usage: true } })
-      expect(response.status).toBe(200)
-      expect(response.headers.get('content-type')).toContain('text/event-stream')
-      const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '))
-      expect(events.at(-1)).toBe('data: [DONE]')
-      const chunks = events.slice(0, -1).map((event) => JSON.parse(event.slice(6)))
-      expect(chunks.every((chunk) => chunk.object === 'chat.completion.chunk')).toBe(true)
-      expect(chunks.some((chunk) => chunk.choices[0]?.delta?.content)).toBe(true)
-      expect(
-        chunks.filter((chunk) => chunk.choices[0]?.finish_reason).map((chunk) => chunk.choices[0].finish_reason),
-      ).toEqual(['stop'])
-      expect(chunks.at(-1).choices).toEqual([])
-      expect(chunks.at(-1).usage.prompt_tokens).toBeGreaterThan(0)
-    })
-
-    it('answers in one piece when no stream is asked for', async () => {
-      const response = await post({})
-      const body = (await response.json()) as {
-        choices: { message: { role: string; content: string } }[]
-        usage: { total_tokens: number }
-      }
-      expect(body.choices[0]?.message.role).toBe('assistant')
-      expect(body.choices[0]?.message.content).not.toBe('')
-      expect(body.usage.total_tokens).toBeGreaterThan(0)
-    })
-
-    it('has errors of one shape, and lists its models', async () => {
-      for (const [response, status] of [
-        [await post({}, 'not-the-key'), 401],
-        [await post({ model: 'no-such-model-at-all' }), 404],
-        [await post({ messages: 'nonsense' }), 400],
-      ] as const) {
-        expect(response.status).toBe(status)
-        expect(((await response.json()) as { error: { message: string } }).error.message).toMatch(/\w/)
-      }
-      const listed = await fetch(`${settings.LLM_BASE_URL}/models`, {
-        headers: { authorization: `Bearer ${settings.LLM_API_KEY}` },
+    describe('on the wire', () => {
+      it('streams pieces, then the end, then what it cost', async () => {
+        const response = await post({ stream: true, stream_options: { include_usage: true } })
+        expect(response.status).toBe(200)
+        expect(response.headers.get('content-type')).toContain('text/event-stream')
+        const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '))
+        expect(events.at(-1)).toBe('data: [DONE]')
+        const chunks = events.slice(0, -1).map((event) => JSON.parse(event.slice(6)))
+        expect(chunks.every((chunk) => chunk.object === 'chat.completion.chunk')).toBe(true)
+        expect(chunks.some((chunk) => chunk.choices[0]?.delta?.content)).toBe(true)
+        expect(
+          chunks.filter((chunk) => chunk.choices[0]?.finish_reason).map((chunk) => chunk.choices[0].finish_reason),
+        ).toEqual(['stop'])
+        expect(chunks.at(-1).choices).toEqual([])
+        expect(chunks.at(-1).usage.prompt_tokens).toBeGreaterThan(0)
       })
-      const { data: models } = (await listed.json()) as { data: { id: string }[] }
-      expect(models.map((one) => one.id)).toContain(settings.LLM_MODEL)
+
+      it('answers in one piece when no stream is asked for', async () => {
+        const response = await post({})
+        const body = (await response.json()) as {
+          choices: { message: { role: string; content: string } }[]
+          usage: { total_tokens: number }
+        }
+        expect(body.choices[0]?.message.role).toBe('assistant')
+        expect(body.choices[0]?.message.content).not.toBe('')
+        expect(body.usage.total_tokens).toBeGreaterThan(0)
+      })
+
+      it('has errors of one shape, and lists its models', async () => {
+        for (const [response, status] of [
+          [await post({}, 'not-the-key'), 401],
+          [await post({ model: 'no-such-model-at-all' }), 404],
+          [await post({ messages: 'nonsense' }), 400],
+        ] as const) {
+          expect(response.status).toBe(status)
+          expect(((await response.json()) as { error: { message: string } }).error.message).toMatch(/\w/)
+        }
+        const listed = await fetch(`${settings.LLM_BASE_URL}/models`, {
+          headers: { authorization: `Bearer ${settings.LLM_API_KEY}` },
+        })
+        const { data: models } = (await listed.json()) as { data: { id: string }[] }
+        expect(models.map((one) => one.id)).toContain(settings.LLM_MODEL)
+      })
     })
   })
 }

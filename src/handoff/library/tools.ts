@@ -162,6 +162,9 @@ export interface Model {
 // ── the git host ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface GitHost {
-  /** What these refs point to now, in one request; a ref that is not there is absent from the answer. Full names, or `HEAD`. */
+  /**
+   * What these refs point to now, in one request; a ref that is not there is absent from the answer. Full names, or `HEAD`; where HEAD is
+   * asked for and stands for a branch, the branch is in the answer too. An annotated tag counts as the commit it stands for.
+   */
   heads(cloneUrl: string, refs: string[], signal: AbortSignal): Promise<Map<string, string>>
 }
