@@ -1,0 +1,815 @@
+// What the `drive9` program does, above all how it fails. Each silent failure of the real one is a test here: who builds on the program may
+// rely on exactly these. Runs against the local program always; a real one can be named, against the same server (it needs root and FUSE).
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type DriveOptions, startDrive } from '../../src/local/drive9/server.js'
+import { until } from '../support/until.js'
+
+export interface ProgramUnderTest {
+  /** The folder it is in. */
+  path: string
+  /** How much of the real waiting is waited. */
+  timeScale: number
+}
+
+interface Outcome {
+  code: number
+  stdout: string
+  stderr: string
+  milliseconds: number
+}
+
+interface DrainJson {
+  ok: boolean
+  error?: string
+  error_kind?: string
+  failed_path?: string
+  pending: Record<string, number>
+  phases: { name: string }[]
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+/** A machine of its own: home, temporary files, a mountpoint, a server with a run directory, and a token that opens it. */
+async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
+  const server = await startDrive(options)
+  const directory = mkdtempSync(join(tmpdir(), 'machine-'))
+  for (const name of ['home', 'tmp']) mkdirSync(join(directory, name))
+  const mountpoint = join(directory, 'mount')
+  const environment: Record<string, string> = {
+    PATH: `${program.path}:${process.env['PATH']}`,
+    HOME: join(directory, 'home'),
+    TMPDIR: join(directory, 'tmp'),
+    DRIVE9_SERVER: server.url,
+    DRIVE9_API_KEY: server.ownerKey,
+    DRIVE9_LOCAL_TIME_SCALE: String(program.timeScale),
+    MACHINE: directory,
+  }
+  server.write('/run/marker.txt', 'marker')
+
+  function run(command: string, extra: Record<string, string> = {}, input = ''): Promise<Outcome> {
+    const start = Date.now()
+    const child = spawn('sh', ['-c', command], { cwd: directory, env: { ...environment, MOUNT: mountpoint, ...extra } })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('latin1').on('data', (text) => {
+      stdout += text
+    })
+    child.stderr.on('data', (text) => {
+      stderr += text
+    })
+    // A program that ends without reading is no reason to fail.
+    child.stdin.on('error', () => undefined).end(input)
+    return new Promise((resolve, reject) => {
+      child.on('error', reject)
+      // Not before everybody has let go of its output: a mount that held it would be found here.
+      child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr, milliseconds: Date.now() - start }))
+    })
+  }
+
+  async function token(operations: string[], seconds = 60): Promise<{ secret: string; id: string }> {
+    const reply = await fetch(`${server.url}/v1/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.ownerKey}` },
+      body: JSON.stringify({ subject: 'test', ttl_seconds: seconds, scopes: [{ prefix: '/run', ops: operations }] }),
+    })
+    const { token: secret, token_id: id } = (await reply.json()) as { token: string; token_id: string }
+    return { secret, id }
+  }
+
+  const held = {
+    server,
+    directory,
+    mountpoint,
+    run,
+    token,
+    inMount: (...names: string[]) => join(mountpoint, ...names),
+    mount: (flags = '', extra: Record<string, string> = {}) =>
+      run(`drive9 mount --profile=none ${flags} :/run "$MOUNT"`, extra),
+    umount: () => run('drive9 umount --timeout 20s "$MOUNT"'),
+    async drain(timeout = '20s'): Promise<DrainJson & { code: number }> {
+      const { stdout, code } = await run(`drive9 mount drain --timeout ${timeout} --json "$MOUNT"`)
+      return { ...(JSON.parse(stdout) as DrainJson), code }
+    },
+    states: () => readdirSync(join(directory, 'tmp')).filter((name) => name.endsWith('.pid')),
+    state: () => JSON.parse(readFileSync(join(directory, 'tmp', held.states()[0] ?? ''), 'utf8')) as { pid: number },
+    exitRecord: () => {
+      const folder = join(directory, 'tmp', `drive9-${process.getuid?.()}`)
+      const name = readdirSync(folder).find((each) => each.endsWith('.exit.json')) ?? ''
+      return JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
+    },
+    log: () => execFileSync('sh', ['-c', `cat "${directory}"/home/.cache/drive9/mount-logs/*`], { encoding: 'utf8' }),
+    sent: (method: string, path: RegExp) =>
+      server.requests.filter((request) => request.method === method && path.test(request.path)),
+    text: (path: string) => server.readFile(path)?.toString('utf8'),
+  }
+
+  async function tidy(): Promise<void> {
+    const pids = held.states().length > 0 ? [held.state().pid] : []
+    for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+    await server.close()
+    rmSync(directory, { recursive: true, force: true })
+    expect(server.unexpected, 'the program asked for what the service does not have').toEqual([])
+  }
+  return { ...held, [Symbol.asyncDispose]: tidy }
+}
+
+/** A process that ended and that nobody collected yet has ended. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+export function programContract(title: string, program: ProgramUnderTest): void {
+  const scaled = (seconds: number) => seconds * 1000 * program.timeScale
+
+  describe.concurrent(title, () => {
+    describe.concurrent('a mount', () => {
+      test('shows what is there and carries over what is done, until it is gone', async () => {
+        await using a = await machine(program)
+        a.server.write('/run/analysis/old.txt', 'old')
+        a.server.write('/run/analysis/gone.txt', 'gone')
+        expect(await a.mount()).toMatchObject({
+          code: 0,
+          stdout: '',
+          stderr: expect.stringContaining('component: drive9'),
+        })
+        expect(await a.run('drive9 mount health "$MOUNT"')).toMatchObject({ code: 0, stdout: 'ok\n' })
+        expect(readFileSync(a.inMount('analysis/old.txt'), 'utf8')).toBe('old')
+        const work =
+          'mkdir -p deep/er && echo new > deep/er/new.txt && echo more >> analysis/old.txt && rm analysis/gone.txt'
+        expect(await a.run(`cd "$MOUNT" && ${work} && : > empty`)).toMatchObject({ code: 0, stderr: '' })
+        expect(await a.drain()).toMatchObject({ ok: true, code: 0 })
+        expect(await a.umount()).toMatchObject({ code: 0 })
+        expect(a.server.tree('/run').map(({ path, size }) => `${path} ${size}`)).toEqual([
+          '/run 0',
+          '/run/analysis 0',
+          '/run/analysis/old.txt 8',
+          '/run/deep 0',
+          '/run/deep/er 0',
+          '/run/deep/er/new.txt 4',
+          '/run/empty 0',
+          '/run/marker.txt 6',
+        ])
+        expect(readdirSync(a.mountpoint), 'the directory below is empty again').toEqual([])
+        expect(a.states()).toEqual([])
+        expect(await a.run('drive9 mount health "$MOUNT"')).toMatchObject({ code: 1 })
+      })
+
+      test('uploads a file that was written beside its name and moved there under that name', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        await a.run('cd "$MOUNT" && echo one > x.tmp && mv -f x.tmp x')
+        expect((await a.drain()).ok).toBe(true)
+        expect(a.server.tree('/run').map(({ path }) => path)).toEqual(['/run', '/run/marker.txt', '/run/x'])
+        expect(a.text('/run/x')).toBe('one\n')
+        const puts = a.sent('PUT', /\/run\//)
+        expect(puts.map((request) => request.headers['x-dat9-expected-revision'])).toEqual(['0'])
+        // Only where the machine was so slow that the first name was uploaded already it is moved there.
+        expect(a.sent('POST', /rename/).length).toBe(puts[0]?.path.endsWith('/x.tmp') ? 1 : 0)
+      })
+
+      test('moves a file that is already there with one request, and replaces what was there', async () => {
+        await using a = await machine(program)
+        a.server.write('/run/target', 'old')
+        await a.mount()
+        renameSync(a.inMount('marker.txt'), a.inMount('target'))
+        expect((await a.drain()).ok).toBe(true)
+        expect(a.server.tree('/run').map(({ path }) => path)).toEqual(['/run', '/run/target'])
+        expect(a.text('/run/target')).toBe('marker')
+        expect([a.sent('POST', /rename/).length, a.sent('PUT', /./).length, a.sent('DELETE', /./).length]).toEqual([
+          1, 0, 0,
+        ])
+      })
+
+      test('moves and removes whole folders', async () => {
+        await using a = await machine(program)
+        for (const name of ['a/1', 'a/b/2', 'c/3']) a.server.write(`/run/${name}`, name)
+        await a.mount()
+        await a.run('cd "$MOUNT" && mv a z && echo new > z/4 && rm -r c')
+        expect((await a.drain()).ok).toBe(true)
+        const files = a.server.tree('/run').filter(({ isDirectory }) => !isDirectory)
+        expect(files.map(({ path }) => path)).toEqual(['/run/marker.txt', '/run/z/1', '/run/z/4', '/run/z/b/2'])
+        expect([a.sent('POST', /rename/).length, a.sent('DELETE', /./).length]).toEqual([1, 1])
+      })
+
+      test('brings large files in both directions as they are, and links as links', async () => {
+        await using a = await machine(program)
+        const down = randomBytes(2_000_000)
+        const up = randomBytes(9_000_000)
+        a.server.write('/run/down.bin', down)
+        await a.mount()
+        expect(sha256(readFileSync(a.inMount('down.bin')))).toBe(sha256(down))
+        writeFileSync(a.inMount('up.bin'), up)
+        symlinkSync('marker.txt', a.inMount('link'))
+        expect((await a.drain()).ok).toBe(true)
+        expect(sha256(a.server.readFile('/run/up.bin') ?? new Uint8Array())).toBe(sha256(up))
+        await a.umount()
+        await a.mount()
+        expect(await a.run('cd "$MOUNT" && readlink link && cat link')).toMatchObject({ stdout: 'marker.txt\nmarker' })
+      })
+
+      test('uploads by itself when nobody drains, and again what was written meanwhile', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        writeFileSync(a.inMount('a'), 'one')
+        await until('the file arrives', () => a.text('/run/a') === 'one')
+        writeFileSync(a.inMount('a'), 'two')
+        await until('the change arrives', () => a.text('/run/a') === 'two')
+        expect((await a.drain()).ok).toBe(true)
+      })
+
+      test('costs few round trips', async () => {
+        await using a = await machine(program)
+        const roundTrip = 150
+        a.server.rule({ fault: { kind: 'delay', milliseconds: roundTrip } })
+        const mounted = await a.mount()
+        writeFileSync(a.inMount('a'), 'one')
+        const start = Date.now()
+        const drained = await a.drain()
+        const drainTime = Date.now() - start
+        const unmounted = await a.umount()
+        expect([mounted.code, drained.ok, unmounted.code]).toEqual([0, true, 0])
+        expect(mounted.milliseconds, 'to ask for the directory, and for the file in it').toBeLessThan(
+          2 * roundTrip + 900,
+        )
+        expect(drainTime, 'one to write').toBeLessThan(roundTrip + 900)
+        // Root and list side by side, the marker, the write: whatever is asked is asked once.
+        expect(a.server.requests.map(({ method }) => method).sort()).toEqual(['GET', 'GET', 'HEAD', 'PUT'])
+      })
+
+      test('keeps the key in a file that only its user can read, and forgets it', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const [name = ''] = a.states()
+        expect(name).toMatch(/^drive9-mount-[0-9a-f]{16}\.pid$/)
+        const file = join(a.directory, 'tmp', name)
+        expect(statSync(file).mode & 0o777).toBe(0o600)
+        expect(readFileSync(file, 'utf8')).toContain(a.server.ownerKey)
+        await a.umount()
+        expect(existsSync(file)).toBe(false)
+        expect(a.log()).not.toContain(a.server.ownerKey)
+      })
+
+      test('belongs to the machine: it has its environment and dies with its directory', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const { pid } = a.state()
+        const words = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+        expect(words).toContain(`MACHINE=${a.directory}`)
+        expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(a.server.ownerKey)
+        rmSync(a.mountpoint, { recursive: true })
+        await until('the process behind the mount ends', () => !isAlive(pid))
+        expect(a.states()).toEqual([])
+      })
+
+      test('is not made twice, and not over files', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        expect(await a.mount()).toMatchObject({ code: 1, stderr: expect.stringContaining('already mounted') })
+        await a.umount()
+        writeFileSync(a.inMount('mine'), 'mine')
+        expect(await a.mount()).toMatchObject({ code: 1, stderr: expect.stringContaining('not empty') })
+        expect(readFileSync(a.inMount('mine'), 'utf8')).toBe('mine')
+      })
+    })
+
+    describe.concurrent('data that is lost', () => {
+      test('umount says 0 though a file never arrived', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', fault: { kind: 'answer', status: 500, body: '{"error":"no"}' } })
+        expect(await a.run('echo lost > "$MOUNT/lost" && sync "$MOUNT/lost"')).toMatchObject({ code: 0, stderr: '' })
+        expect(await a.umount()).toMatchObject({ code: 0, stderr: '' })
+        expect(a.text('/run/lost')).toBeUndefined()
+        expect(a.exitRecord(), 'conflicts are not even counted').toMatchObject({ code: 0, pending_files: 0 })
+      })
+
+      test('five quick failures are final: no drain and no later mount tries again', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const forgive = a.server.rule({
+          method: 'PUT',
+          fault: { kind: 'answer', status: 503, body: '{"error":"later"}' },
+        })
+        writeFileSync(a.inMount('lost'), 'lost')
+        const first = await a.drain()
+        expect(first).toMatchObject({ ok: false, code: 1, error_kind: 'pending_work_remaining' })
+        expect(first.pending).toMatchObject({ commit_queue_conflicts: 1, commit_queue_pending: 0 })
+        const tries = a.sent('PUT', /lost/)
+        expect(tries.length).toBe(5)
+        const pauses = tries.slice(1).map((request, index) => request.at - (tries[index]?.at ?? 0))
+        for (const [index, wanted] of [0.2, 0.4, 0.8, 1.6].entries()) {
+          expect(pauses[index], `pause ${index}`).toBeGreaterThanOrEqual(scaled(wanted) - 2)
+        }
+        forgive()
+        expect((await a.drain()).ok).toBe(false)
+        expect((await a.umount()).code).toBe(0)
+        expect((await a.mount()).code).toBe(0)
+        expect(readFileSync(a.inMount('lost'), 'utf8'), 'it is still shown').toBe('lost')
+        expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
+        expect([a.sent('PUT', /lost/).length, a.text('/run/lost')]).toEqual([5, undefined])
+      })
+
+      test('a file that was given up arrives when it is written again', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', times: 5, fault: { kind: 'reset' } })
+        writeFileSync(a.inMount('late'), 'first')
+        expect((await a.drain()).ok).toBe(false)
+        writeFileSync(a.inMount('late'), 'second')
+        expect((await a.drain()).ok).toBe(true)
+        expect(a.text('/run/late')).toBe('second')
+      })
+
+      test('four failures are survived', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', times: 4, fault: { kind: 'reset' } })
+        writeFileSync(a.inMount('late'), 'late')
+        expect((await a.drain()).ok).toBe(true)
+        expect(a.text('/run/late')).toBe('late')
+      })
+
+      test('a lost answer is settled by comparing what is there', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', times: 1, fault: { kind: 'lose-reply' } })
+        writeFileSync(a.inMount('twice'), 'twice')
+        expect((await a.drain()).ok).toBe(true)
+        expect(a.server.requests.filter(({ path }) => path.endsWith('/twice')).map(({ method }) => method)).toEqual([
+          'PUT',
+          'PUT',
+          'HEAD',
+          'GET',
+        ])
+        expect(a.text('/run/twice')).toBe('twice')
+      })
+
+      test('the last writer wins, silently', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.write('/run/marker.txt', 'somebody else')
+        writeFileSync(a.inMount('marker.txt'), 'mine')
+        expect((await a.drain()).ok).toBe(true)
+        expect(a.text('/run/marker.txt')).toBe('mine')
+      })
+
+      test('a conflict over nothing is one more try, and then final', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const conflict = { kind: 'answer', status: 409, body: '{"error":"active upload already exists"}' } as const
+        a.server.rule({ method: 'PUT', path: /once/, times: 1, fault: conflict })
+        a.server.rule({ method: 'PUT', path: /always/, fault: conflict })
+        writeFileSync(a.inMount('once'), 'once')
+        writeFileSync(a.inMount('always'), 'always')
+        expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
+        expect([a.text('/run/once'), a.sent('PUT', /always/).length]).toEqual(['once', 2])
+      })
+
+      test('a token that may only read takes writes and drops them', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list'])
+        await a.mount('', { DRIVE9_API_KEY: secret })
+        expect(await a.run('echo kept? > "$MOUNT/new"')).toMatchObject({ code: 0, stderr: '' })
+        expect(await a.drain()).toMatchObject({ ok: false, code: 1 })
+        expect((await a.umount()).code).toBe(0)
+        expect(a.text('/run/new')).toBeUndefined()
+      })
+
+      test('a token that may not delete cannot move what is there', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list', 'write'])
+        await a.mount('', { DRIVE9_API_KEY: secret })
+        renameSync(a.inMount('marker.txt'), a.inMount('moved.txt'))
+        expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
+        expect([a.text('/run/marker.txt'), a.text('/run/moved.txt')]).toEqual(['marker', undefined])
+      })
+
+      test('a removal that the server refuses shows in the drain', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list', 'write'])
+        await a.mount('', { DRIVE9_API_KEY: secret })
+        rmSync(a.inMount('marker.txt'))
+        expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
+        expect(a.text('/run/marker.txt')).toBe('marker')
+      })
+
+      test('over the quota all is well until the drain', async () => {
+        await using a = await machine(program, { quota: { files: 2 } })
+        await a.mount()
+        expect(await a.run('cd "$MOUNT" && for n in 1 2 3; do echo $n > $n && sync $n || exit 1; done')).toMatchObject({
+          code: 0,
+        })
+        const drained = await a.drain()
+        expect([drained.ok, drained.pending['commit_queue_conflicts']]).toEqual([false, 2])
+        expect((await a.run('drive9 mount health "$MOUNT"')).code).toBe(0)
+        expect((await a.umount()).code).toBe(0)
+        expect(a.server.tree('/run').filter(({ isDirectory }) => !isDirectory).length).toBe(2)
+        expect(a.log()).toContain('507')
+      })
+
+      test('an umount that runs out of time leaves files behind and says 0', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', fault: { kind: 'hang' } })
+        for (const name of ['a', 'b', 'c']) writeFileSync(a.inMount(name), name)
+        expect(await a.run('drive9 umount --timeout 300ms "$MOUNT"')).toMatchObject({ code: 0 })
+        expect(a.exitRecord()).toMatchObject({ code: 1, detail: 'force quit after second signal', pending_files: 3 })
+        expect(a.server.tree('/run').length).toBe(2)
+        a.server.clearRules()
+        await a.mount()
+        expect((await a.drain()).ok, 'what was only cut off is tried again with the same cache').toBe(true)
+        expect(a.server.tree('/run').length).toBe(5)
+      })
+
+      test('a drain that runs out of time names the file it waits for', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', fault: { kind: 'hang' } })
+        writeFileSync(a.inMount('slow'), 'slow')
+        const drained = await a.drain('200ms')
+        expect(drained).toMatchObject({ ok: false, code: 1, error_kind: 'timeout', failed_path: '/slow' })
+        expect(drained.pending).toMatchObject({ commit_queue_pending: 1, commit_queue_in_flight: 1 })
+      })
+
+      test('modes are lost with a token and kept with the owner’s key; the drain does not notice', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list', 'write', 'delete'])
+        await a.mount('', { DRIVE9_API_KEY: secret })
+        writeFileSync(a.inMount('tool'), '#!/bin/sh\n')
+        chmodSync(a.inMount('tool'), 0o755)
+        expect((await a.drain()).ok).toBe(true)
+        await a.umount()
+        await a.mount()
+        expect(statSync(a.inMount('tool')).mode & 0o777).toBe(0o644)
+        chmodSync(a.inMount('tool'), 0o750)
+        expect((await a.drain()).ok).toBe(true)
+        await a.umount()
+        await a.mount()
+        expect(statSync(a.inMount('tool')).mode & 0o777).toBe(0o750)
+      })
+
+      test.for([
+        { mode: 0o600, durability: 'fsync', spoiled: true },
+        { mode: 0o644, durability: 'fsync', spoiled: false },
+        { mode: 0o600, durability: 'interactive', spoiled: false },
+      ])('ten megabytes of mode $mode under $durability: right size, wrong bytes: $spoiled', async (one) => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list', 'write', 'delete'])
+        await a.mount(`--durability=${one.durability}`, { DRIVE9_API_KEY: secret })
+        const content = randomBytes(10 * 1024 * 1024)
+        writeFileSync(a.inMount('large'), content, { mode: one.mode })
+        expect((await a.drain()).ok).toBe(true)
+        const stored = a.server.readFile('/run/large') ?? new Uint8Array()
+        expect([stored.length, sha256(stored) !== sha256(content)]).toEqual([content.length, one.spoiled])
+      })
+
+      test('names that the service cannot keep are conflicts', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        await a.run(`cd "$MOUNT" && : > 'back\\slash' && : > "$(printf 'latin-\\351')" && : > good`)
+        const drained = await a.drain()
+        expect([drained.ok, drained.pending['commit_queue_conflicts']]).toEqual([false, 2])
+        expect(a.server.tree('/run').map(({ path }) => path)).toEqual(['/run', '/run/good', '/run/marker.txt'])
+      })
+
+      test('the usual profile keeps folders with common names from leaving the machine', async () => {
+        await using a = await machine(program)
+        await a.run('drive9 mount --remote-only "**/keep/dist/**" :/run "$MOUNT"')
+        const files = [
+          '.git/HEAD',
+          'dist/index.js',
+          'app.git/HEAD',
+          'app.git/refs/heads/build',
+          'keep/dist/x',
+          'src/tmp/x',
+          'src/a',
+        ]
+        for (const file of files) {
+          mkdirSync(a.inMount(file, '..'), { recursive: true })
+          writeFileSync(a.inMount(file), file)
+        }
+        expect((await a.drain()).ok, 'and nobody says so').toBe(true)
+        await a.umount()
+        const there = a.server.tree('/run').filter(({ isDirectory }) => !isDirectory)
+        expect(there.map(({ path }) => path)).toEqual([
+          '/run/app.git/HEAD',
+          '/run/keep/dist/x',
+          '/run/marker.txt',
+          '/run/src/a',
+        ])
+      })
+    })
+
+    describe.concurrent('a mount that does not come up', () => {
+      test('a directory that is not there: slow, vague, and later writes land on the machine’s own disk', async () => {
+        await using a = await machine(program)
+        const result = await a.run('drive9 mount --profile=none :/nowhere "$MOUNT"')
+        expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('exited before becoming ready') })
+        expect(result.stderr).not.toContain('404')
+        expect(result.milliseconds).toBeGreaterThanOrEqual(scaled(4))
+        expect(a.log()).toContain('404')
+        expect(await a.run('echo here > "$MOUNT/file"')).toMatchObject({ code: 0 })
+        expect(await a.run('drive9 mount drain "$MOUNT"')).toMatchObject({ code: 1 })
+        expect(await a.run('drive9 umount "$MOUNT"')).toMatchObject({ code: 1 })
+      })
+
+      test('a wrong key: half a minute, and the truth only in the log', async () => {
+        await using a = await machine(program)
+        const wrong = 'drive9_wrong_key'
+        const result = await a.mount('', { DRIVE9_API_KEY: wrong })
+        expect(result).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('timed out waiting for supervised mount'),
+        })
+        expect(result.stderr).not.toMatch(/401|invalid API key/)
+        expect(result.milliseconds).toBeGreaterThanOrEqual(scaled(31))
+        expect(a.log()).toContain('invalid API key')
+        expect(a.log() + result.stderr).not.toContain(wrong)
+        expect(a.states()).toEqual([])
+      })
+
+      test('a token for another directory fails like a wrong key', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list', 'write', 'delete'])
+        const result = await a.run('drive9 mount --profile=none :/ "$MOUNT"', { DRIVE9_API_KEY: secret })
+        expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('timed out') })
+        expect(result.milliseconds).toBeGreaterThanOrEqual(scaled(31))
+      })
+
+      test('no server: longer still', async () => {
+        await using a = await machine(program)
+        const result = await a.mount('', { DRIVE9_SERVER: 'http://127.0.0.1:9' })
+        expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('timed out') })
+        expect(result.milliseconds).toBeGreaterThanOrEqual(scaled(33))
+        expect(a.log()).toContain('ECONNREFUSED')
+      })
+
+      test('unsupervised it fails at once, in the foreground with the reason and a code', async () => {
+        await using a = await machine(program)
+        const key = { DRIVE9_API_KEY: 'drive9_wrong', DRIVE9_LOCAL_TIME_SCALE: '1' }
+        const unsupervised = await a.mount('--no-supervise', key)
+        expect(unsupervised).toMatchObject({ code: 1, stderr: expect.stringContaining('background mount exited') })
+        const foreground = await a.mount('--foreground', key)
+        expect(foreground).toMatchObject({ code: 6, stderr: expect.stringContaining('invalid API key') })
+        expect(Math.max(unsupervised.milliseconds, foreground.milliseconds)).toBeLessThan(4_000)
+        expect(await a.run('drive9 mount --foreground :/nowhere "$MOUNT"')).toMatchObject({ code: 5 })
+      })
+
+      test('a server that comes back in time is mounted after all', async () => {
+        await using a = await machine(program)
+        a.server.setProvisioning(2)
+        expect(await a.mount()).toMatchObject({ code: 0 })
+        expect(readFileSync(a.inMount('marker.txt'), 'utf8')).toBe('marker')
+      })
+    })
+
+    describe.concurrent('a mount that breaks', () => {
+      test('when the token is taken back, every file is an input/output error, for root too', async () => {
+        await using a = await machine(program)
+        const { secret, id } = await a.token(['read', 'list', 'write', 'delete'])
+        await a.mount('', { DRIVE9_API_KEY: secret })
+        a.server.expireToken(id)
+        writeFileSync(a.inMount('new'), 'new')
+        expect((await a.drain()).ok).toBe(false)
+        const read = await a.run('cat "$MOUNT/marker.txt"')
+        expect(read).toMatchObject({ code: 1, stderr: expect.stringMatching(/Input\/output error/) })
+        expect((await a.run('echo x > "$MOUNT/marker.txt"')).code, 'writing fails too').not.toBe(0)
+        expect((await a.run('drive9 mount health "$MOUNT"')).code, 'health does not ask the server').toBe(0)
+        expect((await a.umount()).code).toBe(0)
+        expect([a.text('/run/new'), a.text('/run/marker.txt')]).toEqual([undefined, 'marker'])
+      })
+
+      test('when the token ends by itself nobody has to ask, and with nothing written the drain is fine', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list', 'write', 'delete'], 1)
+        await a.mount('', { DRIVE9_API_KEY: secret })
+        await until('the file cannot be read', async () => (await a.run('cat "$MOUNT/marker.txt"')).code !== 0)
+        expect((await a.drain()).ok).toBe(true)
+        writeFileSync(a.inMount('new'), 'new')
+        expect((await a.drain()).pending['dirty_handles'], 'what was written after is not kept quiet').toBe(1)
+      })
+
+      test('one refusal is not the end', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'PUT', times: 1, fault: { kind: 'answer', status: 401, body: '{"error":"hiccup"}' } })
+        writeFileSync(a.inMount('a'), 'a')
+        expect((await a.drain()).ok).toBe(true)
+        expect(readFileSync(a.inMount('marker.txt'), 'utf8')).toBe('marker')
+      })
+
+      test('when its process is killed, writes land on the machine’s own disk and a drain says that nobody is there', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const { pid } = a.state()
+        process.kill(pid, 'SIGKILL')
+        await until('it is gone', () => !isAlive(pid))
+        expect((await a.run('drive9 mount health "$MOUNT"')).code).toBe(1)
+        expect((await a.run('drive9 mount status --json "$MOUNT"')).stdout).toContain('"healthy": false')
+        expect((await a.run('echo x > "$MOUNT/x" && cat "$MOUNT/x"')).stdout).toBe('x\n')
+        expect((await a.run('drive9 mount drain "$MOUNT"')).code).toBe(1)
+        expect((await a.umount()).code).toBe(0)
+        expect([readdirSync(a.mountpoint), a.text('/run/x')]).toEqual([[], undefined])
+      })
+
+      test('when the server goes away and comes back, nothing is tried again', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const back = a.server.rule({ fault: { kind: 'reset' } })
+        writeFileSync(a.inMount('a'), 'a')
+        expect((await a.drain()).ok).toBe(false)
+        back()
+        const before = a.server.requests.length
+        expect((await a.drain()).ok).toBe(false)
+        expect(a.server.requests.length).toBe(before)
+      })
+
+      test('asked to end by a signal it drains and goes', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const { pid } = a.state()
+        writeFileSync(a.inMount('a'), 'a')
+        process.kill(pid, 'SIGTERM')
+        await until('it is gone', () => !isAlive(pid))
+        expect([a.text('/run/a'), readdirSync(a.mountpoint)]).toEqual(['a', []])
+      })
+    })
+
+    describe.concurrent('a read-only mount', () => {
+      test('lets nothing new stay and sends nothing', async () => {
+        await using a = await machine(program)
+        const { secret } = await a.token(['read', 'list'])
+        await a.mount('--read-only', { DRIVE9_API_KEY: secret })
+        expect(statSync(a.inMount('marker.txt')).mode & 0o222, 'no write bit').toBe(0)
+        writeFileSync(a.inMount('new'), 'new')
+        await until('the new file is gone', () => !existsSync(a.inMount('new')))
+        writeFileSync(a.inMount('newer'), 'newer')
+        expect((await a.drain()).ok).toBe(true)
+        expect(readdirSync(a.mountpoint)).toEqual(['marker.txt'])
+        await a.umount()
+        expect(
+          a.server.requests.filter(({ method }) => !['GET', 'HEAD'].includes(method)).map(({ path }) => path),
+        ).toEqual(['/v1/tokens'])
+      })
+    })
+
+    describe.concurrent('the command line', () => {
+      test('refuses what it does not know, with the codes of the real program', async () => {
+        await using a = await machine(program)
+        const codes = async (...commands: string[]) => {
+          const results: string[] = []
+          for (const command of commands) results.push(`${(await a.run(`drive9 ${command}`)).code} ${command}`)
+          return results
+        }
+        const commands = [
+          'fly',
+          '',
+          'mount --sync-mode=x :/run m',
+          'mount :/run m --read-only',
+          'fs fly',
+          'mount drain --x m',
+        ]
+        expect(await codes(...commands)).toEqual(commands.map((command) => `2 ${command}`))
+        const ones = [
+          'mount --profile=portable :/run m',
+          'mount --durability=hope :/run m',
+          'mount run m',
+          'mount drain m',
+          'umount m',
+        ]
+        expect(await codes(...ones)).toEqual(ones.map((command) => `1 ${command}`))
+        const bare = await a.run('drive9 mount :/run m', { DRIVE9_API_KEY: '' })
+        expect(bare).toMatchObject({ code: 1, stderr: expect.stringContaining('DRIVE9_API_KEY') })
+        expect((await a.run('drive9 --version')).stdout).toMatch(/^component: drive9\nversion: /)
+      })
+
+      test('takes the server from the flag, then from the context, then from the environment', async () => {
+        await using a = await machine(program)
+        mkdirSync(join(a.directory, 'home/.drive9'))
+        const context = { type: 'owner', server: 'http://127.0.0.1:9', api_key: 'drive9_other' }
+        const config = { current_context: 'stray', contexts: { stray: context } }
+        writeFileSync(join(a.directory, 'home/.drive9/config'), JSON.stringify(config))
+        expect((await a.run('drive9 fs ls :/run')).stderr, 'the stray context wins').toContain('ECONNREFUSED')
+        expect((await a.mount('--foreground')).code).toBe(6)
+        expect((await a.mount(`--server=${a.server.url}`)).code).toBe(0)
+        expect((await a.umount()).code).toBe(0)
+        rmSync(join(a.directory, 'home/.drive9'), { recursive: true })
+        const vault = await a.run('drive9 fs ls :/run', { DRIVE9_VAULT_TOKEN: 'a vault token opens no files' })
+        expect(vault).toMatchObject({ code: 1, stderr: expect.stringContaining('401') })
+        expect(await a.run('drive9 fs ls :/run')).toMatchObject({ code: 0, stdout: 'marker.txt\n' })
+      })
+
+      test('says of a drain what the real program says', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const drained = await a.drain()
+        expect(drained.phases.map(({ name }) => name)).toEqual([
+          'flush_debounced',
+          'flush_open_handles',
+          'git_overlay',
+          'writeback_uploader',
+          'commit_queue',
+          'notifications',
+        ])
+        expect(Object.keys(drained.pending).sort()).toEqual([
+          'commit_queue_bytes',
+          'commit_queue_conflicts',
+          'commit_queue_delayed',
+          'commit_queue_in_flight',
+          'commit_queue_pending',
+          'dirty_handles',
+          'open_handles',
+          'uploader_cached',
+          'uploader_cached_bytes',
+          'uploader_in_flight',
+          'uploader_queued',
+        ])
+        expect((await a.run('drive9 mount drain "$MOUNT"')).stdout).toMatch(/^drain ok: .* duration=\d+ms\npending: /)
+        expect(JSON.parse((await a.run('drive9 mount status --json "$MOUNT"')).stdout)).toMatchObject({
+          healthy: true,
+          state: 'running',
+          supervised: true,
+          restarts: 0,
+        })
+      })
+
+      test('copies, lists and removes without a mount', async () => {
+        await using a = await machine(program)
+        const large = randomBytes(120_000)
+        writeFileSync(join(a.directory, 'large'), large)
+        const good = async (command: string, input = '') => {
+          const result = await a.run(`drive9 fs ${command}`, {}, input)
+          expect([result.code, result.stderr], command).toEqual([0, ''])
+          return result.stdout
+        }
+        await good('mkdir :/fs/deep')
+        await good('cp large :/fs/deep')
+        await good('cp - :/fs/typed', 'typed')
+        expect(await good('cp :/fs/typed -')).toBe('typed')
+        expect(await good('cat --offset 1 --length 3 :/fs/typed')).toBe('ype')
+        await good('cp :/fs/deep/large back')
+        expect(sha256(readFileSync(join(a.directory, 'back')))).toBe(sha256(large))
+        expect(await good('ls -l :/fs')).toBe('d  0  deep\n-  5  typed\n')
+        expect(JSON.parse(await good('stat -o json :/fs/deep/large'))).toMatchObject({ size: 120_000, revision: 1 })
+        await good('cp -r :/fs copied')
+        expect(readdirSync(join(a.directory, 'copied')).sort()).toEqual(['deep', 'typed'])
+        await good('cp -r copied :/again')
+        await good('mv :/again/typed :/again/moved')
+        await good('rm -r :/fs')
+        expect(a.server.tree('/again').map(({ path }) => path)).toEqual([
+          '/again',
+          '/again/deep',
+          '/again/deep/large',
+          '/again/moved',
+        ])
+        expect(await a.run('drive9 fs cat :/fs/typed')).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('404'),
+        })
+        expect(await a.run('drive9 fs cp a b')).toMatchObject({ code: 1 })
+      })
+
+      test('issues tokens and takes them back without showing them on a command line', async () => {
+        await using a = await machine(program)
+        const issue = await a.run('drive9 token issue guest --ttl 1h --allow /run:read,list --subject vm --print')
+        const secret = issue.stdout.trim()
+        expect(secret).toMatch(/^drive9_/)
+        expect(a.server.issuedTokens()).toMatchObject([
+          { subject: 'vm', scopes: [{ prefix: '/run', ops: ['read', 'list'] }] },
+        ])
+        const key = { DRIVE9_API_KEY: secret }
+        expect(await a.run('drive9 fs ls :/run', key)).toMatchObject({ code: 0, stdout: 'marker.txt\n' })
+        expect(await a.run('drive9 token issue --ttl 1h --allow /run:read', key)).toMatchObject({ code: 1 })
+        expect(await a.run('drive9 token issue --allow /run:read')).toMatchObject({ code: 1 })
+        expect(statSync(join(a.directory, 'home/.drive9/config')).mode & 0o777).toBe(0o600)
+        expect(await a.run('drive9 token revoke -', {}, secret)).toMatchObject({ code: 0 })
+        expect(await a.run('drive9 token revoke guest')).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('404'),
+        })
+        expect((await a.run('drive9 fs ls :/run', key)).code).toBe(1)
+      })
+    })
+  })
+}
