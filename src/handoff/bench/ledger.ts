@@ -16,15 +16,29 @@ export interface Held {
   revision: number
 }
 
-export type Claim = { kind: 'held'; held: Held } | { kind: 'answered'; record: CompletedAnswer } | { kind: 'running'; record: ClaimedAnswer }
+export type Claim =
+  | { kind: 'held'; held: Held }
+  | { kind: 'answered'; record: CompletedAnswer }
+  | { kind: 'running'; record: ClaimedAnswer }
 
-export async function readAnswer(drive: Drive, directory: string, id: string, signal: AbortSignal): Promise<AnswerRecord | undefined> {
+export async function readAnswer(
+  drive: Drive,
+  directory: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<AnswerRecord | undefined> {
   const bytes = await drive.read(`${directory}/${artifact.answer(id)}`, { maxBytes: recordLimit, signal })
   return bytes === null ? undefined : decodeAnswer(bytes)
 }
 
 /** Takes the question, or says what became of it. A failed record and one whose lease ran out are taken over. */
-export async function claim(drive: Drive, directory: string, wanted: ClaimedAnswer, now: Date, signal: AbortSignal): Promise<Claim> {
+export async function claim(
+  drive: Drive,
+  directory: string,
+  wanted: ClaimedAnswer,
+  now: Date,
+  signal: AbortSignal,
+): Promise<Claim> {
   const path = `${directory}/${artifact.answer(wanted.id)}`
   let seen = 0
   for (let tries = 0; tries < 5; tries += 1) {
@@ -38,11 +52,15 @@ export async function claim(drive: Drive, directory: string, wanted: ClaimedAnsw
     const stat = await drive.stat(path, signal)
     const found = await readAnswer(drive, directory, wanted.id, signal)
     if (found?.status === 'done') return { kind: 'answered', record: found }
-    if (found?.status === 'running' && found.claim === wanted.claim) return { kind: 'held', held: { record: wanted, revision: stat?.revision ?? 1 } }
+    if (found?.status === 'running' && found.claim === wanted.claim)
+      return { kind: 'held', held: { record: wanted, revision: stat?.revision ?? 1 } }
     if (found?.status === 'running' && new Date(found.leaseUntil) > now) return { kind: 'running', record: found }
     seen = stat?.revision ?? 0
   }
-  throw new HandoffError('in-progress', 'Many ask the same question at this moment.', { next: 'Ask again in a moment.', retryAfterSeconds: 2 })
+  throw new HandoffError('in-progress', 'Many ask the same question at this moment.', {
+    next: 'Ask again in a moment.',
+    retryAfterSeconds: 2,
+  })
 }
 
 /** Once. A conflict means that the lease ran out and somebody else took the question: their answer stands, and is returned. */
@@ -61,25 +79,44 @@ export async function complete(
     if (!isHandoffError(error, 'conflict')) throw error
     const found = await readAnswer(drive, directory, record.id, signal)
     if (found?.status === 'done') return found
-    throw new HandoffError('in-progress', 'The question was taken over by another process while it was being answered.', {
-      next: 'Ask again; the answer is on its way.',
-      retryAfterSeconds: 5,
-    })
+    throw new HandoffError(
+      'in-progress',
+      'The question was taken over by another process while it was being answered.',
+      {
+        next: 'Ask again; the answer is on its way.',
+        retryAfterSeconds: 5,
+      },
+    )
   }
 }
 
 /** The newest answers of a run, to see what was asked before. */
-export async function recentAnswers(drive: Drive, directory: string, most: number, signal: AbortSignal): Promise<CompletedAnswer[]> {
-  const entries = (await drive.list(`${directory}/${artifact.ledger}`, signal)).filter((entry) => /^[0-9a-f]{32}\.json$/.test(entry.name))
+export async function recentAnswers(
+  drive: Drive,
+  directory: string,
+  most: number,
+  signal: AbortSignal,
+): Promise<CompletedAnswer[]> {
+  const entries = (await drive.list(`${directory}/${artifact.ledger}`, signal)).filter((entry) =>
+    /^[0-9a-f]{32}\.json$/.test(entry.name),
+  )
   const newest = entries.sort((a, b) => (b.modifiedAt ?? '').localeCompare(a.modifiedAt ?? '')).slice(0, most)
-  const records = await Promise.all(newest.map((entry) => readAnswer(drive, directory, entry.name.slice(0, 32), signal).catch(() => undefined)))
+  const records = await Promise.all(
+    newest.map((entry) => readAnswer(drive, directory, entry.name.slice(0, 32), signal).catch(() => undefined)),
+  )
   return records.filter((record) => record?.status === 'done')
 }
 
 const stamp = /^<!-- handoff:latest accepted=(\S+) -->\n/
 
 /** `qa-response.md` always holds the latest answer, whole: an answer accepted earlier never replaces one accepted later. */
-export async function keepLatest(drive: Drive, directory: string, acceptedAt: string, markdown: string, signal: AbortSignal): Promise<void> {
+export async function keepLatest(
+  drive: Drive,
+  directory: string,
+  acceptedAt: string,
+  markdown: string,
+  signal: AbortSignal,
+): Promise<void> {
   const path = `${directory}/${artifact.latestAnswer}`
   const bytes = new TextEncoder().encode(`<!-- handoff:latest accepted=${acceptedAt} -->\n${markdown}`)
   for (let tries = 0; tries < 20; tries += 1) {

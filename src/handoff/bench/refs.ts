@@ -19,7 +19,13 @@ export interface RefMove {
 }
 
 /** Starts by reading the file's revision; `finish` asks the host and writes. */
-export async function prepareRef(drive: Drive, git: GitHost, place: Layout, commit: Commit, signal: AbortSignal): Promise<RefMove> {
+export async function prepareRef(
+  drive: Drive,
+  git: GitHost,
+  place: Layout,
+  commit: Commit,
+  signal: AbortSignal,
+): Promise<RefMove> {
   const ref = commit.ref
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
   const path = place.ref(ref)
@@ -32,7 +38,10 @@ export async function prepareRef(drive: Drive, git: GitHost, place: Layout, comm
         const heads = await git.heads(commit.cloneUrl, [hostRef(ref)], later)
         if (heads.get(hostRef(ref)) !== commit.sha) return false
         try {
-          await drive.write(path, encodeRef({ version: 1, commit: commit.sha }), { expectedRevision: seen, signal: later })
+          await drive.write(path, encodeRef({ version: 1, commit: commit.sha }), {
+            expectedRevision: seen,
+            signal: later,
+          })
           return true
         } catch (error) {
           if (!isHandoffError(error, 'conflict')) throw error
@@ -49,7 +58,12 @@ async function revision(drive: Drive, path: string, signal: AbortSignal): Promis
 }
 
 /** The commit a ref's file names, or nothing. */
-export async function readRef(drive: Drive, place: Layout, ref: string, signal: AbortSignal): Promise<string | undefined> {
+export async function readRef(
+  drive: Drive,
+  place: Layout,
+  ref: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const bytes = await drive.read(place.ref(ref), { maxBytes: sealLimit, signal })
   return bytes === null ? undefined : decodeRef(bytes).commit
 }

@@ -30,7 +30,13 @@ export interface OpenedRun {
 const markerPath = '.handoff-marker'
 
 /** The directory, a token that opens it alone, and a marker that only a mount of it can show. All at once: the marker makes the directory. */
-export async function openRun(drive: Drive, directory: string, secret: string, lifetimeSeconds: number, signal: AbortSignal): Promise<OpenedRun> {
+export async function openRun(
+  drive: Drive,
+  directory: string,
+  secret: string,
+  lifetimeSeconds: number,
+  signal: AbortSignal,
+): Promise<OpenedRun> {
   const marker = new TextEncoder().encode(`${secret}\n`)
   const [token, marked] = await Promise.allSettled([
     issue(drive, directory, ['read', 'list', 'write', 'delete'], lifetimeSeconds, signal),
@@ -52,12 +58,23 @@ function startedBefore(directory: string): HandoffError {
 }
 
 /** For a sandbox that may only read. */
-export async function openSealed(drive: Drive, directory: string, lifetimeSeconds: number, signal: AbortSignal): Promise<Pick<OpenedRun, 'token' | 'revoke'>> {
+export async function openSealed(
+  drive: Drive,
+  directory: string,
+  lifetimeSeconds: number,
+  signal: AbortSignal,
+): Promise<Pick<OpenedRun, 'token' | 'revoke'>> {
   const token = await issue(drive, directory, ['read', 'list'], lifetimeSeconds, signal)
   return { token, revoke: revoker(drive, token) }
 }
 
-function issue(drive: Drive, prefix: string, operations: DriveOperation[], lifetimeSeconds: number, signal: AbortSignal): Promise<DriveToken> {
+function issue(
+  drive: Drive,
+  prefix: string,
+  operations: DriveOperation[],
+  lifetimeSeconds: number,
+  signal: AbortSignal,
+): Promise<DriveToken> {
   const subject = `handoff-${shaOf(prefix.slice(prefix.lastIndexOf('/') + 1) as RunId).slice(0, 12)}`
   return drive.issueToken({ prefix, operations, lifetimeSeconds, subject }, signal)
 }
@@ -68,7 +85,12 @@ function revoker(drive: Drive, token: DriveToken): () => Promise<void> {
 }
 
 /** Reads back everything a sandbox said it stored. Equal size is not enough: the drive is known to keep the right size with the wrong bytes. */
-export async function verifyStored(drive: Drive, directory: string, stored: Artifact[], signal: AbortSignal): Promise<void> {
+export async function verifyStored(
+  drive: Drive,
+  directory: string,
+  stored: Artifact[],
+  signal: AbortSignal,
+): Promise<void> {
   const waiting = [...stored]
   const check = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -89,39 +111,71 @@ export interface SealedRun {
 }
 
 /** The run that speaks for a commit, or nothing. A pointer whose handoff is missing or different is an error: somebody changed what must not change. */
-export async function readSealed(drive: Drive, place: Layout, sha: string, signal: AbortSignal): Promise<SealedRun | undefined> {
+export async function readSealed(
+  drive: Drive,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+): Promise<SealedRun | undefined> {
   const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
   if (bytes === null) return undefined
   const pointer = decodePointer(bytes)
   return { pointer, handoff: await readHandoff(drive, place, pointer, signal) }
 }
 
-async function readHandoff(drive: Drive, place: Layout, vouched: Pick<CommitPointer, 'run' | 'handoff'>, signal: AbortSignal): Promise<Handoff> {
+async function readHandoff(
+  drive: Drive,
+  place: Layout,
+  vouched: Pick<CommitPointer, 'run' | 'handoff'>,
+  signal: AbortSignal,
+): Promise<Handoff> {
   const bytes = await drive.read(`${place.run(vouched.run)}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
   if (bytes === null || sha256(bytes) !== vouched.handoff) {
-    throw new HandoffError('corrupt', `The handoff of run ${vouched.run} is ${bytes === null ? 'gone' : 'not the one that was sealed'}.`, {
-      next: 'Summarise the commit again with force.',
-    })
+    throw new HandoffError(
+      'corrupt',
+      `The handoff of run ${vouched.run} is ${bytes === null ? 'gone' : 'not the one that was sealed'}.`,
+      {
+        next: 'Summarise the commit again with force.',
+      },
+    )
   }
   const handoff = decodeHandoff(bytes)
   if (handoff.run === vouched.run && handoff.commit === shaOf(vouched.run)) return handoff
-  throw new HandoffError('corrupt', `The handoff of run ${vouched.run} is of another run.`, { next: 'Summarise the commit again with force.' })
+  throw new HandoffError('corrupt', `The handoff of run ${vouched.run} is of another run.`, {
+    next: 'Summarise the commit again with force.',
+  })
 }
 
 /**
  * A crash after the seal and before the pointer leaves a sealed run that nobody sees. The note beside the pointers, which no sandbox can write,
  * says what it must hash to; the earliest such run gets its pointer now.
  */
-export async function recoverSealed(drive: Drive, place: Layout, sha: string, signal: AbortSignal): Promise<SealedRun | undefined> {
-  const notes = (await drive.list(place.commits, signal)).filter((entry) => entry.name.startsWith(`${sha}-`) && entry.name.endsWith('.sealing.json'))
-  const sealed = await Promise.all(notes.map((note) => readNoted(drive, place, `${place.commits}/${note.name}`, signal)))
-  const first = sealed.filter((run) => run !== undefined).sort((a, b) => a.pointer.sealedAt.localeCompare(b.pointer.sealedAt))[0]
+export async function recoverSealed(
+  drive: Drive,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+): Promise<SealedRun | undefined> {
+  const notes = (await drive.list(place.commits, signal)).filter(
+    (entry) => entry.name.startsWith(`${sha}-`) && entry.name.endsWith('.sealing.json'),
+  )
+  const sealed = await Promise.all(
+    notes.map((note) => readNoted(drive, place, `${place.commits}/${note.name}`, signal)),
+  )
+  const first = sealed
+    .filter((run) => run !== undefined)
+    .sort((a, b) => a.pointer.sealedAt.localeCompare(b.pointer.sealedAt))[0]
   if (!first) return undefined
   const winner = await point(drive, place, first.pointer, 0, signal)
   return winner.run === first.pointer.run ? first : readSealed(drive, place, sha, signal)
 }
 
-async function readNoted(drive: Drive, place: Layout, path: string, signal: AbortSignal): Promise<SealedRun | undefined> {
+async function readNoted(
+  drive: Drive,
+  place: Layout,
+  path: string,
+  signal: AbortSignal,
+): Promise<SealedRun | undefined> {
   try {
     const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
     if (bytes === null) return undefined
@@ -154,7 +208,13 @@ export async function seal(
 }
 
 /** Makes a run speak for its commit, if the pointer still is at the revision that was seen (0: there was none). Returns the one that does. */
-export async function point(drive: Drive, place: Layout, pointer: CommitPointer, seen: number, signal: AbortSignal): Promise<CommitPointer> {
+export async function point(
+  drive: Drive,
+  place: Layout,
+  pointer: CommitPointer,
+  seen: number,
+  signal: AbortSignal,
+): Promise<CommitPointer> {
   const path = place.pointer(shaOf(pointer.run))
   try {
     await drive.write(path, encodePointer(pointer), { expectedRevision: seen, signal })

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 
 export function uniqueId(): string {
   const time = Date.now().toString(36).padStart(9, '0')
-  const chance = BigInt(`0x${randomBytes(8).toString('hex')}`).toString(36).padStart(13, '0')
+  const chance = BigInt(`0x${randomBytes(8).toString('hex')}`)
+    .toString(36)
+    .padStart(13, '0')
   return `${time}${chance}`
 }

@@ -86,7 +86,11 @@ export async function undoing<T>(work: () => Promise<T>, undo: (() => Promise<un
 }
 
 /** Both at once. When one fails the other is still waited for, and `release` gets what it had made. */
-export async function together<A, B>(first: Promise<A>, second: Promise<B>, release: { first?: (a: A) => Promise<unknown>; second?: (b: B) => Promise<unknown> }): Promise<[A, B]> {
+export async function together<A, B>(
+  first: Promise<A>,
+  second: Promise<B>,
+  release: { first?: (a: A) => Promise<unknown>; second?: (b: B) => Promise<unknown> },
+): Promise<[A, B]> {
   const [a, b] = await Promise.allSettled([first, second])
   if (a.status === 'fulfilled' && b.status === 'fulfilled') return [a.value, b.value]
   if (a.status === 'fulfilled') await release.first?.(a.value).catch(() => undefined)

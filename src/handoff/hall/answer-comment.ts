@@ -140,7 +140,6 @@ export function makeAnswerComment(
     },
 
     async settle(state, text, call) {
-      if (deleted) return 'deleted'
       const body = bodyOf(1, state, text)
       if (key === null && (await ensure(1, body, call)).body === body) return state
       const now = shared ? await stateNow(call) : 'working'

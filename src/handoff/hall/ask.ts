@@ -127,7 +127,7 @@ interface Work {
 }
 
 async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
-  const { house, run, held } = job
+  const { house, run } = job
   try {
     const same = job.question.fresh ? undefined : nearlySame(job)
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)

@@ -1,5 +1,5 @@
 // Decides how a summary begins: as it was, carried over from an earlier commit, or from nothing; and what it will take.
-import { createHash } from 'node:crypto'
+import { sha256 } from '../bench/run-directory.js'
 import { fileBlock } from '../library/blocks.js'
 import { carriedDraft } from '../library/carry.js'
 import { type Changes, compare, isSame } from '../library/changes.js'
@@ -15,8 +15,6 @@ import { partMessages, promptVersion, summaryMessages } from '../library/summary
 import { expectedProse, overhead } from '../library/summary-sizes.js'
 import { finished } from './section-writing.js'
 import type { Job } from './write-summary.js'
-
-export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 export interface Planned {
   sized: SizedFile[]

@@ -3,6 +3,7 @@
 // A source change is a change of what was chosen for the model: a file that is described, at another blob or path, or a newly chosen one. A
 // push without any keeps the earlier file byte for byte and asks for nothing. With one, only the parts it touches are asked for, then what
 // joins them, then the sections it can touch. Everything else is carried over, renamed and checked here, for nothing.
+import { sha256 } from '../bench/run-directory.js'
 import type { Cost, Usage } from '../library/answer.js'
 import { type CommitFacts, commitFacts, worldFor } from '../library/commit-facts.js'
 import { type Draft, proseOf, setKeys, summaryKey } from '../library/draft.js'
@@ -19,7 +20,7 @@ import type { Model } from '../library/tools.js'
 import { type Checkpoint, startKeeping } from './checkpoints.js'
 import { type CallLimits, type Calls, modelCalls } from './model-calls.js'
 import { finished, type SectionWriting, writeSections } from './section-writing.js'
-import { estimateDraft, holdForSections, type Planned, partialReason, planSummary, sha256 } from './summary-start.js'
+import { estimateDraft, holdForSections, type Planned, partialReason, planSummary } from './summary-start.js'
 import { writeJoined, writeLeaf } from './summary-writing.js'
 
 export type { Checkpoint } from './checkpoints.js'

@@ -244,6 +244,8 @@ describe('the same question twice', () => {
     for (const { end } of endings) expect(['answered', 'answered-before']).toContain(end)
     expect(state.made).toBe(1)
     expect(seen()).toEqual(['Because.'])
+    const standing = ours().find((comment) => !comment.deleted)!
+    expect(states(standing).filter((one) => one === 'done')).toHaveLength(1)
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
   })
 
@@ -260,6 +262,26 @@ describe('the same question twice', () => {
     await Promise.all([converse(talk({ answer })), converse(talk({ answer })), converse(talk({ answer }))])
     expect(seen()).toEqual(['Because.'])
     expect(ours().length).toBeGreaterThan(3)
+  })
+
+  test('who comes second never writes progress over the other’s answer', async () => {
+    const clock = manualClock()
+    const first = heldAnswer()
+    const second = heldAnswer()
+    const one = converse(talk({ answer: first.answer }))
+    await first.started
+    const two = converse(talk({ answer: second.answer, clock }))
+    const progress = await second.started
+    first.finish('Because.')
+    await one
+    progress('half way')
+    await until('it waits', () => clock.waiting > 0)
+    const before = local.server.requests.length
+    clock.advance(3_000)
+    await until('it has looked', () => local.server.requests.length > before)
+    second.finish('Because.')
+    expect((await two).end).toBe('answered')
+    expect(states(ours()[0]!)).toEqual(['working', 'done'])
   })
 
   test('delivered again after the answer: nothing is done', async () => {
@@ -474,7 +496,9 @@ describe('limits and outages', () => {
     expect(during).toEqual([0])
     expect(ending).toMatchObject({ end: 'answered', comment: { id: ours()[0]!.id } })
     expect(seen()).toEqual(['Because.'])
+    expect(notices.join('\n')).toContain('Could not react to the question')
     expect(notices.join('\n')).toContain('Could not write a comment yet')
+    expect(notices.join('\n')).not.toContain('asks to wait')
   })
 
   test('a secondary limit at the end is waited for', async () => {
@@ -538,6 +562,14 @@ describe('an answer of 200,000 characters', () => {
     await Promise.all([converse(talk(both)), converse(talk(both))])
     expect(whole()).toBe(long)
     expect(seen()).toHaveLength(4)
+  })
+
+  test('that stopped half way is written anew where it stands', async () => {
+    const refused = (text: string) => parts(text).map((part, index) => (index === 2 ? 'x'.repeat(70_000) : part))
+    await converse(talk({ answer: async () => long, render: refused }))
+    const other = long.replaceAll('word', 'WORD')
+    expect((await converse(talk({ answer: async () => other, render: parts }))).end).toBe('answered')
+    expect(whole()).toBe(other)
   })
 
   test('that stopped half way is completed by the next try, and parts of a longer one are deleted', async () => {

@@ -36,6 +36,26 @@ test('the same words again are no news', async () => {
   ])
 })
 
+test('no word is lost that comes just when the one before was said', async () => {
+  for (let turns = 0; turns < 12; turns += 1) {
+    const said: string[] = []
+    const clock = manualClock({ jump: true })
+    const pacer = makePacer({
+      clock,
+      intervalMs: 3_000,
+      write: async (text) => {
+        said.push(text)
+        let later = Promise.resolve()
+        for (let turn = 0; turn < turns; turn += 1) later = later.then(() => {})
+        if (text === 'one') void later.then(() => pacer.say('two'))
+        return 0
+      },
+    })
+    pacer.say('one')
+    await until(`both are said, ${turns} turns apart`, () => said.length === 2, 500)
+  }
+})
+
 test('after a pause the next word is said at once, and then the pace holds again', async () => {
   const { clock, said, pacer, turn } = paced()
   clock.advance(10_000)

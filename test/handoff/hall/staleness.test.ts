@@ -93,6 +93,15 @@ describe('after a force-push', () => {
     expect(await note(answered, head, [cite('b.ts'), cite('d.ts')])).toBe(`${start}, none of the cited files changed`)
   })
 
+  test('a file that only one side renamed is not where it was', async () => {
+    const root = folder.commit({ 'a.ts': lines(30), 'b.ts': 'b\n' })
+    const answered = folder.commit({ 'b.ts': 'c\n' })
+    folder.git('checkout', '--quiet', '-B', 'main', root)
+    const head = folder.commit({ 'a.ts': null, 'moved.ts': lines(30) })
+    folder.git('branch', 'kept', answered)
+    expect(await note(answered, head, [cite('a.ts')])).toBe(`${start}, 1 cited file changed`)
+  })
+
   test('back to an earlier commit', async () => {
     const head = folder.commit({ 'a.ts': lines(9) })
     const answered = folder.commit({ 'a.ts': lines(9, { 1: 'x' }) })
