@@ -28,6 +28,8 @@ const between = 10
 
 /** Ends all of them, also those that start others meanwhile. Rejects when some will not die. */
 export async function endProcesses(belonging: Belonging): Promise<void> {
+  // Where there is no table to read (it is Linux that has one), at least what stayed in the group of its command.
+  if (idsOfProcesses().length === 0) for (const id of belonging.leaders.keys()) signal(-id, 'SIGKILL')
   for (let round = 0; round < rounds; round += 1) {
     const found = freeze(belonging)
     if (found.size === 0) return

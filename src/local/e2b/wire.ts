@@ -43,7 +43,8 @@ export function sayNo(error: Refusal, request: RecordedRequest, response: Server
     openStream(response, 90, {}).end(error)
     return undefined
   }
-  return json(error.status, { code: error.code ?? error.status, message: error.message })
+  const word = request.headers['connect-protocol-version'] ? error.code : undefined
+  return json(error.status, { code: word ?? error.status, message: error.message })
 }
 
 export function readJson(request: RecordedRequest): Record<string, unknown> {

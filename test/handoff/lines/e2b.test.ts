@@ -99,6 +99,14 @@ describe('an option the account does not have', () => {
     expect(notices.join()).not.toContain('c2VjcmV0')
   })
 
+  test('for this host alone is given up for this host alone', async () => {
+    cloud.account.headerTransforms = true
+    const odd = [{ host: 'no_dns_name', headers: { Authorization: 'Basic c2VjcmV0' } }]
+    expect((await sandboxes.open(request({ injectHeaders: odd }), never)).headersInjected).toBe(false)
+    expect((await sandboxes.open(request({ injectHeaders }), never)).headersInjected).toBe(true)
+    expect(notices).toHaveLength(1)
+  })
+
   test('is not what any refusal is about', async () => {
     const error = await refusal(sandboxes.open(request({ egress: ['not a host'] }), never))
     expect(error.code).toBe('sandbox')
@@ -130,6 +138,18 @@ describe('a reply that is lost', () => {
     cloud.rule({ method: 'POST', path: /\/connect$/, fault: { kind: 'answer', status: 500, body: '{}' } })
     expect((await refusal(sandboxes.open(request(), never))).code).toBe('sandbox')
     expect(cloud.sandboxes).toHaveLength(1)
+    expect(running()).toEqual([])
+  })
+
+  test('when the caller stops while it is looked for: it is killed', async () => {
+    cloud.rule({ ...creation, fault: { kind: 'lose-reply' } })
+    cloud.rule({ method: 'GET', path: /^\/v2\/sandboxes/, times: 1, fault: { kind: 'hang' } })
+    const stop = new AbortController()
+    const opening = refusal(sandboxes.open(request(), stop.signal))
+    await until('it is looked for', () => asked('GET', /^\/v2\/sandboxes/).length === 1)
+    expect(running()).toHaveLength(1)
+    stop.abort()
+    expect((await opening).code).toBe('cancelled')
     expect(running()).toEqual([])
   })
 

@@ -35,7 +35,7 @@ export async function createSandbox(
       const refused = refusedOption(error, options)
       if (refused === undefined) throw explain(error, doingOf(service))
       giveUp(service, refused)
-      options = { ...options, [refused]: false }
+      options = { ...options, [refused.option]: false }
     }
   }
 }
@@ -67,7 +67,12 @@ async function createOnce(
   }
   if (outcome.sandbox) return outcome.sandbox
   if (isWithoutEffect(outcome.error)) throw outcome.error
-  return adopt(service, word, request.lifetimeMs, outcome.error, signal)
+  try {
+    return await adopt(service, word, request.lifetimeMs, outcome.error, signal)
+  } catch (error) {
+    if (error !== outcome.error) await clearAway(service, outcome, word)
+    throw signal.aborted ? abortError(signal, doing) : error
+  }
 }
 
 interface Outcome {
@@ -93,7 +98,7 @@ async function settle(creating: Promise<SdkSandbox>, signal: AbortSignal, stop: 
   }
 }
 
-/** The reply is lost. Keeps the machine that was made, kills what was made more than once, and gives up when there is none. */
+/** The reply is lost. Keeps the machine that was made, kills what was made more than once; when there is none, that is the error. */
 async function adopt(
   service: Service,
   word: string,
@@ -103,19 +108,12 @@ async function adopt(
 ): Promise<SdkSandbox> {
   const [first, ...others] = await lookFor(service, word, signal)
   if (first === undefined) throw lost
-  try {
-    await Promise.all(others.map((id) => killSandbox(service, id, signal)))
-    const { Sandbox } = await service.sdk()
-    return await Sandbox.connect(first, { ...service.connection(signal), timeoutMs: lifetimeMs })
-  } catch (error) {
-    const sweep = AbortSignal.timeout(sweepMs)
-    await Promise.allSettled([first, ...others].map((id) => killSandbox(service, id, sweep)))
-    if (signal.aborted) throw abortError(signal, lower(doingOf(service)))
-    throw error
-  }
+  await Promise.all(others.map((id) => killSandbox(service, id, signal)))
+  const { Sandbox } = await service.sdk()
+  return Sandbox.connect(first, { ...service.connection(signal), timeoutMs: lifetimeMs })
 }
 
-/** The caller does not wait for the machine any more: it must go, whether we know it or have to look for it. */
+/** Nobody will use the machine: it must go, whether we know it or have to look for it. */
 async function clearAway(service: Service, outcome: Outcome, word: string): Promise<void> {
   const sweep = AbortSignal.timeout(sweepMs)
   const unknown = !outcome.sandbox && !isWithoutEffect(outcome.error)

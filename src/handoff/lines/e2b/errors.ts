@@ -202,3 +202,9 @@ export function isWithoutEffect(error: unknown): boolean {
   const code = reason instanceof Error && 'code' in reason ? String(reason.code) : ''
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'].includes(code)
 }
+
+/** A command that ends with another code than 0 is an error to the SDK, and none to us. */
+export function exitCodeOf(error: unknown): number | undefined {
+  const ended = error instanceof Error && error.name === 'CommandExitError' && 'exitCode' in error
+  return ended && typeof error.exitCode === 'number' ? error.exitCode : undefined
+}

@@ -6,8 +6,8 @@ import type { CommandHandle, Sandbox as SdkSandbox } from 'e2b'
 import { abortError, HandoffError } from '../../library/errors.js'
 import type { RunOptions, Sandbox } from '../../library/tools.js'
 import type { Created } from './create.js'
-import { explain } from './errors.js'
-import { killSandbox, type Service } from './service.js'
+import { exitCodeOf, explain } from './errors.js'
+import { killSandbox, lower, type Service } from './service.js'
 
 const tailCharacters = 4_000
 const killProcessMs = 1_500
@@ -55,9 +55,9 @@ async function runCommand(
   gone: AbortSignal,
   lifetimeOver: () => boolean,
 ): Promise<{ exitCode: number; stderrTail: string }> {
-  const doing = `running a command in sandbox ${sandbox.sandboxId}`
+  const doing = `Running a command in sandbox ${sandbox.sandboxId}`
   const stop = AbortSignal.any([options.signal, gone])
-  if (stop.aborted) throw abortError(stop, doing)
+  if (stop.aborted) throw abortError(stop, lower(doing))
   const listener = makeListener(options.onOutput)
   let handle: CommandHandle | undefined
   try {
@@ -94,14 +94,8 @@ function whyStopped(
 ) {
   // What the listener threw is not the sandbox's doing and goes on as it is.
   if (thrown) return thrown.error
-  if (stop.aborted) return abortError(stop, doing)
-  return explain(error, doing.charAt(0).toUpperCase() + doing.slice(1), lifetimeOver)
-}
-
-/** A command that ends with another code than 0 is an error to the SDK, and none to us. */
-function exitCodeOf(error: unknown): number | undefined {
-  const ended = error instanceof Error && error.name === 'CommandExitError' && 'exitCode' in error
-  return ended && typeof error.exitCode === 'number' ? error.exitCode : undefined
+  if (stop.aborted) return abortError(stop, lower(doing))
+  return explain(error, doing, lifetimeOver)
 }
 
 function makeListener(onOutput: (text: string) => void) {

@@ -21,26 +21,33 @@ export function allowedOptions({ settings }: Service, request: SandboxRequest): 
   }
 }
 
+export interface RefusedOption {
+  option: NetworkOption
+  /** For this request, and not because the account does not have it. */
+  once: boolean
+}
+
 /** Which option an answer refuses, of those that were asked for; nothing when the answer is about something else. */
-export function refusedOption(error: unknown, asked: NetworkOptions): NetworkOption | undefined {
+export function refusedOption(error: unknown, asked: NetworkOptions): RefusedOption | undefined {
   const { status, message } = failureOf(error)
-  const unavailable = /not (available|enabled|supported)|not a valid domain/i.test(message)
-  if ((status !== 400 && status !== 403) || !unavailable) return undefined
-  if (asked.egress && /egress|internet/i.test(message)) return 'egress'
-  if (asked.headers) return 'headers'
-  return asked.egress ? 'egress' : undefined
+  if (status !== 400 && status !== 403) return undefined
+  if (asked.headers && /rule domain/i.test(message)) return { option: 'headers', once: true }
+  if (!/not (available|enabled|supported)/i.test(message)) return undefined
+  if (asked.egress && /egress|internet/i.test(message)) return { option: 'egress', once: false }
+  if (asked.headers) return { option: 'headers', once: false }
+  return asked.egress ? { option: 'egress', once: false } : undefined
 }
 
 const sentences: Record<NetworkOption, string> = {
   egress: 'This E2B account cannot limit which hosts a sandbox reaches; sandboxes run without that limit.',
-  headers: 'This E2B account cannot add headers to requests outside the sandbox; a credential has to go into it.',
+  headers: 'E2B cannot add headers to requests outside the sandbox here; a credential has to go into it.',
 }
 
-export function giveUp(service: Service, option: NetworkOption): void {
+export function giveUp(service: Service, { option, once }: RefusedOption): void {
   const account = accountOf(service.settings)
   const refused = refusedByAccount.get(account) ?? new Set()
   if (!refused.has(option)) service.notice(sentences[option])
-  refusedByAccount.set(account, refused.add(option))
+  if (!once) refusedByAccount.set(account, refused.add(option))
 }
 
 const accountOf = ({ apiKey, domain = '', apiUrl = '' }: Service['settings']) => [apiKey, domain, apiUrl].join(' ')

@@ -4,6 +4,7 @@ import type { Sandbox as SdkSandbox } from 'e2b'
 import { HandoffError } from '../../library/errors.js'
 import type { SandboxRequest } from '../../library/tools.js'
 import type { Created } from './create.js'
+import { exitCodeOf } from './errors.js'
 import { networkOf } from './options.js'
 import { installDrive9, installNode, nodeHost } from './programs.js'
 import { asOurs, type Service } from './service.js'
@@ -95,9 +96,9 @@ async function install(sandbox: SdkSandbox, envs: Record<string, string>, signal
   try {
     return (await sandbox.commands.run(script, { user: 'root', envs, timeoutMs: prepareMs, signal })).exitCode
   } catch (error) {
-    if (error instanceof Error && error.name === 'CommandExitError' && 'exitCode' in error)
-      return Number(error.exitCode)
-    throw error
+    const exitCode = exitCodeOf(error)
+    if (exitCode === undefined) throw error
+    return exitCode
   }
 }
 

@@ -1,6 +1,7 @@
 // The E2B account as the other files here use it: how a call is made, and how a machine is found and killed.
 import { abortError, HandoffError } from '../../library/errors.js'
 import type { FoundSandbox } from '../../library/tools.js'
+import { systemClock } from '../clock.js'
 import { explain, failureOf, isWithoutEffect } from './errors.js'
 
 export interface SandboxSettings {
@@ -109,19 +110,8 @@ function isPassing(error: unknown): boolean {
 }
 
 export async function pause(milliseconds: number, signal: AbortSignal, doing: string): Promise<void> {
+  if (milliseconds > 0) await systemClock.sleep(milliseconds, signal).catch(() => undefined)
   if (signal.aborted) throw abortError(signal, doing)
-  if (milliseconds === 0) return
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(clock)
-      reject(abortError(signal, doing))
-    }
-    const clock = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }
 
 /** Every failure of a call leaves here as our own error; an abort is one whatever the SDK made of it. */
