@@ -184,7 +184,10 @@ async function download(call: Call, signal: AbortSignal, consumer: BytesConsumer
   let { status, headers } = opened.response
   if (status === 302 || status === 303 || status === 307) {
     await talk.read(call, opened, () => undefined)
-    opened = await talk.open({ ...call, url: storageAddress(call, headers.get('location')), withKey: false }, signal)
+    opened = await talk.open(
+      { ...call, url: objectAddress(call, call.url, headers.get('location')), withKey: false },
+      signal,
+    )
     // An address that ran out, or an object that was replaced meanwhile: ask for a new one.
     if (opened.response.status === 403 || opened.response.status === 404) {
       opened.watch.end()
@@ -218,13 +221,13 @@ function refuseBeforeReading(call: Call, { response, watch }: Opened, { most }: 
   throw problem
 }
 
-function storageAddress(call: Call, location: string | null): string {
-  if (location === null || !URL.canParse(location, call.url)) throw notDrive9(call, 'a redirect to nowhere')
-  const address = new URL(location, call.url)
-  const weaker = call.url.startsWith('https:') && address.protocol !== 'https:'
-  if (weaker || !/^https?:$/.test(address.protocol))
-    throw notDrive9(call, 'a redirect that leaves the secure connection')
-  return address.href
+/** Where the service sends us for an object's bytes; never from a secure connection to one that is not. */
+export function objectAddress(call: CallName, from: string, to: string | null): string {
+  if (to === null || !URL.canParse(to, from)) throw notDrive9(call, 'an address that leads nowhere')
+  const { href, protocol } = new URL(to, from)
+  const weaker = from.startsWith('https:') && protocol !== 'https:'
+  if (weaker || !/^https?:$/.test(protocol)) throw notDrive9(call, 'an address that leaves the secure connection')
+  return href
 }
 
 /** Fewer or more bytes than were announced is a loss, whatever the connection says. */

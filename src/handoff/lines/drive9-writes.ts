@@ -6,7 +6,7 @@
 import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import type { DriveStat } from '../library/tools.js'
-import type { Answer, Caller } from './drive9-calls.js'
+import { type Answer, type Caller, objectAddress } from './drive9-calls.js'
 import { type CallName, notDrive9, refusal } from './drive9-errors.js'
 import { Lost } from './drive9-time.js'
 
@@ -175,11 +175,8 @@ interface Part {
 async function putPart(ground: Ground, path: string, upload: Upload, part: Part, signal: AbortSignal): Promise<string> {
   const name: CallName = { method: 'PUT', path: `${path} (part ${part.number})` }
   const put = async (url: string | undefined) => {
-    const base = ground.address('/')
-    if (url === undefined || !URL.canParse(url, base)) throw notDrive9(name, 'no address for a part')
-    const { href, protocol } = new URL(url, base)
-    if (base.startsWith('https:') && protocol !== 'https:') throw notDrive9(name, 'an address that is not secure')
-    const call = { ...name, url: href, withKey: false, idempotent: true, body: part.piece, expected: [403, 404] }
+    const to = objectAddress(name, ground.address('/'), url ?? null)
+    const call = { ...name, url: to, withKey: false, idempotent: true, body: part.piece, expected: [403, 404] }
     const answer = await ground.caller.ask(call, signal)
     if (answer.status === 404) throw new Lost(uploadEnded(path))
     return answer
