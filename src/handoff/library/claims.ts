@@ -85,7 +85,9 @@ function looksLikePath(mention: Mention, world: World): boolean {
   const inTree = slash && world.exists(path.slice(0, path.indexOf('/')))
   if (line !== undefined) return known || inTree
   if (style === 'words') return false
-  if (slash) return known || (inTree && (style === 'code' || path.endsWith('/')))
+  // Nothing but a directory is written with a slash at its end.
+  if (path.endsWith('/')) return true
+  if (slash) return known || (inTree && style === 'code')
   return sure.test(path) && (style === 'code' || path === path.toLowerCase())
 }
 
@@ -146,7 +148,7 @@ const shortForms = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|No|Nr|p|p
 
 /** The sentences of a paragraph, each with the space after it. A full stop in a code span or after a short form ends none. */
 export function sentencesOf(text: string): string[] {
-  const masked = text.replace(/`[^`]*`/g, (span) => 'x'.repeat(span.length))
+  const masked = text.replace(/`[^`]*`/g, (span) => 'X'.repeat(span.length))
   const sentences: string[] = []
   let start = 0
   for (const match of masked.matchAll(

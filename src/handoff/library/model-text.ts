@@ -20,25 +20,36 @@ export function tidy(markdown: string): string {
 
 function cleanLines(lines: string[]): string[] {
   const result: string[] = []
-  let fence: string | undefined
+  let fence: { mark: string; at: number } | undefined
   for (const line of lines) {
-    const mark = /^\s*(`{3,}|~{3,})\s*([^`]*)$/.exec(line)
-    if (fence !== undefined) {
-      const closes = mark !== null && mark[1]!.startsWith(fence) && mark[2]!.trim() === ''
-      result.push(closes ? fence : line.trimStart().startsWith(fence) ? ` ${line}` : line)
-      if (closes) fence = undefined
-    } else if (mark) {
-      fence = mark[1]!
-      result.push('', `${fence}${mark[2]!.trim().replace(/[^\w+#.-].*$/, '')}`)
+    const found = /^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line)
+    const mark = found?.[1] ?? found?.[3] ?? ''
+    const rest = (found?.[2] ?? found?.[4] ?? '').trim()
+    if (fence && found && mark.startsWith(fence.mark) && rest === '') {
+      close(result, fence)
+      fence = undefined
+    } else if (fence) {
+      result.push(line)
+    } else if (found) {
+      result.push('', mark + rest.replace(/[^\w+#.-].*$/, ''))
+      fence = { mark, at: result.length }
     } else if (!/^ {0,3}\[[^\]]*\]:/.test(line)) {
-      result.push(cleanLine(line))
+      // What is left of a line must not begin a fence that we do not know of.
+      result.push(cleanLine(line).replace(/^\s*(?=~~~)/, '$&\\'))
     }
   }
-  if (fence !== undefined) result.push(fence)
+  if (fence) close(result, fence)
   return result
 }
 
-/** Outside code spans HTML is escaped and links become their text; a backtick without a partner is escaped, so that no other line finds it. */
+/** A fence with nothing in it goes. */
+function close(lines: string[], fence: { mark: string; at: number }): void {
+  while (lines.length > fence.at && lines.at(-1)!.trim() === '') lines.pop()
+  if (lines.length === fence.at) lines.pop()
+  else lines.push(fence.mark)
+}
+
+/** Outside code spans HTML is escaped and links come apart; a backtick without a partner is escaped, so that no other line finds it. */
 function cleanLine(line: string): string {
   let result = ''
   let plain = ''
@@ -75,10 +86,10 @@ function closingRun(line: string, from: number, length: number): number {
   return -1
 }
 
+/** Characters are only ever added: taking some away could make new markup of what is left. */
 function withoutMarkup(text: string): string {
   return text
-    .replace(/<!--.*?-->/g, '')
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/\]\(/g, '] (')
+    .replace(/\]:/g, ']\\:')
     .replace(/<(?=[A-Za-z/!?])/g, '&lt;')
 }

@@ -22,7 +22,8 @@ export function sourceFiles(texts: readonly ChosenText[]): SourceFile[] {
     if (lines.length === 0) continue
     const known = files.get(text.path)
     if (known === undefined) files.set(text.path, newFile(text, lines))
-    else addPiece(known, text, lines)
+    // Two paths that are not UTF-8 may look alike; the first one is told of.
+    else if (known.blob === text.blob) addPiece(known, text, lines)
   }
   return [...files.values()].sort(byPath)
 }

@@ -1,0 +1,182 @@
+// What pushes cost: the last commits of a real repository, summarised one by one, each built on the one before. Nothing is measured here but
+// what would be sent to a model; the survey and everything the host does are the real ones.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { survey } from '../../handoff/bench/guest/survey/index.js'
+import { type SummaryOrder, type WrittenSummary, writeSummary } from '../../handoff/index.js'
+import { mentionsIn } from '../../handoff/library/mentions.js'
+import { decodeProse, encodeProse } from '../../handoff/library/prose.js'
+import { sectionsMarkdown, summaryFile } from '../../handoff/library/summary.js'
+import { makeCounting } from '../../handoff/lines/tokens.js'
+import { talkingModel } from './talking-model.js'
+
+export interface PushRow {
+  commit: string
+  calls: number
+  inputTokens: number
+  /** Of what the first run, from nothing, read. */
+  share: number
+  /** The earlier file was kept byte for byte. */
+  unchanged: boolean
+  milliseconds: number
+}
+
+export interface IncrementalReport {
+  repository: string
+  limits: { inputTokens: number; textBytes: number }
+  /** The first of the commits, summarised from nothing: as it was, and the last one too. */
+  full: { calls: number; inputTokens: number; describedFiles: number; partial?: string }
+  fullAtTheEnd: { calls: number; inputTokens: number }
+  pushes: PushRow[]
+  /** Of the pushes' shares of the full run at the start. */
+  median: number
+  p90: number
+  /** Paths that are gone and were named, and directories at the top that were not: none is right. */
+  stale: string[]
+  uncovered: string[]
+  proseBytes: number
+}
+
+export interface IncrementalOptions {
+  inputTokens?: number
+  contextTokens?: number
+  onRow?: (row: PushRow) => void
+}
+
+const run = promisify(execFile)
+
+export async function benchIncremental(
+  repositoryDirectory: string,
+  commits: number,
+  options: IncrementalOptions = {},
+): Promise<IncrementalReport> {
+  const inputTokens = options.inputTokens ?? 400_000
+  const limits = { inputTokens, textBytes: Math.min(6_000_000, inputTokens * 4) }
+  const model = talkingModel(makeCounting('gpt-4o'), options.contextTokens ?? 128_000)
+  const look = surveyor(repositoryDirectory, limits.textBytes)
+  const history = await lastCommits(repositoryDirectory, commits + 1)
+  const order = async (commit: string, previous?: SummaryOrder['previous']): Promise<SummaryOrder> => ({
+    ...(await look(commit)),
+    model,
+    limits: { inputTokens, concurrency: 4 },
+    ...(previous ? { previous } : {}),
+    emit: () => {},
+    signal: new AbortController().signal,
+  })
+
+  let request = await order(history[0]!)
+  let written = await writeSummary(request)
+  const full = written
+  const pushes: PushRow[] = []
+  const checks = { stale: new Set<string>(), uncovered: new Set<string>(), ever: new Set<string>() }
+  for (const commit of history.slice(1)) {
+    remember(checks.ever, request)
+    request = await order(commit, kept(written, request))
+    const start = performance.now()
+    written = await writeSummary(request)
+    pushes.push(rowOf(commit, written, full, performance.now() - start))
+    options.onRow?.(pushes.at(-1)!)
+    check(written, request, checks)
+  }
+  const last = await writeSummary(await order(history.at(-1)!))
+  return {
+    repository: repositoryDirectory,
+    limits,
+    full: {
+      calls: full.calls,
+      inputTokens: full.usage.inputTokens,
+      describedFiles: full.prose.files.filter((file) => !file.leftOut).length,
+      ...(full.partial === undefined ? {} : { partial: full.partial }),
+    },
+    fullAtTheEnd: { calls: last.calls, inputTokens: last.usage.inputTokens },
+    pushes,
+    ...quantiles(pushes.map((row) => row.share)),
+    stale: [...checks.stale],
+    uncovered: [...checks.uncovered],
+    proseBytes: encodeProse(written.prose).length,
+  }
+}
+
+async function lastCommits(directory: string, count: number): Promise<string[]> {
+  const { stdout } = await run('git', ['-C', directory, 'rev-list', '--first-parent', '-n', String(count), 'HEAD'])
+  return stdout.trim().split('\n').reverse()
+}
+
+/** Surveys commit after commit, each with what the one before had looked into. */
+function surveyor(gitDirectory: string, textBytes: number) {
+  let cache: Uint8Array | undefined
+  return async (commit: string): Promise<Pick<SummaryOrder, 'survey' | 'table'>> => {
+    const limits = { textBytes, include: [], exclude: [] }
+    const found = await survey({ gitDirectory, commit, limits, ...(cache ? { cache } : {}) })
+    cache = found.store()
+    return { survey: { ...found.survey, texts: found.texts }, table: found.table }
+  }
+}
+
+/** What the next push finds in the run directory: through bytes. */
+function kept(written: WrittenSummary, { survey: seen, model }: SummaryOrder): NonNullable<SummaryOrder['previous']> {
+  const { sections, partial } = written
+  const { commit, counts, secrets } = seen
+  const summary =
+    written.unchanged ??
+    summaryFile({
+      sections,
+      repository: 'bench/it',
+      commit,
+      model: model.name,
+      counts,
+      secrets: secrets.length,
+      ...(partial ? { partial } : {}),
+    })
+  return { prose: decodeProse(encodeProse(written.prose)), summary }
+}
+
+function rowOf(commit: string, written: WrittenSummary, full: WrittenSummary, milliseconds: number): PushRow {
+  const { inputTokens } = written.usage
+  const share = inputTokens / full.usage.inputTokens
+  return {
+    commit,
+    calls: written.calls,
+    inputTokens,
+    share,
+    unchanged: written.unchanged !== undefined,
+    milliseconds: Math.round(milliseconds),
+  }
+}
+
+// ── staleness ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function remember(ever: Set<string>, { table }: SummaryOrder): void {
+  for (const path of pathsOf(table)) ever.add(path)
+}
+
+function pathsOf(table: SummaryOrder['table']): Set<string> {
+  const paths = new Set<string>()
+  for (const { path } of table?.files ?? []) {
+    for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) paths.add(at)
+  }
+  return paths
+}
+
+function check(
+  written: WrittenSummary,
+  { table }: SummaryOrder,
+  found: { stale: Set<string>; uncovered: Set<string>; ever: Set<string> },
+): void {
+  const there = pathsOf(table)
+  const text = sectionsMarkdown(written.sections)
+  for (const { path } of mentionsIn([text, ...written.prose.parts.map((part) => part.text)].join('\n\n'))) {
+    const plain = path.replace(/\/$/, '')
+    if (found.ever.has(plain) && !there.has(plain)) found.stale.add(`${plain} at ${table?.commit}`)
+  }
+  for (const path of there) {
+    const top = path.includes('/') ? path.slice(0, path.indexOf('/')) : undefined
+    if (top !== undefined && !text.includes(`${top}/`)) found.uncovered.add(`${top} at ${table?.commit}`)
+  }
+}
+
+function quantiles(shares: number[]): { median: number; p90: number } {
+  const sorted = [...shares].sort((a, b) => a - b)
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
+  return { median: at(0.5), p90: at(0.9) }
+}
