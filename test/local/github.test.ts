@@ -1,9 +1,10 @@
 // The local GitHub must be no kinder than the real one: what it refuses, hides, limits and remembers.
-import { generateKeyPairSync } from 'node:crypto'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import { signToken } from '../../src/local/github/oidc.js'
 import type { Pull, Repository, Token } from '../../src/local/github/world.js'
+import { startServer } from '../../src/local/server.js'
 import { gitFolder } from '../support/commits.js'
 
 let github: LocalGitHub
@@ -116,7 +117,7 @@ describe('facts', () => {
     expect(body).toMatchObject({ status: 'ahead', ahead_by: 1, merge_base_commit: { sha: first } })
     const files = Object.fromEntries(body.files.map((file: { filename: string }) => [file.filename, file]))
     expect(files['a.txt']).toMatchObject({ status: 'modified', patch: '@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3' })
-    expect(files['new.txt']).toMatchObject({ status: 'renamed', previous_filename: 'old.txt' })
+    expect(files['new.txt']).toMatchObject({ status: 'renamed', previous_filename: 'old.txt', changes: 0 })
     expect(files['gone.txt']).toMatchObject({ status: 'removed', sha: folder.git('rev-parse', `${first}:gone.txt`) })
     expect(files['b.bin']).not.toHaveProperty('patch')
     expect((await call(jobToken(), 'GET', `/repos/octo/real/compare/${second}...${first}`)).body).toMatchObject({
@@ -301,6 +302,7 @@ test('an Enterprise Server has its API below a path and GraphQL beside it', asyn
   expect((await call(token, 'GET', '/repos/octo/tools')).status).toBe(200)
   const query = { query: '{ viewer { login databaseId } }' }
   expect((await call(token, 'POST', `${github.url}/api/graphql`, query)).status).toBe(200)
+  expect((await call(token, 'POST', `${github.apiUrl}/graphql`, query)).status).toBe(501)
   expect((await call(token, 'GET', `${github.url}/repos/octo/tools`)).status).toBe(501)
 })
 
@@ -368,4 +370,17 @@ test('a fault of the server is a fault of its GitHub: work done, reply lost', as
   const path = `/repos/octo/tools/issues/${pull.number}/comments`
   await expect(call(jobToken(), 'POST', path, { body: 'x' })).rejects.toThrow()
   expect(github.visible(repository, pull.number).map((one) => one.body)).toEqual(['x'])
+})
+
+test('an event is brought to a webhook with the signature that GitHub makes', async () => {
+  const comment = github.say(repository, pull.number, 'wanda', '/ask wärum?')
+  const hook = await startServer('hook', () => ({ status: 202 }))
+  const reply = await github.deliver(hook.url, github.eventOf(comment), { secret: 'word', delivery: 'once' })
+  expect(reply.status).toBe(202)
+  const [request] = hook.requests
+  expect(request!.headers).toMatchObject({ 'x-github-event': 'issue_comment', 'x-github-delivery': 'once' })
+  const hash = createHmac('sha256', 'word').update(request!.body).digest('hex')
+  expect(request!.headers['x-hub-signature-256']).toBe(`sha256=${hash}`)
+  expect(JSON.parse(request!.body.toString())).toMatchObject({ action: 'created', comment: { body: '/ask wärum?' } })
+  await hook.close()
 })

@@ -2,160 +2,180 @@
 // answer is too long for one.
 //
 // The state stands in the marker, so that everybody who comes later (the same event again, the job's post step, another process) can tell
-// without reading prose. Nobody writes over `done`.
-import type { Call, Comment, CommentKey, GitHub, Thread } from '../library/github.js'
+// without reading prose. Nobody writes anything else over `done`.
+import type { Target } from '../library/ask-event.js'
+import type { Call, Comment, CommentKey, GitHub } from '../library/github.js'
 import { askPrefix, type ConversationState, readAskMarker, writeAskMarker } from '../library/markers.js'
 
-/** Whose question it is, and where. */
-export interface Target {
-  thread: Thread
-  /** The comment that asks; it is of the thread's kind. */
-  question: number
-  /** When it was written, as GitHub says; spares reading older comments. */
-  askedAt?: string
-}
-
 export interface AnswerComment {
-  /** Finds or creates it; the state it is in now. A state that is not `done` becomes `working`. */
-  open(text: string, call: Call): Promise<ConversationState>
+  readonly github: GitHub
+  readonly target: Target
+  readonly onNotice: (text: string) => void
   /** Where it is, once that is known. */
-  readonly key: CommentKey | null
+  key: CommentKey | null
   /** Somebody deleted it; then nothing is written any more. */
-  readonly deleted: boolean
-  /** False when it is deleted. */
-  write(state: ConversationState, text: string, call: Call): Promise<boolean>
-  /** The whole answer, part by part, the first one last: it says `done`. False when it is deleted. */
-  finish(parts: string[], call: Call): Promise<boolean>
-  /** Ends it otherwise, unless it has come to an end already; how it stands then. */
-  settle(
-    state: 'failed' | 'cancelled',
-    text: string,
-    call: Call,
-  ): Promise<Exclude<ConversationState, 'working'> | 'deleted'>
+  deleted: boolean
+  /** It may say something else than what we wrote last: it stood there before us, or nobody knows what became of our edit. */
+  uncertain: boolean
 }
 
-export function questionKey(target: Target): CommentKey {
-  return { kind: target.thread.kind, repository: target.thread.repository, id: target.question }
-}
-
-export function makeAnswerComment(
+export function answerComment(
   github: GitHub,
   target: Target,
   options: { known?: number; onNotice: (text: string) => void },
 ): AnswerComment {
-  const { thread } = target
-  const since = sinceOf(target)
-  const prefix = (part?: number) => askPrefix(target.question, part)
-  const bodyOf = (part: number, state: ConversationState, text: string) =>
-    `${writeAskMarker({ question: target.question, part, state })}\n${text}`
-  let key: CommentKey | null =
-    options.known === undefined ? null : { kind: thread.kind, repository: thread.repository, id: options.known }
-  /** It stood there before us, or others write to it too. */
-  let shared = options.known !== undefined
-  let deleted = false
+  const { known, onNotice } = options
+  const { kind, repository } = target.thread
+  const key = known === undefined ? null : { kind, repository, id: known }
+  return { github, target, onNotice, key, deleted: false, uncertain: key !== null }
+}
 
-  async function ensure(part: number, body: string, call: Call): Promise<Comment> {
-    const { comment, created } = await github.ensureComment(thread, { marker: prefix(part), body, ...since }, call)
-    if (part === 1) {
-      key = keyOf(comment)
-      shared ||= !created
-    }
-    return comment
-  }
+export function questionKey({ thread, question }: Target): CommentKey {
+  return { kind: thread.kind, repository: thread.repository, id: question }
+}
 
-  /** Null when it is gone. When two were made at once and ours was deleted for the other, we go on in the other. */
-  async function onTheOne<T>(act: (key: CommentKey) => Promise<T | null>, call: Call): Promise<T | null> {
-    const done = await act(key!)
-    if (done !== null) return done
-    const [other] = await github.ownComments(thread, { marker: prefix(1), ...since }, call)
-    deleted = other === undefined
-    if (other === undefined) return null
-    key = keyOf(other)
-    shared = true
-    return act(key)
-  }
+/** Finds or creates it; how it stood. A state that is not `done` becomes `working`. */
+export async function openAnswer(comment: AnswerComment, text: string, call: Call): Promise<ConversationState> {
+  const standing = await ensure(comment, 1, bodyOf(comment, 1, 'working', text), call)
+  const state = stateOf(standing)
+  if (state === 'failed' || state === 'cancelled') await writeState(comment, 'working', text, call)
+  return state
+}
 
-  async function write(state: ConversationState, text: string, call: Call): Promise<boolean> {
-    if (deleted) return false
-    const body = bodyOf(1, state, text)
-    if (key === null && (await ensure(1, body, call)).body === body) return true
-    if (shared && state !== 'done' && (await stateNow(call)) === 'done') return true
-    return (await onTheOne((one) => github.updateComment(one, body, call), call)) !== null
-  }
-
-  /** Null when it is deleted. */
-  async function stateNow(call: Call): Promise<ConversationState | null> {
-    if (deleted) return null
-    const comment = await onTheOne((one) => github.getComment(one, call), call)
-    return comment && (readAskMarker(comment.body)?.state ?? 'working')
-  }
-
-  /** Deletes what is not part of this answer: twins that appeared late, and parts of an earlier try. Puts a late edit right. */
-  async function sweep(kept: Map<number, string>, call: Call): Promise<void> {
-    for (const comment of await github.ownComments(thread, { marker: prefix(), ...since }, call)) {
-      const body = kept.get(comment.id)
-      if (body === undefined) await github.deleteComment(keyOf(comment), call)
-      else if (readAskMarker(comment.body)?.state !== 'done') await github.updateComment(keyOf(comment), body, call)
-    }
-  }
-
-  return {
-    get key() {
-      return key
-    },
-    get deleted() {
-      return deleted
-    },
-    write,
-
-    async open(text, call) {
-      const body = bodyOf(1, 'working', text)
-      const comment = await ensure(1, body, call)
-      const state = readAskMarker(comment.body)?.state ?? 'working'
-      if (state === 'failed' || state === 'cancelled') await write('working', text, call)
-      return state
-    },
-
-    async finish(parts, call) {
-      if (deleted) return false
-      if (key !== null && (shared || parts.length > 1)) {
-        const state = await stateNow(call)
-        if (state === null) return false
-        if (state === 'done') return true
-      }
-      const kept = new Map<number, string>()
-      for (const [index, text] of parts.entries()) {
-        if (index === 0) continue
-        const body = bodyOf(index + 1, 'done', text)
-        const comment = await ensure(index + 1, body, call)
-        if (comment.body !== body) await github.updateComment(keyOf(comment), body, call)
-        kept.set(comment.id, body)
-      }
-      if (!(await write('done', parts[0] ?? '', call))) return false
-      kept.set(key!.id, bodyOf(1, 'done', parts[0] ?? ''))
-      await sweep(kept, call).catch((error: unknown) => {
-        options.onNotice(`Could not look for twins of the answer's comment: ${String(error)}`)
-      })
-      return true
-    },
-
-    async settle(state, text, call) {
-      const body = bodyOf(1, state, text)
-      if (key === null && (await ensure(1, body, call)).body === body) return state
-      const now = shared ? await stateNow(call) : 'working'
-      if (now === null) return 'deleted'
-      if (now !== 'working') return now
-      return (await write(state, text, call)) ? state : 'deleted'
-    },
+/** False when it is deleted. */
+export async function writeState(
+  comment: AnswerComment,
+  state: ConversationState,
+  text: string,
+  call: Call,
+): Promise<boolean> {
+  if (comment.deleted) return false
+  const body = bodyOf(comment, 1, state, text)
+  if (comment.key === null && (await ensure(comment, 1, body, call)).body === body) return true
+  if (comment.uncertain && state !== 'done' && (await stateNow(comment, call)) === 'done') return true
+  try {
+    return (await onTheOne(comment, (key) => comment.github.updateComment(key, body, call), call)) !== null
+  } catch (error) {
+    comment.uncertain = true
+    throw error
   }
 }
 
+/** The whole answer, part by part, the first one last: it says `done`. False when it is deleted. */
+export async function finishAnswer(comment: AnswerComment, parts: string[], call: Call): Promise<boolean> {
+  if (comment.deleted) return false
+  if (comment.key !== null && (comment.uncertain || parts.length > 1)) {
+    const state = await stateNow(comment, call)
+    if (state === null) return false
+    if (state === 'done') return true
+  }
+  const [first = '', ...others] = numbered(parts)
+  const kept = await writeParts(comment, others, call)
+  if (!(await writeState(comment, 'done', first, call))) return false
+  kept.set(comment.key!.id, bodyOf(comment, 1, 'done', first))
+  try {
+    await sweep(comment, kept, call)
+  } catch {
+    comment.onNotice('Could not look for twins of the comment with the answer.')
+  }
+  return true
+}
+
+/** Ends it without an answer, unless it has come to an end already; how it stands then. */
+export async function settleAnswer(
+  comment: AnswerComment,
+  state: 'failed' | 'cancelled',
+  text: string,
+  call: Call,
+): Promise<Exclude<ConversationState, 'working'> | 'deleted'> {
+  const body = bodyOf(comment, 1, state, text)
+  if (comment.key === null && (await ensure(comment, 1, body, call)).body === body) return state
+  const now = comment.uncertain ? await stateNow(comment, call) : 'working'
+  if (now === null) return 'deleted'
+  if (now !== 'working') return now
+  return (await writeState(comment, state, text, call)) ? state : 'deleted'
+}
+
+// ── inside ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function ensure(comment: AnswerComment, part: number, body: string, call: Call): Promise<Comment> {
+  const { thread, question } = comment.target
+  const wanted = { marker: askPrefix(question, part), body, ...since(comment.target) }
+  const { comment: found, created } = await comment.github.ensureComment(thread, wanted, call)
+  if (part === 1) {
+    comment.key = keyOf(found)
+    comment.uncertain ||= !created
+  }
+  return found
+}
+
+/** Null when it is deleted. */
+async function stateNow(comment: AnswerComment, call: Call): Promise<ConversationState | null> {
+  if (comment.deleted) return null
+  const standing = await onTheOne(comment, (key) => comment.github.getComment(key, call), call)
+  return standing && stateOf(standing)
+}
+
+/** Null when it is gone. When two were made at once and ours was deleted for the other, we go on in the other. */
+async function onTheOne<T>(
+  comment: AnswerComment,
+  act: (key: CommentKey) => Promise<T | null>,
+  call: Call,
+): Promise<T | null> {
+  const done = await act(comment.key!)
+  if (done !== null) return done
+  const { thread, question } = comment.target
+  const wanted = { marker: askPrefix(question, 1), ...since(comment.target) }
+  const [other] = await comment.github.ownComments(thread, wanted, call)
+  comment.deleted = other === undefined
+  if (other === undefined) return null
+  comment.key = keyOf(other)
+  comment.uncertain = true
+  return act(comment.key)
+}
+
+/** The second part and those behind it; their bodies by comment. */
+async function writeParts(comment: AnswerComment, texts: string[], call: Call): Promise<Map<number, string>> {
+  const written = new Map<number, string>()
+  for (const [index, text] of texts.entries()) {
+    const part = index + 2
+    const body = bodyOf(comment, part, 'done', text)
+    const standing = await ensure(comment, part, body, call)
+    if (standing.body !== body) await comment.github.updateComment(keyOf(standing), body, call)
+    written.set(standing.id, body)
+  }
+  return written
+}
+
+/** Deletes what is not part of this answer: twins that appeared late, and parts of an earlier try. Puts a late edit right. */
+async function sweep(comment: AnswerComment, kept: Map<number, string>, call: Call): Promise<void> {
+  const { github, target } = comment
+  const wanted = { marker: askPrefix(target.question), ...since(target) }
+  for (const one of await github.ownComments(target.thread, wanted, call)) {
+    const body = kept.get(one.id)
+    if (body === undefined) await github.deleteComment(keyOf(one), call)
+    else if (stateOf(one) !== 'done') await github.updateComment(keyOf(one), body, call)
+  }
+}
+
+/** GitHub may show other people's comments between the parts. */
+function numbered(parts: string[]): string[] {
+  if (parts.length < 2) return parts
+  return parts.map((part, index) => `*Part ${index + 1} of ${parts.length}*\n\n${part}`)
+}
+
+function bodyOf(comment: AnswerComment, part: number, state: ConversationState, text: string): string {
+  return `${writeAskMarker({ question: comment.target.question, part, state })}\n${text}`
+}
+
+const stateOf = (comment: Comment): ConversationState => readAskMarker(comment.body)?.state ?? 'working'
+
 /** A minute early: servers of GitHub need not agree to the second. */
-function sinceOf({ askedAt }: Target): { since?: string } {
+function since({ askedAt }: Target): { since?: string } {
   const asked = Date.parse(askedAt ?? '')
   return Number.isNaN(asked) ? {} : { since: new Date(asked - 60_000).toISOString() }
 }
 
-function keyOf(comment: Comment): CommentKey {
-  return { kind: comment.kind, repository: comment.repository, id: comment.id }
+function keyOf({ kind, repository, id }: Comment): CommentKey {
+  return { kind, repository, id }
 }

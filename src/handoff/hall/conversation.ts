@@ -2,10 +2,19 @@
 //
 // 👀 at once; one comment, edited in place while the work goes on; and an end on every path: the answer, or what went wrong and what to do,
 // or that it was stopped. 🚀 or 😕 takes the place of 👀. It may be called twice for one question, at once or later, in other processes.
+import type { Target } from '../library/ask-event.js'
 import type { Clock } from '../library/clock.js'
 import { abortError, type HandoffError, isHandoffError } from '../library/errors.js'
 import type { Call, CommentKey, GitHub, Reaction } from '../library/github.js'
-import { type AnswerComment, makeAnswerComment, questionKey, type Target } from './answer-comment.js'
+import {
+  type AnswerComment,
+  answerComment,
+  finishAnswer,
+  openAnswer,
+  questionKey,
+  settleAnswer,
+  writeState,
+} from './answer-comment.js'
 import { makePacer } from './pacer.js'
 
 export interface Voice {
@@ -28,7 +37,7 @@ export interface Conversation<A> extends Voice {
    * until the other one's answer is there. It must end soon after `signal` is aborted.
    */
   answer: (onProgress: (text: string) => void) => Promise<A>
-  /** The answer as comments, in order, each with 500 characters to spare below GitHub's limit. */
+  /** The answer as comments, in order, each with 500 characters to spare below GitHub's limit. Several are numbered here. */
   render: (answer: A) => string[] | Promise<string[]>
   signal: AbortSignal
   /** For what must still be said; a minute, or five seconds from where `signal` was aborted, when absent. */
@@ -51,7 +60,7 @@ const paceMs = 3_000
 
 export async function converse<A>(conversation: Conversation<A>): Promise<Ending<A>> {
   const { github, target, signal, onNotice } = conversation
-  const comment = makeAnswerComment(github, target, { onNotice })
+  const comment = answerComment(github, target, { onNotice })
   try {
     if (!(await acknowledge(conversation, { signal }))) return { end: 'question-gone' }
     if ((await open(conversation, comment)) === 'done') {
@@ -80,8 +89,8 @@ export async function terminal(
 ): Promise<'done' | 'failed' | 'cancelled' | 'deleted'> {
   const { github, target, signal, onNotice, error } = ending
   const known = ending.comment === undefined ? {} : { known: ending.comment }
-  const comment = makeAnswerComment(github, target, { ...known, onNotice })
-  const state = await comment.settle(stateOf(error), failureText(ending, error), { signal })
+  const comment = answerComment(github, target, { ...known, onNotice })
+  const state = await settleAnswer(comment, stateOf(error), failureText(ending, error), { signal })
   await react(ending, state === 'done' ? 'rocket' : 'confused', { signal })
   return state
 }
@@ -128,7 +137,7 @@ async function conclude<A>(
   const { answer } = outcome
   try {
     const call = { signal: closing(conversation) }
-    await comment.finish(await conversation.render(answer), call)
+    await finishAnswer(comment, await conversation.render(answer), call)
     tellWhere(conversation, comment)
     await react(conversation, 'rocket', call)
     return { end: 'answered', answer, ...where(comment) }
@@ -143,7 +152,7 @@ async function conclude<A>(
 async function say<A>(conversation: Conversation<A>, comment: AnswerComment, error: unknown): Promise<void> {
   const call = { signal: closing(conversation) }
   try {
-    const state = await comment.settle(stateOf(error), failureText(conversation, error), call)
+    const state = await settleAnswer(comment, stateOf(error), failureText(conversation, error), call)
     tellWhere(conversation, comment)
     await react(conversation, state === 'done' ? 'rocket' : 'confused', call)
   } catch (problem) {
@@ -166,7 +175,10 @@ async function acknowledge(voice: Voice, call: Call): Promise<boolean> {
 async function open<A>(conversation: Conversation<A>, comment: AnswerComment): Promise<string> {
   try {
     const { signal } = conversation
-    const state = await comment.open(workingText(conversation, 'Reading the question…'), { signal, patient: false })
+    const state = await openAnswer(comment, workingText(conversation, 'Reading the question…'), {
+      signal,
+      patient: false,
+    })
     tellWhere(conversation, comment)
     return state
   } catch (error) {
@@ -183,7 +195,7 @@ async function showProgress<A>(
   signal: AbortSignal,
 ): Promise<number> {
   try {
-    const shown = await comment.write('working', workingText(conversation, text), { signal, patient: false })
+    const shown = await writeState(comment, 'working', workingText(conversation, text), { signal, patient: false })
     tellWhere(conversation, comment)
     return shown ? 0 : Number.POSITIVE_INFINITY
   } catch (error) {

@@ -138,6 +138,6 @@ export interface ChangedFile {
   status: string
   /** The blob at the head; null when it was removed. */
   blob: string | null
-  /** Hunks in unified form, without the file's header; absent for binary and for very large changes. */
+  /** Hunks in unified form, without the file's header; empty for what only moved, absent for binary and for very large changes. */
   patch?: string
 }

@@ -186,6 +186,7 @@ const fileShape = read.object({
   previous_filename: read.optional(read.string(10_000)),
   status: read.string(50),
   sha: orNull(read.string(100)),
+  changes: read.optional(read.count),
   patch: read.optional(read.string(50_000_000)),
 })
 
@@ -209,13 +210,15 @@ export const comparison: read.Decoder<Comparison> = (value, at) => {
 }
 
 function changedFile(found: ReturnType<typeof fileShape>): ChangedFile {
+  // A file that only moved has no patch because there is nothing to show in it.
+  const patch = found.patch ?? (found.status === 'renamed' && found.changes === 0 ? '' : undefined)
   return {
     path: found.filename,
     status: found.status,
     // GitHub gives a removed file the blob it had.
     blob: found.status === 'removed' ? null : found.sha,
     ...(found.previous_filename === undefined ? {} : { previousPath: found.previous_filename }),
-    ...(found.patch === undefined ? {} : { patch: found.patch }),
+    ...(patch === undefined ? {} : { patch }),
   }
 }
 

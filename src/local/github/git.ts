@@ -65,6 +65,7 @@ interface FileRow {
   previous_filename?: string
   status: string
   sha: string
+  changes: number
   patch?: string
 }
 
@@ -85,6 +86,7 @@ async function filesBetween(directory: string, from: string, to: string): Promis
       ...(renamed ? { previous_filename: first } : {}),
       status: words[letter[0] ?? ''] ?? 'changed',
       sha: letter === 'D' ? oldBlob : newBlob,
+      changes: (patch ?? '').split('\n').filter((line) => /^[-+]/.test(line)).length,
       ...(patch ? { patch } : {}),
     })
     at += renamed ? 3 : 2

@@ -6,6 +6,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../server.js'
 import { refuse, tokenOf } from './access.js'
 import { type App, refuseJwt } from './apps.js'
+import { deliver, type Event, eventOf } from './events.js'
 import { type Exchange, notFound, problem } from './exchange.js'
 import { type LimitOptions, type Limits, makeLimits } from './limits.js'
 import { jobClaims, makeOidc, type Oidc } from './oidc.js'
@@ -35,6 +36,10 @@ export interface LocalGitHub extends stock.Stock, AsyncDisposable {
   visible(repository: Repository, number: number): StoredComment[]
   /** Who stands under a comment with what, as `login:content`. */
   reactionsOf(comment: StoredComment): string[]
+  /** What a workflow finds in its event file, and a webhook in its body, when this comment is made (or edited, …). */
+  eventOf(comment: StoredComment, action?: string): Event
+  /** Brings an event to a webhook as GitHub does: signed with the secret. The same `delivery` again is a redelivery. */
+  deliver(url: string, event: Event, options: { secret: string; delivery?: string }): Promise<Response>
   limits: Limits
   app: App
   oidc: Oidc
@@ -97,6 +102,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
       world.comments.filter((one) => one.repository === repository && one.number === number && !one.deleted),
     reactionsOf: (comment) =>
       comment.reactions.filter((one) => !one.removed).map((one) => `${one.user.login}:${one.content}`),
+    eventOf: (comment, action = 'created') => eventOf(world, comment, action),
+    deliver,
     limits: limits.controls,
     app,
     oidc,
@@ -111,7 +118,9 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
 
 /** The path below the API's address; GraphQL stands beside `/v3`. */
 function apiPath(path: string, basePath: string): string | null {
-  if (path === `${basePath.replace(/\/v3$/, '')}/graphql`) return '/graphql'
+  const graphql = `${basePath.replace(/\/v3$/, '')}/graphql`
+  if (path === graphql) return '/graphql'
+  if (path === `${basePath}/graphql`) return null
   return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null
 }
 
@@ -140,8 +149,14 @@ function refuseNeed(route: Route, exchange: Exchange): Reply | null {
   return route.need ? refuse(exchange, route.need(exchange)) : null
 }
 
+// Making a key takes a tenth of a second: one serves all Apps of a process.
+let appKey: ReturnType<typeof freshKey> | undefined
+
+const freshKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 })
+
 function makeApp(world: World, permissions: App['permissions'] | undefined): App {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  appKey ??= freshKey()
+  const { privateKey, publicKey } = appKey
   const slug = `handoff-${randomBytes(3).toString('hex')}`
   return {
     id: '4242',

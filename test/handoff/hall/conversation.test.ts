@@ -1,7 +1,7 @@
 // What people see of a question and its answer, on a GitHub that really keeps comments: every path has an end, and one visible comment.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Target } from '../../../src/handoff/hall/answer-comment.js'
 import { type Conversation, converse, terminal } from '../../../src/handoff/hall/conversation.js'
+import type { Target } from '../../../src/handoff/library/ask-event.js'
 import { HandoffError } from '../../../src/handoff/library/errors.js'
 import { readAskMarker } from '../../../src/handoff/library/markers.js'
 import { systemClock } from '../../../src/handoff/lines/clock.js'
@@ -107,9 +107,9 @@ describe('a question and its answer', () => {
       question: asking.id,
     }
     await converse(talk({ target, render: () => ['first', 'second'] }))
-    expect(ours().map(({ kind, root: at, body }) => [kind, at, body.split('\n')[1]])).toEqual([
-      ['review', root.id, 'first'],
-      ['review', root.id, 'second'],
+    expect(ours().map(({ kind, root: at, body }) => [kind, at, body.split('\n').slice(1)])).toEqual([
+      ['review', root.id, ['*Part 1 of 2*', '', 'first']],
+      ['review', root.id, ['*Part 2 of 2*', '', 'second']],
     ])
     expect(local.reactionsOf(asking)).toEqual(['github-actions[bot]:rocket'])
     expect(other.reactions).toEqual([])
@@ -192,6 +192,16 @@ describe('progress', () => {
     )
     expect(states(ours()[0]!)).toEqual(['working', 'working', 'done'])
     expect(seen()).toEqual(['Because.'])
+  })
+
+  test('that arrives after the answer is put right', async () => {
+    const lists = { method: 'GET', path: /issues\/\d+\/comments\?/ }
+    local.server.rule({ ...lists, skip: 2, fault: { kind: 'delay', milliseconds: 100 } })
+    const ending = converse(talk())
+    const comment = await until('the answer is shown', () => ours().find(({ body }) => body.includes('state=done')))
+    local.edit(comment, comment.author.login, comment.history[0]!.body)
+    await ending
+    expect(states(comment)).toEqual(['working', 'done', 'working', 'done'])
   })
 
   test('that GitHub does not take is left out, and later words come later', async () => {
@@ -508,6 +518,13 @@ describe('limits and outages', () => {
     expect(notices.filter((text) => text.includes('asks to wait 30 s'))).toHaveLength(2)
   })
 
+  test('an answer that was shown without a word back is not taken for a failure', async () => {
+    local.server.rule({ method: 'PATCH', times: 4, fault: { kind: 'lose-reply' } })
+    expect(await converse(talk())).toMatchObject({ end: 'failed', answer: 'Because.' })
+    expect(seen()).toEqual(['Because.'])
+    expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
+  })
+
   test('an answer that cannot be shown is handed back', async () => {
     const answer = async () => {
       local.server.rule({ fault: { kind: 'answer', status: 502 } })
@@ -528,23 +545,25 @@ describe('an answer of 200,000 characters', () => {
     { length: 2_000 },
     (_, index) => `${String(index).padStart(4, '0')} ${'word '.repeat(19)}`,
   ).join('')
-  const parts = (text: string) => {
-    const count = Math.ceil(text.length / 60_000)
-    return Array.from(
-      { length: count },
-      (_, index) => `part ${index + 1}/${count}\n${text.slice(index * 60_000, (index + 1) * 60_000)}`,
+  const parts = (text: string) =>
+    Array.from({ length: Math.ceil(text.length / 60_000) }, (_, index) =>
+      text.slice(index * 60_000, (index + 1) * 60_000),
     )
-  }
   const whole = () =>
     seen()
-      .map((body) => body.replace(/^part .*\n/, ''))
+      .map((body) => body.replace(/^\*Part \d of \d\*\n\n/, ''))
       .join('')
 
   test('stands in numbered parts, in order, the first one being done last', async () => {
     expect(long).toHaveLength(200_000)
     const ending = await converse(talk({ answer: async () => long, render: parts }))
     expect(ending.end).toBe('answered')
-    expect(seen().map((body) => body.split('\n')[0])).toEqual(['part 1/4', 'part 2/4', 'part 3/4', 'part 4/4'])
+    expect(seen().map((body) => body.split('\n')[0])).toEqual([
+      '*Part 1 of 4*',
+      '*Part 2 of 4*',
+      '*Part 3 of 4*',
+      '*Part 4 of 4*',
+    ])
     expect(whole()).toBe(long)
     const lastEdit = (comment: StoredComment) => comment.history.at(-1)!.at
     expect(lastEdit(ours()[0]!)).toBe(Math.max(...ours().map(lastEdit)))

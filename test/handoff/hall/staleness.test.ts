@@ -1,6 +1,6 @@
 // What a later push means for an answer, compared in a real git repository through the local GitHub.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { patchTouches, staleNote } from '../../../src/handoff/hall/staleness.js'
+import { staleNote } from '../../../src/handoff/hall/staleness.js'
 import { makeGitHub } from '../../../src/handoff/lines/github.js'
 import { type LocalGitHub, startGitHub } from '../../../src/local/github/github.js'
 import { type GitFolder, gitFolder } from '../../support/commits.js'
@@ -117,9 +117,12 @@ describe('after a force-push', () => {
 test('a list that GitHub cut is not taken for all', async () => {
   const many = (text: string) =>
     Object.fromEntries(Array.from({ length: 320 }, (_, index) => [`f${1_000 + index}.ts`, text]))
-  const answered = folder.commit(many('one\n'))
-  const head = folder.commit(many('two\n'))
+  const answered = folder.commit(many('one\nsame\n'))
+  const head = folder.commit(many('two\nsame\n'))
   expect(await note(answered, head, [cite('f1000.ts')])).toBe(`${start}, at least 1 cited file changed`)
+  // The line of the one is as it was, but of the other nobody knows.
+  const both = [cite('f1000.ts', 2), cite('f1319.ts', 2)]
+  expect(await note(answered, head, both)).toBe(`${start}, at least 1 cited file changed`)
   expect(await note(answered, head, [cite('f1319.ts')])).toBe(start)
 })
 
@@ -134,23 +137,4 @@ test('a limit or an outage costs the count only; a stop is a stop', async () => 
     { signal: AbortSignal.abort() },
   )
   await expect(stopped).rejects.toMatchObject({ code: 'cancelled' })
-})
-
-describe('a hunk touches cited lines', () => {
-  const patch =
-    '@@ -10,4 +10,4 @@ function\n ten\n-eleven\n+ELEVEN\n twelve\n thirteen\n@@ -20,0 +21,1 @@\n+between twenty and twenty-one\n@@ -30,2 +32,0 @@\n-thirty\n-thirty-one\n\\ No newline at end of file'
-  test.each([
-    [10, 10, false],
-    [11, 11, true],
-    [9, 12, true],
-    [12, 19, false],
-    [20, 20, false],
-    [21, 21, false],
-    [20, 21, true],
-    [22, 29, false],
-    [31, 40, true],
-    [32, 40, false],
-  ])('lines %i to %i: %s', (from, to, touched) => {
-    expect(patchTouches(patch, from, to)).toBe(touched)
-  })
 })

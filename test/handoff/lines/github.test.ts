@@ -282,6 +282,30 @@ describe('when things go wrong', () => {
     expect(local.comments).toHaveLength(1)
   })
 
+  test('a list that does not show yet what was just made costs nothing', async () => {
+    const { github } = line()
+    const lists = { method: 'GET', path: /comments\?/ }
+    local.server.rule({ ...lists, skip: 1, times: 1, fault: { kind: 'answer', status: 200, body: '[]' } })
+    const { comment, created } = await github.ensureComment(
+      thread,
+      { marker: '<!-- m -->', body: '<!-- m -->\nhi' },
+      call,
+    )
+    expect([created, comment.id]).toEqual([true, local.comments[0]!.id])
+  })
+
+  test('a comment in another review thread is not the one', async () => {
+    const { github } = line()
+    const first = local.sayInReview(repository, pull.number, 'wanda', 'one thread')
+    const second = local.sayInReview(repository, pull.number, 'wanda', 'another')
+    const at = (root: number) => ({ kind: 'review', repository: 'octo/tools', number: pull.number, root }) as const
+    const wanted = { marker: '<!-- m -->', body: '<!-- m -->\nhi' }
+    const here = await github.ensureComment(at(first.id), wanted, call)
+    const there = await github.ensureComment(at(second.id), wanted, call)
+    expect([here.created, there.created]).toEqual([true, true])
+    expect([here.comment.root, there.comment.root]).toEqual([first.id, second.id])
+  })
+
   test('a network that doubles the request leaves one comment', async () => {
     const { github } = line()
     local.server.rule({ method: 'POST', path: /comments$/, times: 1, fault: { kind: 'twice' } })

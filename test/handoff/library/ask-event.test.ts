@@ -1,0 +1,91 @@
+// Which events are questions, and where their answers go.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readAskEvent } from '../../../src/handoff/library/ask-event.js'
+import { type LocalGitHub, startGitHub } from '../../../src/local/github/github.js'
+import type { Pull, Repository, StoredComment } from '../../../src/local/github/world.js'
+
+let local: LocalGitHub
+let repository: Repository
+let pull: Pull
+
+beforeAll(async () => {
+  local = await startGitHub()
+  repository = local.addRepository({ name: 'octo/tools' })
+  pull = local.addPull(repository, { head: { ref: 'x', sha: 'b'.repeat(40) } })
+})
+afterAll(async () => {
+  await local.close()
+})
+
+const read = (comment: StoredComment, action?: string) => {
+  const { name, payload } = local.eventOf(comment, action)
+  return readAskEvent(name, JSON.parse(JSON.stringify(payload)))
+}
+const say = (body: string) => local.say(repository, pull.number, 'wanda', body)
+
+test('a question in the conversation', () => {
+  const comment = say('/ask how is the token refreshed?\r\n\r\nIn src/auth, I mean.')
+  const wanda = local.addUser('wanda')
+  expect(read(comment)).toEqual({
+    target: {
+      thread: { kind: 'issue', repository: 'octo/tools', number: pull.number },
+      question: comment.id,
+      askedAt: `${new Date(comment.createdAt).toISOString().slice(0, 19)}Z`,
+    },
+    repositoryId: repository.id,
+    asker: { login: 'wanda', id: wanda.id, type: 'User' },
+    question: 'how is the token refreshed?\r\n\r\nIn src/auth, I mean.',
+    body: comment.body,
+  })
+})
+
+test('a question at a line, and one in reply there: both are answered in that thread', () => {
+  const root = local.sayInReview(repository, pull.number, 'wanda', '/ask why?')
+  const reply = local.sayInReview(repository, pull.number, 'wanda', '/ask and then?', root.id)
+  const thread = { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id }
+  expect(read(root)).toMatchObject({ target: { thread, question: root.id } })
+  expect(read(reply)).toMatchObject({ target: { thread, question: reply.id } })
+})
+
+test.each([
+  ['/ask', ''],
+  ['/ask\nhow?', 'how?'],
+  ['/ask\thow?', 'how?'],
+  ['/ask /ask twice', '/ask twice'],
+])('%j asks %j', (body, question) => {
+  expect(read(say(body))).toMatchObject({ question })
+})
+
+test.each([
+  '',
+  'ask why',
+  '/asking why',
+  '/ASK why',
+  ' /ask why',
+  'Hello\n/ask why',
+  '> /ask why',
+  '\\/ask why',
+  '`/ask why`',
+  '<!-- handoff:ask v=1 -->\n/ask why',
+])('%j asks nothing', (body) => {
+  expect(read(say(body))).toEqual({ ignored: 'The comment does not start with /ask.' })
+})
+
+test('an edit, a deletion, an issue, another event and nobody’s comment ask nothing', () => {
+  const comment = say('/ask why?')
+  expect(read(comment, 'edited')).toEqual({ ignored: 'The comment is not new.' })
+  expect(read(comment, 'deleted')).toEqual({ ignored: 'The comment is not new.' })
+  const issue = local.say(repository, local.addIssue(repository), 'wanda', '/ask why?')
+  expect(read(issue)).toEqual({ ignored: 'The comment is not on a pull request.' })
+  expect(readAskEvent('push', {})).toEqual({ ignored: 'The event push is not a comment.' })
+  const { name, payload } = local.eventOf(comment)
+  const ghost = { ...payload, comment: { ...(payload['comment'] as object), user: null } }
+  expect(readAskEvent(name, ghost)).toEqual({ ignored: 'Nobody knows who wrote the comment.' })
+})
+
+test.each([null, 7, 'x', [], {}, { action: 'created', comment: { id: -1 }, repository: {} }])(
+  '%j is no event',
+  (payload) => {
+    expect(() => readAskEvent('issue_comment', payload)).toThrow('This is not the event of a comment on GitHub')
+  },
+)
