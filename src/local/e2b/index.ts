@@ -33,7 +33,10 @@ export interface SandboxCloudOptions {
   path?: string[]
   /** Added to the environment of every command. */
   environment?: Record<string, string>
-  /** Names of templates that exist from the start. */
+  /**
+   * Names of templates that exist from the start; `handoff` when absent. Not `base`, unless somebody means it: whoever prepares a plain machine
+   * would install its packages here.
+   */
   templates?: string[]
   account?: Partial<Account>
 }
@@ -113,14 +116,13 @@ async function answer(
   }
 }
 
-/**
- * Starts the program that clears up when this process is gone without having done so itself. It is in a session of its own, so that a Ctrl-C
- * does not end it too.
- */
+const wait = 'if read -r line; then exit 0; fi; exec "$@"'
+
+/** See guard.ts. It is in a session of its own, so that a Ctrl-C does not end it too. Returns how to dismiss it. */
 function postGuard({ prefix, directory }: Cloud): () => void {
   const beside = (file: string) => fileURLToPath(new URL(file, import.meta.url))
   const program = ['--import', beside('../typescript.mjs'), beside('guard.ts'), markerOf(prefix), directory]
-  const guard = spawn(process.execPath, program, {
+  const guard = spawn('/bin/sh', ['-c', wait, 'guard', process.execPath, ...program], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: {},
@@ -131,7 +133,7 @@ function postGuard({ prefix, directory }: Cloud): () => void {
   guard.unref()
   if ('unref' in guard.stdin && typeof guard.stdin.unref === 'function') guard.stdin.unref()
   return () => {
-    guard.stdin.end()
+    guard.stdin.end('dismissed\n')
   }
 }
 

@@ -137,19 +137,17 @@ function command(environment: Record<string, string>) {
 }
 
 test('the command builds it, or says what is missing and where to get it', async () => {
-  const good = await command({ ...cloud.settings, DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 })
+  const program = { DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 }
+  const [good, bare, refused] = await Promise.all([
+    command({ ...cloud.settings, ...program }),
+    command({ ...cloud.settings }),
+    command({ ...cloud.settings, ...program, E2B_API_KEY: 'wrong' }),
+  ])
   expect(good).toMatchObject({ code: 0, stderr: '' })
   expect(good.stdout).toMatch(/apt-get install[\s\S]*The template handoff is ready/)
-  const bare = await command({ ...cloud.settings })
   expect(bare.code).toBe(1)
   expect(bare.stderr).toContain('DRIVE9_BINARY_URL, DRIVE9_BINARY_SHA256')
   expect(bare.stderr).toContain('https://raw.githubusercontent.com/mem9-ai/drive9-fe/<that id>/site/releases')
   expect(bare.stderr).not.toContain('    at ')
-  const refused = await command({
-    ...cloud.settings,
-    E2B_API_KEY: 'wrong',
-    DRIVE9_BINARY_URL: url,
-    DRIVE9_BINARY_SHA256: sha256,
-  })
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('E2B does not accept the key') })
 })
