@@ -203,8 +203,12 @@ interface AskOptions {
 }
 
 async function ask(ground: Ground, path: string, to: string, value: object, options: AskOptions) {
-  const { call, answer } = await post(ground, path, to, value, options, [])
-  return readJson(call, answer.body)
+  const { call, answer } = await post(ground, path, to, value, options, [409])
+  const reply = readJson(call, answer.body)
+  if (answer.status !== 409) return reply
+  const said = String(reply['error'] ?? '')
+  // Somebody's upload of this file, perhaps our own that broke off, is in the way; that says nothing of the file's revision.
+  throw said.includes('active upload') ? new Lost(uploadEnded(path)) : refusal(call, 409, said)
 }
 
 /** Asks something of an upload under way. That it is over is not yet a conflict: our own lost completion may have ended it. */

@@ -1,6 +1,6 @@
 // The process behind a mount: it lives until it is unmounted, told to stop, or its directory is gone (a sandbox that was destroyed).
 import { randomUUID, timingSafeEqual } from 'node:crypto'
-import { appendFileSync, type FSWatcher, mkdirSync, readdirSync, statSync, watch } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -13,6 +13,7 @@ import { type Mirror, makeMirror } from './program-mirror.js'
 import { birthOf, clearExit, type Places, writeExit, writeState } from './program-places.js'
 import { makeQueue, type Queue } from './program-queue.js'
 import { openRemote, type Remote, type RemoteEntry, RemoteError } from './program-remote.js'
+import { watchFolders } from './program-watch.js'
 
 export interface MountSettings extends Credentials {
   remoteRoot: string
@@ -38,9 +39,6 @@ export interface Mounted {
   /** The exit code, when it is over. */
   ended: Promise<number>
 }
-
-/** Nothing is uploaded while a file may still be written: this long nothing may have happened. A drain does not wait for it. */
-const quietTime = 60
 
 export async function startMount(settings: MountSettings, places: Places): Promise<Mounted | StartFailure> {
   mkdirSync(dirname(places.log), { recursive: true })
@@ -72,12 +70,17 @@ async function bringUp(
   const common = { directory: places.mountpoint, remoteRoot: settings.remoteRoot, remote, log }
   const { durability } = settings
   const strict = durability === 'auto' ? roundTrip <= 10 : durability !== 'interactive'
-  const mirror = makeMirror({ ...common, readOnly: settings.readOnly, isLocal }, () => queue)
+  let later: () => void = () => undefined
+  const { readOnly } = settings
+  const mirror = makeMirror({ ...common, readOnly, isLocal, later: () => later() }, () => queue)
   const onUnauthorized = () => void mirror.breakAll()
   const queue = makeQueue({ ...common, workers: settings.workers, scale: settings.scale, strict, onUnauthorized })
   await mirror.populate(top)
   if (!settings.readOnly) await restoreFailed(places, settings.remoteRoot, mirror, queue)
-  return serveMount(settings, places, { mirror, queue, remote, log })
+  const onLater = (call: () => void) => {
+    later = call
+  }
+  return serveMount(settings, places, { mirror, queue, remote, log, onLater })
 }
 
 /** Two questions side by side; the slower answer is taken for the distance to the server. */
@@ -96,10 +99,11 @@ interface Parts {
   queue: Queue
   remote: Remote
   log: (text: string) => void
+  onLater: (call: () => void) => void
 }
 
 async function serveMount(settings: MountSettings, places: Places, parts: Parts): Promise<Mounted> {
-  const { mirror, queue, remote, log } = parts
+  const { mirror, queue, remote, log, onLater } = parts
   const directory = places.mountpoint
   const startedAt = new Date().toISOString()
   const secret = randomUUID()
@@ -110,8 +114,9 @@ async function serveMount(settings: MountSettings, places: Places, parts: Parts)
   let leaving: Promise<void> | undefined
 
   const watching = watchFolders(directory, () => {
-    if (!leaving) void mirror.reconcile().catch((error: unknown) => log(`reconcile: ${String(error)}`))
+    if (!leaving) void mirror.reconcile(false).catch((error: unknown) => log(`reconcile: ${String(error)}`))
   })
+  onLater(watching.poke)
   const expiry = expiresIn(settings.key)
   let expiryTimer = expiry === undefined ? undefined : setTimeout(expire, expiry)
   async function expire(): Promise<void> {
@@ -221,52 +226,6 @@ function expiresIn(key: string): number | undefined {
     return left < 2 ** 31 - 1000 ? Math.max(left, 0) : undefined
   } catch {
     return undefined
-  }
-}
-
-/** Says, after a quiet moment, that something below a directory changed. New folders are watched as they come. */
-function watchFolders(directory: string, changed: () => void): { close(): void } {
-  const watchers = new Map<string, FSWatcher>()
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
-
-  function add(folder: string): void {
-    if (watchers.has(folder) || closed) return
-    try {
-      const watcher = watch(folder, (_, name) => {
-        if (name) addIfFolder(join(folder, name))
-        clearTimeout(timer)
-        if (!closed) timer = setTimeout(changed, quietTime)
-      })
-      watcher.on('error', () => drop(folder))
-      watchers.set(folder, watcher)
-      for (const entry of readdirSync(folder, { withFileTypes: true })) {
-        if (entry.isDirectory()) add(join(folder, entry.name))
-      }
-    } catch {
-      // Gone again already; the next look at the whole directory tells.
-    }
-  }
-
-  function addIfFolder(path: string): void {
-    const stat = statSync(path, { throwIfNoEntry: false })
-    if (stat?.isDirectory()) add(path)
-    else if (!stat) drop(path)
-  }
-
-  function drop(path: string): void {
-    watchers.get(path)?.close()
-    watchers.delete(path)
-  }
-
-  add(directory)
-  return {
-    close() {
-      closed = true
-      clearTimeout(timer)
-      for (const watcher of watchers.values()) watcher.close()
-      watchers.clear()
-    },
   }
 }
 

@@ -57,7 +57,7 @@ export async function drain({ mirror, queue, mountpoint }: Drained, timeout: num
 
   const nothing = async () => undefined
   await phase('flush_debounced', nothing)
-  await phase('flush_open_handles', () => within(mirror.reconcile(), left()))
+  await phase('flush_open_handles', () => within(mirror.reconcile(true), left()))
   await phase('git_overlay', nothing)
   await phase('writeback_uploader', nothing)
   await phase('commit_queue', async () => {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { compare, type Difference, type Found, type Index, type Known, look, scan } from './program-index.js'
 import type { Queue } from './program-queue.js'
 import { each, type Remote, type RemoteEntry, RemoteError } from './program-remote.js'
+import { quietTime } from './program-watch.js'
 
 export interface MirrorOptions {
   directory: string
@@ -14,14 +15,16 @@ export interface MirrorOptions {
   readOnly: boolean
   isLocal: (path: string) => boolean
   log: (text: string) => void
+  /** Asks to be called again in a moment: something is still being written. */
+  later: () => void
 }
 
 export interface Mirror {
   index: Index
   /** Brings everything here. `top` is what the remote directory holds, where that is known already. */
   populate(top: RemoteEntry[]): Promise<void>
-  /** Finds what was done to the directory and hands it on. Calls that come while one is at work share the next one. */
-  reconcile(): Promise<void>
+  /** Finds what was done to the directory and hands it on: everything, or only what has not just been written. Calls share the work. */
+  reconcile(everything: boolean): Promise<void>
   /** When the server no longer takes our key, every file answers with an error from now on. True when it is so. */
   breakAll(): Promise<boolean>
   /** What the server does not have as it is here, and never will unless it is written again. */
@@ -41,7 +44,7 @@ export function makeMirror(options: MirrorOptions, queue: () => Queue): Mirror {
   let broken = false
   let lost = 0
   let atWork: Promise<void> | undefined
-  let next: Promise<void> | undefined
+  let next: { everything: boolean; done: Promise<void> } | undefined
 
   // ── from the server to here ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -89,23 +92,27 @@ export function makeMirror(options: MirrorOptions, queue: () => Queue): Mirror {
 
   // ── from here to the server ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  function reconcile(): Promise<void> {
+  function reconcile(everything: boolean): Promise<void> {
     if (!atWork) {
-      atWork = pass().finally(() => {
+      atWork = pass(everything).finally(() => {
         atWork = undefined
       })
       return atWork
     }
-    next ??= atWork
-      .catch(() => undefined)
-      .then(() => {
+    const before = atWork.catch(() => undefined)
+    next ??= {
+      everything,
+      done: before.then(() => {
+        const wanted = next?.everything ?? true
         next = undefined
-        return reconcile()
-      })
-    return next
+        return reconcile(wanted)
+      }),
+    }
+    next.everything ||= everything
+    return next.done
   }
 
-  async function pass(): Promise<void> {
+  async function pass(everything: boolean): Promise<void> {
     if (options.readOnly) return sweepReadOnly()
     for (let difference = await differences(); ; difference = await differences()) {
       if (broken) {
@@ -113,9 +120,19 @@ export function makeMirror(options: MirrorOptions, queue: () => Queue): Mirror {
         return
       }
       const folder = difference.renamed.find(({ from }) => from.kind === 'directory')
-      if (!folder) return carryOver(difference)
+      if (!folder) return carryOver(everything ? difference : withoutUnfinished(difference))
       await renameFolder(folder.from, folder.to)
     }
+  }
+
+  /** What was written a moment ago may be half of something; it is looked at again in a moment. */
+  function withoutUnfinished(difference: Difference): Difference {
+    const now = Date.now()
+    const finished = (found: Found) => found.kind !== 'file' || now - Number(found.modified / 1_000_000n) >= quietTime
+    const added = difference.added.filter(finished)
+    const changed = difference.changed.filter(({ found }) => finished(found))
+    if (added.length < difference.added.length || changed.length < difference.changed.length) options.later()
+    return { ...difference, added, changed }
   }
 
   const differences = async () => compare(index, await scan(directory))

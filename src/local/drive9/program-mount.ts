@@ -232,7 +232,6 @@ function watchStart(child: ChildProcess, scale: number): Promise<StartResult> {
       child.removeAllListeners('exit').once('exit', () => end('late'))
       child.kill('SIGTERM')
     }
-    const start = Date.now()
     let timer = setTimeout(giveUp, patience.ready)
     reports.on('data', (chunk: Buffer) => {
       text += chunk.toString('utf8')
@@ -241,9 +240,11 @@ function watchStart(child: ChildProcess, scale: number): Promise<StartResult> {
       for (const line of lines) {
         const progress = JSON.parse(line) as Progress
         if ('ready' in progress) return end('ready')
+        if (!failure) {
+          clearTimeout(timer)
+          timer = setTimeout(giveUp, patience.ready * scale)
+        }
         failure = progress.failed
-        clearTimeout(timer)
-        timer = setTimeout(giveUp, start + patience.ready * scale - Date.now())
       }
     })
     child.once('exit', (code) => setImmediate(() => end('ended', code ?? 1)))

@@ -1,7 +1,7 @@
 // Where a mount leaves its traces outside the mount: the state with the key in it (as the real program does, mode 0600), the record of its
 // end, its log, and what could not be uploaded.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 
 export interface Places {
@@ -37,7 +37,7 @@ type Environment = Record<string, string | undefined>
 export function placesOf(mountpoint: string, environment: Environment, cacheDirectory?: string): Places {
   const absolute = resolve(mountpoint)
   const hash = createHash('sha256').update(absolute).digest('hex').slice(0, 16)
-  const temporary = environment['TMPDIR'] || '/tmp'
+  const temporary = temporaryFolder(environment)
   const runtime = environment['XDG_RUNTIME_DIR'] ?? ''
   const states = isAbsolute(runtime) ? runtime : join(temporary, `drive9-${process.getuid?.() ?? 0}`)
   const home = environment['XDG_CACHE_HOME'] || join(environment['HOME'] || temporary, '.cache')
@@ -48,6 +48,16 @@ export function placesOf(mountpoint: string, environment: Environment, cacheDire
     log: join(home, 'drive9', 'mount-logs', `mount-${hash}.log`),
     failed: join(cacheDirectory ?? join(home, 'drive9'), 'pending', hash),
   }
+}
+
+/**
+ * `/tmp` as the machine has it. A local sandbox is a directory that plays a machine: its `/tmp` is beside its `/home/user`, and what is put
+ * there goes with it, also when it is killed.
+ */
+function temporaryFolder(environment: Environment): string {
+  const [, top = ''] = /^(.+)\/(?:home\/user|root)$/.exec(environment['HOME'] ?? '') ?? []
+  const own = `${top}/tmp`
+  return environment['TMPDIR'] || (existsSync(own) ? own : '/tmp')
 }
 
 export function readState(places: Places): MountState | undefined {
@@ -121,8 +131,11 @@ function existsHere(pid: number): boolean {
 /** True when the process behind a mount lives. */
 export const isAlive = (state: MountState) => birthOf(state.pid) === state.creation_time
 
-/** How much of the real waiting times is waited: 1 is all, 0.01 makes a wait of thirty seconds one of 0.3. */
+/**
+ * How much of the real waiting times is waited: 1 is all, 0.01 makes a wait of thirty seconds one of 0.3. The second name is for sandboxes:
+ * programs in them are handed only the variables of their service.
+ */
 export function timeScale(environment: Environment): number {
-  const scale = Number(environment['DRIVE9_LOCAL_TIME_SCALE'] ?? '1')
+  const scale = Number(environment['DRIVE9_LOCAL_TIME_SCALE'] ?? environment['E2B_DRIVE9_LOCAL_TIME_SCALE'] ?? '1')
   return Number.isFinite(scale) && scale >= 0 ? scale : 1
 }

@@ -2,7 +2,7 @@
 //
 //   program.ts            which command; what it prints and how it exits     program-arguments.ts    flags as the real program reads them
 //   program-mount.ts      `mount`: starts the process behind a mount         program-daemon.ts       that process
-//   program-mirror.ts     what is done to the directory goes to the server   program-index.ts        how it is noticed
+//   program-mirror.ts     what is done to the directory goes to the server   program-index.ts, -watch.ts  how it is noticed
 //   program-queue.ts      uploads and when they are given up                 program-drain.ts        what is left
 //   program-control.ts    `mount health|status|drain`, `umount`              program-places.ts       traces outside the mount
 //   program-fs.ts         `fs …` and `token …`                               program-credentials.ts  which key, which server
@@ -19,7 +19,8 @@
 //   - one process stands for the supervisor and its worker: killed with SIGKILL, it is not started again and the directory stays as it is;
 //   - local-only files end with their mount; there is no portable profile, no layers, no git, journal or vault commands.
 //
-// DRIVE9_LOCAL_TIME_SCALE shortens all waiting that the real program does (a bad key takes it half a minute): 1 is real time.
+// DRIVE9_LOCAL_TIME_SCALE (or E2B_DRIVE9_LOCAL_TIME_SCALE) shortens all waiting that the real program does: a bad key takes it half a minute.
+// 1 is real time.
 import { Exit, version } from './program-arguments.js'
 
 const usage = `usage: drive9 <command> [arguments]

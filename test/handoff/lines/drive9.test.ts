@@ -430,6 +430,13 @@ describe('writes whose answer is lost', () => {
     expect(local.readFile('/a')?.toString()).toBe('somebody else')
   })
 
+  test('an upload that is in the way is waited for, and is no conflict', async () => {
+    const body = JSON.stringify({ error: 'active upload already exists for this path' })
+    breakAt('POST', /initiate/, { kind: 'answer', status: 409, body }, 2)
+    expect(await create('/a', large)).toEqual({ revision: 1 })
+    expect(clock.slept.length).toBe(2)
+  })
+
   test('every step of an upload may be lost once', async () => {
     const steps: [string, RegExp][] = [
       ['POST', /initiate/],
