@@ -46,6 +46,7 @@ export type SkipReason =
   | 'data'
   | 'budget' // there was no room: signatures or one line at most
   | 'empty'
+  | 'missing' // the clone does not have the object
 
 /** `analysis/files.json`. Rows are in git's order. */
 export interface FileTable {

@@ -6,7 +6,7 @@ import { isPointer, looksMinified, saysGenerated, textBytes } from './content.js
 import { findDefinitions } from './definitions.js'
 import { grammarOfScript, languageOfGrammar } from './languages.js'
 import { trait } from './names.js'
-import { createScanner, hashName, type Scan } from './scan.js'
+import { createScanner, hashName, type Scan, type Scanner } from './scan.js'
 import type { Draft, Store } from './store.js'
 import type { Entry } from './tree.js'
 
@@ -46,7 +46,7 @@ function plainDraft(nature: Draft['nature'], grammar = 'none'): Draft {
   return { nature, grammar, encoding: 'utf-8', lines: 0, telling: { line: 0, text: '' }, secrets: [], definitions: [] }
 }
 
-function look(entry: Entry, bytes: Buffer, scanner: ReturnType<typeof createScanner>): Look {
+function look(entry: Entry, bytes: Buffer, scanner: Scanner): Look {
   if (isPointer(bytes)) return { draft: plainDraft('lfs-pointer') }
   const content = entry.pointer ? undefined : textBytes(bytes)
   if (!content) return { draft: plainDraft('binary') }
@@ -65,13 +65,7 @@ function look(entry: Entry, bytes: Buffer, scanner: ReturnType<typeof createScan
 }
 
 /** What is hidden in the text must not come out again as a name in the outline. */
-function lookWithoutSecrets(
-  entry: Entry,
-  text: string,
-  draft: Draft,
-  scan: Scan,
-  scanner: ReturnType<typeof createScanner>,
-): Look {
+function lookWithoutSecrets(entry: Entry, text: string, draft: Draft, scan: Scan, scanner: Scanner): Look {
   const redacted = redactSecrets(text)
   if (redacted.places.length === 0) return outline(entry, text, draft, scan)
   draft.secrets = redacted.places
@@ -138,5 +132,6 @@ function lineText(text: string, scan: Scan, line: number): string {
   const start = scan.lineStarts[line - 1]!
   const end = line < scan.lines ? scan.lineStarts[line]! - 1 : text.length
   const raw = text.slice(start, Math.min(end, start + 160))
-  return /[\x80-\xff]/.test(raw) ? Buffer.from(raw, 'latin1').toString('utf8') : raw
+  // A copy, not a view: a piece of a string keeps all of it alive.
+  return Buffer.from(raw, 'latin1').toString('utf8')
 }

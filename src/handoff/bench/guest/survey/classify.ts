@@ -4,6 +4,7 @@ import type { FileKind, SkipReason } from '../../../library/survey.js'
 import type { AttributesOf, FileAttributes } from './attributes.js'
 import { endingOf, languageOfEnding, meaningOf } from './languages.js'
 import {
+  isBoilerplate,
   isGeneratedName,
   isLockFile,
   isMinifiedName,
@@ -20,6 +21,7 @@ export const largestText = 8_000_000
 const largestUnknown = 1_000_000
 const largestConfiguration = 256_000
 const largestJson = 64_000
+const largestBoilerplate = 64_000
 
 export interface Selection {
   attributes: AttributesOf
@@ -111,7 +113,7 @@ function openBook(entry: Entry, attributes: FileAttributes): Verdict {
   const isFixture = (folder.traits & (trait.fixture | trait.bulk)) !== 0
   entry.grammar = special?.grammar ?? language?.grammar ?? ''
   entry.byHand = attributes.generated === false
-  if (family !== 'source' && !attributes.documentation && (isFixture || isTable(ending, family, size))) {
+  if (family !== 'source' && !attributes.documentation && (isFixture || isTable(name, ending, family, size))) {
     return maybePointer(entry, { kind: 'data', reason: 'data' })
   }
   const kind = attributes.documentation ? 'documentation' : isTest && family !== 'documentation' ? 'test' : family
@@ -123,8 +125,8 @@ function kindOfFamily(family: string | undefined): 'source' | 'documentation' | 
   return family === 'documentation' || family === 'configuration' ? family : 'source'
 }
 
-/** Large settings are tables of something. */
-function isTable(ending: string, kind: FileKind, size: number): boolean {
-  if (kind !== 'configuration') return false
+/** Large settings are tables of something, and so are long lists of changes. */
+function isTable(name: string, ending: string, kind: FileKind, size: number): boolean {
+  if (kind === 'documentation') return isBoilerplate(name) && size > largestBoilerplate
   return size > (/^(?:json|json5|xml|plist)$/.test(ending) ? largestJson : largestConfiguration)
 }

@@ -11,9 +11,8 @@ export function textBytes(bytes: Buffer): Buffer | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return textBytes(bytes.subarray(3))
   const wide = wideOrder(bytes)
   if (wide !== undefined) return Buffer.from(decodeWide(bytes, wide), 'utf8')
-  const end = Math.min(bytes.length, probe)
-  const zero = bytes.indexOf(0)
-  return (zero >= 0 && zero < end) || mostlyControls(bytes.subarray(0, end)) ? undefined : bytes
+  const start = bytes.length > probe ? bytes.subarray(0, probe) : bytes
+  return start.includes(0) || mostlyControls(start) ? undefined : bytes
 }
 
 /** UTF-16 by its mark, or by every other byte of a plain beginning being zero. */

@@ -61,8 +61,8 @@ export type TakeBlob = (index: number, bytes: Buffer | undefined) => void
 export interface BlobReader {
   /** Once only. Names are object ids or `<commit>:<path>` without line ends. */
   read(names: readonly string[], take: TakeBlob): Promise<void>
-  /** Ends the program when nothing is to be read after all. */
-  close(): Promise<void>
+  /** Ends the program whatever it is doing. Idempotent. */
+  stop(): void
 }
 
 /** Starts `git cat-file` at once, so that it is ready when the names are known. */
@@ -83,10 +83,8 @@ export function openBlobs(git: SpawnGit): BlobReader {
         )
       }
     },
-    async close() {
-      child.stdout.resume()
-      child.stdin.end()
-      await end
+    stop() {
+      child.kill()
     },
   }
 }

@@ -12,7 +12,7 @@ export interface Pattern {
   /** The whole pattern is a name, or `*` and an ending: most are, and these are quick. */
   literal: string | undefined
   ending: string | undefined
-  /** What a path must begin with; most anchored patterns need no more than this look. */
+  /** What must stand first; most patterns need no more than this look. */
   beginning: string
 }
 
@@ -24,6 +24,8 @@ export function parsePattern(line: string): Pattern | undefined {
   if (negated) text = text.slice(1)
   const directoryOnly = text.endsWith('/')
   if (directoryOnly) text = text.slice(0, -1)
+  // At any depth is what a word without a slash means anyway.
+  if (/^\*\*\/[^/]+$/.test(text)) text = text.slice(3)
   const anchored = text.includes('/')
   const segments = text.split('/').filter((segment, index) => segment !== '' || index > 0)
   if (segments.length === 0 || segments.includes('')) return undefined
@@ -35,7 +37,7 @@ export function parsePattern(line: string): Pattern | undefined {
     segments,
     literal: plain(only),
     ending: only?.startsWith('*') ? plain(only.slice(1)) : undefined,
-    beginning: plain(segments[0]) ?? '',
+    beginning: /^[^*?[\\]*/.exec(segments[0]!)![0],
   }
 }
 
@@ -50,6 +52,7 @@ export function patternMatches(pattern: Pattern, path: string, isDirectory: bool
   const name = path.slice(path.lastIndexOf('/') + 1)
   if (pattern.literal !== undefined) return name === pattern.literal
   if (pattern.ending !== undefined) return name.endsWith(pattern.ending)
+  if (!name.startsWith(pattern.beginning)) return false
   return matchSegment(pattern.segments[0]!, name)
 }
 
@@ -126,17 +129,15 @@ function bracket(pattern: string, at: number, character: string): number | undef
 export const patternLimit = 2_000
 
 export function parsePatterns(lines: readonly string[]): Pattern[] {
-  return lines
-    .map(parsePattern)
-    .filter((pattern) => pattern !== undefined)
-    .slice(0, patternLimit)
+  return lines.map(parsePattern).filter((pattern) => pattern !== undefined)
 }
 
 /**
  * Says whether a list of patterns takes a file: the last pattern that matches decides, and what is in a taken directory cannot be got back,
- * as in .gitignore.
+ * as in .gitignore. Patterns beyond the limit are left out.
  */
-export function pathSelector(patterns: Pattern[]): (path: string) => boolean {
+export function pathSelector(all: Pattern[]): (path: string) => boolean {
+  const patterns = all.slice(0, patternLimit)
   const directories = new Map<string, boolean>([['', false]])
   const decide = (path: string, isDirectory: boolean) => {
     for (let index = patterns.length - 1; index >= 0; index--) {

@@ -41,7 +41,7 @@ give(
   'example examples demo demos sample samples playground playgrounds tutorial tutorials cookbook recipes showcase',
 )
 give(trait.documentation, 'doc docs documentation website site wiki manual man')
-give(trait.bulk, 'locale locales translations i18n l10n lang langs licenses')
+give(trait.bulk, 'locale locales translations i18n l10n lang langs licenses changelog changelogs')
 
 export function traitsOfFolder(name: string): number {
   return folderTraits.get(name.toLowerCase()) ?? 0
