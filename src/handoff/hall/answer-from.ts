@@ -39,6 +39,8 @@ export interface AnswerJob {
   walk: Walk
   /** Earlier answers of the same thread, oldest first. */
   thread: CompletedAnswer[]
+  /** Written on the sandbox, beside our own. */
+  labels?: Record<string, string>
 }
 
 /** Rounds in all; each one after the first is one more crossing. */
@@ -50,7 +52,7 @@ export async function answerFrom(job: AnswerJob, signal: AbortSignal): Promise<A
   const { house, run, walk } = job
   const { tools } = house
   const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
-  const metadata = { handoff: '1', role: 'ask', run: run.handoff.run }
+  const metadata = { ...job.labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [[owned, opened], [summary, terms]] = await together(
     together(
       openSandbox(walk, tools, 'ask', { metadata, lifetimeMs, egress: egressOf(house) }, signal),

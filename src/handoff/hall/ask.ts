@@ -22,6 +22,8 @@ export interface AskRequest {
   question: Question
   /** How long this process may hold the question before somebody else may take it. */
   leaseMs?: number
+  /** Written on the sandbox too, so that whoever asked can find it again from outside. */
+  labels?: Record<string, string>
 }
 
 export interface AskResult {
@@ -71,7 +73,8 @@ export async function acceptQuestion(
   return {
     id: wanted.id,
     run,
-    answer: (later) => work({ question, house, run, walk, held: claimed.held, earlier }, later),
+    answer: (later) =>
+      work({ question, house, run, walk, held: claimed.held, earlier, labels: request.labels ?? {} }, later),
   }
 }
 
@@ -124,6 +127,7 @@ interface Work {
   walk: Walk
   held: Held
   earlier: CompletedAnswer[]
+  labels: Record<string, string>
 }
 
 async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
@@ -132,7 +136,7 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
     const same = job.question.fresh ? undefined : nearlySame(job)
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)
     const answered = await answerFrom(
-      { question: job.question, house, run, walk: job.walk, thread: threadOf(job) },
+      { question: job.question, house, run, walk: job.walk, thread: threadOf(job), labels: job.labels },
       signal,
     )
     return await keep(job, answered, signal)

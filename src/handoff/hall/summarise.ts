@@ -2,23 +2,11 @@
 //
 // Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
 // it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
-import { runGuest } from '../bench/guest.js'
 import { prepareRef } from '../bench/refs.js'
-import {
-  type OpenedRun,
-  openRun,
-  point,
-  readSealed,
-  recoverSealed,
-  type SealedRun,
-  seal,
-  sha256,
-  verifyStored,
-} from '../bench/run-directory.js'
-import { type OwnedSandbox, openSandbox, startWalk, together, undoing, type Walk } from '../bench/walk.js'
-import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
-import type { Artifact, Handoff } from '../library/handoff.js'
-import type { SummariseTask } from '../library/records.js'
+import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../bench/run-directory.js'
+import { startWalk, type Walk } from '../bench/walk.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import type { Handoff } from '../library/handoff.js'
 import {
   artifact,
   type Commit,
@@ -28,12 +16,12 @@ import {
   makeRunId,
   parseSha,
   type RunId,
+  shaOf,
 } from '../library/run.js'
-import type { Survey } from '../library/survey.js'
-import type { Sandbox, SandboxRequest } from '../library/tools.js'
-import { egressOf, type House, lifetimeMargin } from './house.js'
+import type { House } from './house.js'
 import { type PreviousRun, previousRun } from './previous.js'
-import { summaryOf } from './summary-of.js'
+import { type Found, readRepository } from './read-repository.js'
+import { type SummaryFiles, summaryOf } from './summary-of.js'
 
 export interface SummariseRequest {
   commit: Commit
@@ -49,6 +37,8 @@ export interface SummariseRequest {
   requestedBy?: { workflowRun?: string; actor?: string }
   include?: string[]
   exclude?: string[]
+  /** Written on the sandbox too, so that whoever asked can find it again from outside. */
+  labels?: Record<string, string>
 }
 
 export interface Summarised {
@@ -161,7 +151,7 @@ async function make(
 
   // Nobody waits for the earlier run until the model is asked; it is read while the sandbox works.
   const previous = previousRun(house, place, request, signal)
-  const found = await readRepository(request, house, run, directory, walk, signal)
+  const found = await readRepository({ request, house, walk, run, directory }, signal)
   await walk.step('verify', () => verifyStored(tools.drive, directory, found.stored, signal))
 
   const written = await walk.step('summarise', async () =>
@@ -182,7 +172,7 @@ async function make(
 /** The note and the parts paid for have done their work; whether they go now or by the next prune changes nothing for a reader. */
 async function leaveNothingBehind(house: House, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
   const gone = (path: string) => house.tools.drive.remove(path, { recursive: false, signal }).catch(() => false)
-  await Promise.all([gone(place.sealNote(run)), gone(place.checkpoint(run.slice(0, 40)))])
+  await Promise.all([gone(place.sealNote(run)), gone(place.checkpoint(shaOf(run)))])
 }
 
 /** Another attempt at the same commit was first. Its run is the answer, and ours is removed. */
@@ -202,155 +192,12 @@ async function yieldTo(
   return reuse(request, house, place, sealed, signal)
 }
 
-interface Found {
-  survey: Survey
-  stored: Artifact[]
-  notices: string[]
-  sandbox: { id: string; template: string }
-}
-
-/** Everything that needs the machine: three crossings, and nothing of it is left when this returns. */
-async function readRepository(
-  request: SummariseRequest,
-  house: House,
-  run: RunId,
-  directory: string,
-  walk: Walk,
-  signal: AbortSignal,
-): Promise<Found> {
-  const { tools } = house
-  const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
-  const [owned, opened] = await together(
-    openSandbox(walk, tools, 'summarise', sandboxRequest(request, house, run, lifetimeMs), signal),
-    walk.step('open directory', () =>
-      openRun(tools.drive, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
-    ),
-    { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
-  )
-  return undoing(() => work(request, house, directory, walk, owned, opened, signal), [owned.close, opened.revoke])
-}
-
-function sandboxRequest(request: SummariseRequest, house: House, run: RunId, lifetimeMs: number): SandboxRequest {
-  const { cloneUrl } = request.commit
-  const { host, hostname } = new URL(cloneUrl)
-  const authorization =
-    request.cloneToken && `Basic ${Buffer.from(`x-access-token:${request.cloneToken}`).toString('base64')}`
-  return {
-    metadata: {
-      handoff: '1',
-      role: 'summarise',
-      run,
-      attempt: request.attempt,
-      ...(request.requestedBy?.workflowRun ? { workflow: request.requestedBy.workflowRun } : {}),
-    },
-    lifetimeMs,
-    egress: egressOf(house, hostname),
-    ...(authorization ? { injectHeaders: [{ host, headers: { Authorization: authorization } }] } : {}),
-  }
-}
-
-async function work(
-  request: SummariseRequest,
-  house: House,
-  directory: string,
-  walk: Walk,
-  owned: OwnedSandbox,
-  opened: OpenedRun,
-  signal: AbortSignal,
-): Promise<Found> {
-  const { sandbox } = owned
-  const stored: Artifact[] = []
-  const notices: string[] = []
-  const texts: Survey['texts'] = []
-  let survey: Omit<Survey, 'texts'> | undefined
-  await runGuest(sandbox, {
-    program: house.program,
-    task: taskOf(request, house, directory, opened),
-    secrets: secretsFor(request, sandbox, opened),
-    timeoutMs: house.limits.deadlineMs,
-    signal,
-    onRecord(record) {
-      if (record.type === 'step') walk.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
-      else if (record.type === 'stored') stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
-      else if (record.type === 'survey') survey = record
-      else if (record.type === 'text') texts.push(record)
-      else if (record.type === 'notice') notices.push(record.text)
-      else if (record.type === 'stored-tree' && record.lost > 0)
-        notices.push(
-          `${record.lost} entries of the plain form could not be kept as they are; analysis/tree.json names them.`,
-        )
-    },
-  })
-  if (signal.aborted) throw abortError(signal, 'reading the repository')
-  if (!survey)
-    throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
-  expectStored(request, stored)
-  const { counts } = survey
-  house.tools.emit({
-    type: 'survey-done',
-    files: counts.files,
-    read: counts.read,
-    cut: counts.cut,
-    skipped: counts.skipped,
-  })
-  return {
-    survey: { ...survey, texts },
-    stored,
-    notices: [...notices, ...survey.notices],
-    sandbox: { id: sandbox.id, template: sandbox.template },
-  }
-}
-
-/** A sandbox that forgot something must not be sealed, whatever it says. */
-function expectStored(request: SummariseRequest, stored: Artifact[]): void {
-  const wanted = [
-    artifact.clone(request.commit.repository),
-    artifact.files,
-    artifact.outline,
-    ...(request.form === 'plain' ? [artifact.treeTable] : []),
-  ]
-  const missing = wanted.filter((path) => !stored.some((entry) => entry.path === path))
-  if (missing.length === 0 && stored.length === wanted.length) return
-  throw new HandoffError(
-    'sandbox',
-    `The sandbox did not store what it should have: ${missing.join(', ') || 'there is more than was asked for'}.`,
-    { next: 'Try again; nothing was sealed.' },
-  )
-}
-
-function taskOf(request: SummariseRequest, house: House, directory: string, opened: OpenedRun): SummariseTask {
-  const { commit } = request
-  return {
-    task: 'summarise',
-    mount: { server: house.tools.drive.server, remote: directory, marker: opened.marker },
-    clone: { url: commit.cloneUrl, sha: commit.sha, ...(commit.ref === undefined ? {} : { ref: commit.ref }) },
-    repositoryName: commit.repository.name,
-    form: request.form ?? 'tar',
-    survey: {
-      // The model's budget in bytes, generously: the host counts tokens and cuts exactly.
-      textBytes: Math.min(6_000_000, Math.ceil(house.limits.inputTokens * 4)),
-      include: request.include ?? [],
-      exclude: request.exclude ?? [],
-    },
-  }
-}
-
-function secretsFor(request: SummariseRequest, sandbox: Sandbox, opened: OpenedRun): Record<string, string> {
-  return {
-    DRIVE9_API_KEY: opened.token.secret,
-    ...(request.cloneToken && !sandbox.headersInjected ? { HANDOFF_CLONE_TOKEN: request.cloneToken } : {}),
-  }
-}
-
-type RecordPart = Pick<Handoff, 'claims' | 'reusedPercent' | 'usage'> &
-  Partial<Pick<Handoff, 'partial' | 'cost'>> & { artifacts: Artifact[]; basedOn?: string }
-
 function recordOf(
   request: SummariseRequest,
   house: House,
   run: RunId,
   found: Found,
-  written: RecordPart,
+  written: SummaryFiles['record'],
   previous: PreviousRun | undefined,
   walk: Walk,
   sealedAt: string,

@@ -1,0 +1,165 @@
+// The half of the first story that needs a machine: Sandbox A clones, surveys and stores, and is gone before this returns.
+//
+// Three crossings: create, run, kill. The machine gets a token that opens one directory, for its own lifetime; its word is taken for nothing
+// but what it stored and what it saw.
+import { runGuest } from '../bench/guest.js'
+import { type OpenedRun, openRun } from '../bench/run-directory.js'
+import { type OwnedSandbox, openSandbox, together, undoing, type Walk } from '../bench/walk.js'
+import { abortError, HandoffError } from '../library/errors.js'
+import type { Artifact } from '../library/handoff.js'
+import type { GuestRecord, SummariseTask } from '../library/records.js'
+import { artifact, type RunId } from '../library/run.js'
+import type { Survey } from '../library/survey.js'
+import type { Sandbox, SandboxRequest } from '../library/tools.js'
+import { egressOf, type House, lifetimeMargin } from './house.js'
+import type { SummariseRequest } from './summarise.js'
+
+export interface Reading {
+  request: SummariseRequest
+  house: House
+  walk: Walk
+  run: RunId
+  directory: string
+}
+
+export interface Found {
+  survey: Survey
+  stored: Artifact[]
+  notices: string[]
+  sandbox: { id: string; template: string }
+}
+
+/** Everything that needs the machine: three crossings, and nothing of it is left when this returns. */
+export async function readRepository(reading: Reading, signal: AbortSignal): Promise<Found> {
+  const { house, walk, directory } = reading
+  const { tools } = house
+  const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
+  const [owned, opened] = await together(
+    openSandbox(walk, tools, 'summarise', sandboxRequest(reading, lifetimeMs), signal),
+    walk.step('open directory', () =>
+      openRun(tools.drive, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
+    ),
+    { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
+  )
+  return undoing(() => work(reading, owned, opened, signal), [owned.close, opened.revoke])
+}
+
+function sandboxRequest({ request, house, run }: Reading, lifetimeMs: number): SandboxRequest {
+  const { cloneUrl } = request.commit
+  const { host, hostname } = new URL(cloneUrl)
+  const authorization =
+    request.cloneToken && `Basic ${Buffer.from(`x-access-token:${request.cloneToken}`).toString('base64')}`
+  return {
+    metadata: {
+      ...request.labels,
+      handoff: '1',
+      role: 'summarise',
+      run,
+      attempt: request.attempt,
+      ...(request.requestedBy?.workflowRun ? { workflow: request.requestedBy.workflowRun } : {}),
+    },
+    lifetimeMs,
+    egress: egressOf(house, hostname),
+    ...(authorization ? { injectHeaders: [{ host, headers: { Authorization: authorization } }] } : {}),
+  }
+}
+
+async function work(reading: Reading, owned: OwnedSandbox, opened: OpenedRun, signal: AbortSignal): Promise<Found> {
+  const { request, house } = reading
+  const { sandbox } = owned
+  const heard: Heard = { stored: [], notices: [], texts: [] }
+  await runGuest(sandbox, {
+    program: house.program,
+    task: taskOf(reading, opened),
+    secrets: secretsFor(request, sandbox, opened),
+    timeoutMs: house.limits.deadlineMs,
+    signal,
+    onRecord: (record) => hear(reading.walk, heard, record),
+  })
+  if (signal.aborted) throw abortError(signal, 'reading the repository')
+  const { survey, stored, texts, notices } = heard
+  if (!survey) {
+    throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
+  }
+  expectStored(request, stored)
+  const { files, read, cut, skipped } = survey.counts
+  house.tools.emit({ type: 'survey-done', files, read, cut, skipped })
+  return {
+    survey: { ...survey, texts },
+    stored,
+    notices: [...notices, ...survey.notices],
+    sandbox: { id: sandbox.id, template: sandbox.template },
+  }
+}
+
+interface Heard {
+  stored: Artifact[]
+  notices: string[]
+  texts: Survey['texts']
+  survey?: Omit<Survey, 'texts'>
+}
+
+function hear(walk: Walk, heard: Heard, record: GuestRecord): void {
+  switch (record.type) {
+    case 'step':
+      walk.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
+      break
+    case 'stored':
+      heard.stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
+      break
+    case 'survey':
+      heard.survey = record
+      break
+    case 'text':
+      heard.texts.push(record)
+      break
+    case 'notice':
+      heard.notices.push(record.text)
+      break
+    case 'stored-tree':
+      if (record.lost > 0) heard.notices.push(`${record.lost} ${lostOfPlainForm}`)
+  }
+}
+
+const lostOfPlainForm = 'entries of the plain form could not be kept as they are; analysis/tree.json names them.'
+
+/** A sandbox that forgot something must not be sealed, whatever it says. */
+function expectStored(request: SummariseRequest, stored: Artifact[]): void {
+  const wanted = [
+    artifact.clone(request.commit.repository),
+    artifact.files,
+    artifact.outline,
+    ...(request.form === 'plain' ? [artifact.treeTable] : []),
+  ]
+  const missing = wanted.filter((path) => !stored.some((entry) => entry.path === path))
+  if (missing.length === 0 && stored.length === wanted.length) return
+  throw new HandoffError(
+    'sandbox',
+    `The sandbox did not store what it should have: ${missing.join(', ') || 'there is more than was asked for'}.`,
+    { next: 'Try again; nothing was sealed.' },
+  )
+}
+
+function taskOf({ request, house, directory }: Reading, opened: OpenedRun): SummariseTask {
+  const { commit } = request
+  return {
+    task: 'summarise',
+    mount: { server: house.tools.drive.server, remote: directory, marker: opened.marker },
+    clone: { url: commit.cloneUrl, sha: commit.sha, ...(commit.ref === undefined ? {} : { ref: commit.ref }) },
+    repositoryName: commit.repository.name,
+    form: request.form ?? 'tar',
+    survey: {
+      // The model's budget in bytes, generously: the host counts tokens and cuts exactly.
+      textBytes: Math.min(6_000_000, Math.ceil(house.limits.inputTokens * 4)),
+      include: request.include ?? [],
+      exclude: request.exclude ?? [],
+    },
+  }
+}
+
+function secretsFor(request: SummariseRequest, sandbox: Sandbox, opened: OpenedRun): Record<string, string> {
+  return {
+    DRIVE9_API_KEY: opened.token.secret,
+    ...(request.cloneToken && !sandbox.headersInjected ? { HANDOFF_CLONE_TOKEN: request.cloneToken } : {}),
+  }
+}
