@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../library/secrets.js'
 import type { Definition } from '../../../library/survey.js'
 import { isPointer, looksMinified, saysGenerated, textBytes } from './content.js'
-import { findDefinitions } from './definitions.js'
+import { type Found, findDefinitions } from './definitions.js'
+import { localName } from './graph.js'
 import { grammarOfScript, languageOfGrammar } from './languages.js'
 import { trait } from './names.js'
 import { createScanner, hashName, type Scan, type Scanner } from './scan.js'
@@ -79,23 +80,33 @@ function outline(entry: Entry, text: string, draft: Draft, scan: Scan): Look {
 }
 
 /** Pairs of hash and quality: how sure one can be that who uses the name means this definition. */
-function nameHashes(definitions: Definition[]): Int32Array {
+function nameHashes(definitions: Found[]): Int32Array {
   const pairs = new Int32Array(definitions.length * 2)
   let filled = 0
-  for (const { name, kind } of definitions) {
+  for (const { name, kind, audience } of definitions) {
     const plain = name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf(':')) + 1)
-    if (plain.length < 4 || kind === 'heading' || kind === 'target') continue
+    if (plain.length < 4 || builtIn.has(plain) || audience === 'file' || kind === 'heading' || kind === 'target')
+      continue
     pairs[filled++] = hashName(plain)
-    pairs[filled++] = quality(plain) * (kind === 'method' ? 1 : 2)
+    pairs[filled++] = quality(plain) * (kind === 'method' ? 1 : 2) + (audience === 'folder' ? localName : 0)
   }
   return pairs.subarray(0, filled)
 }
 
+/** What languages bring themselves: who says it means theirs. */
+const builtIn = new Set(
+  (
+    'Error Exception Object String Number Array Promise Function Boolean Symbol Date Buffer main test self this null true false None True False ' +
+    'export import from class const function return async await default extends static type interface public private protected package ' +
+    'process window document console require module exports string number boolean undefined void object struct else with constructor'
+  ).split(' '),
+)
+
 /** A word that everybody uses says little; two words together are meant. */
 function quality(name: string): number {
   const joined = /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(name)
-  if (joined) return name.length > 7 ? 8 : 5
-  return /^[A-Z]/.test(name) ? 4 : name.length > 7 ? 2 : 1
+  if (joined) return name.length > 7 ? 16 : 10
+  return /^[A-Z]/.test(name) ? 8 : name.length > 7 ? 3 : 1
 }
 
 const telling = /^(?:class|interface|struct|trait|enum|type|protocol|contract|message|service|module|object)$/

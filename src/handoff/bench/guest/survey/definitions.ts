@@ -9,20 +9,46 @@ const longestName = 120
 /** How far the end of a definition is looked for. */
 const reach = 60_000
 
+/** Who else may mean a definition by its name: everybody, the files of its folder, or nobody outside of its file. */
+export type Audience = 'all' | 'folder' | 'file'
+
+export interface Found extends Definition {
+  audience: Audience
+}
+
 /** `text` has one character a byte and is what was scanned. */
-export function findDefinitions(text: string, scan: Scan, language: string): Definition[] {
+export function findDefinitions(text: string, scan: Scan, language: string): Found[] {
   const grammar = grammarOf(language)
   if (!grammar) return []
-  const found: Definition[] = []
+  const found: Found[] = []
+  const audienceOf = audiences(language, text)
   const lines = lineFinder(scan)
   // The first line has no line end before it.
-  takeFirst(grammar, text, (match) => add(grammar, match, 0, text, lines, found))
+  takeFirst(grammar, text, (match) => add(grammar, match, 0, text, lines, found, audienceOf))
   const { pattern } = grammar
   pattern.lastIndex = 0
   for (let match = pattern.exec(text); match && found.length < definitionLimit; match = pattern.exec(text)) {
-    add(grammar, match, match.index + 1, text, lines, found)
+    add(grammar, match, match.index + 1, text, lines, found, audienceOf)
   }
   return grammar.ends === 'heading' ? endHeadings(outsideFences(found, text, lines), text, scan) : found
+}
+
+/** By the rules of the language, as far as one line shows them. */
+function audiences(language: string, text: string): (shape: string, name: string) => Audience {
+  if (language === 'go') return (_, name) => (/^[A-Z]/.test(name) ? 'all' : 'folder')
+  if (language === 'python') return (_, name) => (name.startsWith('_') ? 'folder' : 'all')
+  if (language === 'rust') return (shape) => (/\bpub\b|macro_rules|trait/.test(shape) ? 'all' : 'folder')
+  if (language === 'c' || language === 'objc') return (shape) => (/\bstatic\b/.test(shape) ? 'file' : 'all')
+  return language === 'javascript' ? moduleAudience(text) : () => 'all'
+}
+
+/** A script without exports is nobody's library. */
+function moduleAudience(text: string): (shape: string, name: string) => Audience {
+  const lists = text.matchAll(
+    /\n(?:export[ \t]+default[ \t]+|module\.exports[ \t]*=[ \t]*)([\w$]+)|\n(?:export[ \t]+(?:type[ \t]+)?|module\.exports[ \t]*=[ \t]*)\{([^}]{0,4000})/g,
+  )
+  const listed = new Set([...lists].flatMap((match) => (match[1] ?? match[2]!).match(/[\w$]+/g) ?? []))
+  return (shape, name) => (/\bexports?\b/.test(shape) || listed.has(name) ? 'all' : 'file')
 }
 
 function takeFirst(grammar: Grammar, text: string, take: (match: RegExpExecArray) => void): void {
@@ -62,7 +88,8 @@ function add(
   lineStart: number,
   text: string,
   lines: Lines,
-  found: Definition[],
+  found: Found[],
+  audienceOf: (shape: string, name: string) => Audience,
 ): void {
   let pair = 1
   while (pair < match.length && match[pair + 1] === undefined) pair += 2
@@ -83,7 +110,13 @@ function add(
   )
     return
   const end = endOf(grammar, text, lineStart, indent, lines)
-  found.push({ name: readable(name), kind, line, ...(end === undefined ? {} : { end }) })
+  found.push({
+    name: readable(name),
+    kind,
+    line,
+    ...(end === undefined ? {} : { end }),
+    audience: audienceOf(match[0], name),
+  })
 }
 
 function readable(name: string): string {
@@ -168,7 +201,7 @@ function endOfIndent(text: string, lineStart: number, indent: string, lines: Lin
 }
 
 /** What looks like a heading inside a block of code is a comment. */
-function outsideFences(found: Definition[], text: string, lines: Lines): Definition[] {
+function outsideFences(found: Found[], text: string, lines: Lines): Found[] {
   const fences = [...text.matchAll(/(?:^|\n)[ \t]{0,3}(?:```|\x7e\x7e\x7e)/g)].map((match) => lines.at(match.index + 1))
   if (fences.length === 0) return found
   let passed = 0
@@ -179,7 +212,7 @@ function outsideFences(found: Definition[], text: string, lines: Lines): Definit
 }
 
 /** A section ends before the next heading that stands as high or higher. */
-function endHeadings(found: Definition[], text: string, scan: Scan): Definition[] {
+function endHeadings(found: Found[], text: string, scan: Scan): Found[] {
   const level = (line: number) =>
     /^[#=*]*/.exec(text.slice(scan.lineStarts[line - 1], scan.lineStarts[line - 1]! + 8))![0].length
   const open: { definition: Definition; level: number }[] = []

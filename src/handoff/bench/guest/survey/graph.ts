@@ -1,6 +1,8 @@
 // Which files the others rest on: a graph from "uses a name" to "defines it", and PageRank over it. A name defined in one place says more
-// than one defined in five, and one defined everywhere says nothing.
+// than one defined in five, one defined everywhere says nothing, and whoever uses a name from elsewhere also says, somewhere in the file,
+// where it is from: an import names the file or its folder.
 import { languageOfGrammar } from './languages.js'
+import { hashName } from './scan.js'
 import type { Store } from './store.js'
 import type { Entry } from './tree.js'
 
@@ -8,12 +10,12 @@ import type { Entry } from './tree.js'
 const mostDefiners = 6
 const damping = 0.85
 const rounds = 20
+/** What is left of a tie to a file whose name and folder are never mentioned. */
+const unmentioned = 0.25
 
 /** One number for each entry, in their order; they add up to 1. */
 export function centrality(entries: readonly Entry[], store: Store): Float64Array {
-  const count = entries.length
-  if (count === 0) return new Float64Array(0)
-  return pageRank(count, buildEdges(entries, store))
+  return entries.length === 0 ? new Float64Array(0) : pageRank(entries.length, buildEdges(entries, store))
 }
 
 interface Edges {
@@ -25,58 +27,68 @@ interface Edges {
 }
 
 function buildEdges(entries: readonly Entry[], store: Store): Edges {
-  const families = entries.map((entry) => familyNumber(languageOfGrammar(store.records[entry.record]!.grammar).family))
-  const names = collectNames(entries, families, store)
+  const families = entries.map((entry) => salt(languageOfGrammar(store.records[entry.record]!.grammar).family))
+  const folders = entries.map((entry) => salt(entry.folder.path))
+  const names = collectNames(entries, families, folders, store)
+  const places = collectPlaces(entries, store)
   const pool = store.pool()
   const gathered = new Float64Array(entries.length)
-  const starts = new Int32Array(entries.length + 1)
-  let targets = new Int32Array(entries.length * 8 + 64)
-  let weights = new Float32Array(targets.length)
+  const edges = openEdges(entries.length)
   const touched: number[] = []
-  let filled = 0
   for (let user = 0; user < entries.length; user++) {
     const { from, names: to } = store.records[entries[user]!.record]!
-    for (let index = from; index < to; index++) names.visit(pool[index]! ^ families[user]!, user, gathered, touched)
-    if (filled + touched.length > targets.length) {
-      targets = grown(targets, new Int32Array((filled + touched.length) * 2))
-      weights = grown(weights, new Float32Array(targets.length))
+    for (let index = from; index < to; index++) {
+      const hash = pool[index]!
+      places.mention(hash, user)
+      names.visit(hash ^ families[user]!, user, gathered, touched)
+      names.visit(hash ^ families[user]! ^ folders[user]!, user, gathered, touched)
     }
-    filled = settle(gathered, touched, targets, weights, filled)
-    starts[user + 1] = filled
+    edges.add(user, gathered, touched, (file) => places.mentioned(file, user))
   }
-  return { starts, targets, weights }
+  return edges.finish()
 }
 
-function grown<A extends Int32Array | Float32Array>(array: A, larger: A): A {
-  larger.set(array)
-  return larger
+/** Different families, and names that only a folder knows, never share a hash but by chance. */
+function salt(text: string): number {
+  return Math.imul(hashName(text) ^ 7, 0x9e3779b1)
 }
 
-/** Many shared names tie two files more closely than one, but not that many times more. */
-function settle(
-  gathered: Float64Array,
-  touched: number[],
-  targets: Int32Array,
-  weights: Float32Array,
-  filled: number,
-): number {
-  let total = 0
-  for (const target of touched) total += Math.sqrt(gathered[target]!)
-  let at = filled
-  for (const target of touched) {
-    targets[at] = target
-    weights[at++] = Math.sqrt(gathered[target]!) / total
-    gathered[target] = 0
+interface EdgeList {
+  /** Takes what was gathered for one user, and empties it. */
+  add: (user: number, gathered: Float64Array, touched: number[], trust: (file: number) => number) => void
+  finish: () => Edges
+}
+
+function openEdges(count: number): EdgeList {
+  const starts = new Int32Array(count + 1)
+  let targets = new Int32Array(count * 8 + 64)
+  let weights = new Float32Array(targets.length)
+  let filled = 0
+  return {
+    add(user, gathered, touched, trust) {
+      if (filled + touched.length > targets.length) {
+        const size = (filled + touched.length) * 2
+        const [oldTargets, oldWeights] = [targets, weights]
+        targets = new Int32Array(size)
+        targets.set(oldTargets)
+        weights = new Float32Array(size)
+        weights.set(oldWeights)
+      }
+      let total = 0
+      for (const file of touched) {
+        // Many shared names tie two files more closely than one, but not that many times more.
+        const weight = Math.sqrt(gathered[file]!) * trust(file)
+        targets[filled] = file
+        weights[filled++] = weight
+        total += weight
+        gathered[file] = 0
+      }
+      for (let edge = starts[user]!; edge < filled; edge++) weights[edge]! /= total
+      starts[user + 1] = filled
+      touched.length = 0
+    },
+    finish: () => ({ starts, targets, weights }),
   }
-  touched.length = 0
-  return at
-}
-
-/** Different families never share a hash but by chance. */
-function familyNumber(family: string): number {
-  let hash = 7
-  for (let index = 0; index < family.length; index++) hash = Math.imul(hash, 31) + family.charCodeAt(index)
-  return Math.imul(hash, 0x9e3779b1)
 }
 
 interface Names {
@@ -85,10 +97,15 @@ interface Names {
 }
 
 /** An open table from hash to a chain of definers. */
-function collectNames(entries: readonly Entry[], families: readonly number[], store: Store): Names {
+function collectNames(
+  entries: readonly Entry[],
+  families: readonly number[],
+  folders: readonly number[],
+  store: Store,
+): Names {
   const pool = store.pool()
   const pairs = entries.reduce(
-    (sum, entry) => sum + (store.records[entry.record]!.to - store.records[entry.record]!.names) / 2,
+    (sum, { record }) => sum + (store.records[record]!.to - store.records[record]!.names) / 2,
     0,
   )
   const size = 1 << Math.max(4, Math.ceil(Math.log2(pairs * 2 + 1)))
@@ -107,12 +124,13 @@ function collectNames(entries: readonly Entry[], families: readonly number[], st
   entries.forEach((entry, file) => {
     const { names, to } = store.records[entry.record]!
     for (let index = names; index < to; index += 2) {
-      const key = pool[index]! ^ families[file]!
+      const quality = pool[index + 1]!
+      const key = pool[index]! ^ families[file]! ^ (quality & localName ? folders[file]! : 0)
       const slot = slotOf(key)
       if (counts[slot]! > mostDefiners || (counts[slot] !== 0 && fileOf[heads[slot]!] === file)) continue
       keys[slot] = key
       counts[slot] = counts[slot]! + 1
-      qualities[slot] = Math.max(qualities[slot]!, pool[index + 1]!)
+      qualities[slot] = Math.max(qualities[slot]!, quality & ~localName)
       filled++
       fileOf[filled] = file
       nextOf[filled] = heads[slot]!
@@ -133,6 +151,60 @@ function collectNames(entries: readonly Entry[], families: readonly number[], st
       }
     },
   }
+}
+
+/** In the pairs of a store: the name is only known in its own folder. */
+export const localName = 64
+
+interface Places {
+  /** The user has this word somewhere. */
+  mention: (hash: number, user: number) => void
+  /** How much of where a file is the user mentions; 1 for a neighbour, who need not. */
+  mentioned: (file: number, user: number) => number
+}
+
+/** What an import says: the name of the file most of all, then of its folder, then of the one above. */
+function collectPlaces(entries: readonly Entry[], store: Store): Places {
+  const numbers = new Map<number, number>()
+  const numberOf = (word: string) => {
+    const hash = hashName(word)
+    const known = numbers.get(hash) ?? numbers.size
+    numbers.set(hash, known)
+    return known
+  }
+  const words = entries.map((entry) => wordsOfPlace(entry, store.records[entry.record]!.grammar).map(numberOf))
+  const folders = entries.map((entry) => entry.folder)
+  const lastUser = new Int32Array(numbers.size).fill(-1)
+  return {
+    mention(hash, user) {
+      const number = numbers.get(hash)
+      if (number !== undefined) lastUser[number] = user
+    },
+    mentioned(file, user) {
+      if (folders[file] === folders[user]) return 1
+      const wanted = words[file]!
+      let sum = 0
+      let all = 0
+      for (let index = 0, weight = 1; index < wanted.length; index++, weight /= 2) {
+        all += weight
+        if (lastUser[wanted[index]!] === user) sum += weight
+      }
+      return all === 0 ? 0.5 : unmentioned + ((1 - unmentioned) * sum) / all
+    },
+  }
+}
+
+/** The nearest first. In Go, and of files with a name that says nothing, only the folders count. */
+function wordsOfPlace({ name, folder }: Entry, grammar: string): string[] {
+  const base = name.replace(/\..*$/, '')
+  const own = grammar === 'go' || /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : wordsOf(base)
+  const folders = folder.path.split('/').slice(-3).reverse().flatMap(wordsOf)
+  return [...own, ...folders].slice(0, 3)
+}
+
+/** As the scanner sees words: what is shorter than four signs is not kept of anybody. */
+function wordsOf(name: string): string[] {
+  return name.split(/[^\w$\x80-\uffff]+/).filter((word) => word.length > 3 && !/^\d/.test(word) && word !== 'src')
 }
 
 function pageRank(count: number, { starts, targets, weights }: Edges): Float64Array {

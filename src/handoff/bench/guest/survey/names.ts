@@ -44,7 +44,17 @@ give(trait.documentation, 'doc docs documentation website site wiki manual man')
 give(trait.bulk, 'locale locales translations i18n l10n lang langs licenses changelog changelogs')
 
 export function traitsOfFolder(name: string): number {
-  return folderTraits.get(name.toLowerCase()) ?? 0
+  const plain = name.toLowerCase()
+  return folderTraits.get(plain) ?? compoundTraits(plain)
+}
+
+/** `runtime-tests`, `__testfixtures__`, `benchmark-apps`, and packages that are called after what they test (`certtesting`). */
+function compoundTraits(name: string): number {
+  if (!/test|fixture|bench|example/.test(name)) return 0
+  if (/fixtures?_*$/.test(name)) return trait.test | trait.fixture
+  if (/[-_.](?:tests?|e2e|specs?|bench(?:marks?)?)_*$|^_*(?:tests?|e2e|bench(?:mark)?s?)[-_.]|testing$/.test(name))
+    return trait.test
+  return /^examples?[-_]|[-_]examples?$/.test(name) ? trait.example : 0
 }
 
 const lockFiles = new Set(
@@ -77,12 +87,12 @@ export function isGeneratedName(name: string): boolean {
 }
 
 export function isTestName(name: string): boolean {
-  if (!/test|spec|bench|e2e|[._-]cy|IT\.|Suite|\.t$/i.test(name)) return false
+  if (!/test|spec|bench|e2e|stories|[._-]cy|IT\.|Suite|\.t$/i.test(name)) return false
   return (
-    /[._-](?:test|tests|spec|e2e|bench|cy)\.\w+$|[._-](?:test|spec)\.d\.ts$|\.(?:test|spec|cy)-d\.ts$|[._-]bench\.\w+$/.test(
+    /[._-](?:test|tests|spec|e2e|bench|cy|stories)\.\w+$|[._-](?:test|spec)\.d\.ts$|\.(?:test|spec|cy)-d\.ts$|[._-]bench\.\w+$/.test(
       name,
     ) ||
-    /^test_.*\.py$|_tests?\.(?:go|py|exs|dart|rs|cc|cpp|c|rb|erl|ml|jl|clj|lua|sh|zig)$|^(?:conftest|tests)\.py$|_spec\.rb$/.test(
+    /^test_.*\.py$|_test(?:s|ing)?\.(?:go|py|exs|dart|rs|cc|cpp|c|rb|erl|ml|jl|clj|lua|sh|zig)$|^(?:conftest|tests)\.py$|_spec\.rb$/.test(
       name,
     ) ||
     /(?:Test|Tests|TestCase|IT|Spec|Suite)\.(?:java|kt|scala|groovy|cs|fs|swift|php|m|mm)$|^test-.*\.(?:js|c|cc|py|R)$|\.t$/.test(

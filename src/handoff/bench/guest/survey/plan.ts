@@ -85,11 +85,12 @@ function giveWhole(
   }
 }
 
-/** What is left over makes whole what fits. */
+/** What is left over makes whole what fits, of those that are there already. */
 function giveRest(order: readonly Entry[], budget: number, cap: number, purse: Purse): void {
   for (const entry of order) {
     const bytes = wholeBytes(entry)
-    if (bytes <= cap && purse.of(entry)?.form !== 'full') purse.give({ entry, form: 'full', bytes }, budget)
+    if (bytes <= cap && purse.has(entry) && purse.of(entry)?.form !== 'full')
+      purse.give({ entry, form: 'full', bytes }, budget)
   }
 }
 

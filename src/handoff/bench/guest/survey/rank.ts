@@ -13,7 +13,11 @@ export function rank(tree: Tree, candidates: readonly Entry[], store: Store): En
   const product = candidates.filter(isProduct)
   const scores = centrality(product, store)
   const central = new Map(product.map((entry, index): [Entry, number] => [entry, scores[index]!]))
-  const context: Context = { unit: 1 / Math.max(1, product.length), mass: massOfFolders(tree, central), central }
+  const context: Context = {
+    unit: Math.min(0.002, 1 / Math.max(1, product.length)),
+    mass: massOfFolders(tree, central),
+    central,
+  }
   const scored = candidates.map((entry, index) => ({ entry, index, score: scoreOf(entry, store, context) }))
   return spread(scored.sort(best)).map(({ entry }) => entry)
 }
@@ -54,15 +58,30 @@ function scoreOf(entry: Entry, store: Store, context: Context): number {
   const aside = (entry.folder.traits & (trait.example | trait.test | trait.fixture)) !== 0 ? 0.03 : 1
   const mass = context.mass.get(entry.folder)! * aside
   const { name, kind } = entry
+  if (entry.folder.depth === 0 && isReadme(name)) return 1
   if (isReadme(name)) return mass * 0.08
   if (isManifest(name)) return mass * 0.04
   if (kind === 'documentation') return documentScore(entry, mass, context)
-  if (kind === 'configuration')
-    return context.unit * (entry.folder.depth === 0 || /^\.(?:github|circleci)/.test(entry.path) ? 1.5 : 0.2) * aside
-  if (kind === 'test') return context.unit * 0.1
+  if (kind === 'configuration') return context.unit * settingsScore(entry) * aside
+  if (kind === 'test') return context.unit * 0.03
   const own = context.central.get(entry)
-  if (own === undefined) return context.unit * 0.15
-  return own * weightOf(store.records[entry.record]!.grammar) + (isEntryPoint(name) ? mass * 0.01 : 0)
+  if (own === undefined) return context.unit * 0.04
+  const { grammar, outline } = store.records[entry.record]!
+  const begins = outline.includes('"name":"main","kind":"function"')
+    ? context.unit * (/(?:^|\/)(?:cmd|bin|apps?)\//.test(entry.path) ? 6 : 2)
+    : 0
+  return own * weightOf(grammar) * substance(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
+}
+
+/** Of two files that are used as much, the longer one does more. A file of some pages counts 1. */
+function substance(size: number): number {
+  return (Math.min(size, 60_000) / 6_000) ** 0.4
+}
+
+/** How it is checked and released is in a few files; the rest are the habits of editors. */
+function settingsScore({ path, name, folder }: Entry): number {
+  if (/^\.(?:github\/workflows|circleci|gitlab)/.test(path)) return 1
+  return folder.depth === 0 && !name.startsWith('.') ? 1.5 : 0.2
 }
 
 function documentScore({ name, folder }: Entry, mass: number, { unit }: Context): number {
