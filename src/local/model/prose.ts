@@ -10,7 +10,13 @@ function say({ text, file, line }: Fact): string {
 
 /** Plain paragraphs about the files of one directory, or about the parts that were written before. */
 export function writePart(prompt: Prompt, maxBytes: number): string {
-  const facts = [...identityFacts(prompt.files), ...describe(prompt.files), ...commandFacts(prompt.files)]
+  const { files } = prompt
+  const facts = [
+    ...identityFacts(files),
+    ...entryFacts(files).slice(0, 2),
+    ...commandFacts(files).slice(0, 8),
+    ...describe(files),
+  ]
   const said = [...carried(prompt), ...facts.map(say)]
   return joinWithin(said.length > 0 ? said : [nothing], maxBytes, '\n\n')
 }
@@ -38,14 +44,18 @@ const shares = [0.25, 0.4, 0.15, 0.2]
 
 export function writeSummary(prompt: Prompt, maxBytes: number): string {
   const { files } = prompt
-  const earlier = carried(prompt)
-  const built = describe(files).map(say)
-  const entries = entryFacts(files).map(say)
+  const earlier = Map.groupBy(carried(prompt), subjectOf)
+  const before = (subject: Subject) => earlier.get(subject) ?? []
+  const built = [...before('structure'), ...describe(files).map(say)]
+  const entries = [...before('entry'), ...entryFacts(files).map(say)]
   const sections = [
-    identityFacts(files).map(say),
-    [...earlier, ...built],
-    entries.length > 0 ? entries : [...earlier, ...built].slice(0, 5),
-    [...commandFacts(files).slice(0, 20), ...riskFacts(files).slice(0, 10)].map(say),
+    [...before('identity'), ...identityFacts(files).map(say)],
+    built,
+    entries.length > 0 ? entries : built.slice(0, 5),
+    [
+      ...before('command').slice(0, 20),
+      ...[...commandFacts(files).slice(0, 20), ...riskFacts(files).slice(0, 10)].map(say),
+    ],
   ]
   const room = maxBytes - headings.join('').length - 8 * headings.length
   return headings
@@ -55,6 +65,19 @@ export function writeSummary(prompt: Prompt, maxBytes: number): string {
       return `${heading}\n\n${joinWithin(parts, Math.max(80, Math.floor(room * shares[index]!)), '\n', nothing)}`
     })
     .join('\n\n')
+}
+
+type Subject = 'identity' | 'entry' | 'command' | 'structure'
+
+/** Which section an earlier sentence belongs to, by the words that this model itself writes. */
+function subjectOf(sentence: string): Subject {
+  const nearTheTop = /\((?:[^/()]+\/)?[^/()]+:\d+\)\.?$/.test(sentence)
+  if (/^(Its README is headed|The README says|\S+ gives as its)/.test(sentence))
+    return nearTheTop ? 'identity' : 'structure'
+  if (/^(Execution starts in|The package's entry is)|is an entry by its name/.test(sentence)) return 'entry'
+  if (/^(`npm run |The workflow runs|The documentation gives|The container starts)| has the target /.test(sentence))
+    return 'command'
+  return 'structure'
 }
 
 /** Sentences of earlier prose that name a place. They are passed on as they are, in turn from each part, so that no part is left out. */
