@@ -1,14 +1,24 @@
 // The only inner door: what doors may use of the house.
 export { connect, type Wiring } from './connect.js'
 export { type AcceptedQuestion, type AskRequest, type AskResult, acceptQuestion, ask } from './hall/ask.js'
+export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
 export type { House } from './hall/house.js'
+export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
+export { staleNote } from './hall/staleness.js'
 export { type Summarised, type SummariseRequest, summarise } from './hall/summarise.js'
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
 export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/write-summary.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'
-export { type ErrorCode, HandoffError, isHandoffError } from './library/errors.js'
+export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './library/answer-markdown.js'
+export { type AskEvent, readAskEvent, type Target as AskTarget } from './library/ask-event.js'
+export type { Clock } from './library/clock.js'
+export { abortError, type ErrorCode, HandoffError, isHandoffError } from './library/errors.js'
 export type { RunEvent, Step } from './library/events.js'
-export type { Handoff } from './library/handoff.js'
+export { fitMarkdown } from './library/fit-markdown.js'
+export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './library/github.js'
+export { encodeHandoff, type Handoff } from './library/handoff.js'
+export { parseAskCommand } from './library/question.js'
+export { makeRedactor } from './library/redact.js'
 export {
   artifact,
   type Commit,
@@ -22,6 +32,7 @@ export {
   type Repository,
   type RunId,
 } from './library/run.js'
+export { safeInline, safeMarkdown, safeTable, safeText, splitComment } from './library/safe-markdown.js'
 export {
   type Environment,
   isLoopback,
@@ -32,3 +43,6 @@ export {
   secretsIn,
   settingTable,
 } from './library/settings.js'
+export { systemClock } from './lines/clock.js'
+export { makeSandboxes } from './lines/e2b.js'
+export { type GitHubOptions, makeGitHub } from './lines/github.js'

@@ -7,6 +7,7 @@ import { type SummaryOrder, type WrittenSummary, writeSummary } from '../../hand
 import { mentionsIn } from '../../handoff/library/mentions.js'
 import { decodeProse, encodeProse } from '../../handoff/library/prose.js'
 import { sectionsMarkdown, summaryFile } from '../../handoff/library/summary.js'
+import { textBytesFor } from '../../handoff/library/summary-plan.js'
 import { makeCounting } from '../../handoff/lines/tokens.js'
 import { talkingModel } from './talking-model.js'
 
@@ -51,8 +52,8 @@ export async function benchIncremental(
   options: IncrementalOptions = {},
 ): Promise<IncrementalReport> {
   const inputTokens = options.inputTokens ?? 400_000
-  const limits = { inputTokens, textBytes: Math.min(6_000_000, inputTokens * 4) }
   const model = talkingModel(makeCounting('gpt-4o'), options.contextTokens ?? 128_000)
+  const limits = { inputTokens, textBytes: await textBytesFor(model.countTokens, inputTokens) }
   const look = surveyor(repositoryDirectory, limits.textBytes)
   const history = await lastCommits(repositoryDirectory, commits + 1)
   const order = async (commit: string, previous?: SummaryOrder['previous']): Promise<SummaryOrder> => ({

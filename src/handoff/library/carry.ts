@@ -53,8 +53,10 @@ function carryFiles(draft: Draft, { changes, fillGaps, facts }: Carrying): Sourc
   for (const file of changes.unseen) draft.files.set(file.path, file)
   for (const change of changes.changed) {
     const { file, marks, before } = change
-    draft.files.set(file.path, proseFileOf(file, marks, before.part))
-    if (before.leftOut) added.push(file)
+    const entry = proseFileOf(file, marks, before.part)
+    // What a limit left out stays out, changed or not, until the limit is raised.
+    draft.files.set(file.path, before.leftOut && !fillGaps ? { ...entry, leftOut: true } : entry)
+    if (before.leftOut && fillGaps) added.push(file)
   }
   for (const { file, marks } of changes.added) {
     draft.files.set(file.path, proseFileOf(file, marks))

@@ -68,13 +68,48 @@ export function chooseWithin(
   return { chosen: items.filter((item) => best.has(item)), left: items.filter((item) => !best.has(item)) }
 }
 
+/** So small that leaving it out would save nothing worth a gap. */
+const little = 80
+
 function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> {
   const taken = new Set<SizedFile>()
   let room = tokens
-  for (const item of ranked) {
-    if (item.tokens > room) continue
+  const take = (item: SizedFile) => {
+    if (item.tokens > room || taken.has(item)) return
     room -= item.tokens
     taken.add(item)
   }
+  for (const item of ranked) if (item.tokens <= little) take(item)
+  for (const item of ranked) take(item)
   return taken
+}
+
+/** Code as it commonly is: what a byte of it is worth in tokens depends on the model's vocabulary, and on the number before each line. */
+const sample = [
+  'export async function readEntries(directory: string, options: ReadOptions = {}): Promise<Entry[]> {',
+  '  const found = await list(directory, { recursive: true, limit: options.limit ?? 100 })',
+  '  // Names that begin with a dot are nobody else’s business.',
+  '  return found.filter((entry) => !entry.name.startsWith(".")).map(toEntry)',
+  '}',
+  '',
+  'def test_reads_everything(self):',
+  '    self.assertEqual(len(read_entries("/tmp")), 3)',
+  '',
+  '	if err := store.Put(ctx, key, value); err != nil {',
+  '		return fmt.Errorf("put %q: %w", key, err)',
+  '	}',
+]
+const bytesInSample = sample.reduce((sum, line) => sum + line.length + 1, 0)
+const shownSample = sample.map((line, index) => `${index + 120}| ${line}\n`).join('')
+
+/**
+ * How many bytes of text a survey should choose for a limit in tokens: as many as will fit, with their numbers, in the model's own counting,
+ * and a little less. What is too much all the same is left out by the host.
+ */
+export async function textBytesFor(
+  countTokens: (text: string) => Promise<number>,
+  inputTokens: number,
+): Promise<number> {
+  const tokens = Math.max(1, await countTokens(shownSample))
+  return Math.max(1_000, Math.floor((inputTokens * 0.8 * bytesInSample) / tokens))
 }

@@ -288,6 +288,14 @@ describe('an earlier run that a limit ended', () => {
     expect(second.written.unchanged).toBeDefined()
   })
 
+  it('does not grow under the same limit because what was left out changed', async () => {
+    const first = await push(largeRepository(), undefined, limits(40_000))
+    const left = first.written.prose.files.find((file) => file.leftOut)!.path
+    const second = await push(changed(largeRepository(), left, 3, 'x'), first, limits(40_000))
+    expect(second.model.requests).toHaveLength(0)
+    expect(second.written.partial).toBe(first.written.partial)
+  })
+
   it('is completed under a greater one, and only what is missing is read', async () => {
     const first = await push(largeRepository(), undefined, limits(40_000))
     const left = first.written.prose.files.filter((file) => file.leftOut).map((file) => file.path)

@@ -186,12 +186,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Every name is used once, so that a name that is gone must not be seen again. */
-class Names {
-  private count = 0
-  next(prefix: string): string {
-    this.count++
-    return `${prefix}x${this.count}x`
-  }
+type Names = (prefix: string) => string
+
+function freshNames(): Names {
+  let count = 0
+  return (prefix) => `${prefix}x${++count}x`
 }
 
 interface State {
@@ -212,8 +211,8 @@ function apply(state: State, change: Step, names: Names): State {
     case 'skip':
       return { files, skipped: { ...state.skipped, 'core/image.png': `${change.seed}` } }
     case 'add': {
-      const name = `${directories[change.directory]}/${names.next('file')}.ts`
-      return { ...state, files: { ...files, [name]: sourceText(names.next('added'), change.lines, change.seed) } }
+      const name = `${directories[change.directory]}/${names('file')}.ts`
+      return { ...state, files: { ...files, [name]: sourceText(names('added'), change.lines, change.seed) } }
     }
     case 'edit': {
       if (!path) return state
@@ -225,7 +224,7 @@ function apply(state: State, change: Step, names: Names): State {
       return { ...state, files: without((name) => name === path) }
     case 'rename': {
       if (!path) return state
-      const name = `${directories[change.directory]}/${names.next('moved')}.ts`
+      const name = `${directories[change.directory]}/${names('moved')}.ts`
       return { ...state, files: { ...without((other) => other === path), [name]: files[path]! } }
     }
     case 'remove directory':
@@ -233,7 +232,7 @@ function apply(state: State, change: Step, names: Names): State {
       const top = path?.split('/')[0]
       if (!top || !path.includes('/')) return state
       if (change.kind === 'remove directory') return { ...state, files: without((name) => name.startsWith(`${top}/`)) }
-      const name = names.next('moved')
+      const name = names('moved')
       return {
         ...state,
         files: Object.fromEntries(
@@ -286,7 +285,7 @@ describe('after many pushes', () => {
           noise = (Math.imul(noise, 1_103_515_245) + 12_345) >>> 0
           return noise / 2 ** 32
         }
-        const names = new Names()
+        const names = freshNames()
         const next = gossip(context, random)
         let state: State = { files: {}, skipped: {} }
         for (let index = 0; index < size; index++) {
