@@ -41,12 +41,40 @@ export interface IncrementalReport {
 export interface IncrementalOptions {
   inputTokens?: number
   contextTokens?: number
-  onRow?: (row: PushRow) => void
 }
 
 const run = promisify(execFile)
 
+const commitsMeasured = 100
+
+/** Prints every push of every repository, and what they come to. */
 export async function benchIncremental(
+  repositories: readonly string[],
+  commits = commitsMeasured,
+): Promise<IncrementalReport[]> {
+  const say = (text: string) => process.stdout.write(`${text}\n`)
+  say('\nPushes: what is sent to the model, against a full run')
+  const reports: IncrementalReport[] = []
+  for (const repository of repositories) {
+    const report = await measurePushes(repository, commits)
+    reports.push(report)
+    const { full, pushes, median, p90, stale, uncovered } = report
+    say(`  ${repository}${pushes.length === 0 ? ': one commit only, so there is no push to measure' : ''}`)
+    if (pushes.length === 0) continue
+    say(`    full run: ${full.inputTokens} tokens in ${full.calls} calls for ${full.describedFiles} files`)
+    say(`    tokens of each push: ${pushes.map((push) => push.inputTokens).join(', ')}`)
+    say(`    milliseconds of the host's own work: ${pushes.map((push) => push.milliseconds).join(', ')}`)
+    say(`    pushes that asked for nothing: ${pushes.filter((push) => push.calls === 0).length} of ${pushes.length}`)
+    say(`    median ${percent(median)} (goal 2 %), p90 ${percent(p90)} (goal 5 %)`)
+    say(`    gone and still named: ${stale.length}, directories at the top not named: ${uncovered.length}`)
+  }
+  return reports
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(2)} %`
+
+/** Needs a repository with its history: as a bare one, or its `.git`. */
+export async function measurePushes(
   repositoryDirectory: string,
   commits: number,
   options: IncrementalOptions = {},
@@ -76,7 +104,6 @@ export async function benchIncremental(
     const start = performance.now()
     written = await writeSummary(request)
     pushes.push(rowOf(commit, written, full, performance.now() - start))
-    options.onRow?.(pushes.at(-1)!)
     check(written, request, checks)
   }
   const last = await writeSummary(await order(history.at(-1)!))

@@ -72,8 +72,8 @@ export async function writeSummary(order: SummaryOrder): Promise<WrittenSummary>
     spending,
     calls: modelCalls(model, spending, limits, emit, signal),
   }
-  const planned = await planSummary(job)
-  return planned.draft ? write(job, planned, planned.draft) : withoutModel(job, planned)
+  const [planned, paid] = await Promise.all([planSummary(job), paidBefore(job)])
+  return planned.draft ? write(job, planned, planned.draft, paid) : withoutModel(job, planned)
 }
 
 const headOf = ({ facts, model, limits }: Job) => ({
@@ -104,10 +104,9 @@ function withoutModel(job: Job, planned: Planned): WrittenSummary {
   }
 }
 
-async function write(job: Job, planned: Planned, draft: Draft): Promise<WrittenSummary> {
+async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Promise<WrittenSummary> {
   const written = { model: job.model.name, prompts: promptVersion }
   setKeys(draft, written, sha256)
-  const paid = await paidBefore(job)
   const hold = await holdForSections(job, draft)
   const estimate = await estimateDraft(job, draft, (key) => paid.texts.has(key))
   const cost = job.spending.cost(estimate)

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { benchIncremental } from '../../../src/commands/bench/incremental.js'
+import { measurePushes } from '../../../src/commands/bench/incremental.js'
 import { textBytesFor } from '../../../src/handoff/library/summary-plan.js'
 import { largeRepository } from '../../handoff/hall/summary-kit.js'
 
@@ -39,7 +39,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 it('measures pushes by what they send, on a real history', async () => {
-  const report = await benchIncremental(join(directory, '.git'), 3)
+  const report = await measurePushes(join(directory, '.git'), 3)
   expect(report.full.describedFiles).toBe(52)
   expect(report.pushes).toHaveLength(3)
   const [edited, skipped, removed] = report.pushes
