@@ -92,28 +92,28 @@ export function withoutIdleMarks(inlines: Inline[]): Inline[] {
   return mergeText(inlines.filter((_, index) => !idle.has(index)))
 }
 
-/** `inward` is 1 for an opening mark and -1 for a closing one. */
+/** `inward` is 1 for an opening mark and -1 for a closing one. Two marks of one sign side by side would be read as one run. */
 function standsWell(inlines: Inline[], idle: Set<number>, at: number, inward: 1 | -1): boolean {
   const inside = neighbour(inlines, idle, at, inward)
   const outside = neighbour(inlines, idle, at, inward === 1 ? -1 : 1)
-  const other = inward === 1 ? 'close' : 'open'
-  if (inside === 'space' || inside === other || outside === other) return false
-  return inside !== 'sign' || outside !== 'letter'
+  if (isMark(outside) && outside.mark[0] === (inlines[at] as { mark: string }).mark[0]) return false
+  if (isMark(inside) && inside.kind !== inlines[at]!.kind) return false
+  const edge = edgeOf(inside, inward)
+  return edge !== 'space' && (edge !== 'sign' || isMark(inside) || edgeOf(outside, inward === 1 ? -1 : 1) !== 'letter')
 }
 
-function neighbour(inlines: Inline[], idle: Set<number>, at: number, step: 1 | -1): string {
+type Mark = Extract<Inline, { mark: string }>
+
+const isMark = (inline: Inline | undefined): inline is Mark => inline?.kind === 'open' || inline?.kind === 'close'
+
+function neighbour(inlines: Inline[], idle: Set<number>, at: number, step: 1 | -1): Inline | undefined {
   let index = at + step
   while (idle.has(index)) index += step
-  const inline = inlines[index]
-  switch (inline?.kind) {
-    case undefined:
-      return 'space'
-    case 'text':
-      return kindOf(step === 1 ? inline.text[0] : inline.text.at(-1))
-    case 'open':
-    case 'close':
-      return inline.kind
-    default:
-      return 'sign'
-  }
+  return inlines[index]
+}
+
+/** What kind of character a neighbour shows: its first one in one direction, its last one in the other. */
+function edgeOf(inline: Inline | undefined, step: 1 | -1): 'space' | 'sign' | 'letter' {
+  if (inline === undefined) return 'space'
+  return inline.kind === 'text' ? kindOf(step === 1 ? inline.text[0] : inline.text.at(-1)) : 'sign'
 }

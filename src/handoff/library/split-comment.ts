@@ -19,7 +19,8 @@ export function splitComment(markdown: string, limit = commentLimit): string[] {
       continue
     }
     if (part !== '') parts.push(part)
-    const pieces = block.length <= room ? [block] : splitBlock(block.split('\n'), room)
+    const deep = parts.length + part.length > 0 && /^\s{4}/.test(block)
+    const pieces = block.length <= room && !deep ? [block] : splitBlock(block.split('\n'), room)
     parts.push(...pieces.slice(0, -1))
     part = pieces.at(-1)!
   }
@@ -101,13 +102,13 @@ function splitBlock(lines: string[], room: number): string[] {
 }
 
 function addLine(cutter: Cutter, line: string): void {
-  const after = fenceAfter(line, cutter.fence)
-  if (cutter.fence && !after) {
-    // There is always room for the end of the code that is open.
-    put(cutter, endOf(cutter.fence))
-    cutter.outdent = 0
-  } else placeLine(cutter, line, after)
-  if (!after || !cutter.fence) cutter.fence = after
+  const shown = shownLine(cutter, line)
+  const after = fenceAfter(shown, cutter.fence)
+  // There is always room for the end of the code that is open.
+  if (cutter.fence && !after) put(cutter, endOf(cutter.fence))
+  else placeLine(cutter, line, after)
+  if (!after || !cutter.fence)
+    cutter.fence = after && { ...after, before: fenceAfter(shownLine(cutter, line), undefined)!.before }
 }
 
 function placeLine(cutter: Cutter, line: string, after: Fence | undefined): void {
@@ -117,14 +118,20 @@ function placeLine(cutter: Cutter, line: string, after: Fence | undefined): void
   }
   const closing = after && !cutter.fence ? endOf(after).length + 1 : 0
   if (roomLeft(cutter) < shownLine(cutter, line).length + closing && cutter.size > 0) cut(cutter)
+  if (cutter.size === 0 && !cutter.fence) cutter.outdent = Math.max(0, indentOf(line) - 3)
   for (const piece of cutLine(cutter, shownLine(cutter, line))) {
     if (roomLeft(cutter) < piece.length) cut(cutter)
     put(cutter, piece)
   }
 }
 
-/** A fence that was opened again further left takes its lines along. */
-const shownLine = (cutter: Cutter, line: string) => (cutter.fence ? outdented(line, cutter.outdent) : line)
+/** Deep lines that come to begin a part are moved left, or they would be read as code; so are those that follow at the same depth. */
+function shownLine(cutter: Cutter, line: string): string {
+  if (line.trim() !== '' && indentOf(line) <= cutter.outdent) cutter.outdent = 0
+  return line.slice(Math.min(cutter.outdent, indentOf(line)))
+}
+
+const indentOf = (line: string) => line.length - line.trimStart().length
 
 function put(cutter: Cutter, line: string): void {
   cutter.piece.push(line)
@@ -159,13 +166,8 @@ const margin = (before: string) => before.replace(/[^\s>]/g, ' ')
 function reopened(cutter: Cutter, fence: Fence): Fence {
   const before = margin(fence.before)
   if (before.includes('>') || before.length < 4) return { ...fence, before }
-  cutter.outdent = before.length - 1
+  cutter.outdent += before.length - 1
   return { ...fence, before: ' ' }
-}
-
-function outdented(line: string, columns: number): string {
-  const spaces = line.length - line.trimStart().length
-  return line.slice(Math.min(columns, spaces))
 }
 
 function tableHead(lines: string[], room: number): string[] {
@@ -200,15 +202,16 @@ function cutWords(text: string, room: number): string[] {
       const meets = piece.endsWith('`') && part.startsWith('`')
       while (piece !== '' && (meets || piece.length + part.length > room)) {
         const at = lastSpace > room / 2 ? lastSpace : piece.length
-        pieces.push(piece.slice(0, at).trimEnd())
-        piece = startLine(piece.slice(at).trimStart())
+        pieces.push(piece.slice(0, at))
+        piece = piece.slice(at)
         lastSpace = 0
       }
       piece += part
       if (/^\s/.test(part)) lastSpace = piece.length
     }
   }
-  return [...pieces, piece].filter((text) => text !== '')
+  const lines = [...pieces, piece].map((text) => text.trim()).filter((text) => text !== '')
+  return lines.map((text, index) => (index === 0 ? text : startLine(text)))
 }
 
 function cutToken(token: string, room: number): string[] {

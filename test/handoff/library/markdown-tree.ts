@@ -5,7 +5,7 @@ const sentinel = 'The text after it stands alone'
 
 /** Things that GitHub links, notifies or runs when they stand in text outside code. */
 const active: [string, RegExp][] = [
-  ['mention', /@[A-Za-z0-9_-]/],
+  ['mention', /@[A-Za-z0-9]/],
   ['issue', /#\d/],
   ['issue', /(?<![A-Za-z0-9])GH-\d/i],
   ['commit', /(?<![A-Za-z0-9])[0-9a-f]{7,40}(?![A-Za-z0-9])/i],

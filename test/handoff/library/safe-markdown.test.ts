@@ -1,116 +1,11 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { safeInline, safeMarkdown, safeTable, safeText } from '../../../src/handoff/library/safe-markdown.js'
+import { attacks, hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 
 const runs = process.env['LONG'] ? 10_000 : 500
 const host = 'github.com'
-
-const attacks = JSON.parse(readFileSync(new URL('../../corpus/markdown-attacks.json', import.meta.url), 'utf8')) as {
-  name: string
-  text: string
-}[]
-
-/** Pieces that mean something to a renderer or to GitHub, put together at random. */
-const pieces = [
-  ...[
-    '@octocat',
-    '#1',
-    'GH-2',
-    'o/r#3',
-    'abcdef1',
-    'https://evil.example',
-    'www.x.y',
-    '/close',
-    '::error::x',
-    'fixes ',
-  ],
-  ...[
-    '`',
-    '``',
-    '```',
-    '```js\n',
-    '~~~\n',
-    '*',
-    '**',
-    '***',
-    '_',
-    '__',
-    '[',
-    ']',
-    '](',
-    '(',
-    ')',
-    '![',
-    '<',
-    '>',
-    '</',
-    '/>',
-  ],
-  ...[
-    '<b>',
-    '</b>',
-    '<img src=x>',
-    '<!--',
-    '-->',
-    '<details>',
-    '&',
-    '&#64;',
-    '&lt;',
-    '\\',
-    '\\\\',
-    '|',
-    '| a |\n|---|\n',
-    '\n',
-    '\n\n',
-  ],
-  ...[
-    '\r\n',
-    '\t',
-    ' ',
-    '    ',
-    '- ',
-    '1. ',
-    '2) ',
-    '> ',
-    '# ',
-    '###### ',
-    '---\n',
-    '===\n',
-    '***\n',
-    ':',
-    '-',
-    '+',
-    '=',
-    '!',
-    '$',
-    '~',
-  ],
-  ...[
-    'word',
-    'snake_case',
-    'é',
-    '中文',
-    '😀',
-    '\u200b',
-    '\u202e',
-    '\u2028',
-    '\ud800',
-    '\u0000',
-    '[x]: http://e.v',
-    '[^1]',
-    '[ ] ',
-  ],
-]
-const hostile = fc.array(
-  fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom(...pieces) },
-    { weight: 1, arbitrary: fc.constantFrom(...attacks.map((attack) => attack.text)) },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
-  ),
-  { maxLength: 40, size: 'max' },
-)
 
 describe('safe Markdown', () => {
   it.each(attacks)('lets nothing act: $name', ({ text }) => {
@@ -122,7 +17,7 @@ describe('safe Markdown', () => {
 
   it('lets nothing act, whatever is put together', () => {
     fc.assert(
-      fc.property(hostile, (parts) => {
+      fc.property(hostileMarkdown, (parts) => {
         const written = safeMarkdown(parts.join(''), { host })
         expect(findings(written, host)).toEqual([])
       }),
@@ -132,7 +27,7 @@ describe('safe Markdown', () => {
 
   it('lets nothing act in plain text, whatever is put together', () => {
     fc.assert(
-      fc.property(hostile, (parts) => {
+      fc.property(hostileMarkdown, (parts) => {
         expect(findings(safeText(parts.join('')))).toEqual([])
         expect(findings(safeInline(parts.join('')))).toEqual([])
         expect(
@@ -150,7 +45,7 @@ describe('safe Markdown', () => {
 
   it('means the same when it is made safe again', () => {
     fc.assert(
-      fc.property(hostile, (parts) => {
+      fc.property(hostileMarkdown, (parts) => {
         const once = safeMarkdown(parts.join(''), { host })
         expect(wordsIn(safeMarkdown(once, { host }))).toBe(wordsIn(once))
       }),
