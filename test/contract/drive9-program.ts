@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -108,7 +109,11 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
       return { ...(JSON.parse(stdout) as DrainJson), code }
     },
     states: () => readdirSync(join(directory, 'tmp')).filter((name) => name.endsWith('.pid')),
-    state: () => JSON.parse(readFileSync(join(directory, 'tmp', held.states()[0] ?? ''), 'utf8')) as { pid: number },
+    state: () =>
+      JSON.parse(readFileSync(join(directory, 'tmp', held.states()[0] ?? ''), 'utf8')) as {
+        pid: number
+        control_port: number
+      },
     exitRecord: () => {
       const folder = join(directory, 'tmp', `drive9-${process.getuid?.()}`)
       const name = readdirSync(folder).find((each) => each.endsWith('.exit.json')) ?? ''
@@ -291,6 +296,24 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         rmSync(a.mountpoint, { recursive: true })
         await until('the process behind the mount ends', () => !isAlive(pid))
         expect(a.states()).toEqual([])
+      })
+
+      test('does not mind who knocks at its door without the secret', async () => {
+        await using a = await machine(program)
+        await a.mount()
+        const knock = (words: string) =>
+          new Promise<string>((resolve) => {
+            let answer = ''
+            const socket = createConnection(a.state().control_port, '127.0.0.1', () => socket.write(words))
+            socket.on('data', (data) => {
+              answer += data
+            })
+            socket.on('error', () => undefined).on('close', () => resolve(answer))
+          })
+        for (const words of ['hello\n', '{"op":"umount"}\n', '{"op":"umount","secret":"guess"}\n', 'null\n']) {
+          expect(await knock(words), words).toBe('')
+        }
+        expect(await a.run('drive9 mount health "$MOUNT"')).toMatchObject({ code: 0 })
       })
 
       test('is not made twice, and not over files', async () => {
@@ -574,6 +597,24 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('timed out') })
         expect(result.milliseconds).toBeGreaterThanOrEqual(scaled(33))
         expect(a.log()).toContain('ECONNREFUSED')
+      })
+
+      test('a file that cannot be had fails the mount, and nothing is left in the directory', async () => {
+        await using a = await machine(program)
+        a.server.write('/run/other.txt', 'other')
+        a.server.rule({ path: /marker/, fault: { kind: 'answer', status: 500, body: '{"error":"no"}' } })
+        expect(await a.mount('--no-supervise')).toMatchObject({ code: 1 })
+        expect(readdirSync(a.mountpoint)).toEqual([])
+        a.server.clearRules()
+        expect(await a.mount('--no-supervise')).toMatchObject({ code: 0 })
+      })
+
+      test('trouble on the machine itself ends the attempt, and leaves no process behind', async () => {
+        await using a = await machine(program)
+        writeFileSync(join(a.directory, 'no-folder'), '')
+        const result = await a.mount('', { TMPDIR: join(a.directory, 'no-folder') })
+        expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('exited before becoming ready') })
+        expect(a.log()).toContain('ENOTDIR')
       })
 
       test('unsupervised it fails at once, in the foreground with the reason and a code', async () => {

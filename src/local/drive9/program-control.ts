@@ -3,8 +3,8 @@ import { readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type Arguments, Exit, type FlagKind, parseArguments } from './program-arguments.js'
-import type { ControlRequest } from './program-daemon.js'
 import type { DrainReport } from './program-drain.js'
+import type { ControlRequest } from './program-listen.js'
 import { isAlive, type MountState, type Places, placesOf, readExit, readState } from './program-places.js'
 
 type Environment = Record<string, string | undefined>

@@ -1,16 +1,23 @@
 // The process behind a mount: it lives until it is unmounted, told to stop, or its directory is gone (a sandbox that was destroyed).
-import { randomUUID, timingSafeEqual } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
-import { Exit } from './program-arguments.js'
 import type { Credentials } from './program-credentials.js'
 import { type DrainReport, drain } from './program-drain.js'
 import { keepFailed, restoreFailed } from './program-failed.js'
 import { localOnly } from './program-index.js'
+import { type ControlRequest, listen } from './program-listen.js'
 import { type Mirror, makeMirror } from './program-mirror.js'
-import { birthOf, clearExit, type Places, writeExit, writeState } from './program-places.js'
+import {
+  birthOf,
+  clearExit,
+  type ExitRecord,
+  type MountState,
+  type Places,
+  writeExit,
+  writeState,
+} from './program-places.js'
 import { makeQueue, type Queue } from './program-queue.js'
 import { openRemote, type Remote, type RemoteEntry, RemoteError } from './program-remote.js'
 import { watchFolders } from './program-watch.js'
@@ -41,17 +48,33 @@ export interface Mounted {
 }
 
 export async function startMount(settings: MountSettings, places: Places): Promise<Mounted | StartFailure> {
-  mkdirSync(dirname(places.log), { recursive: true })
-  const log = (text: string) => appendFileSync(places.log, `${new Date().toISOString()} ${text}\n`, { mode: 0o600 })
+  const log = openLog(places.log)
   const remote = openRemote(settings)
   try {
     return await bringUp(settings, places, remote, log)
   } catch (error) {
     remote.close()
-    if (!(error instanceof RemoteError)) throw error
-    log(`mount failed: ${error.message}`)
-    return failureOf(error)
+    await clear(places.mountpoint)
+    log(`mount failed: ${error instanceof Error ? error.message : String(error)}`)
+    if (error instanceof RemoteError) return failureOf(error)
+    throw error
   }
+}
+
+/** Where the truth is. That it cannot be written (the machine is being taken away) must not stop anything. */
+function openLog(file: string): (text: string) => void {
+  mkdirSync(dirname(file), { recursive: true })
+  return (text) => {
+    try {
+      appendFileSync(file, `${new Date().toISOString()} ${text}\n`, { mode: 0o600 })
+    } catch {
+      // Nobody is left to read it.
+    }
+  }
+}
+
+async function clear(directory: string): Promise<void> {
+  for (const name of readdirSync(directory)) await rm(join(directory, name), { recursive: true, force: true })
 }
 
 function failureOf({ status, message }: RemoteError): StartFailure {
@@ -59,28 +82,26 @@ function failureOf({ status, message }: RemoteError): StartFailure {
   return { code: 6, kind: status === 0 ? 'unreachable' : 'refused', message }
 }
 
-async function bringUp(
-  settings: MountSettings,
-  places: Places,
-  remote: Remote,
-  log: (text: string) => void,
-): Promise<Mounted> {
-  const { top, roundTrip } = await askForRoot(remote, settings.remoteRoot)
+async function bringUp(settings: MountSettings, places: Places, remote: Remote, log: Log): Promise<Mounted> {
+  const { remoteRoot, durability, readOnly, workers, scale } = settings
+  const { top, roundTrip } = await askForRoot(remote, remoteRoot)
   const isLocal = localOnly(settings.profile, settings.localOnly, settings.remoteOnly)
-  const common = { directory: places.mountpoint, remoteRoot: settings.remoteRoot, remote, log }
-  const { durability } = settings
+  const common = { directory: places.mountpoint, remoteRoot, remote, log }
   const strict = durability === 'auto' ? roundTrip <= 10 : durability !== 'interactive'
-  let later: () => void = () => undefined
-  const { readOnly } = settings
-  const mirror = makeMirror({ ...common, readOnly, isLocal, later: () => later() }, () => queue)
-  const onUnauthorized = () => void mirror.breakAll()
-  const queue = makeQueue({ ...common, workers: settings.workers, scale: settings.scale, strict, onUnauthorized })
+  const wishes: Wishes = { later: () => undefined }
+  const mirror = makeMirror({ ...common, readOnly, isLocal, later: () => wishes.later() }, () => queue)
+  const onUnauthorized = () => void mirror.breakAll().catch((error: unknown) => log(String(error)))
+  const queue = makeQueue({ ...common, workers, scale, strict, onUnauthorized })
   await mirror.populate(top)
-  if (!settings.readOnly) await restoreFailed(places, settings.remoteRoot, mirror, queue)
-  const onLater = (call: () => void) => {
-    later = call
-  }
-  return serveMount(settings, places, { mirror, queue, remote, log, onLater })
+  if (!readOnly) await restoreFailed(places, remoteRoot, mirror, queue)
+  return serveMount(settings, places, { mirror, queue, remote, log, wishes })
+}
+
+type Log = (text: string) => void
+
+/** What the mirror wants of who watches the directory, who is there only after it. */
+interface Wishes {
+  later: () => void
 }
 
 /** Two questions side by side; the slower answer is taken for the distance to the server. */
@@ -98,15 +119,14 @@ interface Parts {
   mirror: Mirror
   queue: Queue
   remote: Remote
-  log: (text: string) => void
-  onLater: (call: () => void) => void
+  log: Log
+  wishes: Wishes
 }
 
 async function serveMount(settings: MountSettings, places: Places, parts: Parts): Promise<Mounted> {
-  const { mirror, queue, remote, log, onLater } = parts
+  const { mirror, queue, remote, log, wishes } = parts
   const directory = places.mountpoint
-  const startedAt = new Date().toISOString()
-  const secret = randomUUID()
+  const noted = (work: Promise<unknown>) => void work.catch((error: unknown) => log(String(error)))
   let end: (code: number) => void = () => undefined
   const ended = new Promise<number>((resolve) => {
     end = resolve
@@ -114,97 +134,92 @@ async function serveMount(settings: MountSettings, places: Places, parts: Parts)
   let leaving: Promise<void> | undefined
 
   const watching = watchFolders(directory, () => {
-    if (!leaving) void mirror.reconcile(false).catch((error: unknown) => log(`reconcile: ${String(error)}`))
+    if (!leaving) noted(mirror.reconcile(false))
   })
-  onLater(watching.poke)
-  const expiry = expiresIn(settings.key)
-  let expiryTimer = expiry === undefined ? undefined : setTimeout(expire, expiry)
-  async function expire(): Promise<void> {
-    // The server's clock may be behind ours.
-    if (!(await mirror.breakAll())) expiryTimer = setTimeout(expire, 500)
-  }
-  const presence = setInterval(() => {
-    if (!isThere(directory, inode)) void stop('the directory is gone')
-  }, 500)
+  wishes.later = watching.poke
   const inode = statSync(directory).ino
+  const presence = setInterval(() => {
+    if (!isThere(directory, inode)) noted(stop('the directory is gone', 0))
+  }, 500)
+  const expiry = atExpiry(settings.key, mirror)
+  const state = newState(settings, places)
+  const control = await listen(state.control_secret, answer)
 
-  const control = await listen(secret, async (request) => {
-    if (request.op === 'drain') return drain({ mirror, queue, mountpoint: directory }, request.timeout ?? 30_000)
-    if (request.op === 'umount') {
-      await leave(request.timeout ?? 60_000)
-      return { ok: true }
-    }
-    return { ok: true, mount_point: directory, op: 'status', pid: process.pid, started_at: startedAt }
-  })
+  async function answer({ op, timeout }: ControlRequest): Promise<object> {
+    if (op === 'drain') return drain({ mirror, queue, mountpoint: directory }, timeout ?? 30_000)
+    if (op === 'umount') await leave(timeout ?? 60_000)
+    return { ok: true, mount_point: directory, op, pid: process.pid, started_at: state.started_at }
+  }
 
   function leave(timeout: number): Promise<void> {
-    leaving ??= (async () => {
-      const report = await drain({ mirror, queue, mountpoint: directory }, Math.max(timeout, 1))
-      await finish(report)
-    })()
+    leaving ??= drain({ mirror, queue, mountpoint: directory }, Math.max(timeout, 1)).then(finish)
     return leaving
   }
 
   async function finish(report: DrainReport): Promise<void> {
-    const { commit_queue_pending: files, commit_queue_bytes: bytes } = report.pending
-    const forced = files > 0
     queue.abandon()
-    writeExit(places, {
-      reason: 'signal',
-      ...(forced ? { detail: 'force quit after second signal' } : {}),
-      code: forced ? 1 : 0,
-      pid: process.pid,
-      pending_files: files,
-      pending_bytes: bytes,
-      at: new Date().toISOString(),
-    })
+    const record = exitRecordOf(report)
+    writeExit(places, record)
     await keepFailed(places, settings.remoteRoot, mirror)
     watching.close()
-    for (const name of readdirSync(directory)) await rm(join(directory, name), { recursive: true, force: true })
-    await stop('unmounted', forced ? 1 : 0)
+    await clear(directory)
+    await stop('unmounted', record.code)
   }
 
-  async function stop(why: string, code = 0): Promise<void> {
+  async function stop(why: string, code: number): Promise<void> {
     log(`mount ends: ${why}`)
     clearInterval(presence)
-    clearTimeout(expiryTimer)
+    expiry.close()
     watching.close()
     remote.close()
     await rm(places.state, { force: true })
-    // The answer to whoever asked for the end goes out first.
-    setImmediate(() => {
-      control.close()
-      end(code)
-    })
+    control.close(() => end(code))
   }
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (leaving) process.exit(1)
-      void leave(settings.stopTimeout)
+      noted(leave(settings.stopTimeout))
     })
   }
-
   clearExit(places)
-  writeState(places, {
+  writeState(places, { ...state, control_port: control.port })
+  log(`mounted ${settings.remoteRoot} of ${settings.server}`)
+  return { ended }
+}
+
+function newState(settings: MountSettings, places: Places): MountState {
+  return {
     pid: process.pid,
     creation_time: birthOf(process.pid) ?? 0,
     component: 'drive9',
     mount_kind: 'fuse',
-    mount_point: directory,
+    mount_point: places.mountpoint,
     remote_root: settings.remoteRoot,
     server: settings.server,
     profile: settings.profile,
     credential_kind: 'api_key',
     api_key: settings.key,
-    started_at: startedAt,
+    started_at: new Date().toISOString(),
     log_path: places.log,
     supervise: settings.supervised,
-    control_port: control.port,
-    control_secret: secret,
-  })
-  log(`mounted ${settings.remoteRoot} of ${settings.server}`)
-  return { ended }
+    control_port: 0,
+    control_secret: randomUUID(),
+  }
+}
+
+/** Files that were given up are not counted: the real program does not count them either. */
+function exitRecordOf({ pending }: DrainReport): ExitRecord {
+  const forced = pending.commit_queue_pending > 0
+  return {
+    reason: 'signal',
+    ...(forced ? { detail: 'force quit after second signal' } : {}),
+    code: forced ? 1 : 0,
+    pid: process.pid,
+    pending_files: pending.commit_queue_pending,
+    pending_bytes: pending.commit_queue_bytes,
+    at: new Date().toISOString(),
+  }
 }
 
 function isThere(directory: string, inode: number): boolean {
@@ -212,6 +227,23 @@ function isThere(directory: string, inode: number): boolean {
     return statSync(directory).ino === inode
   } catch {
     return false
+  }
+}
+
+/** Breaks the mount when its token ends, without being asked. The server's clock may be behind ours. */
+function atExpiry(key: string, mirror: Mirror): { close(): void } {
+  const left = expiresIn(key)
+  let timer = left === undefined ? undefined : setTimeout(look, left)
+  let closed = false
+  async function look(): Promise<void> {
+    const broken = await mirror.breakAll().catch(() => false)
+    if (!broken && !closed) timer = setTimeout(look, 500)
+  }
+  return {
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
   }
 }
 
@@ -227,38 +259,4 @@ function expiresIn(key: string): number | undefined {
   } catch {
     return undefined
   }
-}
-
-export interface ControlRequest {
-  op: 'status' | 'drain' | 'umount'
-  timeout?: number
-}
-
-/** One JSON line in, one out. Whoever cannot read the state file does not know the secret. */
-async function listen(
-  secret: string,
-  answer: (request: ControlRequest) => Promise<object>,
-): Promise<{ port: number; close(): void }> {
-  const server: Server = createServer((socket: Socket) => {
-    let text = ''
-    socket.on('error', () => undefined)
-    socket.on('data', (chunk) => {
-      text += chunk.toString('utf8')
-      if (text.includes('\n')) void respond(text, socket)
-    })
-  })
-  async function respond(line: string, socket: Socket): Promise<void> {
-    const request = JSON.parse(line) as ControlRequest & { secret?: string }
-    if (!same(request.secret ?? '', secret)) return void socket.destroy()
-    socket.end(`${JSON.stringify(await answer(request))}\n`)
-  }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Exit(4, 'no control port')
-  return { port: address.port, close: () => server.close() }
-}
-
-function same(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -139,7 +139,11 @@ async function serve(settings: MountSettings, places: Places, report: number | u
     if (report !== undefined) writeSync(report, `${JSON.stringify(progress)}\n`)
   }
   for (let wait = 1000; ; wait = Math.min(wait * 2, 30_000)) {
-    const outcome = await startMount(settings, places)
+    const outcome = await startMount(settings, places).catch((error: unknown) => {
+      // What was begun already (watchers, a door) would keep the process.
+      process.stderr.write(`mount: ${error instanceof Error ? error.message : String(error)}\n`)
+      process.exit(4)
+    })
     if ('ended' in outcome) {
       tell({ ready: true })
       process.exit(await outcome.ended)

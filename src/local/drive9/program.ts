@@ -1,7 +1,7 @@
 // The `drive9` program for the PATH of a local sandbox: mounts without root and without FUSE, and fails as the real one does.
 //
 //   program.ts            which command; what it prints and how it exits     program-arguments.ts    flags as the real program reads them
-//   program-mount.ts      `mount`: starts the process behind a mount         program-daemon.ts       that process
+//   program-mount.ts      `mount`: starts the process behind a mount         program-daemon.ts, -listen.ts  that process
 //   program-mirror.ts     what is done to the directory goes to the server   program-index.ts, -watch.ts  how it is noticed
 //   program-queue.ts      uploads and when they are given up                 program-drain.ts        what is left
 //   program-control.ts    `mount health|status|drain`, `umount`              program-places.ts       traces outside the mount
