@@ -1,17 +1,18 @@
 // Builds everything under dist/, and the documents that are generated. The same sources give the same bytes on every machine; CI rebuilds and compares.
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { buildAction } from './build-action.js'
 import { writeDocuments } from './documents.js'
 
 const root = join(import.meta.dirname, '..', '..')
 const dist = join(root, 'dist')
 
 /** The program for inside a sandbox: plain JavaScript for the template's Node, nothing beside it. */
-async function buildGuest(): Promise<void> {
+async function buildGuest(folder: string): Promise<void> {
   const result = await build({
     entryPoints: [join(root, 'src/handoff/bench/guest/main.ts')],
-    outfile: join(dist, 'guest.js'),
+    outfile: join(folder, 'guest.js'),
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -26,6 +27,13 @@ async function buildGuest(): Promise<void> {
   if (bytes > 100_000) throw new Error(`dist/guest.js has ${bytes} bytes; a command has room for 100,000.`)
 }
 
-await rm(dist, { recursive: true, force: true })
-await mkdir(dist, { recursive: true })
-await Promise.all([buildGuest(), writeDocuments(root)])
+// Built apart and put in place at the end: a build that fails leaves what was there, and nobody meets a half of it.
+const fresh = join(root, 'build', `dist-${process.pid}`)
+try {
+  await mkdir(fresh, { recursive: true })
+  await Promise.all([buildGuest(fresh), buildAction(root, fresh), writeDocuments(root)])
+  await rm(dist, { recursive: true, force: true })
+  await rename(fresh, dist)
+} finally {
+  await rm(fresh, { recursive: true, force: true })
+}

@@ -1,0 +1,48 @@
+// `mode: ask` with a question, in any workflow: the answer becomes outputs and the job summary, and no comment is written.
+import { HandoffError, isHandoffError, parseRunId, quote, type RunName, systemClock } from '../handoff/index.js'
+import { type Inquiry, openAnswers, type Place, type Reply } from './answering.js'
+import type { CommitWanted } from './events.js'
+import type { Job } from './job.js'
+import { tellAnswer } from './tell-answer.js'
+
+export async function answerQuestion(job: Job, wanted: CommitWanted): Promise<void> {
+  const { runner, options, context } = job
+  runner.quote('The question', options.question)
+  const inquiry: Inquiry = {
+    text: options.question,
+    fresh: options.fresh,
+    asker: `github:${context.actor}`,
+    places: options.run === '' ? placesOf(wanted) : [{ name: runNamed(options.run) }],
+  }
+  await tellAnswer(job, await untilAnswered(job, inquiry))
+}
+
+/** Somebody else may be answering the same question; then their answer is ours. */
+async function untilAnswered(job: Job, inquiry: Inquiry): Promise<Reply> {
+  const answers = openAnswers(job)
+  for (;;) {
+    try {
+      return await answers.ask(inquiry, () => {})
+    } catch (error) {
+      if (!isHandoffError(error, 'in-progress') || answers.signal.aborted) throw error
+      job.runner.info(error.message)
+      await systemClock.sleep((error.retryAfterSeconds ?? 3) * 1_000, answers.signal)
+    }
+  }
+}
+
+function placesOf({ sha, ref, baseRef }: CommitWanted): Place[] {
+  const branch = baseRef ?? ref
+  const note = `The commit ${sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${branch}.`
+  const onBranch = branch?.startsWith('refs/heads/') ? [{ name: { ref: branch }, note }] : []
+  return [{ name: { commit: sha } }, ...onBranch]
+}
+
+function runNamed(text: string): RunName {
+  if (/^[0-9a-f]{40}$/.test(text)) return { commit: text }
+  if (text.startsWith('refs/')) return { ref: text }
+  if (/^[0-9a-f]{40}-/.test(text)) return { run: parseRunId(text) }
+  throw new HandoffError('invalid-input', `The input run, ${quote(text)}, is neither a run, nor a commit, nor a ref.`, {
+    next: 'Give the output run of a summary, a full commit id, or a ref like refs/heads/main.',
+  })
+}

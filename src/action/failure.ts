@@ -1,0 +1,29 @@
+// How an error is told: one sentence about what happened and one about what to do.
+import { isHandoffError } from '../handoff/index.js'
+import { inInputWords } from './inputs.js'
+
+export interface Failure {
+  message: string
+  next?: string
+  /** Not ours to explain: the details are for the log only. */
+  details?: string
+}
+
+/** For permissions that GitHub refuses: the lines that are missing, most likely. */
+const permissionAdvice =
+  'Check the permissions of the job: contents: read to summarise, pull-requests: write to comment, and issues: write to answer on plain issues.'
+
+export function failureOf(error: unknown): Failure {
+  if (isHandoffError(error)) {
+    const message = inInputWords(error.message)
+    const next = error.code === 'forbidden' && error.next === undefined ? permissionAdvice : error.next
+    return { message, ...(next === undefined ? {} : { next: inInputWords(next) }) }
+  }
+  return {
+    message: 'Something went wrong inside handoff.',
+    next: 'Please report it with the details that the log of this step shows.',
+    details: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  }
+}
+
+export const sentenceOf = ({ message, next }: Failure) => (next === undefined ? message : `${message} ${next}`)

@@ -1,0 +1,55 @@
+// What may be left of a main step that was killed: a sandbox, and a comment that says that somebody is working.
+import { HandoffError, makeRedactor, makeSandboxes, safeText, systemClock, terminal } from '../handoff/index.js'
+import { readContext, runPage } from './context.js'
+import { openGitHub } from './github.js'
+import { secretValues } from './inputs.js'
+import type { Environment, Runner } from './runner.js'
+import type { Left } from './state.js'
+
+/** By its id where that is known, and by the label that any sandbox of the step carries: the reply to a creation may have been lost. */
+export async function endSandboxes(runner: Runner, left: Left, signal: AbortSignal): Promise<void> {
+  const sandboxes = makeSandboxes({
+    apiKey: runner.input('e2b-api-key'),
+    template: runner.input('e2b-template') || 'handoff',
+    ...optional('domain', runner.input('e2b-domain')),
+    ...optional('apiUrl', runner.input('e2b-api-url')),
+    ...optional('sandboxUrl', runner.input('e2b-sandbox-url')),
+    onNotice: (text) => runner.info(text),
+  })
+  const found = left.owner === '' ? [] : await sandboxes.find({ handoff: '1', owner: left.owner }, signal)
+  const ids = new Set([...found.map(({ id }) => id), ...(left.sandbox === '' ? [] : [left.sandbox])])
+  for (const id of ids) {
+    const killed = await sandboxes.kill(id, signal)
+    runner.info(killed ? `Sandbox ${id} was still there; it is destroyed.` : `Sandbox ${id} is gone.`)
+  }
+}
+
+const optional = <K extends string>(name: K, value: string) =>
+  (value === '' ? {} : { [name]: value }) as { [P in K]?: string }
+
+/** Nobody waits in vain: the comment says that the work was stopped. */
+export async function endTalk(
+  runner: Runner,
+  environment: Environment,
+  left: Left,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!left.talk) return
+  const context = readContext(environment)
+  const redact = makeRedactor(secretValues(runner))
+  const github = openGitHub({ runner, context, redact, options: { githubToken: runner.input('github-token') } })
+  const { target, question } = left.talk
+  const state = await terminal({
+    github,
+    target,
+    question,
+    harmless: (text) => safeText(redact(text)),
+    link: runPage(context),
+    clock: systemClock,
+    onNotice: (text) => runner.info(text),
+    error: new HandoffError('cancelled', 'The job ended before there was an answer.'),
+    ...(left.answerComment === undefined ? {} : { comment: left.answerComment }),
+    signal,
+  })
+  runner.info(`The comment of the answer says: ${state}.`)
+}

@@ -1,0 +1,131 @@
+// The inputs of action.yml as the house takes them. Names of inputs and names of settings meet in one table, so that an error speaks of what
+// stands in a workflow and not of an environment that nobody set.
+import { HandoffError } from '../handoff/index.js'
+import type { Runner } from './runner.js'
+
+/** Inputs that are settings of the house. The order is the order in which missing ones are named. */
+export const settingInputs = {
+  'e2b-api-key': 'E2B_API_KEY',
+  'e2b-template': 'E2B_TEMPLATE',
+  'e2b-domain': 'E2B_DOMAIN',
+  'e2b-api-url': 'E2B_API_URL',
+  'e2b-sandbox-url': 'E2B_SANDBOX_URL',
+  'drive9-api-key': 'DRIVE9_API_KEY',
+  'drive9-server': 'DRIVE9_SERVER',
+  'drive9-root': 'DRIVE9_ROOT',
+  'drive9-object-hosts': 'DRIVE9_OBJECT_HOSTS',
+  'drive9-binary-url': 'DRIVE9_BINARY_URL',
+  'drive9-binary-sha256': 'DRIVE9_BINARY_SHA256',
+  'llm-api-key': 'LLM_API_KEY',
+  'llm-base-url': 'LLM_BASE_URL',
+  'llm-model': 'LLM_MODEL',
+  'llm-context-tokens': 'LLM_CONTEXT_TOKENS',
+  'llm-price-input': 'LLM_PRICE_INPUT',
+  'llm-price-output': 'LLM_PRICE_OUTPUT',
+  'clone-token': 'HANDOFF_CLONE_TOKEN',
+  'max-input-tokens': 'HANDOFF_MAX_INPUT_TOKENS',
+  'max-cost': 'HANDOFF_MAX_COST',
+  'deadline-seconds': 'HANDOFF_DEADLINE_SECONDS',
+} as const
+
+export const secretInputs = ['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'clone-token', 'github-token'] as const
+
+export const modes = ['auto', 'summarise', 'ask'] as const
+export type Mode = (typeof modes)[number]
+const levels = ['read', 'triage', 'write', 'maintain', 'admin'] as const
+
+export interface Options {
+  mode: Mode
+  question: string
+  /** Which run a question is about: a run id, a commit id or a ref. */
+  run: string
+  fresh: boolean
+  allow: (typeof levels)[number]
+  comment: boolean
+  force: boolean
+  form: 'tar' | 'plain'
+  include: string[]
+  exclude: string[]
+  endpoint: string
+  waitSeconds: number
+  allowUntrustedHead: boolean
+  githubToken: string
+}
+
+export function readOptions(runner: Pick<Runner, 'input'>): Options {
+  const text = runner.input
+  return {
+    mode: choice(text('mode') || 'auto', 'mode', modes),
+    question: text('question'),
+    run: text('run'),
+    fresh: flag(text('fresh'), 'fresh'),
+    allow: choice(text('allow') || 'write', 'allow', levels),
+    comment: flag(text('comment'), 'comment'),
+    force: flag(text('force'), 'force'),
+    form: choice(text('form') || 'tar', 'form', ['tar', 'plain']),
+    include: list(text('include')),
+    exclude: list(text('exclude')),
+    endpoint: address(text('endpoint')),
+    waitSeconds: seconds(text('wait-for-run')),
+    allowUntrustedHead: flag(text('allow-untrusted-head'), 'allow-untrusted-head'),
+    githubToken: text('github-token'),
+  }
+}
+
+/** The settings as an environment would hold them. */
+export function settingRecord(runner: Pick<Runner, 'input'>): Record<string, string> {
+  return Object.fromEntries(Object.entries(settingInputs).map(([input, setting]) => [setting, runner.input(input)]))
+}
+
+export function secretValues(runner: Pick<Runner, 'input'>): string[] {
+  return [...new Set(secretInputs.map((name) => runner.input(name)))].filter((value) => value !== '')
+}
+
+/** Says `e2b-api-key` where the house says `E2B_API_KEY`. */
+export function inInputWords(text: string): string {
+  return Object.entries(settingInputs).reduce(
+    (words, [input, setting]) => words.replace(new RegExp(`\\b${setting}\\b`, 'g'), input),
+    text,
+  )
+}
+
+function choice<T extends string>(text: string, name: string, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === text.toLowerCase())
+  if (found !== undefined) return found
+  throw refuse(`The input ${name} is none of ${allowed.join(', ')}.`, `Write ${name}: ${allowed[0]}.`)
+}
+
+/** As YAML 1.2 has it, which is what the runner's own toolkit takes. */
+function flag(text: string, name: string): boolean {
+  if (/^(true|True|TRUE)$/.test(text)) return true
+  if (/^(false|False|FALSE|)$/.test(text)) return false
+  throw refuse(`The input ${name} is neither true nor false.`, `Write ${name}: true or ${name}: false.`)
+}
+
+/** One pattern on a line. */
+function list(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+function seconds(text: string): number {
+  const value = Number(text || '0')
+  if (Number.isFinite(value) && value >= 0 && value <= 3_600) return value
+  throw refuse('The input wait-for-run is no number of seconds up to 3600.', 'Write wait-for-run: 300.')
+}
+
+function address(text: string): string {
+  if (text === '') return ''
+  const url = URL.canParse(text) ? new URL(text) : null
+  const loopback = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  const safe = url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && loopback))
+  if (safe && url.username === '' && url.search === '' && url.hash === '') return text.replace(/\/+$/, '')
+  throw refuse(
+    'The input endpoint is not an https address of a deployment.',
+    'Write it like https://handoff.example.com, without a path to a function.',
+  )
+}
+
+const refuse = (message: string, next: string) => new HandoffError('invalid-input', message, { next })

@@ -1,0 +1,109 @@
+// What every kind of work in a job is handed, and the house it works with.
+import { readFile } from 'node:fs/promises'
+import {
+  type AnswerPlace,
+  type Commit,
+  connect,
+  HandoffError,
+  type House,
+  missingSettings,
+  parseRepository,
+  parseSettings,
+  type Repository,
+} from '../handoff/index.js'
+import type { Context } from './context.js'
+import { type Options, settingInputs, settingRecord } from './inputs.js'
+import { makeListener } from './listener.js'
+import type { Environment, Runner } from './runner.js'
+import type { Saver } from './state.js'
+
+export interface Job {
+  runner: Runner
+  context: Context
+  options: Options
+  saver: Saver
+  /** Aborted when the job is cancelled. */
+  stop: AbortSignal
+  /** Takes every secret out of a text that people will see. */
+  redact: (text: string) => string
+  environment: Environment
+  /** Stands on every sandbox of this step. */
+  owner: string
+}
+
+export interface OpenHouse {
+  house: House
+  /** Ends with the job's cancellation and with the deadline. */
+  signal: AbortSignal
+  cloneToken?: string
+}
+
+/** Without I/O. All that is missing is named at once, in the words of the workflow. */
+export function openHouse(
+  job: Job,
+  listen: (event: Parameters<House['tools']['emit']>[0]) => void = () => {},
+): OpenHouse {
+  const record = settingRecord(job.runner)
+  const missing = missingSettings(record)
+  if (missing.length > 0) throw missingInputs(job.context, missing)
+  const settings = parseSettings(record)
+  const cloneToken = tokenForClone(job.context, settings.cloneToken)
+  const { cloneToken: _given, ...rest } = settings
+  const log = makeListener(job.runner, job.saver)
+  const house = connect(rest, {
+    program: () => readFile(new URL('guest.js', import.meta.url), 'utf8'),
+    emit(event) {
+      log(event)
+      listen(event)
+    },
+    ...(cloneToken === undefined ? {} : { cloneToken }),
+  })
+  // Before anything is opened: a machine whose creation is never answered carries this label too.
+  job.saver.owner(job.owner)
+  const deadline = AbortSignal.timeout(settings.limits.deadlineMs)
+  return { house, signal: AbortSignal.any([job.stop, deadline]), ...(cloneToken === undefined ? {} : { cloneToken }) }
+}
+
+function missingInputs(context: Context, settings: string[]): HandoffError {
+  const names = Object.entries(settingInputs)
+    .filter(([, setting]) => settings.includes(setting))
+    .map(([input]) => input)
+  const one = names.length === 1
+  const next =
+    context.actor === 'dependabot[bot]'
+      ? "Runs of Dependabot get Dependabot secrets only: add them there too, or skip these runs with if: github.actor != 'dependabot[bot]'."
+      : `Add ${one ? 'it' : 'them'} under with:, for example ${names[0]}: \${{ ${names[0]!.endsWith('key') ? 'secrets' : 'vars'}.${settings[0]} }}, and check that the secret has that name.`
+  return new HandoffError(
+    'missing-setting',
+    `${one ? 'This input is' : 'These inputs are'} missing: ${names.join(', ')}.`,
+    {
+      next,
+    },
+  )
+}
+
+/** What everybody may read needs no token, and what is not handed out cannot be lost. An Enterprise Server may want one all the same. */
+function tokenForClone(context: Context, token: string | undefined): string | undefined {
+  const isPublic = context.serverUrl === 'https://github.com' && context.payload.repository?.private === false
+  return isPublic ? undefined : token
+}
+
+export function repositoryOf({ context }: Job): Repository {
+  const repository = parseRepository(context.repository, new URL(context.serverUrl).host)
+  return /^\d{1,20}$/.test(context.repositoryId) ? { ...repository, id: context.repositoryId } : repository
+}
+
+export function cloneUrlOf({ context }: Job): string {
+  return `${context.serverUrl}/${context.repository}.git`
+}
+
+export function commitOf(job: Job, sha: string, ref?: string): Commit {
+  const commit = { repository: repositoryOf(job), sha, cloneUrl: cloneUrlOf(job) }
+  return ref === undefined ? commit : { ...commit, ref }
+}
+
+/** Where links in an answer lead. */
+export function placeOf({ context }: Job): AnswerPlace {
+  const host = new URL(context.serverUrl).host
+  return { host, repository: context.repository, serverUrl: context.serverUrl, permalinks: 'github' }
+}

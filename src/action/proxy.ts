@@ -1,0 +1,31 @@
+// A runner behind a proxy says so in its environment, and every call of ours has to go that way: our own, the model's and the sandboxes'.
+// All of them end in the global `fetch`, so it is told once. Node reads these variables by itself only when it is started so.
+import { spawn } from 'node:child_process'
+import * as http from 'node:http'
+import type { Environment } from './runner.js'
+
+const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY']
+
+const wantsProxy = (environment: Environment) => names.some((name) => (environment[name] ?? '') !== '')
+
+/** Resolves to the exit code of a process that did all the work in our place, or to null when we go on ourselves. */
+export async function useProxy(environment: Environment): Promise<number | null> {
+  if (!wantsProxy(environment) || environment['NODE_USE_ENV_PROXY'] === '1') return null
+  const { setGlobalProxyFromEnv } = http as { setGlobalProxyFromEnv?: () => void }
+  if (!setGlobalProxyFromEnv) return startAgain(environment)
+  setGlobalProxyFromEnv()
+  return null
+}
+
+/** For a Node of the first months of version 24: it takes the variables only from the start. */
+async function startAgain(environment: Environment): Promise<number> {
+  const child = spawn(process.execPath, process.argv.slice(1), {
+    stdio: 'inherit',
+    env: { ...environment, NODE_USE_ENV_PROXY: '1' },
+  })
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => child.kill(name))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 1))
+  })
+}

@@ -1,0 +1,44 @@
+// What a job learns of an answer: outputs, a file, the log and the job summary.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { answerData, answerMarkdown, fitMarkdown } from '../handoff/index.js'
+import type { Reply } from './answering.js'
+import { type Job, placeOf } from './job.js'
+
+/** An output may have a megabyte; what is longer stands whole in the file. */
+const longestOutput = 900_000
+
+export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
+  const { runner, context, redact } = job
+  const { record } = reply
+  const place = placeOf(job)
+  const data = answerData(record, place)
+  const folder = join(context.temporary, `handoff-${record.run}`)
+  await mkdir(folder, { recursive: true })
+  const file = join(folder, `answer-${record.id}.md`)
+  const text = redact(data.text)
+  await writeFile(file, redact(answerMarkdown(record, place, { form: 'file' })))
+  runner.setOutput('answer', cut(text))
+  runner.setOutput('answer-file', file)
+  runner.setOutput('answer-id', record.id)
+  runner.setOutput('citations', cut(redact(JSON.stringify(data.citations)), '[]'))
+  runner.setOutput('run', record.run)
+  runner.setOutput('commit', record.commit)
+  runner.setOutput('reused', String(reply.reused))
+  runner.setOutput('model', record.model)
+  runner.setOutput('tokens', String(record.usage.inputTokens + record.usage.outputTokens))
+  runner.setOutput('cost', record.cost === undefined ? '' : record.cost.amount.toFixed(6))
+  runner.setOutput('sandbox', record.sandbox?.id ?? '')
+  for (const note of reply.notes) runner.info(redact(note))
+  runner.quote('The answer', text)
+  const markdown = answerMarkdown(record, place, { form: 'job-summary', reused: reply.reused, notes: reply.notes })
+  runner.summarise(fitMarkdown(redact(markdown)))
+}
+
+function cut(text: string, instead?: string): string {
+  if (Buffer.byteLength(text) <= longestOutput) return text
+  return (
+    instead ??
+    `${Buffer.from(text).subarray(0, longestOutput).toString('utf8')}\n[cut; the whole answer is in answer-file]`
+  )
+}
