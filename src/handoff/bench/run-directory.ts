@@ -40,7 +40,7 @@ export async function openRun(
   const marker = new TextEncoder().encode(`${secret}\n`)
   const [token, marked] = await Promise.allSettled([
     issue(drive, directory, ['read', 'list', 'write', 'delete'], lifetimeSeconds, signal),
-    drive.write(`${directory}/${markerPath}`, marker, { expectedRevision: 0, signal }),
+    writeOnce(drive, `${directory}/${markerPath}`, marker, signal),
   ])
   if (token.status === 'rejected') throw token.reason
   const revoke = revoker(drive, token.value)
@@ -203,8 +203,19 @@ export async function seal(
     drive.write(place.sealNote(handoff.run), encode(pointer), { signal }),
     ...before.map((file) => drive.write(`${directory}/${file.path}`, file.bytes, { signal })),
   ])
-  await drive.write(`${directory}/${artifact.handoff}`, bytes, { expectedRevision: 0, signal })
+  await writeOnce(drive, `${directory}/${artifact.handoff}`, bytes, signal)
   return pointer
+}
+
+/** A file that must not exist yet. A network that delivers the request twice answers that it does: the very same bytes there are ours. */
+async function writeOnce(drive: Drive, path: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  try {
+    await drive.write(path, bytes, { expectedRevision: 0, signal })
+  } catch (error) {
+    if (!isHandoffError(error, 'conflict')) throw error
+    const found = await drive.digest(path, signal)
+    if (found?.sha256 !== sha256(bytes)) throw error
+  }
 }
 
 /** Makes a run speak for its commit, if the pointer still is at the revision that was seen (0: there was none). Returns the one that does. */

@@ -1,0 +1,136 @@
+// The demo as a stranger runs it: in a process of its own, on a repository of theirs, to the end and interrupted at any moment.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { processesAbout } from '../support/processes.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { until } from '../support/until.js'
+
+const root = join(import.meta.dirname, '../..')
+let repository: TestRepository
+let temporary: string
+
+beforeAll(async () => {
+  temporary = mkdtempSync(join(tmpdir(), 'demo-'))
+  repository = await makeRepository({
+    'README.md': '# Clocks\n\nTells the time in every zone.\n',
+    "src/it's a clock.ts":
+      'export function tellTime(zone: string): string {\n  return new Date().toLocaleString("en", { timeZone: zone })\n}\n',
+  })
+})
+
+afterAll(async () => {
+  await repository?.[Symbol.asyncDispose]()
+  rmSync(temporary, { recursive: true, force: true })
+})
+
+interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+function start(
+  words: string[],
+  environment: Record<string, string> = {},
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const { E2B_API_KEY: _e2b, DRIVE9_API_KEY: _drive, LLM_API_KEY: _model, ...rest } = process.env
+  const child = spawn(process.execPath, ['--import', './src/local/typescript.mjs', 'src/commands/demo.ts', ...words], {
+    cwd: root,
+    env: { ...rest, TMPDIR: temporary, CI: 'true', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text
+  })
+  return { child, ended: new Promise((resolve) => child.on('close', (code) => resolve({ code, ...output }))) }
+}
+
+test('one JSON document with everything, and citations that exist in that repository', async () => {
+  const { code, stdout, stderr } = await start([repository.directory, 'How does tellTime know the zone?', '--json'])
+    .ended
+  expect(code, stderr).toBe(0)
+  const report = JSON.parse(stdout)
+  expect(report).toMatchObject({
+    commit: repository.head,
+    question: 'How does tellTime know the zone?',
+    handoff: { version: 1, commit: repository.head },
+  })
+  expect(report.sandboxes.map(({ role }: { role: string }) => role)).toEqual(['summarise', 'ask'])
+  const [a, b] = report.sandboxes
+  expect(a.killed <= b.created).toBe(true)
+  expect(b.killed).toEqual(expect.any(String))
+  expect(report.citations.length).toBeGreaterThan(0)
+  for (const { path, from, to } of report.citations) {
+    const lines = (await repository.git('show', `${report.commit}:${path}`)).split('\n')
+    expect(from).toBeGreaterThan(0)
+    expect(to).toBeLessThanOrEqual(lines.length)
+  }
+  expect(Object.keys(report)).toEqual(expect.arrayContaining(['run', 'runDirectory', 'summary', 'answer', 'timings']))
+})
+
+test('plain lines where there is no terminal, and A is gone before B is there', async () => {
+  const { code, stdout } = await start([repository.directory, 'How does tellTime know the zone?'], { NO_COLOR: '1' })
+    .ended
+  expect(code).toBe(0)
+  expect(stdout).not.toContain('\u001b')
+  expect(stdout.split('\n').filter((line) => line.startsWith('  model'))[0]).toContain('offline-extractive')
+  const order = [
+    '▲ Sandbox A',
+    '▼ Sandbox A',
+    '▲ Sandbox B',
+    '▼ Sandbox B',
+    'Answer',
+    'Sources',
+    'Run directory',
+    'Time and tokens',
+  ].map((text) => stdout.indexOf(text))
+  expect(order).toEqual([...order].sort((x, y) => x - y))
+})
+
+test.each([
+  [['/nowhere/at/all'], 'There is nothing at /nowhere/at/all.'],
+  [['/tmp', 'What?'], 'is not a git repository'],
+  [['https://user:secret@example.org/a/b'], 'carries a credential'],
+  [['ssh://example.org/a/b'], 'is not an http(s) address'],
+  [['--verbose'], 'does not know --verbose'],
+])('%j ends with one sentence and what to do', async (words, sentence) => {
+  const { code, stdout } = await start(words as string[]).ended
+  expect(code).toBe(1)
+  expect(stdout).toContain(sentence)
+  expect(stdout).not.toContain('secret@')
+  expect(stdout).not.toContain('    at ')
+})
+
+test('a real sandbox with a drive9 on this machine is refused before anything is paid for', async () => {
+  const { code, stdout } = await start([repository.directory], { E2B_API_KEY: 'e2b_none' }).ended
+  expect(code).toBe(1)
+  expect(stdout).toContain('cannot reach drive9 on this machine')
+})
+
+const moments = Array.from({ length: process.env['LONG'] === '1' ? 10 : 3 }, (_, index) => index)
+
+test.each(moments)('interrupted at a random moment (%i) it leaves nothing behind', async (index) => {
+  const signals = ['SIGINT', 'SIGKILL', 'SIGTERM'] as const
+  const signal = signals[index % 3]!
+  const wait = Math.round(150 + Math.random() * 2_500)
+  const { child, ended } = start([repository.directory, 'How does tellTime know the zone?', '--json'])
+  await new Promise((resolve) => setTimeout(resolve, wait))
+  child.kill(signal)
+  await ended
+  const what = `after ${signal} at ${wait} ms`
+  await until(`no process ${what}`, () => processesAbout(temporary).length === 0, 10_000)
+  const left = () => readdirSync(temporary).filter((name) => name.startsWith('handoff-'))
+  await until(`no directory ${what}`, () => left().length === 0, 10_000)
+})
+
+test('and after that a second run completes', async () => {
+  const { code } = await start([repository.directory, 'How does tellTime know the zone?', '--json']).ended
+  expect(code).toBe(0)
+})
