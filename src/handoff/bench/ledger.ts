@@ -90,6 +90,32 @@ export async function complete(
   }
 }
 
+/** Ends a claim's lease early: nobody answers it now, and somebody should. */
+export async function handOver(
+  drive: Drive,
+  directory: string,
+  held: Held,
+  leaseUntil: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `${directory}/${artifact.answer(held.record.id)}`
+  const bytes = encodeAnswer({ ...held.record, leaseUntil })
+  await drive.write(path, bytes, { expectedRevision: held.revision, signal })
+}
+
+/** The names of a run's records, the newest first, without reading any. */
+export async function listAnswers(
+  drive: Drive,
+  directory: string,
+  signal: AbortSignal,
+): Promise<{ id: string; at: string }[]> {
+  const entries = await drive.list(`${directory}/${artifact.ledger}`, signal)
+  return entries
+    .filter((entry) => /^[0-9a-f]{32}\.json$/.test(entry.name))
+    .map((entry) => ({ id: entry.name.slice(0, 32), at: entry.modifiedAt ?? '' }))
+    .sort((a, b) => b.at.localeCompare(a.at) || a.id.localeCompare(b.id))
+}
+
 /** The newest answers of a run, to see what was asked before. */
 export async function recentAnswers(
   drive: Drive,
@@ -97,12 +123,9 @@ export async function recentAnswers(
   most: number,
   signal: AbortSignal,
 ): Promise<CompletedAnswer[]> {
-  const entries = (await drive.list(`${directory}/${artifact.ledger}`, signal)).filter((entry) =>
-    /^[0-9a-f]{32}\.json$/.test(entry.name),
-  )
-  const newest = entries.sort((a, b) => (b.modifiedAt ?? '').localeCompare(a.modifiedAt ?? '')).slice(0, most)
+  const newest = (await listAnswers(drive, directory, signal)).slice(0, most)
   const records = await Promise.all(
-    newest.map((entry) => readAnswer(drive, directory, entry.name.slice(0, 32), signal).catch(() => undefined)),
+    newest.map(({ id }) => readAnswer(drive, directory, id, signal).catch(() => undefined)),
   )
   return records.filter((record) => record?.status === 'done')
 }

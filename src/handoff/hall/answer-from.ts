@@ -8,6 +8,7 @@ import { type OwnedSandbox, openSandbox, together, undoing, type Walk } from '..
 import type { CompletedAnswer, Excerpt, Question, Usage } from '../library/answer.js'
 import { answerMessages, parseReply, parseTerms, streamFilter, termsMessages } from '../library/answer-prompt.js'
 import { verifyCitations } from '../library/citations.js'
+import { citedLines } from '../library/cited-lines.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../library/records.js'
@@ -26,6 +27,7 @@ export type Answered = Pick<
   | 'unanswered'
   | 'excerpts'
   | 'searched'
+  | 'cited'
   | 'rounds'
   | 'usage'
   | 'cost'
@@ -51,7 +53,7 @@ const excerptBytes = 40_000
 export async function answerFrom(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { house, run, walk } = job
   const { tools } = house
-  const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
+  const lifetimeMs = house.limits.sandboxMs ?? house.limits.deadlineMs + lifetimeMargin
   const metadata = { ...job.labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [[owned, opened], [summary, terms]] = await together(
     together(
@@ -288,6 +290,7 @@ function checked(
       sha256: sha256(excerpt.lines.join('\n')),
     })),
     searched: shown.searched.slice(0, 100),
+    cited: citedLines(citations, shown.excerpts),
     rounds: round,
     usage,
     ...(cost === undefined ? {} : { cost }),

@@ -3,7 +3,7 @@
 // The host knows that the run is sealed and that the question is its own (claimed in the ledger) before it pays for a machine. Sandbox B reads
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
-import { claim, complete, type Held, keepLatest, readAnswer, recentAnswers } from '../bench/ledger.js'
+import { claim, complete, type Held, handOver, keepLatest, readAnswer, recentAnswers } from '../bench/ledger.js'
 import { sha256 } from '../bench/run-directory.js'
 import { startWalk, type Walk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../library/answer.js'
@@ -33,13 +33,30 @@ export interface AskResult {
   reused: boolean
 }
 
+/** A question whose id is known; nothing is written yet. */
+export interface PreparedQuestion {
+  id: string
+  run: ChosenRun
+  /** What the ledger says of it now; a failed one, and a running one whose lease ran out, may be accepted again. */
+  known?: AnswerRecord
+  accept(signal: AbortSignal): Promise<AcceptedQuestion>
+}
+
 /** A question that was accepted: its id is known and its claim is in the ledger. `answer` does the work and may be left to the background. */
 export interface AcceptedQuestion {
   id: string
   run: ChosenRun
+  acceptedAt: string
   /** Set when there is nothing left to do. */
   done?: CompletedAnswer
-  answer(signal: AbortSignal): Promise<AskResult>
+  answer(signal: AbortSignal, manner?: Manner): Promise<AskResult>
+}
+
+export interface Manner {
+  /** Waited for before a machine is started: whose turn it is. */
+  turn?: (signal: AbortSignal) => Promise<void>
+  /** An error that it takes leaves the question to whoever looks next, as soon as these milliseconds have passed. */
+  handBack?: (error: HandoffError) => number | undefined
 }
 
 export async function ask(request: AskRequest, house: House, signal: AbortSignal): Promise<AskResult> {
@@ -53,6 +70,16 @@ export async function acceptQuestion(
   house: House,
   signal: AbortSignal,
 ): Promise<AcceptedQuestion> {
+  const prepared = await prepareQuestion(request, house, signal)
+  return prepared.accept(signal)
+}
+
+/** Only reads: which run, which id, and what the ledger knows. */
+export async function prepareQuestion(
+  request: AskRequest,
+  house: House,
+  signal: AbortSignal,
+): Promise<PreparedQuestion> {
   const { tools } = house
   const text = parseQuestion(request.question.text)
   const question = { ...request.question, text }
@@ -60,9 +87,24 @@ export async function acceptQuestion(
   const walk = startWalk(tools)
   const run = await walk.step('look up', () => whichRun(request, request.name, house, place, signal))
   const wanted = claimFor(question, run, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
-  const known = question.fresh ? undefined : await readAnswer(tools.drive, run.directory, wanted.id, signal)
-  if (known?.status === 'done') return answeredBefore(known, run, house)
+  const unique = question.fresh && question.nonce === undefined
+  const known = unique ? undefined : await readAnswer(tools.drive, run.directory, wanted.id, signal)
+  const job = { question, house, run, walk, labels: request.labels ?? {} }
+  return {
+    id: wanted.id,
+    run,
+    ...(known === undefined ? {} : { known }),
+    accept: async (later) =>
+      known?.status === 'done' ? answeredBefore(known, run, house) : acceptClaim(job, wanted, later),
+  }
+}
 
+type Asked = Pick<Work, 'question' | 'house' | 'run' | 'walk' | 'labels'>
+
+/** The claim, and what is left to do once we hold it. */
+export async function acceptClaim(job: Asked, wanted: ClaimedAnswer, signal: AbortSignal): Promise<AcceptedQuestion> {
+  const { house, run, walk } = job
+  const { tools } = house
   const [claimed, earlier] = await Promise.all([
     walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), signal)),
     recentAnswers(tools.drive, run.directory, 20, signal),
@@ -70,17 +112,19 @@ export async function acceptQuestion(
   if (claimed.kind === 'answered') return answeredBefore(claimed.record, run, house)
   if (claimed.kind === 'running') throw inProgress(claimed.record, tools.now())
   tools.emit({ type: 'answer-claimed', id: wanted.id })
+  const { held } = claimed
   return {
     id: wanted.id,
     run,
-    answer: (later) =>
-      work({ question, house, run, walk, held: claimed.held, earlier, labels: request.labels ?? {} }, later),
+    acceptedAt: wanted.acceptedAt,
+    answer: (later, manner = {}) => work({ ...job, held, earlier, manner }, later),
   }
 }
 
 function answeredBefore(record: CompletedAnswer, run: ChosenRun, house: House): AcceptedQuestion {
   house.tools.emit({ type: 'answer-reused', id: record.id })
-  return { id: record.id, run, done: record, answer: async () => ({ record, run, reused: true }) }
+  const { id, acceptedAt } = record
+  return { id, run, acceptedAt, done: record, answer: async () => ({ record, run, reused: true }) }
 }
 
 function inProgress(record: ClaimedAnswer, now: Date): HandoffError {
@@ -100,7 +144,7 @@ function claimFor(question: Question & { text: string }, run: ChosenRun, house: 
       question: question.text,
       model: tools.model.name,
       ...(question.thread === undefined ? {} : { thread: question.thread }),
-      ...(question.fresh ? { nonce: tools.uniqueId() } : {}),
+      ...(question.fresh ? { nonce: question.nonce ?? tools.uniqueId() } : {}),
     },
     sha256,
   )
@@ -117,6 +161,7 @@ function claimFor(question: Question & { text: string }, run: ChosenRun, house: 
     status: 'running',
     leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
     claim: tools.uniqueId(),
+    ...(question.fresh ? { fresh: true } : {}),
   }
 }
 
@@ -128,13 +173,18 @@ interface Work {
   held: Held
   earlier: CompletedAnswer[]
   labels: Record<string, string>
+  manner: Manner
 }
+
+/** After so many processes that could not finish it, the question is the problem. */
+const mostTries = 5
 
 async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
   const { house, run } = job
   try {
     const same = job.question.fresh ? undefined : nearlySame(job)
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)
+    await job.manner.turn?.(signal)
     const answered = await answerFrom(
       { question: job.question, house, run, walk: job.walk, thread: threadOf(job), labels: job.labels },
       signal,
@@ -142,7 +192,9 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
     return await keep(job, answered, signal)
   } catch (error) {
     const told = signal.aborted && !isHandoffError(error) ? abortError(signal, 'answering the question') : error
-    await giveUp(job, told)
+    const wait = isHandoffError(told) ? job.manner.handBack?.(told) : undefined
+    if (wait === undefined || (job.held.record.tries ?? 0) >= mostTries) await giveUp(job, told)
+    else await putBack(job, wait)
     throw told
   }
 }
@@ -185,9 +237,8 @@ function reusedParts(record: CompletedAnswer): Answered {
 async function keep(job: Work, answered: Answered & { reusedFrom?: string }, signal: AbortSignal): Promise<AskResult> {
   const { house, run, walk, held } = job
   const { drive } = house.tools
-  const { status: _status, leaseUntil: _lease, claim: _claim, ...head } = held.record
   const record: CompletedAnswer = {
-    ...head,
+    ...headOf(held),
     ...answered,
     status: 'done',
     completedAt: house.tools.now().toISOString(),
@@ -209,14 +260,31 @@ async function keep(job: Work, answered: Answered & { reusedFrom?: string }, sig
   }
 }
 
+/** What the record keeps of the claim. */
+function headOf({ record }: Held) {
+  const { status: _status, leaseUntil: _lease, claim: _claim, fresh: _fresh, tries: _tries, ...head } = record
+  return head
+}
+
+/** The claim stays and its lease ends now, or a little later: whoever looks next goes on. */
+async function putBack(job: Work, waitMs: number): Promise<void> {
+  const { house, run, held } = job
+  const leaseUntil = new Date(house.tools.now().getTime() + waitMs).toISOString()
+  await handOver(house.tools.drive, run.directory, held, leaseUntil, AbortSignal.timeout(5_000)).catch(() => undefined)
+}
+
 /** The record says what became of the question, so that the next who asks need not wait for a lease. */
 async function giveUp(job: Work, error: unknown): Promise<void> {
   const { house, run, held } = job
-  const { status: _status, leaseUntil: _lease, claim: _claim, ...head } = held.record
   const { code, message, next } = isHandoffError(error)
     ? error
     : new HandoffError('cancelled', 'An unexpected error ended the work.')
   const told = { code, message: message.slice(0, 2_000), ...(next === undefined ? {} : { next }) }
-  const record = { ...head, status: 'failed' as const, completedAt: house.tools.now().toISOString(), error: told }
+  const record = {
+    ...headOf(held),
+    status: 'failed' as const,
+    completedAt: house.tools.now().toISOString(),
+    error: told,
+  }
   await complete(house.tools.drive, run.directory, held, record, AbortSignal.timeout(5_000)).catch(() => undefined)
 }

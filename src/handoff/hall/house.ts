@@ -15,6 +15,8 @@ export interface House {
     maxCost?: number
     /** How long a walk may take; a sandbox never outlives it by more than a minute. */
     deadlineMs: number
+    /** Longest that a sandbox which answers may live, where the walk's deadline and a minute is too long. */
+    sandboxMs?: number
   }
   prices?: Prices
 }

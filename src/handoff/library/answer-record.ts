@@ -21,6 +21,8 @@ const claimed = read.object({
   status: read.oneOf('running'),
   leaseUntil: read.time,
   claim: read.string(200),
+  fresh: read.optional(read.boolean),
+  tries: read.optional(read.count),
 })
 
 const failed = read.object({
@@ -50,10 +52,27 @@ const completed = read.object({
   truncated: read.boolean,
   unanswered: read.boolean,
   excerpts: read.array(
-    read.object({ path: read.string(8_192), blob: read.objectId, from: read.count, to: read.count, sha256: read.sha256 }),
+    read.object({
+      path: read.string(8_192),
+      blob: read.objectId,
+      from: read.count,
+      to: read.count,
+      sha256: read.sha256,
+    }),
     10_000,
   ),
   searched: read.array(read.string(500), 1_000),
+  cited: read.optional(
+    read.array(
+      read.object({
+        path: read.string(8_192),
+        blob: read.objectId,
+        from: read.count,
+        lines: read.array(read.string(10_000), 1_000),
+      }),
+      200,
+    ),
+  ),
   rounds: read.count,
   usage: read.object({ inputTokens: read.count, outputTokens: read.count, estimated: read.optional(read.boolean) }),
   cost: read.optional(read.object({ amount: read.number, currency: read.oneOf('USD'), source: read.string(100) })),

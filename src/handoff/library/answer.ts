@@ -7,6 +7,8 @@ export interface Question {
   thread?: string
   /** Answer again although there is an answer already. */
   fresh?: boolean
+  /** What makes a `fresh` answer one of its own; whoever repeats a request hands in the same again. */
+  nonce?: string
   /** Who asks, for the record: `github:octocat`, `bearer:team-a`. Not a secret, not checked here. */
   asker?: string
 }
@@ -64,6 +66,10 @@ export interface ClaimedAnswer extends AnswerHead {
   leaseUntil: string
   /** Which process holds the claim. */
   claim: string
+  /** The answer was wanted although there was one. */
+  fresh?: boolean
+  /** How many processes took it up before this one. */
+  tries?: number
 }
 
 export interface CompletedAnswer extends AnswerHead {
@@ -81,6 +87,8 @@ export interface CompletedAnswer extends AnswerHead {
   excerpts: { path: string; blob: string; from: number; to: number; sha256: string }[]
   /** What was searched, for answers that found nothing. */
   searched: string[]
+  /** The lines around the verified citations, as the model was shown them: what a reader follows a citation to. */
+  cited?: { path: string; blob: string; from: number; lines: string[] }[]
   rounds: number
   usage: Usage
   cost?: Cost

@@ -1,0 +1,103 @@
+// Questions that somebody was promised an answer to. One small file each, from before the promise until the answer is there, so that whoever
+// looks (a poll, the cron) can take up what an instance left behind.
+import type { Target } from '../library/ask-event.js'
+import * as read from '../library/decode.js'
+import { isHandoffError } from '../library/errors.js'
+import { decodeVersioned, encode } from '../library/handoff.js'
+import type { Drive } from '../library/tools.js'
+import type { ServicePlace } from './service-place.js'
+
+export interface AcceptedNote {
+  version: 1
+  answer: string
+  run: string
+  repository: { host: string; owner: string; name: string; id?: string }
+  caller: string
+  model: string
+  /** Where the answer is to be posted: below somebody's comment, or on a pull request. */
+  post?: Target | { pull: number }
+}
+
+const target = read.object({
+  thread: (value, at) =>
+    read.object({ kind: read.oneOf('issue', 'review') })(value, at).kind === 'issue'
+      ? read.object({ kind: read.oneOf('issue'), repository: read.string(300), number: read.count })(value, at)
+      : read.object({
+          kind: read.oneOf('review'),
+          repository: read.string(300),
+          number: read.count,
+          root: read.count,
+        })(value, at),
+  question: read.count,
+  askedAt: read.optional(read.string(40)),
+})
+
+const post: read.Decoder<Target | { pull: number }> = (value, at) =>
+  typeof value === 'object' && value !== null && 'pull' in value
+    ? read.object({ pull: read.count })(value, at)
+    : target(value, at)
+
+const shape = read.object({
+  version: read.oneOf(1),
+  answer: read.pattern(/^[0-9a-f]{32}$/, 'an answer id'),
+  run: read.string(200),
+  repository: read.object({
+    host: read.string(300),
+    owner: read.string(1_000),
+    name: read.string(100),
+    id: read.optional(read.string(40)),
+  }),
+  caller: read.string(200),
+  model: read.string(200),
+  post: read.optional(post),
+})
+
+export async function noteAccepted(
+  drive: Drive,
+  place: ServicePlace,
+  note: AcceptedNote,
+  signal: AbortSignal,
+): Promise<void> {
+  await drive.write(place.acceptedQuestion(note.answer), encode(note), { signal })
+}
+
+export async function readAccepted(
+  drive: Drive,
+  place: ServicePlace,
+  answer: string,
+  signal: AbortSignal,
+): Promise<AcceptedNote | undefined> {
+  const bytes = await drive.read(place.acceptedQuestion(answer), { maxBytes: 20_000, signal })
+  return bytes === null
+    ? undefined
+    : (decodeVersioned(bytes, shape, 'the note of an accepted question') as AcceptedNote)
+}
+
+/** All of them, the longest waiting first; one that cannot be read is passed over. */
+export async function listAccepted(
+  drive: Drive,
+  place: ServicePlace,
+  most: number,
+  signal: AbortSignal,
+): Promise<AcceptedNote[]> {
+  const entries = (await drive.list(place.accepted, signal)).filter((one) => /^[0-9a-f]{32}\.json$/.test(one.name))
+  const oldest = entries.sort((a, b) => (a.modifiedAt ?? '').localeCompare(b.modifiedAt ?? '')).slice(0, most)
+  const notes = await Promise.all(
+    oldest.map((one) =>
+      readAccepted(drive, place, one.name.slice(0, 32), signal).catch((error: unknown) => {
+        if (isHandoffError(error, 'corrupt')) return undefined
+        throw error
+      }),
+    ),
+  )
+  return notes.filter((note) => note !== undefined)
+}
+
+export async function forgetAccepted(
+  drive: Drive,
+  place: ServicePlace,
+  answer: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await drive.remove(place.acceptedQuestion(answer), { recursive: false, signal })
+}

@@ -1,0 +1,123 @@
+// What a caller may spend in a day (UTC), in tokens and in money, over all instances. What a question may cost at most is reserved before the
+// work and settled after it, so that many at once do not spend together what each alone could.
+import type { Clock } from '../library/clock.js'
+import * as read from '../library/decode.js'
+import { HandoffError } from '../library/errors.js'
+import { decodeVersioned, encode } from '../library/handoff.js'
+import type { Drive } from '../library/tools.js'
+import { sha256 } from './run-directory.js'
+import type { ServicePlace } from './service-place.js'
+import { type SharedFile, sharedFile } from './shared-file.js'
+
+export interface BudgetLimits {
+  tokensPerDay?: number
+  /** US dollars. */
+  costPerDay?: number
+}
+
+export interface Amount {
+  tokens: number
+  cost: number
+}
+
+export interface Budgets {
+  /** Rejects with `budget` when it does not fit any more. Settling with nothing gives it back. */
+  reserve(caller: string, id: string, amount: Amount, until: number): Promise<(spent?: Amount) => Promise<void>>
+}
+
+interface State {
+  version: 1
+  /** `2026-11-18`. */
+  day: string
+  tokens: number
+  cost: number
+  reserved: { id: string; tokens: number; cost: number; until: number }[]
+}
+
+const shape = read.object({
+  version: read.oneOf(1),
+  day: read.string(10),
+  tokens: read.number,
+  cost: read.number,
+  reserved: read.array(
+    read.object({ id: read.string(200), tokens: read.number, cost: read.number, until: read.count }),
+    10_000,
+  ),
+})
+
+const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)
+
+export function makeBudgets(drive: Drive, place: ServicePlace, limits: BudgetLimits, clock: Clock): Budgets {
+  if (limits.tokensPerDay === undefined && limits.costPerDay === undefined)
+    return { reserve: async () => async () => {} }
+  const files = new Map<string, SharedFile<State>>()
+  const fileOf = (caller: string) => {
+    const path = place.budget(sha256(caller).slice(0, 32))
+    const known = files.get(path) ?? budgetFile(drive, path, clock)
+    files.set(path, known)
+    return known
+  }
+  return {
+    async reserve(caller, id, amount, until) {
+      const file = fileOf(caller)
+      await file.update((state, now) => {
+        turnDay(state, now)
+        refuse(state, amount, limits, now)
+        state.reserved.push({ id, ...amount, until })
+      })
+      let settled: Promise<void> | undefined
+      return (spent) => (settled ??= file.update((state, now) => settle(state, id, spent, now)))
+    },
+  }
+}
+
+function budgetFile(drive: Drive, path: string, clock: Clock): SharedFile<State> {
+  return sharedFile<State>({
+    drive,
+    path,
+    clock,
+    decode: (bytes) => decodeVersioned(bytes, shape, "the caller's budget"),
+    encode,
+    empty: () => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] }),
+  })
+}
+
+function turnDay(state: State, now: number): void {
+  state.reserved = state.reserved.filter((one) => one.until > now)
+  if (state.day === dayOf(now)) return
+  Object.assign(state, { day: dayOf(now), tokens: 0, cost: 0 })
+}
+
+function settle(state: State, id: string, spent: Amount | undefined, now: number): void {
+  turnDay(state, now)
+  state.reserved = state.reserved.filter((one) => one.id !== id)
+  state.tokens += spent?.tokens ?? 0
+  state.cost = Math.round((state.cost + (spent?.cost ?? 0)) * 1e6) / 1e6
+}
+
+function refuse(state: State, amount: Amount, limits: BudgetLimits, now: number): void {
+  const over = (spent: Amount) =>
+    spent.tokens + amount.tokens > (limits.tokensPerDay ?? Number.POSITIVE_INFINITY) ||
+    spent.cost + amount.cost > (limits.costPerDay ?? Number.POSITIVE_INFINITY) + 1e-9
+  const reserved = state.reserved.reduce(
+    (sum, one) => ({ tokens: sum.tokens + one.tokens, cost: sum.cost + one.cost }),
+    {
+      tokens: state.tokens,
+      cost: state.cost,
+    },
+  )
+  if (!over(reserved)) return
+  // Spent, or only reserved by questions that are being answered and will cost less?
+  const gone = over(state)
+  const midnight = Date.parse(`${dayOf(now)}T00:00:00Z`) + 86_400_000
+  throw new HandoffError(
+    'budget',
+    gone
+      ? "The caller's budget for today is spent."
+      : "The caller's budget is taken by questions that are being answered.",
+    {
+      next: gone ? 'Ask again tomorrow (UTC), or have the budget raised.' : 'Ask again when they are answered.',
+      retryAfterSeconds: gone ? Math.max(1, Math.ceil((midnight - now) / 1_000)) : 10,
+    },
+  )
+}

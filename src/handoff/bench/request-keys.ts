@@ -1,0 +1,95 @@
+// Repeated requests: a caller gives a request a name (`Idempotency-Key`), and whatever happens to the network, the same request under the same
+// name is worked on once. The names stand in the directory, so it does not matter which instance a request meets.
+import * as read from '../library/decode.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import { decodeVersioned, encode } from '../library/handoff.js'
+import type { Drive } from '../library/tools.js'
+import { cleanupSignal } from './walk.js'
+
+/** Where the answer of a request is. */
+export interface AnswerPointer {
+  run: string
+  answer: string
+}
+
+interface State {
+  version: 1
+  /** What the request's body hashes to. */
+  body: string
+  /** Begun: somebody works on it. Accepted: the caller was told where the answer will be. Open: it ended without an answer. */
+  state: 'begun' | 'accepted' | 'open'
+  at: number
+  /** Until when the one who began is waited for. */
+  until: number
+  pointer?: AnswerPointer
+}
+
+export type Begun =
+  | { kind: 'begun'; accept(pointer: AnswerPointer): Promise<void>; release(): Promise<void> }
+  | { kind: 'known'; pointer: AnswerPointer }
+  | { kind: 'other-body' }
+  | { kind: 'in-progress'; retryAfterSeconds: number }
+
+const shape = read.object({
+  version: read.oneOf(1),
+  body: read.sha256,
+  state: read.oneOf('begun', 'accepted', 'open'),
+  at: read.count,
+  until: read.count,
+  pointer: read.optional(read.object({ run: read.string(200), answer: read.string(64) })),
+})
+
+/** As the draft suggests: long enough for every retry, short enough to be forgotten. */
+export const keyLifetimeMs = 24 * 60 * 60 * 1_000
+
+export async function beginRequest(
+  drive: Drive,
+  path: string,
+  request: { body: string; now: number; until: number },
+  signal: AbortSignal,
+): Promise<Begun> {
+  const wanted: State = { version: 1, body: request.body, state: 'begun', at: request.now, until: request.until }
+  let seen = 0
+  for (let tries = 0; tries < 5; tries += 1) {
+    const revision = await attempt(drive, path, wanted, seen, signal)
+    if (revision !== undefined) return begun(drive, path, wanted, revision)
+    const stat = await drive.stat(path, signal)
+    const bytes = stat && (await drive.read(path, { maxBytes: 10_000, signal }))
+    seen = stat?.revision ?? 0
+    const found = bytes && (decodeVersioned(bytes, shape, 'the name of a request') as State)
+    if (!found || found.at + keyLifetimeMs < request.now) continue
+    if (found.body !== request.body) return { kind: 'other-body' }
+    if (found.state === 'accepted' && found.pointer) return { kind: 'known', pointer: found.pointer }
+    if (found.state === 'begun' && found.until > request.now) return { kind: 'in-progress', retryAfterSeconds: 2 }
+  }
+  throw new HandoffError('in-progress', 'Many requests under the same Idempotency-Key came at once.', {
+    next: 'Repeat the request in a moment.',
+    retryAfterSeconds: 2,
+  })
+}
+
+function begun(drive: Drive, path: string, held: State, revision: number): Begun {
+  const replace = async (state: State) => {
+    await attempt(drive, path, state, revision, cleanupSignal())
+  }
+  return {
+    kind: 'begun',
+    accept: (pointer) => replace({ ...held, state: 'accepted', pointer }),
+    release: () => replace({ ...held, state: 'open' }),
+  }
+}
+
+async function attempt(
+  drive: Drive,
+  path: string,
+  state: State,
+  expectedRevision: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  try {
+    return (await drive.write(path, encode(state), { expectedRevision, signal })).revision
+  } catch (error) {
+    if (isHandoffError(error, 'conflict')) return undefined
+    throw error
+  }
+}

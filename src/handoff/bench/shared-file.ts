@@ -1,0 +1,125 @@
+// One small file that several processes change: the state that holds across instances. Whoever changes it says how, as a function of what
+// stands there; the file is read, changed and written on the condition that nobody was quicker, and read again if somebody was.
+//
+// Changes that are asked for in one process while another is on its way are written together, so a hundred requests at once are a few writes.
+import type { Clock } from '../library/clock.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import type { Drive } from '../library/tools.js'
+import { cleanupSignal } from './walk.js'
+
+export interface SharedFile<T> {
+  /**
+   * Applies a change to the state, which it may alter in place, and resolves with what it returned. It may be applied several times, each time
+   * to a newer state; only the last time counts. When it throws, it must not have altered anything; nothing of it is written.
+   */
+  update<R>(change: (state: T, now: number) => R): Promise<R>
+}
+
+export interface SharedFileOptions<T> {
+  drive: Drive
+  path: string
+  decode: (bytes: Uint8Array) => T
+  encode: (state: T) => Uint8Array
+  empty: () => T
+  clock: Clock
+}
+
+interface Pending<T> {
+  change: (state: T, now: number) => unknown
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+}
+
+interface Known {
+  bytes: Uint8Array | null
+  revision: number
+}
+
+const most = 4_000_000
+const longestFight = 60
+
+export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
+  const { drive, path, clock } = options
+  let pending: Pending<T>[] = []
+  let working = false
+  let kept: Known | undefined
+
+  async function load(): Promise<Known> {
+    // The revision first: what is read is then never older than the revision it will be replaced at.
+    const stat = await drive.stat(path, cleanupSignal())
+    const bytes = stat === null ? null : await drive.read(path, { maxBytes: most, signal: cleanupSignal() })
+    return { bytes, revision: stat?.revision ?? 0 }
+  }
+
+  async function workOff(): Promise<void> {
+    working = true
+    while (pending.length > 0) {
+      const batch = pending
+      pending = []
+      try {
+        for (const settle of await write(batch)) settle()
+      } catch (error) {
+        kept = undefined
+        for (const one of batch) one.reject(error)
+      }
+    }
+    working = false
+  }
+
+  async function write(batch: Pending<T>[]): Promise<(() => void)[]> {
+    for (let tries = 0; tries < longestFight; tries += 1) {
+      const fresh = kept === undefined
+      const known = kept ?? (await load())
+      kept = undefined
+      const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
+      const settles = batch.map((one) => attempt(one, state, clock.now()))
+      const bytes = options.encode(state)
+      if (known.bytes !== null ? same(bytes, known.bytes) : same(bytes, options.encode(options.empty()))) {
+        // A decision that writes nothing is only as good as what it was made on.
+        if (!fresh) continue
+        kept = known
+        return settles
+      }
+      const revision = await replace(bytes, known.revision)
+      if (revision !== undefined) {
+        kept = { bytes, revision }
+        return settles
+      }
+      await clock.sleep(Math.random() * Math.min(20 * (tries + 1), 200), cleanupSignal())
+    }
+    throw new HandoffError('conflict', 'Too many processes write the same small file at this moment.', {
+      next: 'Try again in a moment.',
+      retryAfterSeconds: 5,
+    })
+  }
+
+  async function replace(bytes: Uint8Array, expectedRevision: number): Promise<number | undefined> {
+    try {
+      return (await drive.write(path, bytes, { expectedRevision, signal: cleanupSignal() })).revision
+    } catch (error) {
+      if (isHandoffError(error, 'conflict')) return undefined
+      throw error
+    }
+  }
+
+  return {
+    update<R>(change: (state: T, now: number) => R): Promise<R> {
+      return new Promise<R>((resolve, reject) => {
+        pending.push({ change, resolve: resolve as (value: unknown) => void, reject })
+        if (!working) void workOff()
+      })
+    },
+  }
+}
+
+/** Applies one change; what to tell its owner once the batch is written. */
+function attempt<T>(one: Pending<T>, state: T, now: number): () => void {
+  try {
+    const value = one.change(state, now)
+    return () => one.resolve(value)
+  } catch (error) {
+    return () => one.reject(error)
+  }
+}
+
+const same = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0

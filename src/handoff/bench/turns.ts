@@ -1,0 +1,233 @@
+// Whose turn it is to have a sandbox. All instances of the service share so many; who comes when all are taken waits, and turns go round
+// between those who ask, so that one with a hundred questions does not keep out one with a single question.
+//
+// Everything is in one small file: who has a turn until when, and who waits. Whoever looks gives out the turns that are free, also to those
+// who wait in other processes. Nobody has to be trusted to come back: a turn and a place in the queue both run out.
+import type { Clock } from '../library/clock.js'
+import * as read from '../library/decode.js'
+import { abortError, HandoffError } from '../library/errors.js'
+import { decodeVersioned, encode } from '../library/handoff.js'
+import type { Drive } from '../library/tools.js'
+import { sharedFile } from './shared-file.js'
+
+export interface TurnLimits {
+  /** Sandboxes at once, over all instances. */
+  sandboxes: number
+  /** Places in the queue. */
+  waiting: number
+  /** Turns and places that one caller may have. */
+  perCaller: number
+}
+
+export interface Wanted {
+  /** What the turn is for; nobody else can have one for the same at the same time. */
+  holder: string
+  caller: string
+  /** How long it may be kept, in milliseconds since 1970. */
+  until: number
+}
+
+export interface Turn {
+  /** Resolves when it is our turn. */
+  come(signal: AbortSignal, onPosition?: (position: number) => void): Promise<void>
+  /** Idempotent. Always to be called: a turn, or a place in the queue, is given back. */
+  leave(): Promise<void>
+}
+
+export interface Turns {
+  /** Rejects with `sandbox-limit` when the queue is full, `in-progress` when somebody has a turn for the same. */
+  enter(wanted: Wanted): Promise<Turn>
+  /** Whether there is a turn for this, or a place in the queue. */
+  stateOf(holder: string): Promise<'running' | 'waiting' | 'none'>
+}
+
+interface Running {
+  holder: string
+  caller: string
+  since: number
+  until: number
+}
+
+interface State {
+  version: 1
+  running: Running[]
+  waiting: Running[]
+  /** How long a turn was kept lately: what an honest estimate rests on. */
+  meanMs: number
+}
+
+const entry = read.object({
+  holder: read.string(200),
+  caller: read.string(200),
+  since: read.count,
+  until: read.count,
+})
+
+const shape = read.object({
+  version: read.oneOf(1),
+  running: read.array(entry, 10_000),
+  waiting: read.array(entry, 10_000),
+  meanMs: read.number,
+})
+
+/** A place in the queue lasts so long without a sign of life; a turn that was given out and not taken up, too. */
+const waitingMs = 15_000
+const lookEveryMs = 250
+
+export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock: Clock): Turns {
+  const file = sharedFile<State>({
+    drive,
+    path,
+    clock,
+    decode: (bytes) => decodeVersioned(bytes, shape, 'the table of turns'),
+    encode,
+    empty: () => ({ version: 1, running: [], waiting: [], meanMs: 15_000 }),
+  })
+  const watchers = new Map<string, Watcher>()
+  let watching = false
+
+  /** While anybody here waits: show that we live, give out what is free, see whose turn it is. */
+  async function watch(): Promise<void> {
+    watching = true
+    while (watchers.size > 0) {
+      await clock.sleep(lookEveryMs, new AbortController().signal)
+      const here = [...watchers.values()]
+      try {
+        const positions = await file.update((state, now) => {
+          advance(state, limits, now)
+          return here.map(({ wanted }) => lookFor(state, wanted, now))
+        })
+        for (const [index, watcher] of here.entries()) watcher.tell(positions[index]!)
+      } catch (error) {
+        for (const watcher of here) watcher.fail(error)
+      }
+    }
+    watching = false
+  }
+
+  function come(wanted: Wanted, signal: AbortSignal, onPosition: (position: number) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => {
+        watchers.delete(wanted.holder)
+        signal.removeEventListener('abort', stop)
+        settle()
+      }
+      const stop = () => end(() => reject(abortError(signal, 'waiting for a sandbox')))
+      if (signal.aborted) return stop()
+      signal.addEventListener('abort', stop)
+      let shown = -1
+      watchers.set(wanted.holder, {
+        wanted,
+        tell(position) {
+          if (position === 0) return end(resolve)
+          if (position < 0) return end(() => reject(lost()))
+          if (position !== shown) onPosition(position)
+          shown = position
+        },
+        fail: (error) => end(() => reject(error)),
+      })
+      if (!watching) void watch()
+    })
+  }
+
+  return {
+    async enter(wanted) {
+      const first = await file.update((state, now) => {
+        advance(state, limits, now)
+        refuse(state, wanted, limits, now)
+        const { holder, caller } = wanted
+        state.waiting.push({ holder, caller, since: now, until: now + waitingMs })
+        advance(state, limits, now)
+        return lookFor(state, wanted, now)
+      })
+      let left: Promise<void> | undefined
+      return {
+        come: async (signal, onPosition = () => {}) => {
+          if (first === 0) return
+          onPosition(first)
+          await come(wanted, signal, onPosition)
+        },
+        leave: () => (left ??= file.update((state, now) => giveBack(state, wanted, limits, now))),
+      }
+    },
+    stateOf: (holder) =>
+      file.update((state, now) => {
+        const has = (list: Running[]) => list.some((one) => one.holder === holder && one.until > now)
+        return has(state.running) ? 'running' : has(state.waiting) ? 'waiting' : 'none'
+      }),
+  }
+}
+
+interface Watcher {
+  wanted: Wanted
+  /** 0: our turn; below: our place is gone. */
+  tell(position: number): void
+  fail(error: unknown): void
+}
+
+/** Forgets who did not come back, and gives out the turns that are free: to the caller who has the fewest, then to who waits longest. */
+function advance(state: State, limits: TurnLimits, now: number): void {
+  state.running = state.running.filter((one) => one.until > now)
+  state.waiting = state.waiting.filter((one) => one.until > now)
+  const held = new Map<string, number>()
+  for (const { caller } of state.running) held.set(caller, (held.get(caller) ?? 0) + 1)
+  while (state.running.length < limits.sandboxes && state.waiting.length > 0) {
+    let next = state.waiting[0]!
+    for (const one of state.waiting) if ((held.get(one.caller) ?? 0) < (held.get(next.caller) ?? 0)) next = one
+    state.waiting.splice(state.waiting.indexOf(next), 1)
+    state.running.push({ ...next, since: now })
+    held.set(next.caller, (held.get(next.caller) ?? 0) + 1)
+  }
+}
+
+/** Our place: 0 when it is our turn, which is then kept; -1 when there is none any more. */
+function lookFor(state: State, wanted: Wanted, now: number): number {
+  const turn = state.running.find((one) => one.holder === wanted.holder)
+  if (turn) {
+    turn.until = wanted.until
+    return 0
+  }
+  const index = state.waiting.findIndex((one) => one.holder === wanted.holder)
+  const place = state.waiting[index]
+  if (place && place.until < now + waitingMs / 2) place.until = now + waitingMs
+  return index < 0 ? -1 : index + 1
+}
+
+function giveBack(state: State, { holder }: Wanted, limits: TurnLimits, now: number): void {
+  const turn = state.running.find((one) => one.holder === holder)
+  if (turn) state.meanMs = Math.round(0.8 * state.meanMs + 0.2 * Math.max(1, now - turn.since))
+  state.running = state.running.filter((one) => one.holder !== holder)
+  state.waiting = state.waiting.filter((one) => one.holder !== holder)
+  advance(state, limits, now)
+}
+
+function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): void {
+  const all = [...state.running, ...state.waiting]
+  if (all.some((one) => one.holder === wanted.holder && one.until > now)) {
+    throw new HandoffError('in-progress', 'The same question is being answered.', {
+      next: 'Ask again in a moment; the answer will be there.',
+      retryAfterSeconds: 2,
+    })
+  }
+  const own = all.filter((one) => one.caller === wanted.caller).length
+  const free = limits.sandboxes - state.running.length
+  const seconds = (places: number) => Math.max(1, Math.ceil((places * state.meanMs) / limits.sandboxes / 1_000))
+  if (own >= limits.perCaller) {
+    throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {
+      next: 'Wait for answers before asking more.',
+      retryAfterSeconds: seconds(own),
+    })
+  }
+  if (free > 0 || state.waiting.length < limits.waiting) return
+  throw new HandoffError('sandbox-limit', 'All sandboxes are taken, and so is every place in the queue.', {
+    next: 'Ask again when the time in Retry-After has passed.',
+    retryAfterSeconds: seconds(state.waiting.length + 1),
+  })
+}
+
+function lost(): HandoffError {
+  return new HandoffError('sandbox-limit', 'The place in the queue for a sandbox was lost.', {
+    next: 'Ask again.',
+    retryAfterSeconds: 1,
+  })
+}

@@ -1,0 +1,142 @@
+// What there is to see without a machine: repositories, runs, one run's summary, answers, and the lines that answers cite. Only reads.
+import { listAnswers, readAnswer } from '../bench/ledger.js'
+import { readSealed } from '../bench/run-directory.js'
+import type { AnswerRecord } from '../library/answer.js'
+import { covers } from '../library/cited-lines.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import type { Handoff } from '../library/handoff.js'
+import { layout, type Repository } from '../library/run.js'
+import type { DriveEntry } from '../library/tools.js'
+import type { House } from './house.js'
+import { readSummary } from './summarise.js'
+import type { ChosenRun } from './which-run.js'
+
+export interface Page<T> {
+  items: T[]
+  /** What to ask for the next page with. */
+  next?: string
+}
+
+export interface Wanted {
+  limit: number
+  cursor?: string
+}
+
+/** `owner/name` of every repository of a git host that has runs. */
+export async function listRepositories(house: House, host: string, signal: AbortSignal): Promise<string[]> {
+  const top = `${house.root}/${host.replace(':', '_')}`
+  const found: string[] = []
+  const walk = async (path: string, depth: number): Promise<void> => {
+    const folders = (await house.tools.drive.list(`${top}${path}`, signal)).filter((entry) => entry.isDirectory)
+    if (depth > 1 && folders.some((entry) => entry.name === 'commits')) found.push(path.slice(1))
+    else if (depth < 11) await Promise.all(folders.map((entry) => walk(`${path}/${entry.name}`, depth + 1)))
+  }
+  await walk('', 0)
+  return found.sort()
+}
+
+/** The sealed runs of a repository, the newest first; one whose record cannot be believed is passed over. */
+export async function listRuns(
+  house: House,
+  repository: Repository,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Page<Handoff>> {
+  const { drive } = house.tools
+  const place = layout(house.root, repository)
+  const entries = (await drive.list(place.commits, signal))
+    .filter((entry) => /^[0-9a-f]{40}\.json$/.test(entry.name))
+    .map((entry) => ({ id: entry.name.slice(0, 40), at: timeOf(entry) }))
+    .sort(newestFirst)
+  const page = pageOf(entries, wanted)
+  const sealed = await Promise.all(
+    page.items.map(({ id }) => readSealed(drive, place, id, signal).catch(unlessUnbelievable)),
+  )
+  const items = sealed.flatMap((run) => (run ? [run.handoff] : []))
+  return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+}
+
+export async function runSummary(house: House, run: ChosenRun, signal: AbortSignal): Promise<string> {
+  return readSummary(house, run.directory, run.handoff, signal)
+}
+
+export async function pageOfAnswers(
+  house: House,
+  run: ChosenRun,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Page<AnswerRecord>> {
+  const { drive } = house.tools
+  const page = pageOf(await listAnswers(drive, run.directory, signal), wanted)
+  const records = await Promise.all(
+    page.items.map(({ id }) => readAnswer(drive, run.directory, id, signal).catch(unlessUnbelievable)),
+  )
+  const items = records.filter((record) => record !== undefined)
+  return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+}
+
+export async function oneAnswer(house: House, run: ChosenRun, id: string, signal: AbortSignal): Promise<AnswerRecord> {
+  const record = await readAnswer(house.tools.drive, run.directory, id, signal)
+  if (record) return record
+  throw new HandoffError('not-found', `Run ${run.handoff.run} has no answer ${id}.`, {
+    next: 'Ask the question with POST /api/ask.',
+  })
+}
+
+export interface CitedPlace {
+  path: string
+  from: number
+  to: number
+}
+
+/** Lines of a file as an answer cites them; `answer` says which, or the newest are looked through. */
+export async function citedFile(
+  house: House,
+  run: ChosenRun,
+  place: CitedPlace & { answer?: string },
+  signal: AbortSignal,
+): Promise<{ path: string; blob: string; from: number; lines: string[] }> {
+  const { drive } = house.tools
+  const listed = place.answer === undefined ? await listAnswers(drive, run.directory, signal) : [{ id: place.answer }]
+  for (const { id } of listed.slice(0, 20)) {
+    const record = await readAnswer(drive, run.directory, id, signal)
+    const found = record?.status === 'done' ? record.cited?.find((piece) => covers(piece, place)) : undefined
+    if (found) return found
+  }
+  throw new HandoffError('not-found', 'No answer of this run cites these lines.', {
+    next: 'Follow the address of the citation to the git host, or ask about the file.',
+  })
+}
+
+interface Place {
+  id: string
+  at: string
+}
+
+const timeOf = (entry: DriveEntry) => entry.modifiedAt ?? ''
+const newestFirst = (a: Place, b: Place) => b.at.localeCompare(a.at) || a.id.localeCompare(b.id)
+
+/** A cursor names the last item that was shown, so that pages do not slip when something new comes in front. */
+function pageOf(places: Place[], { limit, cursor }: Wanted): Page<Place> {
+  const after = cursor === undefined ? undefined : readCursor(cursor)
+  const rest = after === undefined ? places : places.filter((place) => newestFirst(place, after) > 0)
+  const items = rest.slice(0, limit)
+  const last = items.at(-1)
+  return { items, ...(last && rest.length > limit ? { next: writeCursor(last) } : {}) }
+}
+
+const writeCursor = ({ id, at }: Place) => Buffer.from(`${at} ${id}`).toString('base64url')
+
+function readCursor(cursor: string): Place {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const match = /^([0-9TZ:.+-]{0,40}) ([0-9a-f]{32,40})$/.exec(text)
+  if (match) return { at: match[1]!, id: match[2]! }
+  throw new HandoffError('invalid-input', 'The cursor is not one that was given out.', {
+    next: 'Begin again without a cursor.',
+  })
+}
+
+function unlessUnbelievable(error: unknown): undefined {
+  if (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version')) return undefined
+  throw error
+}
