@@ -1,9 +1,25 @@
 // The only inner door: what doors may use of the house.
+export { type AcceptedNote, listAccepted, readAccepted } from './bench/accepted.js'
+export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
 export { connect, type Wiring } from './connect.js'
 export { type AcceptedQuestion, type AskRequest, type AskResult, acceptQuestion, ask } from './hall/ask.js'
 export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
 export type { House } from './hall/house.js'
+export { citedFile, listRepositories, listRuns, oneAnswer, type Page, pageOfAnswers, runSummary } from './hall/look.js'
 export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
+export {
+  followAnswer,
+  houseFor,
+  makeService,
+  type OwnWork,
+  promiseKept,
+  type Service,
+  type ServiceLimits,
+  type Taken,
+  takeLeft,
+  takeQuestion,
+  type Visit,
+} from './hall/service.js'
 export { staleNote } from './hall/staleness.js'
 export { type Summarised, type SummariseRequest, summarise } from './hall/summarise.js'
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
@@ -46,3 +62,5 @@ export {
 export { systemClock } from './lines/clock.js'
 export { makeSandboxes } from './lines/e2b.js'
 export { type GitHubOptions, makeGitHub } from './lines/github.js'
+export { type ActionsClaims, makeOidcVerifier, type OidcVerifier } from './lines/oidc.js'
+export { isSigned } from './lines/signature.js'

@@ -103,6 +103,86 @@ export const settingTable: Setting[] = [
     example: '900',
     text: 'Seconds after which a walk is given up.',
   },
+  {
+    group: 'service',
+    name: 'HANDOFF_BEARERS',
+    secret: true,
+    text: 'Who may ask the service: `name=<sha256 of the token in hex>=owner/name,owner/*`, several separated by `;`. A repository may carry its number: `owner/name#123`.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_AUDIENCE',
+    text: 'Address of this deployment. With it, jobs of GitHub Actions may ask about their own repository with a token made for this audience.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_ISSUER',
+    example: 'https://token.actions.githubusercontent.com',
+    text: 'Who issues those tokens: `https://<host>/_services/token` for an Enterprise Server.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_WEBHOOK_SECRETS',
+    secret: true,
+    text: 'Secret of the GitHub webhook; two, separated by a comma, while one replaces the other.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_GITHUB_TOKEN',
+    secret: true,
+    text: 'Fine-grained token that writes comments (pull requests: write), where there is no App.',
+  },
+  { group: 'service', name: 'HANDOFF_APP_ID', text: 'Number of the GitHub App that writes comments.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_APP_PRIVATE_KEY',
+    secret: true,
+    text: 'Private key of that App, as downloaded; line ends may be written as \\n.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_ASK_PERMISSION',
+    example: 'write',
+    text: 'What somebody must be allowed in a repository to ask by a comment: read, triage, write, maintain or admin.',
+  },
+  {
+    group: 'service',
+    name: 'GITHUB_SERVER_URL',
+    example: 'https://github.com',
+    text: 'The git host whose repositories are asked about.',
+  },
+  {
+    group: 'service',
+    name: 'GITHUB_API_URL',
+    example: 'https://api.github.com',
+    text: 'Address of its API.',
+  },
+  { group: 'service', name: 'HANDOFF_MODELS', text: 'Further models that a request may name, separated by commas.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_SANDBOXES',
+    example: '20',
+    text: 'Sandboxes at once over all instances; no more than the account has.',
+  },
+  { group: 'service', name: 'HANDOFF_QUEUE', example: '400', text: 'Questions that may wait for a sandbox.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_QUESTIONS',
+    example: '400',
+    text: 'Questions of one caller that may wait or be answered at once.',
+  },
+  { group: 'service', name: 'HANDOFF_CALLER_TOKENS', text: 'Tokens that one caller may spend in a day (UTC).' },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_COST',
+    text: 'US dollars that one caller may spend in a day; needs a known price.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_CORS_ORIGINS',
+    text: 'Origins of other pages that may ask from a browser, separated by commas; none when empty.',
+  },
+  { group: 'service', name: 'CRON_SECRET', secret: true, text: 'What the platform bears when it calls /api/cron.' },
 ]
 
 export interface Settings {
@@ -121,6 +201,8 @@ export interface Settings {
     name: string
     contextTokens: number
     prices?: { input: number; output: number }
+    /** The longest wait that the model's service may ask for; a minute when absent. */
+    longestWaitMs?: number
   }
   cloneToken?: string
   limits: { inputTokens: number; maxCost?: number; deadlineMs: number }
