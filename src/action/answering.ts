@@ -85,7 +85,7 @@ async function acceptAt(
       }
     }
     onProgress('Waiting for the summary of the head commit…')
-    await systemClock.sleep(Math.min(5_000, Math.max(100, until - Date.now())), signal)
+    await systemClock.sleep(Math.min(3_000, Math.max(100, until - Date.now())), signal)
   }
 }
 

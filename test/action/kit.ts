@@ -91,7 +91,10 @@ const everything = { contents: 'read', pull_requests: 'write', issues: 'write' }
 export async function startActionWorld(options: ActionWorldOptions): Promise<ActionWorld> {
   const [clouds, github, repository, folder, description] = await Promise.all([
     startClouds(options.clouds) as Promise<Required<Clouds>>,
-    startGitHub(options.basePath === undefined ? {} : { basePath: options.basePath }),
+    startGitHub({
+      limits: { contentPerMinute: 10_000 },
+      ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
+    }),
     makeRepository(options.files, options.refs ? { refs: options.refs } : {}),
     mkdtemp(join(tmpdir(), 'action-')),
     readDescription(),

@@ -1,32 +1,210 @@
-// A push, from the built dist: what the job learns, what people see, what was asked of whom.
+// Pushes and pull requests, from the built dist: what the job learns, what people see, what was asked of whom.
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type ActionWorld, type Step, startActionWorld } from './kit.js'
+import { watchStory } from './story.js'
 
 let world: ActionWorld
 let first: Step
+let story: ReturnType<ReturnType<typeof watchStory>>
 
 beforeAll(async () => {
   world = await startActionWorld({
     files: [
       {
         'README.md': '# Tools\n\nTools that refresh tokens.\n',
-        'src/token.ts': 'export function refreshToken(age: number) {\n  return age > 3600\n}\n',
+        'src/token.ts': 'export const refreshToken = (age: number) => age > 3600\n',
+        'package-lock.json': '{}\n',
       },
       { 'src/other.ts': 'export const colour = "green"\n' },
+      { 'src/other.ts': 'export const colour = "blue"\n' },
+      { 'src/other.ts': 'export const colour = "red"\n' },
+      { 'src/other.ts': 'export const colour = "grey"\n' },
     ],
+    refs: { 'refs/pull/7/head': 3, 'refs/pull/9/head': 4 },
   })
-  first = await world.step({ event: world.push() })
+  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.commits[1]! } })
+  const told = watchStory(world)
+  first = await world.step({
+    event: world.push({ sha: commit(0) }),
+    inputs: { 'llm-price-input': '2', 'llm-price-output': '8' },
+  })
+  story = told(first)
 })
 
 afterAll(() => world?.close())
+afterEach(() => world.github.server.clearRules())
+
+const commit = (index: number) => world.repository.commits[index]!
+const machines = () => world.clouds.sandboxes.sandboxes.length
+const sticky = () =>
+  world.github.visible(world.onGitHub, 7).filter((comment) => comment.body.startsWith('<!-- handoff:summary'))
 
 test('a first push leaves a sealed run and tells the job of it', async () => {
-  expect(first.errors).toEqual([])
-  expect(first.code).toBe(0)
+  expect(story).toMatchSnapshot()
   const { outputs } = first
-  expect(outputs).toMatchObject({ commit: world.repository.head, reused: 'false', model: 'offline-extractive' })
-  expect(outputs['run']).toMatch(new RegExp(`^${world.repository.head}-\\d+-1$`))
-  expect(JSON.parse(await readFile(outputs['handoff-file']!, 'utf8'))).toMatchObject({ run: outputs['run'] })
+  expect(outputs['run']).toMatch(new RegExp(`^${commit(0)}-\\d+-1$`))
+  expect(Number(outputs['cost'])).toBeGreaterThan(0)
+  const handoff = JSON.parse(await readFile(outputs['handoff-file']!, 'utf8'))
+  expect(handoff).toMatchObject({
+    run: outputs['run'],
+    commit: commit(0),
+    repositoryId: String(world.onGitHub.id),
+    requestedBy: {
+      actor: 'writer',
+      workflowRun: expect.stringMatching(/\/octo\/tools\/actions\/runs\/70\d\d\/attempts\/1$/),
+    },
+  })
   expect(await readFile(outputs['summary-file']!, 'utf8')).toContain('## What it is and for whom')
+  expect(world.clouds.drive.readFile(`${outputs['run-directory']}/analysis/handoff.json`)).toBeDefined()
+})
+
+test('its job summary has the four sections, what was read and left out, and how to ask', () => {
+  for (const heading of [
+    'What it is and for whom',
+    'How it is built',
+    'Where to start reading',
+    'What was read',
+    'What it took',
+    'Ask',
+  ]) {
+    expect(first.summary).toMatch(new RegExp(`^#+ ${heading}`, 'm'))
+  }
+  expect(first.summary).toMatch(/\| left out \| 1 \| 1 lock file \|/)
+  expect(first.summary).toMatch(/\| Cost \| \$\d/)
+})
+
+test('the same push again is paid for once', async () => {
+  const before = { machines: machines(), prompts: world.clouds.model.prompts.length }
+  const told = watchStory(world)
+  const step = await world.step({ event: world.push({ sha: commit(0) }) })
+  expect(told(step)).toMatchSnapshot()
+  expect(step.outputs).toMatchObject({ run: first.outputs['run'], reused: 'true' })
+  expect({ machines: machines(), prompts: world.clouds.model.prompts.length }).toEqual(before)
+})
+
+test('the step after the job has nothing to do and says nothing', async () => {
+  const step = await world.post(first)
+  expect(step).toMatchObject({ code: 0, raw: '', outputs: {} })
+})
+
+test('a push builds on the one before', async () => {
+  const step = await world.step({ event: world.push({ sha: commit(1), before: commit(0) }) })
+  expect(step.errors).toEqual([])
+  const handoff = JSON.parse(await readFile(step.outputs['handoff-file']!, 'utf8')) as { basedOn?: string }
+  expect(handoff.basedOn).toBe(first.outputs['run'])
+})
+
+test('three pushes to a pull request keep one comment, edited in place', async () => {
+  const bodies: string[] = []
+  for (const index of [1, 2, 3]) {
+    const step = await world.step({ event: world.pull(7, commit(index)), inputs: { comment: 'true' } })
+    expect(step.errors).toEqual([])
+    expect(step.warnings).toEqual([])
+    expect(step.outputs['commit'], 'the head, not the merge').toBe(commit(index))
+    expect(sticky()).toHaveLength(1)
+    bodies.push(sticky()[0]!.body)
+  }
+  expect(new Set(bodies).size).toBe(3)
+  expect(sticky()[0]!.history).toHaveLength(3)
+  expect(bodies[2]).toContain(commit(3).slice(0, 7))
+})
+
+test('a comment that GitHub refuses costs nobody the run', async () => {
+  const reader = world.github.issueToken({ permissions: { contents: 'read' } })
+  const step = await world.step({
+    event: world.pull(7, commit(3)),
+    inputs: { comment: 'true', 'github-token': reader },
+  })
+  expect(step).toMatchObject({ code: 0, errors: [], outputs: { reused: 'true' } })
+  expect(step.warnings.join()).toMatch(/The comment on pull request 7 could not be written\. .*pull_requests=write/)
+})
+
+test('a pull request from a fork is left alone, and a maintainer is told what to do', async () => {
+  const before = machines()
+  const fork = {
+    head: { sha: commit(4), ref: 'patch', repo: { id: 99 } },
+    base: { ref: 'main', repo: { id: world.onGitHub.id } },
+  }
+  const event = world.pull(9, commit(4), { pull_request: { number: 9, ...fork } })
+  const step = await world.step({ event, without: ['e2b-api-key', 'drive9-api-key', 'llm-api-key'] })
+  expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
+  expect(step.notices).toEqual([expect.stringContaining('A maintainer can push its branch to this repository')])
+  const target = await world.step({ event: { ...event, name: 'pull_request_target' } })
+  expect(target.code).toBe(1)
+  expect(target.errors).toEqual([expect.stringContaining('set allow-untrusted-head: true')])
+  expect(machines()).toBe(before)
+  const told = await world.step({
+    event: { ...event, name: 'pull_request_target' },
+    inputs: { 'allow-untrusted-head': 'true' },
+  })
+  expect(told).toMatchObject({ errors: [], outputs: { commit: commit(4) } })
+})
+
+test('a missing fork repository is a fork', async () => {
+  const gone = { head: { sha: commit(4), ref: 'patch', repo: null }, base: { ref: 'main', repo: null } }
+  const step = await world.step({ event: world.pull(9, commit(4), { pull_request: { number: 9, ...gone } }) })
+  expect(step).toMatchObject({ code: 0, outputs: {} })
+  expect(step.notices).toHaveLength(1)
+})
+
+test('all missing inputs are named together, in the words of the workflow', async () => {
+  const told = watchStory(world)
+  const step = await world.step({ event: world.push(), without: ['e2b-api-key', 'llm-api-key', 'llm-model'] })
+  expect(told(step)).toMatchSnapshot()
+  expect(step.errors).toEqual([
+    expect.stringContaining('These inputs are missing: e2b-api-key, llm-api-key, llm-model.'),
+  ])
+})
+
+test.each([
+  ['mode', 'sometimes', 'The input mode is none of auto, summarise, ask.'],
+  ['comment', 'yes', 'The input comment is neither true nor false.'],
+  ['endpoint', 'http://example.com', 'The input endpoint is not an https address of a deployment.'],
+  ['llm-context-tokens', 'many', 'llm-context-tokens is not a number.'],
+  ['drive9-server', 'ftp://x', 'drive9-server is not an http(s) address without credentials.'],
+])('a wrong %s is one clear error', async (input, value, message) => {
+  const step = await world.step({ event: world.push(), inputs: { [input]: value } })
+  expect(step.code).toBe(1)
+  expect(step.errors).toEqual([expect.stringContaining(message)])
+})
+
+test.each([
+  ['a deleted branch', () => world.push({ sha: '0'.repeat(40) })],
+  ['a closed pull request', () => world.pull(7, commit(3), { action: 'closed' })],
+  [
+    'an edited comment',
+    () => ({
+      name: 'issue_comment',
+      payload: {
+        action: 'edited',
+        repository: { id: 1, full_name: 'octo/tools' },
+        comment: { id: 5, body: '/ask x', user: { login: 'writer', id: 5, type: 'User' }, created_at: '' },
+      },
+    }),
+  ],
+  ['another event', () => ({ name: 'star', payload: {} })],
+])('%s is nothing to do', async (_, event) => {
+  const told = watchStory(world)
+  const step = await world.step({ event: event() })
+  expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
+  expect(told(step).requests).toEqual([])
+})
+
+test('two jobs of one workflow run may summarise the same commit', async () => {
+  const event = world.push({ sha: commit(2), ref: 'refs/heads/matrix' })
+  const both = await Promise.all([1, 2].map(() => world.step({ event, runId: '7900', inputs: { force: 'true' } })))
+  expect(both.map((step) => step.errors)).toEqual([[], []])
+  expect(new Set(both.map((step) => step.outputs['run'])).size).toBe(1)
+  const second = both.filter(({ lines }) =>
+    lines.includes('Another job of this workflow run is summarising the same commit.'),
+  )
+  expect(second).toHaveLength(1)
+})
+
+test('a branch whose name would be a command is only a name', async () => {
+  const ref = 'refs/heads/a##[add-mask]b%0A::error::c'
+  const step = await world.step({ event: world.push({ sha: commit(0), ref }) })
+  expect(step.errors).toEqual([])
+  expect(step.masks).not.toContain('b%0A::error::c')
 })

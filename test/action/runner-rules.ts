@@ -4,8 +4,9 @@
 export interface ReadLog {
   /** Commands that the runner would have obeyed, in order. */
   commands: { name: string; data: string }[]
-  /** What people see. */
+  /** What people see outside of guards, and inside of them. */
   lines: string[]
+  quoted: string[]
   errors: string[]
   notices: string[]
   warnings: string[]
@@ -15,24 +16,26 @@ export interface ReadLog {
 export function readLog(raw: string): ReadLog {
   const commands: ReadLog['commands'] = []
   const lines: string[] = []
+  const quoted: string[] = []
   let stopped: string | undefined
   for (const line of raw.split(/\r\n|\r|\n/)) {
     const modern = /^\s*::([\w-]+)(?: [^:]*)?::(.*)$/.exec(line)
     if (stopped !== undefined) {
       if (line.trim() === `::${stopped}::`) stopped = undefined
-      else lines.push(line)
+      else quoted.push(line)
       continue
     }
     const older = /##\[([\w-]+)(?: [^\]]*)?\](.*)$/.exec(line)
     const [, name, data = ''] = modern ?? older ?? []
     if (name === undefined) lines.push(line)
     else if (name === 'stop-commands') stopped = data
-    else commands.push({ name, data: unescape(data) })
+    else commands.push({ name, data: decoded(data) })
   }
   const of = (name: string) => commands.filter((command) => command.name === name).map((command) => command.data)
   return {
     commands,
     lines: lines.filter((line) => line !== ''),
+    quoted,
     errors: of('error'),
     notices: of('notice'),
     warnings: of('warning'),
@@ -40,7 +43,7 @@ export function readLog(raw: string): ReadLog {
   }
 }
 
-function unescape(text: string): string {
+function decoded(text: string): string {
   return text.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%')
 }
 

@@ -1,0 +1,317 @@
+// A question on a pull request, from the built dist: who is answered, with what, and how often.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { StoredComment } from '../../src/local/github/world.js'
+import { type ActionWorld, startActionWorld } from './kit.js'
+import { watchStory } from './story.js'
+
+let world: ActionWorld
+const code = [
+  'const hour = 3_600_000',
+  '',
+  '/** Refreshes the token when it is older than an hour. */',
+  'export async function refreshToken(token: Token): Promise<Token> {',
+  '  if (Date.now() - token.issuedAt < hour) return token',
+  '  return requestToken(token.account)',
+  '}',
+  '',
+].join('\n')
+
+beforeAll(async () => {
+  world = await startActionWorld({
+    files: [
+      { 'README.md': '# Tools\n\nTools that refresh tokens.\n', 'src/token.ts': code },
+      { 'src/other.ts': 'export const colour = "green"\n' },
+      { 'src/token.ts': code.replace('3_600_000', '1_800_000') },
+    ],
+    refs: { 'refs/pull/7/head': 1, 'refs/heads/base': 0, 'refs/heads/bare': 0 },
+  })
+  const [first, second, third] = world.repository.commits
+  const { github, onGitHub } = world
+  github.addPull(onGitHub, { number: 7, head: { ref: 'topic', sha: second! }, base: { ref: 'base', sha: first! } })
+  // The head of this one was never summarised; nor was anything of the one after it.
+  github.addPull(onGitHub, { number: 8, head: { ref: 'fresh', sha: third! }, base: { ref: 'base', sha: first! } })
+  github.addPull(onGitHub, { number: 9, head: { ref: 'none', sha: third! }, base: { ref: 'nowhere', sha: first! } })
+  const fork = github.addRepository({ name: 'stranger/tools', directory: world.repository.directory })
+  github.addPull(onGitHub, {
+    number: 10,
+    author: 'stranger',
+    head: { ref: 'patch', sha: third!, repository: fork },
+    base: { ref: 'base', sha: first! },
+  })
+  const [head, base] = await Promise.all([
+    world.step({ event: world.pull(7, second!) }),
+    world.step({ event: world.push({ sha: first!, ref: 'refs/heads/base' }) }),
+  ])
+  expect([...head.errors, ...base.errors]).toEqual([])
+})
+
+afterAll(() => world?.close())
+afterEach(() => {
+  world.clouds.model.behaveWell()
+  world.github.server.clearRules()
+})
+
+const eventOf = (comment: StoredComment) => ({ ...world.github.eventOf(comment), sha: world.repository.commits[0]! })
+const asked = (comment: StoredComment, inputs: Record<string, string> = {}) =>
+  world.step({ event: eventOf(comment), inputs })
+const say = (login: string, body: string, number = 7) => world.github.say(world.onGitHub, number, login, body)
+const answersTo = (comment: StoredComment) =>
+  world.github.comments.filter(
+    (one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${comment.id} `) && !one.deleted,
+  )
+const reactions = (comment: StoredComment) => world.github.reactionsOf(comment)
+const machines = () => world.clouds.sandboxes.sandboxes.length
+const writesAbout = (comment: StoredComment) =>
+  world.github.server.requests.filter(({ method, body }) => method !== 'GET' && body.includes(`comment=${comment.id} `))
+
+test('a writer is answered in one comment, with links to checked lines', async () => {
+  const question = say('writer', '/ask How is the token refreshed?')
+  const story = watchStory(world)
+  const step = await asked(question)
+  expect(story(step)).toMatchSnapshot()
+  const [comment, ...others] = answersTo(question)
+  expect(others).toEqual([])
+  const head = world.repository.commits[1]
+  expect(comment!.body).toMatch(
+    /^<!-- handoff:ask v=1 comment=\d+ part=1 state=done -->\n> How is the token refreshed\?\n/,
+  )
+  expect(comment!.body).toContain(`](${world.remote.url}/octo/tools/blob/${head}/src/token.ts#L`)
+  expect(comment!.body).toContain('<details>\n<summary>How this was answered</summary>')
+  expect(comment!.history[0]!.body).toContain('state=working')
+  expect(reactions(question)).toEqual(['github-actions[bot]:rocket'])
+  for (const row of ['| Model |', '| Tokens |', '| Time |', '| Sandbox |', '| Run |', '| Reused | no |'])
+    expect(comment!.body).toContain(row)
+  const citations = JSON.parse(step.outputs['citations']!) as { path: string; url: string }[]
+  expect(citations).toContainEqual(
+    expect.objectContaining({ path: 'src/token.ts', url: expect.stringContaining(`/blob/${head}/`) }),
+  )
+})
+
+test('the same question again comes from the ledger, without a sandbox', async () => {
+  const before = machines()
+  const question = say('writer', '/ask how is the token refreshed')
+  const step = await asked(question)
+  expect(step.outputs['reused']).toBe('true')
+  expect(machines()).toBe(before)
+  expect(answersTo(question)[0]!.body).toContain('| Reused | yes')
+})
+
+test('a stranger is not answered, is told by a reaction, and no cloud is reached', async () => {
+  const question = say('stranger', '/ask Where are the keys?')
+  const story = watchStory(world)
+  const step = await asked(question)
+  expect(story(step)).toMatchSnapshot()
+  expect(answersTo(question)).toEqual([])
+  expect(reactions(question)).toEqual(['github-actions[bot]:confused'])
+})
+
+test('who may ask is for the workflow to say', async () => {
+  const question = say('reader', '/ask How is the token refreshed?')
+  const refused = await asked(question)
+  expect(refused.notices.join()).toContain('reader has the permission read in octo/tools; asking takes write.')
+  expect(answersTo(question)).toEqual([])
+  await asked(question, { allow: 'read' })
+  expect(answersTo(question)).toHaveLength(1)
+})
+
+test.each(['dependabot[bot]', 'writer[bot]'])('%s is a bot and hears nothing', async (login) => {
+  const question = say(login, '/ask How is the token refreshed?')
+  const before = world.github.server.requests.length
+  const step = await asked(question)
+  expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
+  expect(world.github.server.requests.length).toBe(before)
+})
+
+test('one comment is answered once, however often its event comes', async () => {
+  const question = say('writer', '/ask What colour is there?')
+  const before = machines()
+  const both = await Promise.all([asked(question), asked(question)])
+  expect(both.map((step) => step.errors)).toEqual([[], []])
+  expect(answersTo(question)).toHaveLength(1)
+  expect(machines()).toBe(before + 1)
+  const writes = writesAbout(question).length
+  const third = await asked(question)
+  expect(third.lines).toContain('The question has its answer already.')
+  expect(writesAbout(question).length).toBe(writes)
+})
+
+test('a lost reply to the making of the comment leaves one comment', async () => {
+  world.github.server.rule({ method: 'POST', path: /issues\/7\/comments/, times: 1, fault: { kind: 'lose-reply' } })
+  const question = say('writer', '/ask Which colour does the other file have?')
+  const step = await asked(question)
+  expect(step.errors).toEqual([])
+  expect(answersTo(question)).toHaveLength(1)
+  expect(answersTo(question)[0]!.body).toContain('state=done')
+})
+
+test('a reply in a review thread is answered in that thread', async () => {
+  const root = world.github.sayInReview(world.onGitHub, 7, 'reader', 'Is this right?')
+  const question = world.github.sayInReview(
+    world.onGitHub,
+    7,
+    'writer',
+    '/ask When is the token older than an hour?',
+    root.id,
+  )
+  const step = await asked(question)
+  expect(step.errors).toEqual([])
+  expect(answersTo(question)).toMatchObject([{ kind: 'review', root: root.id }])
+  expect(reactions(question)).toEqual(['github-actions[bot]:rocket'])
+})
+
+test('before the head has a run, the newest one of the base branch answers and says so', async () => {
+  const question = say('writer', '/ask How is the token refreshed?', 8)
+  const step = await asked(question)
+  expect(step.errors).toEqual([])
+  const [, , third] = world.repository.commits
+  const { body } = answersTo(question)[0]!
+  expect(step.outputs['commit']).toBe(world.repository.commits[0])
+  expect(body).toContain(
+    `The head commit \`${third!.slice(0, 7)}\` has no summary yet, so this is answered from the newest one of base.`,
+  )
+  expect(body).toMatch(new RegExp(`The head is now \`${third!.slice(0, 7)}\`, 1 cited file changed`))
+})
+
+test('a pull request from a fork is answered from the base branch too', async () => {
+  const question = say('writer', '/ask How is the token refreshed here?', 10)
+  const step = await asked(question)
+  expect(step.errors).toEqual([])
+  expect(step.outputs['commit']).toBe(world.repository.commits[0])
+  expect(answersTo(question)[0]!.body).toContain('has no summary yet')
+})
+
+test('with no run anywhere the comment says what to do', async () => {
+  const question = say('writer', '/ask How is the token refreshed?', 9)
+  const step = await asked(question)
+  expect(step.code).toBe(1)
+  expect(step.errors).toEqual([
+    'Neither the head commit nor the base branch has a summary yet. Run the workflow that summarises the base branch, then ask again.',
+  ])
+  expect(answersTo(question)[0]!.body).toMatch(
+    /state=failed -->[\s\S]*😕 There is no answer\. Neither the head commit nor the base branch/,
+  )
+  expect(reactions(question)).toEqual(['github-actions[bot]:confused'])
+})
+
+test('a run that is being made is waited for, if asked to', async () => {
+  const [, , third] = world.repository.commits
+  const question = say('writer', '/ask What is half an hour here?', 8)
+  const answering = asked(question, { 'wait-for-run': '60' })
+  const summary = await world.step({ event: world.pull(8, third!) })
+  const step = await answering
+  expect([...summary.errors, ...step.errors]).toEqual([])
+  expect(step.outputs['commit']).toBe(third)
+  expect(answersTo(question)[0]!.body).not.toContain('has no summary yet')
+})
+
+test('a push while the question is answered is named with what it changed', async () => {
+  const pull = world.onGitHub.pulls.get(7)!
+  const before = pull.head.sha
+  pull.head.sha = world.repository.commits[2]!
+  world.github.server.rule({ method: 'GET', path: /pulls\/7$/, times: 1, fault: { kind: 'delay', milliseconds: 1 } })
+  const question = say('writer', '/ask How is the token refreshed?')
+  // The head at the moment of asking is the old one: GitHub tells it once, and the new one when the answer is ready.
+  pull.head.sha = before
+  const answering = asked(question, { fresh: 'true' })
+  await waitForWorking(question)
+  pull.head.sha = world.repository.commits[2]!
+  const step = await answering
+  pull.head.sha = before
+  expect(step.errors).toEqual([])
+  expect(answersTo(question)[0]!.body).toMatch(
+    /Answered at `\w{7}` of `octo\/tools`\. The head is now `\w{7}`, 1 cited file changed/,
+  )
+})
+
+async function waitForWorking(question: StoredComment): Promise<void> {
+  const end = Date.now() + 10_000
+  while (
+    !world.github.server.requests.some(
+      (request) => request.path.endsWith('/pulls/7') && request.status === 200 && request.at > question.createdAt,
+    )
+  ) {
+    if (Date.now() > end) throw new Error('The step never read the pull request')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test('a question that is too long, and an empty one, are told so', async () => {
+  for (const [body, said] of [
+    ['/ask', 'The question is empty'],
+    [`/ask ${'why '.repeat(1_500)}`, 'at most 4,000 are taken'],
+  ] as const) {
+    const question = say('writer', body)
+    const step = await asked(question)
+    expect(step.code).toBe(1)
+    expect(answersTo(question)[0]!.body).toContain(said)
+  }
+})
+
+test('an answer of 200,000 characters becomes several comments under the limit, once', async () => {
+  const long = Array.from({ length: 4_000 }, (_, n) => `Line ${n} of the answer says this [src/token.ts:4].`).join(
+    '\n\n',
+  )
+  world.clouds.model.behave(
+    { kind: 'say', text: `${long}\n\n\`\`\`ts\n${'const a = 1\n'.repeat(2_000)}` },
+    { task: 'answer' },
+  )
+  const question = say('writer', '/ask Tell me everything there is.')
+  const step = await asked(question)
+  expect(step.errors).toEqual([])
+  const parts = answersTo(question)
+  expect(parts.length).toBeGreaterThan(2)
+  expect(parts.every((part) => part.body.length <= 65_536 && part.body.includes('state=done'))).toBe(true)
+  for (const part of parts) expect((part.body.match(/^`{3,}/gm) ?? []).length % 2, 'every fence is closed').toBe(0)
+  expect(Buffer.byteLength(step.summary)).toBeLessThanOrEqual(1_048_576)
+  expect(step.outputs['answer']!.length).toBeGreaterThan(200_000)
+  await asked(question)
+  expect(answersTo(question)).toHaveLength(parts.length)
+})
+
+test('a deleted comment is not made again', async () => {
+  world.clouds.model.behave({ kind: 'slow', firstMs: 1_500 })
+  const question = say('writer', '/ask Is there anything about deleting?')
+  const answering = asked(question)
+  const end = Date.now() + 10_000
+  while (answersTo(question).length === 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5))
+  world.github.remove(answersTo(question)[0]!, 'writer')
+  const step = await answering
+  expect(step.code).toBe(0)
+  expect(answersTo(question)).toEqual([])
+  expect(step.outputs['answer']).toBeTruthy()
+})
+
+test('GitHub asking to slow down delays the answer and does not lose it', async () => {
+  world.github.limits.slowDown({ times: 1, method: 'PATCH', retryAfterSeconds: 1 })
+  world.github.server.rule({
+    method: 'GET',
+    path: /pulls\/7/,
+    times: 1,
+    fault: { kind: 'answer', status: 502, body: 'bad gateway' },
+  })
+  const question = say('writer', '/ask How is the token refreshed, again?')
+  const step = await asked(question)
+  expect(step.errors).toEqual([])
+  expect(answersTo(question)[0]!.body).toContain('state=done')
+})
+
+test('mode ask puts the answer into outputs and writes no comment', async () => {
+  const before = world.github.comments.length
+  const step = await world.step({
+    event: { name: 'workflow_dispatch', payload: {}, sha: world.repository.commits[1]! },
+    inputs: { mode: 'ask', question: 'How is the token refreshed?' },
+  })
+  expect(step.errors).toEqual([])
+  expect(step.outputs['answer']).toContain('refreshToken')
+  expect(step.outputs['answer-id']).toMatch(/^[0-9a-f]{32}$/)
+  expect(step.summary).toContain('> How is the token refreshed?')
+  expect(world.github.comments.length).toBe(before)
+})
+
+test('mode ask needs a question, and a run that makes sense', async () => {
+  const event = { name: 'workflow_dispatch', payload: {} }
+  const none = await world.step({ event, inputs: { mode: 'ask' } })
+  expect(none.errors).toEqual([expect.stringContaining('needs a question. Add the input question')])
+  const odd = await world.step({ event, inputs: { mode: 'ask', question: 'Why?', run: 'yesterday' } })
+  expect(odd.errors).toEqual([expect.stringContaining('is neither a run, nor a commit, nor a ref')])
+})
