@@ -1,6 +1,6 @@
 // Crossings and latencies of both walks. The clouds are on this machine and made as slow as real ones; the critical path is what no program could
 // do faster: the same walk's own work without any latency, and behind it the chain of answers that each must be there before the next can be
-// asked for. Calls to drive9 that can go side by side count once.
+// asked for. Calls to drive9 that can go side by side count once. The summary is of one folder, so that the model is asked once.
 import { performance } from 'node:perf_hooks'
 import { ask, connect, type House, parseSettings, type RunEvent, summarise } from '../../handoff/index.js'
 import { type Clouds, startClouds } from '../../local/clouds.js'
@@ -16,8 +16,16 @@ const latency = { sandboxStart: 200, command: 40, drive: 50, model: 2_000 }
  * upload of one file in three (initiate, address, part) and its completion, a rename.
  */
 const chain = {
-  summarise: { 'look up': 2, verify: 2, table: 1, seal: 2, point: 1, 'notes removed': 1, 'in the sandbox': 0 },
-  ask: { 'look up': 2, claim: 1, keep: 3, 'in the sandbox': 0 },
+  summarise: {
+    'look up': 2,
+    'revoke the token': 1,
+    verify: 2,
+    'keep what was paid': 1,
+    seal: 2,
+    point: 1,
+    'clear up': 1,
+  },
+  ask: { 'look up': 2, 'revoke the token': 1, keep: 3 },
 }
 
 interface Run {
@@ -77,7 +85,12 @@ async function once(slow: boolean): Promise<{ summarise: Run; ask: Run }> {
   await warmUp(house)
 
   const first = startCounting(clouds, events)
-  const summary = await summarise({ commit, attempt: `bench-${house.tools.uniqueId()}` }, house, signal)
+  const attempt = `bench-${house.tools.uniqueId()}`
+  const summary = await summarise(
+    { commit, attempt, include: ['src/handoff/bench/walk.ts', 'README.md'] },
+    house,
+    signal,
+  )
   const summariseRun = first()
   const second = startCounting(clouds, events)
   const question = { text: 'How is a run sealed, and what does a reader check?' }

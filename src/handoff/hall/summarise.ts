@@ -21,7 +21,7 @@ import {
 import type { House } from './house.js'
 import { type PreviousRun, previousRun } from './previous.js'
 import { type Found, readRepository } from './read-repository.js'
-import { type SummaryFiles, summaryOf } from './summary-of.js'
+import { checkpointAt, fileTable, type SummaryFiles, summaryOf } from './summary-of.js'
 
 export interface SummariseRequest {
   commit: Commit
@@ -149,13 +149,16 @@ async function make(
   const directory = place.run(run)
   tools.emit({ type: 'run-chosen', run, directory, reused: false })
 
-  // Nobody waits for the earlier run until the model is asked; it is read while the sandbox works.
+  // Nobody waits for these until the model is asked; they are read while the sandbox works.
   const previous = previousRun(house, place, request, signal)
+  const checkpoint = checkpointAt(house, place.checkpoint(request.commit.sha), signal)
   const found = await readRepository({ request, house, walk, run, directory }, signal)
-  await walk.step('verify', () => verifyStored(tools.drive, directory, found.stored, signal))
+  const [table] = await walk.step('verify', () =>
+    Promise.all([fileTable(house, directory, signal), verifyStored(tools.drive, directory, found.stored, signal)]),
+  )
 
   const written = await walk.step('summarise', async () =>
-    summaryOf(request, house, place, directory, found.survey, await previous, signal),
+    summaryOf(request, house, found.survey, { previous: await previous, table, checkpoint }, signal),
   )
   const sealedAt = tools.now().toISOString()
   const ref = prepareRef(tools.drive, tools.git, place, request.commit, signal)

@@ -3,7 +3,7 @@ import { sha256 } from '../bench/run-directory.js'
 import { readFileTable } from '../library/file-table.js'
 import type { Handoff } from '../library/handoff.js'
 import { decodeProse, encodeProse, proseLimit, readProse } from '../library/prose.js'
-import { artifact, fullName, type Layout } from '../library/run.js'
+import { artifact, fullName } from '../library/run.js'
 import { summaryFile } from '../library/summary.js'
 import type { FileTable, Survey } from '../library/survey.js'
 import type { House } from './house.js'
@@ -23,16 +23,14 @@ export interface SummaryFiles {
 export async function summaryOf(
   request: SummariseRequest,
   house: House,
-  place: Layout,
-  directory: string,
   survey: Survey,
-  previous: PreviousRun | undefined,
+  known: KnownBefore,
   signal: AbortSignal,
 ): Promise<SummaryFiles> {
   const { tools, limits, prices } = house
   const notice = (text: string) => tools.emit({ type: 'notice', text })
+  const { previous, table, checkpoint } = known
   const prose = previous && readProse(previous.prose, notice)
-  const table = await fileTable(house, directory, signal)
   const written = await writeSummary({
     survey,
     ...(table ? { table } : {}),
@@ -41,27 +39,38 @@ export async function summaryOf(
       inputTokens: limits.inputTokens,
       ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
       ...(prices === undefined ? {} : { prices }),
-      concurrency: 4,
+      concurrency: 8,
     },
     ...(previous && prose ? { previous: { prose, summary: previous.summary } } : {}),
-    checkpoint: checkpointAt(house, place.checkpoint(request.commit.sha), signal),
+    checkpoint,
     emit: tools.emit,
     signal,
   })
   return filesOf(request, house, survey, written)
 }
 
+/** What is read while the sandbox works or while what it stored is being read back, so that the model need not wait for it. */
+export interface KnownBefore {
+  previous: PreviousRun | undefined
+  /** Every path of the commit. */
+  table: FileTable | undefined
+  checkpoint: Checkpoint
+}
+
 /** Every path of the commit, to check what the model names. It was hashed a moment ago; it is still data of a sandbox and is read as such. */
-async function fileTable(house: House, directory: string, signal: AbortSignal): Promise<FileTable | undefined> {
+export async function fileTable(house: House, directory: string, signal: AbortSignal): Promise<FileTable | undefined> {
   const bytes = await house.tools.drive.read(`${directory}/${artifact.files}`, { maxBytes: 60_000_000, signal })
   return bytes === null ? undefined : readFileTable(bytes)
 }
 
-function checkpointAt(house: House, path: string, signal: AbortSignal): Checkpoint {
+/** Prose that an attempt before this one paid for. Its reading starts now; a failure shows when it is asked for. */
+export function checkpointAt(house: House, path: string, signal: AbortSignal): Checkpoint {
   const { drive } = house.tools
+  const reading = drive.read(path, { maxBytes: proseLimit, signal })
+  reading.catch(() => undefined)
   return {
     async load() {
-      const bytes = await drive.read(path, { maxBytes: proseLimit, signal })
+      const bytes = await reading
       return bytes === null ? undefined : decodeProse(bytes)
     },
     async save(prose) {
