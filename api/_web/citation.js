@@ -1,0 +1,29 @@
+// A citation in an answer: a small button that opens the lines it names.
+import { element } from './elements.js'
+import { plainName } from './words.js'
+
+/** `follow(citation)` opens the lines. People see the file's own name; the folder is there for those who listen, and in the list of sources. */
+export function citationButton(citation, follow) {
+  const { folder, name } = parts(citation)
+  return element(
+    'button',
+    { type: 'button', class: 'place', title: folder + name, on: { click: () => follow(citation) } },
+    element('span', { class: 'unseen' }, `Source ${folder}`),
+    name,
+  )
+}
+
+/** What stands where a citation will be, while the answer is being written and nothing is checked. */
+export function pendingCitation(label) {
+  return element('span', { class: 'place pending' }, plainName(label.slice(label.lastIndexOf('/') + 1)))
+}
+
+export function lineRange({ from, to }) {
+  return from === to ? `line ${from}` : `lines ${from} to ${to}`
+}
+
+function parts({ path, from, to }) {
+  const plain = plainName(path)
+  const cut = plain.lastIndexOf('/') + 1
+  return { folder: plain.slice(0, cut), name: `${plain.slice(cut)}:${from === to ? from : `${from}-${to}`}` }
+}

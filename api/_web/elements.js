@@ -1,0 +1,44 @@
+// Makes the page's nodes. Everything that is shown goes through here as text or as attributes from our own code: no markup is ever parsed.
+
+/**
+ * `class`, `on` (listeners by event), and attributes; `true` sets an attribute without a value, `null`, `undefined` and `false` leave it out.
+ * Children are nodes, texts, or nothing.
+ */
+export function element(name, properties = {}, ...children) {
+  const made = document.createElement(name)
+  for (const [key, value] of Object.entries(properties)) {
+    if (key === 'on') for (const [event, listener] of Object.entries(value)) made.addEventListener(event, listener)
+    else if (value === true) made.setAttribute(key, '')
+    else if (value !== undefined && value !== null && value !== false) made.setAttribute(key, String(value))
+  }
+  made.append(...present(children))
+  return made
+}
+
+export function fill(parent, ...children) {
+  parent.replaceChildren(...present(children))
+  return parent
+}
+
+const present = (children) =>
+  children.flat().filter((child) => child !== undefined && child !== null && child !== false)
+
+export const find = (id) => document.getElementById(id)
+
+/** A link that leaves the page: it tells the other side nothing and gives it no hold on this page. */
+export function outsideLink(url, properties, ...children) {
+  return element(
+    'a',
+    { ...properties, href: url, target: '_blank', rel: 'noopener noreferrer', referrerpolicy: 'no-referrer' },
+    ...children,
+  )
+}
+
+/** Moves the reader's place to something that is not a control, such as a heading. */
+export function focusOn(target) {
+  if (!target.hasAttribute('tabindex')) target.setAttribute('tabindex', '-1')
+  target.focus()
+}
+
+let lastId = 0
+export const freshId = (prefix) => `${prefix}-${++lastId}`

@@ -1,0 +1,40 @@
+// Reads server-sent events from a stream. The browser's own EventSource can neither post nor send a token.
+
+/** Yields `[name, data]` with the data as parsed JSON; comments (pings) and events without data are skipped. */
+export async function* readEvents(stream, signal) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  const stop = () => reader.cancel().catch(() => undefined)
+  signal?.addEventListener('abort', stop)
+  let rest = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const frames = (rest + value).split(/\r?\n\r?\n/)
+      rest = frames.pop()
+      for (const frame of frames) {
+        const event = eventOf(frame)
+        if (event) yield event
+      }
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    stop()
+  }
+}
+
+function eventOf(frame) {
+  let name = 'message'
+  const data = []
+  for (const line of frame.split(/\r?\n/)) {
+    const [, field, value] = /^([a-z]+): ?(.*)$/s.exec(line) ?? []
+    if (field === 'event') name = value
+    if (field === 'data') data.push(value)
+  }
+  if (data.length === 0) return undefined
+  try {
+    return [name, JSON.parse(data.join('\n'))]
+  } catch {
+    return undefined
+  }
+}

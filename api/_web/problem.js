@@ -1,0 +1,39 @@
+// Shows a problem document: what happened, why, what to do next, and the number to name when asking for help.
+import { element, fill } from './elements.js'
+import { Problem } from './requests.js'
+
+/** `again`, when given, is offered as a button, after the time the service asked to wait. */
+export function showProblem(place, error, again) {
+  const told = error instanceof Problem ? error.document : unexpected
+  const { title, detail, next, requestId, retryAfterSeconds } = told
+  const box = element(
+    'section',
+    { class: 'problem', role: 'alert' },
+    element('strong', {}, String(title)),
+    detail && element('p', {}, String(detail)),
+    next && element('p', { class: 'next' }, String(next)),
+    again && retryButton(again, retryAfterSeconds),
+    requestId && element('p', { class: 'request' }, 'Request ', element('code', {}, String(requestId))),
+  )
+  fill(place, box)
+}
+
+export const clearProblem = (place) => place.replaceChildren()
+
+const unexpected = {
+  title: 'Something went wrong on this page',
+  detail: 'It was not the service. A reload starts the page afresh.',
+}
+
+function retryButton(again, retryAfterSeconds) {
+  const button = element('button', { type: 'button', class: 'plain', on: { click: again } }, 'Try again')
+  const until = Date.now() + Math.min(600, Number(retryAfterSeconds) || 0) * 1_000
+  const tick = () => {
+    const left = Math.ceil((until - Date.now()) / 1_000)
+    button.disabled = left > 0
+    button.textContent = left > 0 ? `Try again in ${left} s` : 'Try again'
+    if (left > 0) setTimeout(tick, 250)
+  }
+  tick()
+  return button
+}

@@ -1,0 +1,120 @@
+// Talks to the ask service. The token lives in this closure and nowhere else: not in storage, not in an address, not in the document.
+import { readEvents } from './events.js'
+
+/** What went wrong, as the service or the network told it: a problem document's fields. */
+export class Problem extends Error {
+  constructor(document) {
+    super(document.detail ?? document.title)
+    this.document = document
+  }
+}
+
+export function makeService() {
+  let token = ''
+  const send = (path, options) => request(path, token, options)
+  const read = async (path, signal) => jsonOf(await send(path, { signal }))
+  return {
+    setToken: (text) => {
+      token = text
+    },
+    hasToken: () => token !== '',
+    repositories: (signal) => read('/api/runs', signal),
+    runs: (repository, cursor, signal) => read(address('/api/runs', { repository, cursor }), signal),
+    run: (place, signal) => read(address(runPath(place), { repository: place.repository }), signal),
+    answers: (place, cursor, signal) =>
+      read(address(`${runPath(place)}/answers`, { repository: place.repository, cursor }), signal),
+    answer: (place, id, signal) =>
+      read(address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }), signal),
+    lines: (place, citation, answer, signal) => {
+      const { path, from, to } = citation
+      return read(address(`${runPath(place)}/files`, { repository: place.repository, path, from, to, answer }), signal)
+    },
+    ask: (question, signal) => ask(send, question, signal),
+  }
+}
+
+const runPath = ({ run }) => `/api/runs/${encodeURIComponent(run)}`
+
+function address(path, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  return `${path}?${new URLSearchParams(given)}`
+}
+
+async function request(path, token, { signal, body, accept = 'application/json' } = {}) {
+  const headers = { authorization: `Bearer ${token}`, accept, ...(body ? { 'content-type': 'application/json' } : {}) }
+  const options = {
+    method: body ? 'POST' : 'GET',
+    headers,
+    body,
+    signal,
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+  }
+  const response = await fetch(path, options).catch((error) => {
+    throw signal?.aborted ? error : lostConnection()
+  })
+  if (!response.ok) throw await problemOf(response)
+  return response
+}
+
+/** Yields the events of an answer: `[name, data]`. A service that answers at once, or later, is told of by the same events. */
+async function* ask(send, question, signal) {
+  const body = JSON.stringify(question)
+  const response = await send('/api/ask', { body, accept: 'text/event-stream, application/json;q=0.9', signal })
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    yield* readEvents(response.body, signal)
+    return
+  }
+  const answer = await jsonOf(response)
+  yield answer.status === 'done'
+    ? ['answer', answer]
+    : ['status', { state: 'accepted', id: answer.id, run: answer.run }]
+}
+
+async function jsonOf(response) {
+  const value = await response.json().catch(() => undefined)
+  if (value !== null && typeof value === 'object') return value
+  throw new Problem({
+    title: 'The answer cannot be read',
+    detail: 'Something between this page and the service answered instead of it.',
+    next: 'Try again; if it stays, tell whoever runs this service.',
+    ...idOf(response),
+  })
+}
+
+/** A problem document, or what can be said of an answer that is none: a platform's own page for a timeout, say. */
+async function problemOf(response) {
+  const value = await response.json().catch(() => undefined)
+  if (value !== null && typeof value === 'object' && typeof value.title === 'string')
+    return new Problem({ ...idOf(response), ...value, status: response.status })
+  const known = plainStatuses[response.status]
+  return new Problem({
+    status: response.status,
+    title: known?.[0] ?? `The service answered ${response.status}`,
+    detail: known?.[1] ?? 'It did not say more.',
+    next: 'Try again in a moment.',
+    ...idOf(response),
+  })
+}
+
+const plainStatuses = {
+  401: ['Not signed in', 'The deployment is protected and did not let the request through.'],
+  413: ['Too large', 'The question is larger than the platform takes.'],
+  429: ['Too many requests', 'The platform asks to slow down.'],
+  502: ['No answer', 'The platform could not reach the service.'],
+  504: ['Out of time', 'The platform stopped the work because it took too long.'],
+}
+
+function idOf(response) {
+  const id = response.headers.get('x-request-id') ?? response.headers.get('x-vercel-id')
+  return id ? { requestId: id } : {}
+}
+
+export const lostConnection = () =>
+  new Problem({
+    title: 'No connection',
+    detail: 'The service could not be reached.',
+    next: 'Look whether you are online, then try again.',
+    code: 'connection',
+  })

@@ -1,0 +1,297 @@
+// The page people ask on. A map:
+//
+//   script.js     which view is shown, and what joins the parts
+//   requests.js   the ask service over HTTP; holds the token      events.js    server-sent events
+//   runs.js       choosing a repository and a run                 earlier.js   what was asked before
+//   asking.js     a question on its way to its answer             timeline.js  the steps and the machine, as they happen
+//   answer.js     an answer with its citations                    code.js      the lines a citation names
+//   markdown.js   a model's words as nodes, with inlines.js       links.js     where a link may lead
+//   problem.js    what went wrong and what to do                  elements.js, words.js, citation.js
+//
+// Where the reader is stands in the address (`/?repository=owner/name&run=…`), so that it can be shared and gone back to. The token does not.
+import { makeAnswer } from './answer.js'
+import { askAndShow } from './asking.js'
+import { openCode, prepareCode } from './code.js'
+import { showEarlier } from './earlier.js'
+import { element, fill, find, focusOn, outsideLink } from './elements.js'
+import { linksOf } from './links.js'
+import { markdown } from './markdown.js'
+import { clearProblem, showProblem } from './problem.js'
+import { makeService, Problem } from './requests.js'
+import { addressOf, makeChooser, timeOf, titleOf } from './runs.js'
+import { plainName, plural, shortCommit } from './words.js'
+
+const service = makeService()
+const chooser = makeChooser({ service, open: (place) => go(place), failed: signedOut })
+let desk
+let asking
+let view = new AbortController()
+
+// ── where the reader is ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const placeInAddress = () => {
+  const query = new URLSearchParams(location.search)
+  return { repository: query.get('repository') ?? undefined, run: query.get('run') ?? undefined }
+}
+
+function go(place) {
+  history.pushState(null, '', place.run || place.repository ? addressOf(place) : '/')
+  show()
+}
+
+/** Shows what the address names. */
+async function show() {
+  view.abort()
+  view = new AbortController()
+  asking?.abort()
+  if (find('code').open) find('code').close()
+  if (!service.hasToken()) return welcome()
+  const { repository, run } = placeInAddress()
+  if (repository && run) return showRun({ repository, run }, view.signal)
+  return showChoice(repository, view.signal)
+}
+
+function only(id, title) {
+  for (const other of ['welcome', 'choose', 'run']) find(other).hidden = other !== id
+  find('leave').hidden = id === 'welcome'
+  find('where').hidden = id !== 'run'
+  document.title = title ? `${title} · handoff` : 'handoff'
+  scrollTo(0, 0)
+}
+
+let lastSaid
+/** Tells those who listen. Only what changes what they would do next is said. */
+function say(text) {
+  clearTimeout(lastSaid)
+  lastSaid = setTimeout(() => {
+    find('status').textContent = text
+  }, 150)
+}
+
+// ── the token ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function welcome() {
+  only('welcome')
+  const { repository, run } = placeInAddress()
+  const invitation = find('invitation')
+  invitation.hidden = !(repository && run)
+  invitation.textContent =
+    repository && run ? `This link opens run ${plainName(run).slice(0, 7)} of ${plainName(repository)}.` : ''
+  find('token').focus()
+}
+
+async function enter(event) {
+  event.preventDefault()
+  const field = find('token')
+  const button = find('enter')
+  clearProblem(find('token-problem'))
+  service.setToken(field.value.trim())
+  button.disabled = true
+  try {
+    const { repositories } = await service.repositories()
+    field.value = ''
+    chooser.offer(repositories)
+    offered = repositories
+    await show()
+  } catch (error) {
+    service.setToken('')
+    showProblem(find('token-problem'), error)
+    field.focus()
+  } finally {
+    button.disabled = false
+  }
+}
+
+let offered = []
+
+/** An error that means the token is no good: back to the door, with the reason. */
+function signedOut(error) {
+  if (!(error instanceof Problem) || error.document.status !== 401) return false
+  leave()
+  showProblem(find('token-problem'), error)
+  return true
+}
+
+function leave() {
+  service.setToken('')
+  offered = []
+  desk = undefined
+  for (const id of [
+    'runs',
+    'summary',
+    'answers',
+    'earlier-list',
+    'run-facts',
+    'repository-list',
+    'repositories',
+    'code-body',
+  ])
+    fill(find(id))
+  find('question').value = ''
+  find('repository').value = ''
+  show()
+}
+
+// ── choosing ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function showChoice(repository, signal) {
+  only('choose', 'Choose a run')
+  clearProblem(find('choose-problem'))
+  focusOn(find('choose-title'))
+  signal.addEventListener('abort', chooser.stop)
+  const named = repository ?? (offered.length === 1 && !offered[0].includes('*') ? offered[0] : undefined)
+  find('choose-title').textContent = find('repository-form').hidden && named ? plainName(named) : 'Choose a run'
+  if (named) await chooser.show(named)
+  else chooser.reset()
+}
+
+// ── a run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function showRun(place, signal) {
+  only('run', place.repository)
+  prepareRun(place)
+  focusOn(find('run-title'))
+  try {
+    const run = await service.run(place, signal)
+    openDesk(place, run, signal)
+    await showEarlier(desk, signal)
+  } catch (error) {
+    if (signal.aborted || signedOut(error)) return
+    fill(find('summary'))
+    showProblem(find('run-problem'), error, () => show())
+  }
+}
+
+function prepareRun(place) {
+  desk = undefined
+  find('run-title').textContent = plainName(place.repository)
+  fill(find('run-facts'), element('span', {}, 'Opening run ', element('code', {}, shortCommit(plainName(place.run)))))
+  clearProblem(find('run-problem'))
+  find('run-note').hidden = true
+  find('asking').hidden = true
+  find('summary-fold').open = !matchMedia('(max-width: 60rem)').matches
+  fill(find('summary'), element('p', { class: 'loading', role: 'status' }, 'Reading the summary'))
+  fill(find('answers'))
+  fill(find('earlier-list'))
+}
+
+function openDesk(place, run, signal) {
+  const links = linksOf({
+    host: run.handoff?.host,
+    repository: run.handoff?.repository ?? place.repository,
+    commit: run.commit,
+  })
+  desk = {
+    service,
+    place,
+    links,
+    say,
+    failed: signedOut,
+    follow: (citation, answer) =>
+      openCode(citation, answer, links, () => service.lines(place, citation, answer.id, signal)),
+    ask,
+    retry: startAsking,
+  }
+  showFacts(run)
+  showSummary(run, links)
+  find('asking').hidden = false
+}
+
+function showFacts(run) {
+  const model = run.handoff?.model?.name ?? run.model
+  document.title = `${plainName(run.repository)} at ${shortCommit(run.commit)} · handoff`
+  fill(
+    find('run-facts'),
+    element('span', {}, titleOf(run)),
+    element('code', {}, shortCommit(run.commit)),
+    timeOf(run.sealedAt),
+    element('span', {}, plural(run.files, 'file')),
+    model && element('span', {}, plainName(model)),
+  )
+  find('run-note').hidden = !run.partial
+  find('run-note').textContent = run.partial ? `The summary is not complete: ${plainName(run.partial)}` : ''
+}
+
+/** The file's own title says what the page's head says already. */
+function showSummary(run, links) {
+  const text = String(run.summary ?? '').replace(/^# [^\n]*\n/, '')
+  const mention = (path, from, to, shown) => {
+    const url = links.file(path, from, to)
+    return url && outsideLink(url, { class: 'mention' }, plainName(shown))
+  }
+  fill(find('summary'), markdown(text, { shift: 1, link: links.link, mention }))
+}
+
+// ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function ask(text) {
+  const question = { repository: desk.place.repository, run: desk.place.run, question: text }
+  return startAsking(find('fresh').checked ? { ...question, fresh: true } : question)
+}
+
+/** `instead` is an earlier try that this one takes the place of. */
+async function startAsking(question, instead) {
+  if (asking || !desk) return
+  const own = new AbortController()
+  asking = own
+  const parts = makeAnswer(question.question)
+  instead?.remove()
+  find('answers').prepend(parts.node)
+  working(true)
+  const ending = await askAndShow(question, desk, parts, own.signal)
+  asking = undefined
+  working(false, parts)
+  if (ending === 'unauthorized') leaveWith()
+  if (ending === 'answered' && find('question').value.trim() === question.question) {
+    find('question').value = ''
+    find('fresh').checked = false
+  }
+}
+
+function leaveWith() {
+  leave()
+  showProblem(
+    find('token-problem'),
+    new Problem({
+      title: 'The token is not accepted any more',
+      detail: 'It was taken back, or it ran out.',
+      next: 'Ask whoever runs this service for a new one.',
+    }),
+  )
+}
+
+/** The button stays where the keyboard is: it is told to be off, not taken away. */
+function working(now, parts) {
+  const stop = find('stop')
+  if (!now && document.activeElement === stop) focusOn(parts.title)
+  stop.hidden = !now
+  find('ask').setAttribute('aria-disabled', String(now))
+  find('ask').textContent = now ? 'Asking' : 'Ask'
+}
+
+// ── listeners ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+find('token-form').addEventListener('submit', enter)
+find('leave').addEventListener('click', leave)
+find('to-runs').addEventListener('click', () =>
+  go({ repository: desk?.place.repository ?? placeInAddress().repository }),
+)
+find('home').addEventListener('click', (event) => {
+  event.preventDefault()
+  go({})
+})
+find('ask-form').addEventListener('submit', (event) => {
+  event.preventDefault()
+  const text = find('question').value.trim()
+  if (text !== '' && !asking) ask(text)
+})
+find('question').addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) find('ask-form').requestSubmit()
+})
+find('stop').addEventListener('click', () => {
+  asking?.abort()
+  find('question').focus()
+})
+addEventListener('popstate', show)
+prepareCode()
+show()

@@ -1,0 +1,140 @@
+// The life of one question, drawn as it happens: the steps with their times, and the machine that comes and goes.
+import { element } from './elements.js'
+import { plainName, seconds } from './words.js'
+
+const stepNames = {
+  'look up': 'Look up the run',
+  claim: 'Claim the question',
+  'open directory': 'Open the run directory',
+  'open sandbox': 'Start a sandbox',
+  mount: 'Mount the run directory, read-only',
+  verify: 'Verify what is stored',
+  find: 'Find the lines that matter',
+  answer: 'Write the answer',
+  check: 'Check every citation',
+  'close sandbox': 'Destroy the sandbox',
+  keep: 'Keep the answer',
+}
+
+const nameOf = (step) => stepNames[step] ?? plainName(step)
+
+export function makeTimeline(clock = () => performance.now()) {
+  const began = clock()
+  const now = () => clock() - began
+  const list = element('ol', { class: 'steps' })
+  const headline = element('span', { class: 'headline' }, 'Asking')
+  const fold = element('details', { class: 'timeline', open: true }, element('summary', {}, headline), list)
+  const rows = []
+  let ended
+
+  const open = (kind, name) => {
+    const row = makeRow(kind, name, now())
+    rows.push(row)
+    list.append(row.node)
+    draw()
+    return row
+  }
+  const draw = () => {
+    const total = Math.max(300, ended ?? now(), ...rows.map((row) => row.end ?? 0))
+    for (const row of rows) row.draw(total, now())
+  }
+  const running = setInterval(draw, 200)
+  const lastOpen = (kind, name) =>
+    rows.findLast((row) => row.kind === kind && row.end === undefined && (!name || row.name === name))
+
+  return {
+    node: fold,
+    /** Takes one `status` event; returns a sentence when it is worth saying aloud. */
+    status(event) {
+      if (ended !== undefined) return undefined
+      const say = tell(event, { open, lastOpen, now, headline })
+      draw()
+      return say
+    },
+    /** Nothing runs any more; `headlineText` sums it up. */
+    end(headlineText) {
+      if (ended !== undefined) return
+      ended = now()
+      clearInterval(running)
+      for (const row of rows) row.close(row.end ?? ended, row.kind === 'sandbox' ? 'gone' : 'done')
+      draw()
+      headline.textContent = headlineText(ended, sandboxTime(rows))
+      fold.open = false
+    },
+  }
+}
+
+function tell(event, { open, lastOpen, now, headline }) {
+  switch (event.state) {
+    case 'looking':
+      headline.textContent = 'Looking up the run'
+      return undefined
+    case 'waiting':
+      headline.textContent = `Waiting for a free sandbox, number ${Number(event.position) || 1} in line`
+      return headline.textContent
+    case 'joined':
+      headline.textContent = 'Somebody asked the same a moment ago; waiting for that answer'
+      return headline.textContent
+    case 'step':
+      open('step', String(event.step))
+      headline.textContent = nameOf(String(event.step))
+      return undefined
+    case 'step-done': {
+      const row = lastOpen('step', String(event.step))
+      row?.close(row.start + Number(event.milliseconds), event.failed ? 'failed' : 'done')
+      return undefined
+    }
+    case 'sandbox-open':
+      open('sandbox', 'Sandbox').describe(`${plainName(event.id)}, template ${plainName(event.template)}`)
+      return 'The sandbox is up.'
+    case 'sandbox-gone':
+      lastOpen('sandbox')?.close(now(), 'gone')
+      return 'The sandbox is gone.'
+    case 'found':
+      lastOpen('step', 'find')?.describe(`${Number(event.count)} pieces of ${Number(event.files)} files`)
+      return undefined
+    default:
+      return undefined
+  }
+}
+
+function makeRow(kind, name, start) {
+  const bar = element('span', { class: 'span' })
+  const time = element('span', { class: 'time' })
+  const words = element('span', { class: 'name' }, kind === 'sandbox' ? name : nameOf(name))
+  const node = element(
+    'li',
+    { class: kind, 'data-state': 'running' },
+    words,
+    element('span', { class: 'track', 'aria-hidden': 'true' }, bar),
+    time,
+  )
+  return {
+    kind,
+    name,
+    node,
+    start,
+    end: undefined,
+    describe: (text) => words.append(element('small', {}, text)),
+    close(end, state) {
+      this.end = end
+      if (node.dataset.state === 'running') node.dataset.state = state
+    },
+    draw(total, now) {
+      const end = Math.max(this.end ?? now, start)
+      bar.style.setProperty('--from', String(Math.min(1, start / total)))
+      bar.style.setProperty('--length', String(Math.min(1, (end - start) / total)))
+      const word =
+        { running: kind === 'sandbox' ? 'up ' : '', gone: 'gone after ', failed: 'failed after ' }[
+          node.dataset.state
+        ] ?? ''
+      time.textContent = `${word}${seconds(end - start)}`
+    },
+  }
+}
+
+/** How long machines lived, if there was one. */
+function sandboxTime(rows) {
+  const machines = rows.filter((row) => row.kind === 'sandbox')
+  return machines.length === 0 ? undefined : machines.reduce((sum, row) => sum + row.end - row.start, 0)
+}

@@ -1,0 +1,60 @@
+// A real Chromium for the page's tests. What must never happen on any page is watched from the start: a violation of the policy, an error in
+// the console, a request to anywhere else, a token where it could outlive the page.
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const candidates = [
+  process.env['CHROMIUM'] ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+
+const program = candidates.find((path) => path !== '' && existsSync(path))
+
+export const howToGet =
+  'No Chromium was found, so the page was not tested. Install one (Debian and Ubuntu: apt-get install chromium) or name one in CHROMIUM.'
+
+/** Nothing where there is no browser and none is required; on a machine that decides about changes one is required. */
+export async function startBrowser(): Promise<Browser | undefined> {
+  if (program === undefined) {
+    if (process.env['CI']) throw new Error(howToGet)
+    return undefined
+  }
+  const quiet = ['gpu', 'quic', 'background-networking', 'component-update', 'sync', 'dev-shm-usage'].map((what) => `--disable-${what}`)
+  return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--no-first-run', ...quiet] })
+}
+
+export interface Watched {
+  page: Page
+  /** Violations, errors, foreign requests: empty, or the page is broken. */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+export async function openPage(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Watched> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(5_000)
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    // Chromium says of every refused request that it failed; the page shows those itself.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complaints.push(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:')) complaints.push(`request to ${request.url()}`)
+  })
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      console.error(`policy violated: ${event.violatedDirective} by ${event.blockedURI || event.sample}`)
+    })
+  })
+  return { page, complaints, close: () => context.close() }
+}

@@ -1,0 +1,199 @@
+// The page, served with the headers it is deployed with, beside a service that follows the contract and plays what a test tells it to. What
+// the real functions never send (hostile texts, broken streams, every kind of failure) is sent by this one.
+import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join, normalize } from 'node:path'
+import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../../src/local/server.js'
+import { earlier, pieces, repository, run, someAnswer, someRun, summary, token } from './content.js'
+
+export interface Events {
+  send(name: string, data: unknown): void
+  /** Waits, but not beyond the end of the connection. */
+  pause(milliseconds: number): Promise<void>
+  gone(): boolean
+  response: ServerResponse
+}
+
+export interface Script {
+  repositories: string[]
+  runs: Record<string, unknown>[]
+  summary: string
+  handoff: Record<string, unknown>
+  answers: Record<string, unknown>[]
+  /** How a question is answered. */
+  play(events: Events, question: Record<string, unknown>): Promise<void>
+}
+
+export interface ScriptedService extends LocalServer {
+  script: Script
+  /** Puts everything back to how it began. */
+  reset(): void
+  questions: Record<string, unknown>[]
+}
+
+const root = join(import.meta.dirname, '../..')
+const types: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** The headers of `vercel.json`, and one more: with it Chromium itself refuses every way to turn text into markup. */
+async function pageHeaders(): Promise<Record<string, string>> {
+  const deployment = JSON.parse(await readFile(join(root, 'vercel.json'), 'utf8')) as {
+    headers: { source: string; headers: { key: string; value: string }[] }[]
+  }
+  const all = deployment.headers.flatMap(({ headers }) => headers)
+  const headers = Object.fromEntries(all.map(({ key, value }) => [key.toLowerCase(), value]))
+  const policy = headers['content-security-policy']
+  if (!policy?.includes("default-src 'none'")) throw new Error('vercel.json does not set the policy the page relies on')
+  return { ...headers, 'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types 'none'` }
+}
+
+export async function startService(): Promise<ScriptedService> {
+  const headers = await pageHeaders()
+  const questions: Record<string, unknown>[] = []
+  const script = beginning()
+  const server = await startServer('the scripted ask service', async (request, response) => {
+    const url = new URL(request.path, 'http://localhost')
+    if (!url.pathname.startsWith('/api/')) return page(url.pathname, headers)
+    if (request.headers['authorization'] !== `Bearer ${token}`) return refuse()
+    if (url.pathname === '/api/ask') return answer(request, response, script, questions)
+    return data(url, script)
+  })
+  return {
+    ...server,
+    script,
+    questions,
+    reset() {
+      server.clearRules()
+      questions.length = 0
+      Object.assign(script, beginning())
+    },
+  }
+}
+
+const beginning = (): Script => ({
+  repositories: [repository, 'octo/website'],
+  runs: [0, 1, 2].map(someRun),
+  summary,
+  handoff: { version: 1, host: 'github.com', repository, model: { name: 'gpt-5.2-mini', host: 'api.openai.com' } },
+  answers: structuredClone(earlier),
+  play: answerInSteps,
+})
+
+async function page(path: string, headers: Record<string, string>): Promise<Reply> {
+  const name = normalize(path === '/' ? '/index.html' : path)
+  const body = await readFile(join(root, 'api/_web', name)).catch(() => undefined)
+  if (!body) return { status: 404, headers, body: 'not found' }
+  return { status: 200, headers: { ...headers, 'content-type': types[name.slice(name.lastIndexOf('.') + 1)]! }, body }
+}
+
+export function problem(status: number, title: string, more: Record<string, unknown> = {}): Reply {
+  const document = { type: 'about:blank', title, status, instance: '/api', requestId: `req-${status}`, ...more }
+  return { ...json(status, document), headers: { 'content-type': 'application/problem+json' } }
+}
+
+const refuse = () =>
+  problem(401, 'Not signed in', {
+    detail: 'The token is not one that this service knows.',
+    next: 'Paste the token you were given, whole.',
+    code: 'unauthorized',
+  })
+
+function data(url: URL, script: Script): Reply {
+  const [, , , runId, part, id] = url.pathname.split('/')
+  if (runId === undefined) return url.searchParams.has('repository') ? json(200, runsOf(url, script)) : json(200, { repositories: script.repositories })
+  if (part === 'files') return json(200, { path: url.searchParams.get('path'), blob: 'c'.repeat(40), from: 11, lines: ['', 'line twelve', 'line thirteen', 'line fourteen', ''] })
+  if (id !== undefined) return one(script.answers.find((known) => known['id'] === id))
+  if (part === 'answers') return json(200, { answers: script.answers })
+  const found = script.runs.find((known) => known['run'] === decodeURIComponent(runId))
+  return one(found && { ...found, summary: script.summary, handoff: script.handoff })
+}
+
+const one = (value: Record<string, unknown> | undefined) =>
+  value
+    ? json(200, value)
+    : problem(404, 'Not found', {
+        detail: 'Commit 3f9c2a71d04b was never summarised.',
+        next: 'Summarise the commit first: push it, or run the workflow by hand.',
+        code: 'not-found',
+      })
+
+/** Two runs on a page, to have more than one page. */
+function runsOf(url: URL, script: Script) {
+  const runs = script.runs.filter((known) => known['repository'] === url.searchParams.get('repository'))
+  const from = Number(url.searchParams.get('cursor') ?? 0)
+  return { runs: runs.slice(from, from + 2), ...(runs.length > from + 2 ? { next: String(from + 2) } : {}) }
+}
+
+async function answer(
+  request: RecordedRequest,
+  response: ServerResponse,
+  script: Script,
+  questions: Record<string, unknown>[],
+): Promise<Reply | undefined> {
+  const question = JSON.parse(request.body.toString()) as Record<string, unknown>
+  questions.push(question)
+  let number = 0
+  const gone = () => response.destroyed || response.writableEnded
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
+  await script.play(
+    {
+      response,
+      gone,
+      send: (name, value) => void response.write(`id: ${++number}\nevent: ${name}\ndata: ${JSON.stringify(value)}\n\n`),
+      pause: (milliseconds) =>
+        new Promise((resolve) => {
+          const timer = setTimeout(resolve, milliseconds)
+          response.once('close', () => {
+            clearTimeout(timer)
+            resolve()
+          })
+        }),
+    },
+    question,
+  )
+  if (!gone()) response.end()
+  return undefined
+}
+
+/** The first time through a sandbox; from then on from the ledger. `pace` stretches it for those who want to look. */
+export const answerInSteps = (events: Events, question: Record<string, unknown>) => inSteps(events, question, 0)
+
+export async function inSteps(events: Events, question: Record<string, unknown>, pace: number): Promise<void> {
+  const { send, pause } = events
+  const status = (state: string, more: Record<string, unknown> = {}) => send('status', { state, ...more })
+  const step = async (name: string, milliseconds: number, inside: () => Promise<void> | void = () => {}) => {
+    status('step', { step: name, at: Date.now() })
+    await pause(milliseconds * pace)
+    await inside()
+    status('step-done', { step: name, milliseconds: Math.max(1, milliseconds * pace) })
+  }
+  const id = someAnswer()['id']
+  status('looking', { requestId: 'req-ask' })
+  await step('look up', 60)
+  await step('claim', 40)
+  status('accepted', { id, run, self: someAnswer()['self'] })
+  await step('open sandbox', 400, () => status('sandbox-open', { id: 'i7x2k9', template: 'base' }))
+  await step('find', 500, () => status('found', { count: 9, files: 4 }))
+  await step('answer', 0, async () => {
+    for (const [index, text] of pieces.entries()) {
+      send('token', { text })
+      if (index === 2) status('sandbox-gone', { id: 'i7x2k9' })
+      await pause(30 * pace)
+    }
+  })
+  send('usage', { purpose: 'answer', inputTokens: 8_412, outputTokens: 221 })
+  await step('check', 5)
+  await step('keep', 40)
+  send('answer', someAnswer({ question: question['question'] }))
+}
+
+/** The ledger has it: no sandbox. */
+export async function fromLedger({ send }: Events, question: Record<string, unknown>): Promise<void> {
+  send('status', { state: 'looking', requestId: 'req-ask' })
+  send('status', { state: 'reused', id: someAnswer()['id'] })
+  send('answer', someAnswer({ question: question['question'], reused: true, completedAt: new Date(Date.now() - 180_000).toISOString() }))
+}
