@@ -12,6 +12,7 @@ export {
   houseFor,
   makeService,
   type OwnWork,
+  promiseComment,
   promiseKept,
   type Service,
   type ServiceLimits,

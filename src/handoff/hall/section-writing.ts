@@ -89,14 +89,19 @@ async function changeSections(writing: SectionWriting, changed: readonly Describ
   return reply ? updatedSections(before, reply.text, shown, draft.touched, world) : before
 }
 
-/** Gives up part of the data when the budget has no room for all of it. */
+/** Gives up part of the data when the request or the budget has no room for all of it, and says so. */
 async function askWithin(writing: SectionWriting, build: (share: number) => Messages): Promise<ModelReply | undefined> {
-  const { calls, sizes } = writing
+  const { calls, sizes, notice } = writing
+  let shown = 1
   for (const share of [1, 0.5, 0.2, 0.05]) {
-    const messages = await fitted(calls, sizes.summary.input, (less) => build(share * less))
-    if (!messages) return undefined
-    const reply = await calls.ask({ purpose: 'summary', messages, maxOutputTokens: sizes.summary.output })
-    if (reply) return reply
+    const messages = await fitted(calls, sizes.summary.input, (less) => {
+      shown = share * less
+      return build(shown)
+    })
+    const reply = messages && (await calls.ask({ purpose: 'summary', messages, maxOutputTokens: sizes.summary.output }))
+    if (reply && shown < 1)
+      notice(`The last request had room for about ${Math.ceil(shown * 100)} % of each thing that it should show.`)
+    if (reply || !messages) return reply
   }
   return undefined
 }

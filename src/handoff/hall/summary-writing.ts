@@ -6,6 +6,7 @@ import { cleanModelText } from '../library/model-text.js'
 import { cutText } from '../library/plain-text.js'
 import type { ProsePart } from '../library/prose.js'
 import { keepLost } from '../library/section-update.js'
+import { mapSections } from '../library/summary.js'
 import {
   combineMessages,
   type DescribedPart,
@@ -14,7 +15,7 @@ import {
   type ShownFile,
 } from '../library/summary-prompt.js'
 import type { Sizes } from '../library/summary-sizes.js'
-import type { World } from '../library/world.js'
+import { forgetting, type World } from '../library/world.js'
 import type { Calls } from './model-calls.js'
 
 export interface Writing {
@@ -30,8 +31,7 @@ export interface Writing {
   dirty: Set<number>
   /** What has come is kept soon. */
   keep: () => void
-  /** The model had nothing to say about some files. */
-  silent: number
+  notice: (text: string) => void
 }
 
 /** Longer than any limit on a reply asks for; a service may not care about the limit. */
@@ -60,7 +60,7 @@ export async function writeLeaf(writing: Writing, work: LeafWork): Promise<void>
   accept(writing, part, text)
 }
 
-/** No text came: what was said of these files before can no longer be trusted, and they count as left out. */
+/** No text came: what was said of these files before can no longer be trusted anywhere, and they count as left out. */
 function leaveOut(writing: Writing, work: LeafWork): void {
   const { draft, world } = writing
   const paths = new Set((work.change ? work.change.files : work.files).map((file) => file.path))
@@ -68,14 +68,13 @@ function leaveOut(writing: Writing, work: LeafWork): void {
     const { part: _part, ...entry } = draft.files.get(path)!
     draft.files.set(path, { ...entry, leftOut: true })
   }
-  const without: World = {
-    ...world,
-    exists: (path) => !paths.has(path) && world.exists(path),
-    gone: (path) => paths.has(path) || world.gone(path),
+  const without = forgetting(world, paths)
+  for (let part: ProsePart | undefined = work.part; part; part = draft.parts.get(part.parent ?? -1)) {
+    const { markdown } = verifyClaims(part.text, without)
+    if (markdown !== part.text) writing.dirty.add(part.id)
+    part.text = markdown
   }
-  const before = work.part.text
-  work.part.text = verifyClaims(before, without).markdown
-  if (work.part.text !== before) writing.dirty.add(work.part.id)
+  if (draft.sections) draft.sections = mapSections(draft.sections, (text) => verifyClaims(text, without).markdown)
 }
 
 async function describeLeaf(writing: Writing, { part, files }: LeafWork): Promise<string | undefined> {
@@ -215,9 +214,8 @@ async function combined(
   otherwise: string,
 ): Promise<string> {
   const { calls, sizes } = writing
-  const messages = await fitted(calls, sizes.combine.input, (share) =>
-    combineMessages({ ...request, parts: shortened(request.parts, share) }),
-  )
+  const build = (share: number) => combineMessages({ ...request, parts: shortened(request.parts, share) })
+  const messages = await fitted(calls, sizes.combine.input, build)
   const reply = messages && (await calls.ask({ purpose: 'combine', messages, maxOutputTokens: sizes.combine.output }))
   const text = reply ? checked(reply.text, writing.world) : ''
   return text === '' ? cutText(otherwise, longestProse) : text

@@ -115,22 +115,11 @@ async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Prom
 
   let summary: Prose['summary']
   const done = new Set<number>()
-  const keeping = startKeeping(
-    job.checkpoint,
-    () => snapshot(job, draft, done, summary),
-    (text) => job.emit({ type: 'notice', text }),
-  )
+  const notice = (text: string) => job.emit({ type: 'notice', text })
+  const keeping = startKeeping(job.checkpoint, () => snapshot(job, draft, done, summary), notice)
   const world = worldFor(job.facts, draft.files.values(), planned.before)
-  const writing: SectionWriting = {
-    ...job,
-    draft,
-    world,
-    paid: paid.texts,
-    done,
-    dirty: new Set(),
-    keep: keeping.soon,
-    silent: 0,
-  }
+  const keep = keeping.soon
+  const writing: SectionWriting = { ...job, draft, world, paid: paid.texts, done, dirty: new Set(), keep, notice }
   try {
     await job.calls.all(draft.work, (work) => writeLeaf(writing, work))
     await writeJoined(writing)

@@ -8,12 +8,16 @@ export interface NumberedLine {
 /** Longer lines are cut: nobody reads them, and one of them could fill a prompt. */
 export const longestLine = 2_000
 
-/** A path as a JSON string, on one line whatever it holds. */
+/** A path as a JSON string, on one line whatever it holds. What cannot be seen is escaped, so that nothing hides in a name. */
 export function pathText(path: string): string {
-  return JSON.stringify(path).replace(/[\u0085\u2028\u2029]/g, unicodeEscape)
+  return JSON.stringify(path).replace(
+    /[\u007f-\u009f\u2028\u2029\p{Cf}\p{Default_Ignorable_Code_Point}]/gu,
+    unicodeEscape,
+  )
 }
 
-const unicodeEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+const unicodeEscape = (character: string) =>
+  character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** One line of foreign text: whatever could end a line or be a command to a terminal is replaced, and what is too long is cut. */
 export function plainLine(text: string, limit = longestLine): string {

@@ -10,7 +10,7 @@ import type { SourceFile } from './source.js'
 import { mapSections, type Sections } from './summary.js'
 import type { ShownFile } from './summary-prompt.js'
 import type { Sizes } from './summary-sizes.js'
-import { goneDirectories, parentOf, type World } from './world.js'
+import { forgetting, goneDirectories, parentOf, type World } from './world.js'
 
 export interface Carrying {
   prose: Prose
@@ -71,13 +71,14 @@ function carryWords(draft: Draft, carrying: Carrying): void {
   const { changes, facts, prose } = carrying
   draft.sections = carrying.sections
   if (changes.changed.length + changes.gone.length + changes.moved.size === 0) return
+  // What changed and was not chosen again exists, but nothing that was said of it can be trusted.
   const world = forgetting(
     worldFor(
       facts,
       draft.files.values(),
       prose.files.map((file) => file.path),
     ),
-    changes.gone,
+    new Set(changes.gone),
   )
   const carry = wordCarrier(changes, world)
   draft.sections = mapSections(carrying.sections, (text, index) => {
@@ -89,16 +90,6 @@ function carryWords(draft: Draft, carrying: Carrying): void {
     part.text = carry(part.text).markdown
     const directory = pathMover(changes.moved, (path) => world.exists(path))(part.directory)
     part.directory = directory ?? part.directory
-  }
-}
-
-/** What changed and was not chosen again exists, but nothing that was said of it can be trusted. */
-function forgetting(world: World, gone: readonly string[]): World {
-  const forgotten = new Set(gone)
-  return {
-    ...world,
-    exists: (path) => !forgotten.has(path) && world.exists(path),
-    gone: (path) => forgotten.has(path) || world.gone(path),
   }
 }
 

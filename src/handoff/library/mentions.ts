@@ -15,19 +15,37 @@ export interface Mention {
 
 /** `odd` are paths that no tokenizer would find (with spaces, quotes, commas), longest first; they are looked for letter by letter. */
 export function mentionsIn(text: string, odd: readonly string[] = []): Mention[] {
-  const mentions = oddMentions(text, odd)
-  const taken = (start: number, end: number) => mentions.some((other) => start < other.end && end > other.start)
-  const spans: { start: number; end: number }[] = []
-  for (const match of text.matchAll(/(`+)(?!`)([\s\S]*?[^`])\1(?!`)/g)) {
-    spans.push({ start: match.index, end: match.index + match[0].length })
-    mentions.push(...spanMentions(match[2]!, match.index + match[1]!.length, taken))
-  }
+  const taken = new Uint8Array(text.length)
+  const mentions = oddMentions(text, odd, taken)
   let from = 0
-  for (const span of [...spans, { start: text.length, end: text.length }]) {
-    mentions.push(...bareMentions(text, from, span.start, 'bare', taken))
+  for (const span of codeSpans(text)) {
+    mentions.push(...bareMentions(text.slice(from, span.start), from, 'bare', taken))
+    mentions.push(...spanMentions(text.slice(span.from, span.to), span.from, taken))
     from = span.end
   }
+  mentions.push(...bareMentions(text.slice(from), from, 'bare', taken))
   return mentions.sort((a, b) => a.start - b.start)
+}
+
+/** Where code spans stand, and what is inside of their backticks. */
+function codeSpans(text: string): { start: number; from: number; to: number; end: number }[] {
+  const runs = [...text.matchAll(/`+/g)].map((match) => ({ at: match.index, length: match[0].length }))
+  const next = new Map<number, number>()
+  const partner: (number | undefined)[] = []
+  for (let index = runs.length - 1; index >= 0; index--) {
+    const { length } = runs[index]!
+    partner[index] = next.get(length)
+    next.set(length, index)
+  }
+  const spans = []
+  for (let index = 0; index < runs.length; index++) {
+    const closing = partner[index]
+    if (closing === undefined) continue
+    const [open, close] = [runs[index]!, runs[closing]!]
+    spans.push({ start: open.at, from: open.at + open.length, to: close.at, end: close.at + close.length })
+    index = closing
+  }
+  return spans
 }
 
 /** Replaces every mention for which `change` has something else to say. */
@@ -57,48 +75,44 @@ export function isOddPath(path: string): boolean {
   return !/^[^\s`"'“”‘’<>|*,;—…()[\]{}:!?]+$/.test(path) || /^[.#~/]*\/|\.$/.test(path)
 }
 
+/** Longer words name nothing; looking at their brackets would take its time. */
+const longestWord = 400
+
 const lineSuffix = /(?::L?(\d{1,9})(?:[-–](?:L?)(\d{1,9}))?(?::\d+)?|#L(\d{1,9})(?:-L?(\d{1,9}))?)$/
 
-function oddMentions(text: string, odd: readonly string[]): Mention[] {
+function oddMentions(text: string, odd: readonly string[], taken: Uint8Array): Mention[] {
   const mentions: Mention[] = []
   for (const path of odd) {
     for (let start = text.indexOf(path); start >= 0; start = text.indexOf(path, start + path.length)) {
       const rest = /^:L?(\d{1,9})(?:[-–]L?(\d{1,9}))?/.exec(text.slice(start + path.length, start + path.length + 24))
       const end = start + path.length + (rest?.[0].length ?? 0)
       const before = text[start - 1]
-      if (before !== undefined && /[\p{L}\p{N}_./-]/u.test(before)) continue
-      if (mentions.some((other) => start < other.end && end > other.start)) continue
+      if ((before !== undefined && /[\p{L}\p{N}_./-]/u.test(before)) || taken[start] || taken[end - 1]) continue
+      taken.fill(1, start, end)
       mentions.push(mention(start, end, path, rest?.[1], rest?.[2], 'code'))
     }
   }
   return mentions
 }
 
-function spanMentions(content: string, at: number, taken: (start: number, end: number) => boolean): Mention[] {
+/** `at` is where the content stands in the whole text. */
+function spanMentions(content: string, at: number, taken: Uint8Array): Mention[] {
   const inner = content.trim()
   const start = at + content.indexOf(inner)
-  if (/\s/.test(inner)) return bareMentions(content, 0, content.length, 'words', (a, b) => taken(a + at, b + at), at)
-  if (inner === '' || taken(start, start + inner.length)) return []
+  if (/\s/.test(inner)) return bareMentions(content, at, 'words', taken)
+  if (inner === '' || inner.length > longestWord || taken[start] || taken[start + inner.length - 1]) return []
   const found = tokenMention(inner, start, 'code')
   return found ? [found] : []
 }
 
-function bareMentions(
-  text: string,
-  from: number,
-  to: number,
-  style: Mention['style'],
-  taken: (start: number, end: number) => boolean,
-  shift = 0,
-): Mention[] {
+function bareMentions(text: string, at: number, style: Mention['style'], taken: Uint8Array): Mention[] {
   const mentions: Mention[] = []
-  const token = /[^\s`"'“”‘’<>|*,;—…]+/g
-  token.lastIndex = from
-  for (let match = token.exec(text); match && match.index < to; match = token.exec(text)) {
-    const word = match[0].slice(0, to - match.index)
+  for (const match of text.matchAll(/[^\s`"'“”‘’<>|*,;—…]+/g)) {
+    const [word] = match
+    if (word.length > longestWord) continue
     const { start, end } = trimmed(word)
-    const found = tokenMention(word.slice(start, end), match.index + start + shift, style)
-    if (found && !taken(found.start - shift, found.end - shift)) mentions.push(found)
+    const found = tokenMention(word.slice(start, end), at + match.index + start, style)
+    if (found && !taken[found.start] && !taken[found.end - 1]) mentions.push(found)
   }
   return mentions
 }

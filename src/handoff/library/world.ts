@@ -59,6 +59,15 @@ export function worldOf(facts: WorldFacts): World {
   }
 }
 
+/** The same, but what is said of these paths counts as wrong, whether they are there or not. */
+export function forgetting(world: World, paths: ReadonlySet<string>): World {
+  return {
+    ...world,
+    exists: (path) => !paths.has(path) && world.exists(path),
+    gone: (path) => paths.has(path) || world.gone(path),
+  }
+}
+
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')))
 }

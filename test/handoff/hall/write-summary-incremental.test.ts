@@ -250,6 +250,25 @@ describe('what moves and what goes', () => {
   })
 })
 
+it('parts that have become too many are joined anew', async () => {
+  const small = (): ReturnType<typeof scriptedModel> => scriptedModel({ contextTokens: 3_000 })
+  let files = Object.fromEntries(Object.entries(largeRepository()).slice(0, 12))
+  let request = order(files, small())
+  let written = await writeSummary(request)
+  for (let index = 0; index < 12; index++) {
+    files = { ...files, [`top${index}/a.ts`]: sourceText(`top${index}`, 90) }
+    const model = small()
+    const next = order(files, model, { previous: previousOf(written, request) })
+    written = await writeSummary(next)
+    request = next
+    for (const { input, maxOutputTokens } of model.requests) expect(input + maxOutputTokens).toBeLessThanOrEqual(3_000)
+    expect(written.prose.parts.filter((part) => part.parent === undefined).length).toBeLessThanOrEqual(4)
+    expect(written.prose.parts.every((part) => part.text !== '')).toBe(true)
+  }
+  expect(written.prose.files.map((file) => file.path)).toEqual(Object.keys(files).sort())
+  expect(written.partial).toBeUndefined()
+})
+
 describe('an earlier run that cannot be built on', () => {
   const expectFull = async (previous: SummaryOrder['previous'], notice: RegExp) => {
     const { emit, events } = recorder()

@@ -328,6 +328,55 @@ describe('after many pushes', () => {
 const topsOf = ({ files, skipped }: State) =>
   [...new Set([...Object.keys(files), ...Object.keys(skipped)].map((path) => path.split('/')[0]))].sort().join()
 
+describe('after many pushes under any limit', () => {
+  it('no limit is exceeded, and what could not be told of is not told of as it was', async () => {
+    const pushes = fc.array(
+      fc.record({
+        changes: fc.array(step, { minLength: 1, maxLength: 4 }),
+        inputTokens: fc.integer({ min: 1_500, max: 40_000 }),
+      }),
+      {
+        minLength: 1,
+        maxLength: 5,
+      },
+    )
+    await fc.assert(
+      fc.asyncProperty(pushes, fc.constantFrom(4_000, 16_000), async (all, contextTokens) => {
+        const names = freshNames()
+        let state: State = { files: {}, skipped: {} }
+        for (let index = 0; index < 20; index++)
+          state = apply(state, { kind: 'add', directory: index % 8, seed: index, lines: 60 }, names)
+        const ever = new Set<string>()
+        let request = order(state.files, scriptedModel({ contextTokens }), state)
+        let written = await writeSummary(request)
+        for (const { changes, inputTokens } of all) {
+          for (const path of Object.keys(state.files)) ever.add(path)
+          for (const change of changes) state = apply(state, change, names)
+          const model = scriptedModel({ contextTokens })
+          const limits = { inputTokens, concurrency: 3 }
+          const again = order(state.files, model, { ...state, previous: previousOf(written, request), limits })
+          const result = await writeSummary(again).catch((error: unknown) => {
+            if (!isHandoffError(error, 'budget')) throw error
+          })
+          expect(model.requests.reduce((sum, { input }) => sum + input, 0)).toBeLessThanOrEqual(inputTokens)
+          if (!result) return
+          expectNothingGone([...result.sections, ...result.prose.parts.map((part) => part.text)].join('\n\n'), ever, {
+            ...state.files,
+            ...state.skipped,
+          })
+          expectCovered(result.sections, state.files)
+          const left = result.prose.files.filter((file) => file.leftOut).map((file) => file.path)
+          expect(result.partial === undefined).toBe(left.length === 0)
+          for (const part of result.prose.parts) for (const path of left) expect(part.text).not.toMatch(boundary(path))
+          written = result
+          request = again
+        }
+      }),
+      { numRuns: runs },
+    )
+  })
+})
+
 function expectNothingGone(text: string, ever: Set<string>, files: Files): void {
   const there = Object.keys(files)
   const tops = new Set<string>()

@@ -116,6 +116,20 @@ describe('a path that is not there', () => {
   })
 })
 
+it('takes no time to speak of, whatever a model says', () => {
+  const hostile = [
+    '('.repeat(60_000),
+    `${'('.repeat(450)}a${')'.repeat(449)} `.repeat(60),
+    '` '.repeat(30_000),
+    '. A'.repeat(20_000),
+    'a/*'.repeat(20_000),
+    '> '.repeat(30_000),
+  ]
+  const start = performance.now()
+  for (const text of hostile) expect(verify(text).repaired).toBe(0)
+  expect(performance.now() - start).toBeLessThan(2_000)
+})
+
 describe('sentences', () => {
   it.each([
     [['One. ', 'Two.']],
