@@ -14,7 +14,7 @@ import { chooseWithin, type Estimate, estimateFresh } from '../library/summary-p
 import { partMessages, promptVersion, summaryMessages } from '../library/summary-prompt.js'
 import { expectedProse, overhead } from '../library/summary-sizes.js'
 import { finished } from './section-writing.js'
-import type { Job } from './write-summary.js'
+import type { Job } from './summary-job.js'
 
 export interface Planned {
   sized: SizedFile[]

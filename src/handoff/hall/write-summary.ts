@@ -5,38 +5,24 @@
 // joins them, then the sections it can touch. Everything else is carried over, renamed and checked here, for nothing.
 import { sha256 } from '../bench/run-directory.js'
 import type { Cost, Usage } from '../library/answer.js'
-import { type CommitFacts, commitFacts, worldFor } from '../library/commit-facts.js'
+import { commitFacts, worldFor } from '../library/commit-facts.js'
 import { type Draft, proseOf, setKeys, summaryKey } from '../library/draft.js'
 import { HandoffError } from '../library/errors.js'
-import type { RunEvent } from '../library/events.js'
 import { type Prose, pruneProse } from '../library/prose.js'
-import { type Spending, type SpendingLimits, startSpending } from '../library/spending.js'
+import { startSpending } from '../library/spending.js'
 import type { Sections, Verification } from '../library/summary.js'
 import { estimateFresh } from '../library/summary-plan.js'
 import { promptVersion } from '../library/summary-prompt.js'
-import { type Sizes, sizesFor } from '../library/summary-sizes.js'
-import type { FileTable, Survey } from '../library/survey.js'
-import type { Model } from '../library/tools.js'
-import { type Checkpoint, startKeeping } from './checkpoints.js'
-import { type CallLimits, type Calls, modelCalls } from './model-calls.js'
+import { sizesFor } from '../library/summary-sizes.js'
+import { startKeeping } from './checkpoints.js'
+import { modelCalls } from './model-calls.js'
 import { finished, type SectionWriting, writeSections } from './section-writing.js'
+import type { Job, SummaryOrder } from './summary-job.js'
 import { estimateDraft, holdForSections, type Planned, partialReason, planSummary } from './summary-start.js'
 import { writeJoined, writeLeaf } from './summary-writing.js'
 
 export type { Checkpoint } from './checkpoints.js'
-
-export interface SummaryOrder {
-  survey: Survey
-  /** The whole file table, where the host has it: then every path can be checked, and what was not chosen is known to be there. */
-  table?: FileTable
-  model: Model
-  limits: SpendingLimits & CallLimits
-  /** The run that this one may build on: its prose and the text of its `code-summary.md`. */
-  previous?: { prose: Prose; summary: string }
-  checkpoint?: Checkpoint
-  emit: (event: RunEvent) => void
-  signal: AbortSignal
-}
+export type { SummaryOrder } from './summary-job.js'
 
 export interface WrittenSummary {
   sections: Sections
@@ -52,14 +38,6 @@ export interface WrittenSummary {
   saved: { inputTokens: number; cost?: Cost }
   /** Why not everything that was chosen is described. */
   partial?: string
-}
-
-/** What every step of one summary knows. */
-export interface Job extends SummaryOrder {
-  facts: CommitFacts
-  sizes: Sizes
-  spending: Spending
-  calls: Calls
 }
 
 export async function writeSummary(order: SummaryOrder): Promise<WrittenSummary> {
