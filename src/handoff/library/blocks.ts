@@ -17,7 +17,7 @@ export function pathText(path: string): string {
 }
 
 const unicodeEscape = (character: string) =>
-  character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** One line of foreign text: whatever could end a line or be a command to a terminal is replaced, and what is too long is cut. */
 export function plainLine(text: string, limit = longestLine): string {
