@@ -42,6 +42,8 @@ export interface StepOptions {
   without?: string[]
   /** Interrupts the step when a line of its log holds this. */
   interruptAt?: string | RegExp
+  /** Interrupts it when this is true. */
+  interruptWhen?: () => boolean
   /** SIGINT when absent; SIGKILL is a runner that lost patience. */
   signal?: NodeJS.Signals
   runId?: string
@@ -247,14 +249,19 @@ async function watch(child: ChildProcess, options: StepOptions) {
   const start = performance.now()
   let raw = ''
   let interrupted: number | undefined
-  const { interruptAt } = options
-  const look = () => {
-    const met =
+  const { interruptAt, interruptWhen } = options
+  const isTime = () => {
+    if (interruptWhen?.()) return true
+    return (
       interruptAt !== undefined && (typeof interruptAt === 'string' ? raw.includes(interruptAt) : interruptAt.test(raw))
-    if (!met || interrupted !== undefined) return
+    )
+  }
+  const look = () => {
+    if (interrupted !== undefined || !isTime()) return
     interrupted = performance.now()
     child.kill(options.signal ?? 'SIGINT')
   }
+  const looking = interruptWhen && setInterval(look, 2)
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       raw += text
@@ -264,9 +271,9 @@ async function watch(child: ChildProcess, options: StepOptions) {
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (...how) => resolve(how))
-  })
-  if (interruptAt !== undefined && interrupted === undefined)
-    throw new Error(`The step never said ${String(interruptAt)}:\n${raw}`)
+  }).finally(() => clearInterval(looking))
+  const wanted = interruptAt !== undefined || interruptWhen !== undefined
+  if (wanted && interrupted === undefined) throw new Error(`There was no moment to interrupt the step:\n${raw}`)
   const end = performance.now()
   return {
     code,

@@ -36,7 +36,10 @@ export function watchStory(world: ActionWorld): (step: Step) => Story {
         .map(({ name, data }) => plain(`${name} ${data}`.trim())),
       log: step.lines.map(plain).sort(),
       outputs: Object.fromEntries(
-        Object.entries(step.outputs).map(([name, value]) => [name, worded(name) ? '<words>' : plain(value)]),
+        Object.entries(step.outputs).map(([name, value]) => [
+          name,
+          worded(name) && value !== '' ? '<words>' : plain(value),
+        ]),
       ),
       summary: step.summary
         .split('\n')
@@ -47,7 +50,7 @@ export function watchStory(world: ActionWorld): (step: Step) => Story {
   }
 }
 
-const worded = (name: string) => ['answer', 'citations', 'tokens'].includes(name)
+const worded = (name: string) => ['answer', 'citations', 'tokens', 'cost'].includes(name)
 
 /** What a mount reads of a directory, and in which pieces things are looked for, is its own affair. */
 function requestOf(request: string): string {
@@ -77,6 +80,7 @@ export function plainFor(world: ActionWorld): (text: string) => string {
       .replace(/tokens\/[^/ ]+/g, 'tokens/<id>')
       .replace(/(\| [a-z ]+ \|) \d+\.\d(?= \|)/g, '$1 <time>')
       .replace(/^\d+ excerpts of \d+ files/, '<n> excerpts of <n> files')
+      .replace(/\$\d+\.\d+/g, '$<n>')
       .replace(/^The model will be asked.*/, 'The model will be asked <n> times.')
       .replace(/(\| Read \|).*/, '$1 <n> |')
       .replace(/(\| Time \|).*/, '$1 <times> |')

@@ -68,7 +68,10 @@ export async function openSealed(
   return { token, revoke: revoker(drive, token) }
 }
 
-function issue(
+/** How long a token that was asked for is waited for once the work is to stop: one that we know can be revoked. */
+const lingerMs = 2_000
+
+async function issue(
   drive: Drive,
   prefix: string,
   operations: DriveOperation[],
@@ -76,7 +79,19 @@ function issue(
   signal: AbortSignal,
 ): Promise<DriveToken> {
   const subject = `handoff-${shaOf(prefix.slice(prefix.lastIndexOf('/') + 1) as RunId).slice(0, 12)}`
-  return drive.issueToken({ prefix, operations, lifetimeSeconds, subject }, signal)
+  const patience = new AbortController()
+  let clock: NodeJS.Timeout | undefined
+  const hurry = () => {
+    clock = setTimeout(() => patience.abort(signal.reason), lingerMs)
+  }
+  if (signal.aborted) patience.abort(signal.reason)
+  else signal.addEventListener('abort', hurry, { once: true })
+  try {
+    return await drive.issueToken({ prefix, operations, lifetimeSeconds, subject }, patience.signal)
+  } finally {
+    signal.removeEventListener('abort', hurry)
+    clearTimeout(clock)
+  }
 }
 
 function revoker(drive: Drive, token: DriveToken): () => Promise<void> {

@@ -1,0 +1,225 @@
+// A cancelled job leaves nothing behind: the shipped dist is interrupted at every step of both walks, and killed where it could not say
+// goodbye; then the step after the job runs, twice.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { StoredComment } from '../../src/local/github/world.js'
+import { type ActionWorld, type Step, startActionWorld } from './kit.js'
+
+let world: ActionWorld
+
+beforeAll(async () => {
+  world = await startActionWorld({
+    files: [
+      {
+        'README.md': '# Tools\n\nTools that refresh tokens.\n',
+        'src/token.ts': 'export const refreshToken = () => 1\n',
+      },
+    ],
+    refs: { 'refs/pull/7/head': 0 },
+  })
+  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.commits[0]! } })
+  const step = await world.step({ event: world.push() })
+  expect(step.errors).toEqual([])
+})
+
+afterAll(() => world?.close())
+afterEach(() => {
+  world.clouds.sandboxes.clearRules()
+  world.clouds.model.behaveWell()
+  world.github.server.clearRules()
+})
+
+/** The runner's patience between its two signals. */
+const patienceMs = 7_500
+const living = () =>
+  world.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
+const ended: string[] = []
+const openTokens = () =>
+  world.clouds.drive.issuedTokens().filter(({ id, revoked }) => !revoked && !ended.includes(id)).length
+const answerTo = (question: StoredComment) =>
+  world.github.comments.filter(
+    (one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${question.id} `) && !one.deleted,
+  )
+const stateOf = (question: StoredComment) => answerTo(question).map((one) => /state=(\w+)/.exec(one.body)?.[1])
+const ask = (words: string) => {
+  const question = world.github.say(world.onGitHub, 7, 'writer', `/ask ${words}`)
+  return { question, event: { ...world.github.eventOf(question), sha: world.repository.commits[0]! } }
+}
+
+/** A commit that was never summarised, so that every step of the walk is there to be interrupted. */
+async function freshPush() {
+  const number = world.repository.commits.length
+  return world.push({
+    sha: await world.repository.commit({ 'src/token.ts': `export const refreshToken = () => ${number}\n` }),
+  })
+}
+
+async function expectClean(step: Step): Promise<void> {
+  expect(step.signal, 'it ends by itself').toBe(null)
+  expect(step.endedAfter).toBeLessThan(patienceMs)
+  expect(living()).toEqual([])
+  expect(openTokens(), 'what opens the directory is closed').toBe(0)
+  await revokeAll()
+  const post = await world.post(step)
+  expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
+  expect(living()).toEqual([])
+}
+
+const summarising = [
+  'Summarising octo/tools',
+  '✓ look up',
+  'New run:',
+  '✓ open directory',
+  'is open (template',
+  '✓ mount',
+  '✓ close sandbox',
+  'The model will be asked',
+  'Model (summary)',
+  '✓ seal',
+]
+
+test.each(summarising)('a summary that is interrupted at “%s” leaves no sandbox', async (line) => {
+  const step = await world.step({ event: await freshPush(), interruptAt: line })
+  await expectClean(step)
+  if (step.code !== 0) expect(step.errors).toEqual([expect.stringMatching(/cancelled|Stopped/)])
+  else expect(step.outputs['run']).toBeTruthy()
+})
+
+test('SIGTERM alone is enough', async () => {
+  const step = await world.step({ event: await freshPush(), interruptAt: 'is open (template', signal: 'SIGTERM' })
+  await expectClean(step)
+  expect(step.code).toBe(1)
+})
+
+test('a sandbox whose creation is under way when the job is cancelled does not stay', async () => {
+  const isCreation = ({ method, path }: { method: string; path: string }) =>
+    method === 'POST' && path === '/v2/sandboxes'
+  const creations = world.clouds.sandboxes.requests.filter(isCreation).length
+  world.clouds.sandboxes.rule({
+    method: 'POST',
+    path: /^\/v2\/sandboxes/,
+    skip: 1,
+    times: 1,
+    fault: { kind: 'delay', milliseconds: 600 },
+  })
+  const step = await world.step({
+    event: await freshPush(),
+    interruptWhen: () => world.clouds.sandboxes.requests.filter(isCreation).length >= creations + 2,
+  })
+  await expectClean(step)
+  expect(step.code).toBe(1)
+})
+
+const asking = [
+  'Question ',
+  '✓ claim',
+  'is open (template',
+  'excerpts of',
+  'Model (answer)',
+  '✓ close sandbox',
+  '✓ keep',
+]
+
+test.each(asking)('an answer that is interrupted at “%s” comes to an end that people see', async (line) => {
+  const { question, event } = ask(`What happens at ${asking.indexOf(line)} times refreshToken?`)
+  const step = await world.step({ event, interruptAt: line })
+  await expectClean(step)
+  expect(stateOf(question).filter((state) => state === 'working')).toEqual([])
+  expect(answerTo(question).length).toBeLessThanOrEqual(1)
+  if (step.state['talk'] !== undefined)
+    expect(world.github.reactionsOf(question)).not.toContain('github-actions[bot]:eyes')
+  if (stateOf(question)[0] === 'cancelled')
+    expect(answerTo(question)[0]!.body).toContain('🛑 This was stopped before there was an answer.')
+})
+
+test('what was stopped can be asked again, in the same comment', async () => {
+  const { question, event } = ask('Can refreshToken be asked again?')
+  await world.step({ event, interruptAt: 'is open (template' })
+  expect(stateOf(question)).toEqual(['cancelled'])
+  const again = await world.step({ event })
+  expect(again.errors).toEqual([])
+  expect(stateOf(question)).toEqual(['done'])
+})
+
+test('a step that is killed with a sandbox open: the step after the job destroys it, once', async () => {
+  const step = await world.step({ event: await freshPush(), interruptAt: 'is open (template', signal: 'SIGKILL' })
+  expect(step.signal).toBe('SIGKILL')
+  expect(living()).toEqual([step.state['sandbox']])
+  const post = await world.post(step)
+  expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
+  expect(post.lines).toContain(`Sandbox ${step.state['sandbox']} was still there; it is destroyed.`)
+  expect(living()).toEqual([])
+  const twice = await world.post(step)
+  expect(twice).toMatchObject({ code: 0, errors: [], warnings: [] })
+  await revokeAll()
+})
+
+test('a step that is killed before it knew its sandbox: the label finds it', async () => {
+  world.clouds.sandboxes.rule({
+    method: 'POST',
+    path: /^\/v2\/sandboxes/,
+    skip: 1,
+    times: 1,
+    fault: { kind: 'lose-reply' },
+  })
+  // The first request is refused, because this account adds no headers. The reply to the second is lost: the step looks for the machine; it is killed before it finds it.
+  const stop = world.clouds.sandboxes.rule({ method: 'GET', path: /sandboxes/, fault: { kind: 'hang' } })
+  const step = await world.step({
+    event: await freshPush(),
+    interruptWhen: () => living().length > 0,
+    signal: 'SIGKILL',
+  })
+  stop()
+  expect(step.state['sandbox']).toBe(undefined)
+  expect(living()).toHaveLength(1)
+  const post = await world.post(step)
+  expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
+  expect(living()).toEqual([])
+  await revokeAll()
+})
+
+test('a step that is killed while it answers: the step after the job finishes the comment and the sandbox', async () => {
+  const { question, event } = ask('Will somebody finish what refreshToken began?')
+  const step = await world.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
+  expect(stateOf(question)).toEqual(['working'])
+  const post = await world.post(step)
+  expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
+  expect(stateOf(question)).toEqual(['cancelled'])
+  expect(world.github.reactionsOf(question)).toEqual(['github-actions[bot]:confused'])
+  expect(living()).toEqual([])
+  const writes = world.github.server.requests.filter(({ method }) => method === 'PATCH').length
+  const twice = await world.post(step)
+  expect(twice.code).toBe(0)
+  expect(stateOf(question)).toEqual(['cancelled'])
+  expect(world.github.server.requests.filter(({ method }) => method === 'PATCH').length).toBe(writes)
+  await revokeAll()
+})
+
+test('the step after the job never fails it, whatever is broken', async () => {
+  const { event } = ask('Does it fail when refreshToken is broken?')
+  const step = await world.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
+  const taken = [
+    world.clouds.sandboxes.rule({
+      method: 'DELETE',
+      fault: { kind: 'answer', status: 403, body: '{"code":403,"message":"no"}' },
+    }),
+    world.clouds.sandboxes.rule({
+      method: 'GET',
+      fault: { kind: 'answer', status: 403, body: '{"code":403,"message":"no"}' },
+    }),
+    world.github.server.rule({ fault: { kind: 'answer', status: 403, body: '{}' } }),
+  ]
+  const post = await world.post(step)
+  expect(post.code).toBe(0)
+  expect(post.errors).toEqual([])
+  expect(post.warnings.length).toBeGreaterThan(0)
+  for (const takeBack of taken) takeBack()
+  expect((await world.post(step)).warnings).toEqual([])
+  expect(living()).toEqual([])
+  await revokeAll()
+})
+
+/** Tokens of a process that was killed end with their lifetime; here they are ended so that the next test starts clean. */
+async function revokeAll(): Promise<void> {
+  for (const token of world.clouds.drive.issuedTokens()) if (!token.revoked) world.clouds.drive.expireToken(token.id)
+  ended.push(...world.clouds.drive.issuedTokens().map(({ id }) => id))
+}
