@@ -9,6 +9,7 @@ import { abortError, HandoffError } from '../library/errors.js'
 import type { Artifact } from '../library/handoff.js'
 import type { GuestRecord, SummariseTask } from '../library/records.js'
 import { artifact, type RunId } from '../library/run.js'
+import { textBytesFor } from '../library/summary-plan.js'
 import type { Survey } from '../library/survey.js'
 import type { Sandbox, SandboxRequest } from '../library/tools.js'
 import { egressOf, type House, lifetimeMargin } from './house.js'
@@ -34,6 +35,7 @@ export async function readRepository(reading: Reading, signal: AbortSignal): Pro
   const { house, walk, directory } = reading
   const { tools } = house
   const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
+  const textBytes = mostText(house)
   const [owned, opened] = await together(
     openSandbox(walk, tools, 'summarise', sandboxRequest(reading, lifetimeMs), signal),
     walk.step('open directory', () =>
@@ -41,7 +43,7 @@ export async function readRepository(reading: Reading, signal: AbortSignal): Pro
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
-  return undoing(() => work(reading, owned, opened, signal), [owned.close, opened.revoke])
+  return undoing(() => work(reading, owned, opened, textBytes, signal), [owned.close, opened.revoke])
 }
 
 function sandboxRequest({ request, house, run }: Reading, lifetimeMs: number): SandboxRequest {
@@ -64,13 +66,26 @@ function sandboxRequest({ request, house, run }: Reading, lifetimeMs: number): S
   }
 }
 
-async function work(reading: Reading, owned: OwnedSandbox, opened: OpenedRun, signal: AbortSignal): Promise<Found> {
+/** The model's budget in bytes. Counting may have to load a vocabulary; that goes beside the start of the machine. */
+function mostText({ tools, limits }: House): Promise<number> {
+  const counting = textBytesFor(tools.model.countTokens, limits.inputTokens).then((bytes) => Math.min(6_000_000, bytes))
+  counting.catch(() => undefined)
+  return counting
+}
+
+async function work(
+  reading: Reading,
+  owned: OwnedSandbox,
+  opened: OpenedRun,
+  textBytes: Promise<number>,
+  signal: AbortSignal,
+): Promise<Found> {
   const { request, house } = reading
   const { sandbox } = owned
   const heard: Heard = { stored: [], notices: [], texts: [] }
   await runGuest(sandbox, {
     program: house.program,
-    task: taskOf(reading, opened),
+    task: taskOf(reading, opened, await textBytes),
     secrets: secretsFor(request, sandbox, opened),
     timeoutMs: house.limits.deadlineMs,
     signal,
@@ -140,7 +155,7 @@ function expectStored(request: SummariseRequest, stored: Artifact[]): void {
   )
 }
 
-function taskOf({ request, house, directory }: Reading, opened: OpenedRun): SummariseTask {
+function taskOf({ request, house, directory }: Reading, opened: OpenedRun, textBytes: number): SummariseTask {
   const { commit } = request
   return {
     task: 'summarise',
@@ -149,8 +164,7 @@ function taskOf({ request, house, directory }: Reading, opened: OpenedRun): Summ
     repositoryName: commit.repository.name,
     form: request.form ?? 'tar',
     survey: {
-      // The model's budget in bytes, generously: the host counts tokens and cuts exactly.
-      textBytes: Math.min(6_000_000, Math.ceil(house.limits.inputTokens * 4)),
+      textBytes,
       include: request.include ?? [],
       exclude: request.exclude ?? [],
     },

@@ -74,7 +74,8 @@ export function checkpointAt(house: House, path: string, signal: AbortSignal): C
       return bytes === null ? undefined : decodeProse(bytes)
     },
     async save(prose) {
-      await drive.write(path, encodeProse(prose), { signal })
+      // With a time of its own: what was paid for is kept also when the walk has just been cancelled.
+      await drive.write(path, encodeProse(prose), { signal: AbortSignal.timeout(10_000) })
     },
   }
 }
