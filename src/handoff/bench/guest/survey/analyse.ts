@@ -74,7 +74,7 @@ function lookWithoutSecrets(entry: Entry, text: string, draft: Draft, scan: Scan
 }
 
 function outline(entry: Entry, text: string, draft: Draft, scan: Scan): Look {
-  draft.definitions = findDefinitions(text, scan, draft.grammar)
+  draft.definitions = findDefinitions(text, scan, draft.grammar, isProduct(entry))
   draft.telling = tellingLine(entry, text, draft.definitions, scan)
   return { draft, scan }
 }

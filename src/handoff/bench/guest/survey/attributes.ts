@@ -33,7 +33,8 @@ const names: Record<string, keyof FileAttributes> = {
 /** Rules in all; more are not read. */
 const ruleLimit = 5_000
 
-export type AttributesOf = (path: string) => FileAttributes
+/** Of a file, given its path and the folder it is in. */
+export type AttributesOf = (path: string, directory: string) => FileAttributes
 
 export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
   const rules = new Map<string, Rule[]>()
@@ -47,12 +48,14 @@ export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
     room -= parsed.length
   }
   const chains = new Map<string, Chain>()
-  return (path) => {
+  return (path, directory) => {
     const found: FileAttributes = {}
     if (rules.size === 0) return found
-    const directory = path.slice(0, Math.max(0, path.lastIndexOf('/')))
-    const chain = chains.get(directory) ?? chainTo(rules, directory)
-    chains.set(directory, chain)
+    let chain = chains.get(directory)
+    if (!chain) {
+      chain = chainTo(rules, directory)
+      chains.set(directory, chain)
+    }
     for (const link of chain) apply(link.rules, link.start === 0 ? path : path.slice(link.start), found)
     return found
   }

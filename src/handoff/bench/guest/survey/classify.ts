@@ -18,7 +18,7 @@ import type { Entry, Folder, Tree } from './tree.js'
 
 /** Larger files are not read: nobody would read them in a first hour either. */
 export const largestText = 8_000_000
-const largestUnknown = 1_000_000
+export const largestUnknown = 1_000_000
 const largestConfiguration = 256_000
 const largestJson = 64_000
 const largestBoilerplate = 64_000
@@ -59,9 +59,12 @@ function traitFolders({ folders, entries }: Tree): void {
 }
 
 function classifyEntry(entry: Entry, selection: Selection): void {
+  const lost = entry.reason === 'missing'
   const verdict = verdictOf(entry, selection)
   entry.kind = verdict.kind
   entry.reason = verdict.reason
+  if (lost) entry.reason = 'missing'
+  if (lost) return
   if (verdict.reason === 'symlink' || verdict.reason === 'submodule') return
   if (selection.excluded(entry.path)) entry.reason = 'excluded'
   else if (selection.ignored(entry.path)) entry.reason = 'ignored'
@@ -76,7 +79,7 @@ interface Verdict {
 function verdictOf(entry: Entry, selection: Selection): Verdict {
   if (entry.mode === '120000') return { kind: 'symlink', reason: 'symlink' }
   if (entry.mode === '160000') return { kind: 'submodule', reason: 'submodule' }
-  const attributes = selection.attributes(entry.path)
+  const attributes = selection.attributes(entry.path, entry.folder.path)
   return closedBook(entry, attributes) ?? openBook(entry, attributes)
 }
 

@@ -16,12 +16,12 @@ export interface Found extends Definition {
   audience: Audience
 }
 
-/** `text` has one character a byte and is what was scanned. */
-export function findDefinitions(text: string, scan: Scan, language: string): Found[] {
+/** `text` has one character a byte and is what was scanned. Who the audience is is only asked of the product. */
+export function findDefinitions(text: string, scan: Scan, language: string, product = true): Found[] {
   const grammar = grammarOf(language)
   if (!grammar) return []
   const found: Found[] = []
-  const audienceOf = audiences(language, text)
+  const audienceOf = product ? audiences(language, text) : () => 'file' as const
   const lines = lineFinder(scan)
   // The first line has no line end before it.
   takeFirst(grammar, text, (match) => add(grammar, match, 0, text, lines, found, audienceOf))
@@ -44,11 +44,26 @@ function audiences(language: string, text: string): (shape: string, name: string
 
 /** A script without exports is nobody's library. */
 function moduleAudience(text: string): (shape: string, name: string) => Audience {
-  const lists = text.matchAll(
-    /\n(?:export[ \t]+default[ \t]+|module\.exports[ \t]*=[ \t]*)([\w$]+)|\n(?:export[ \t]+(?:type[ \t]+)?|module\.exports[ \t]*=[ \t]*)\{([^}]{0,4000})/g,
-  )
-  const listed = new Set([...lists].flatMap((match) => (match[1] ?? match[2]!).match(/[\w$]+/g) ?? []))
-  return (shape, name) => (/\bexports?\b/.test(shape) || listed.has(name) ? 'all' : 'file')
+  let listed: Set<string> | undefined
+  return (shape, name) => {
+    if (/\bexports?\b/.test(shape)) return 'all'
+    listed ??= exportedNames(text)
+    return listed.has(name) ? 'all' : 'file'
+  }
+}
+
+/** `export default name`, `export { a, b as c }`, `module.exports = { a }`. */
+function exportedNames(text: string): Set<string> {
+  const names = new Set<string>()
+  for (const word of ['\nexport ', '\nmodule.exports']) {
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+      const list = /^\s*(?:default\s+|=\s*|type\s+)?(?:\{([^}]{0,4000})|([\w$]+))/.exec(
+        text.slice(at + word.length, at + word.length + 4_200),
+      )
+      for (const name of (list?.[1] ?? list?.[2] ?? '').match(/[\w$]+/g) ?? []) names.add(name)
+    }
+  }
+  return names
 }
 
 function takeFirst(grammar: Grammar, text: string, take: (match: RegExpExecArray) => void): void {
@@ -109,7 +124,9 @@ function add(
     !grammar.methods
   )
     return
-  const end = endOf(grammar, text, lineStart, indent, lines)
+  // A plain value in a language whose blocks end in a word has no block.
+  const flat = grammar.ends === 'end' && match[pair] === '' && !match[0].includes('function')
+  const end = flat ? undefined : endOf(grammar, text, lineStart, indent, lines)
   found.push({
     name: readable(name),
     kind,
@@ -171,23 +188,20 @@ function endOfBracket(text: string, lineStart: number, indent: string, lines: Li
     const last = shown.at(-1) ?? ''
     if (!'{(['.includes(last)) {
       if (turn > 0 || ';}'.includes(last)) return line
-      // The bracket may stand alone on the next line.
-      const next = text.slice(after, after + indent.length + 1)
-      if (next !== `${indent}{`) return undefined
+      // The bracket may stand alone on a later line, after what belongs to the first.
+      const next = lineAfter(text, after - 1, closing('indent', indent), lines)
+      if (next === undefined || !text.startsWith(`${indent}{`, lines.start(next))) return undefined
+      line = next
+      continue
     }
-    const end = lineAfter(
-      text,
-      after - 1 + (last === '' || '{(['.includes(last) ? 0 : 1),
-      closing('bracket', indent),
-      lines,
-    )
+    const end = lineAfter(text, after - 1, closing('bracket', indent), lines)
     if (end === undefined) return undefined
     line = end
   }
   return line
 }
 
-/** Up to the next line that is not further in, without the empty lines before it. */
+/** Up to the next line that is not further in, without the empty lines and comments before it. */
 function endOfIndent(text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
   const line = lines.at(lineStart)
   if (line >= lines.last) return line
@@ -196,7 +210,8 @@ function endOfIndent(text: string, lineStart: number, indent: string, lines: Lin
   const index = rest.search(closing('indent', indent))
   if (index < 0 && rest.length === reach) return undefined
   let end = index < 0 ? lines.last : lines.at(after + index + 1) - 1
-  while (end > line && /^\s*$/.test(text.slice(lines.start(end), lines.start(end + 1) || text.length))) end--
+  while (end > line && /^\s*(?:#[^\n]*)?\s*$/.test(text.slice(lines.start(end), lines.start(end + 1) || text.length)))
+    end--
   return end
 }
 

@@ -15,21 +15,19 @@ export function gitIn(directory: string): SpawnGit {
 /** A list longer than this is no repository but an attack: directories nested by the thousands make every path longer than the last. */
 const listLimit = 1_000_000_000
 
-/** What `git ls-tree` prints of the whole commit, directories included: `<mode> <type> <id> <size>\t<path>\0`. */
-export async function listTree(git: SpawnGit, commit: string): Promise<Buffer> {
+/** What `git ls-tree` prints of the whole commit, directories included, as it comes: `<mode> <type> <id> <size>\t<path>\0`. */
+export async function listTree(git: SpawnGit, commit: string, take: (chunk: Buffer) => void): Promise<void> {
   const child = git(['ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit])
   child.stdin.end()
-  const chunks: Buffer[] = []
   let size = 0
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size > listLimit) child.kill()
-    else chunks.push(chunk)
+    else take(chunk)
   })
   const failure = await ended(child)
   if (size > listLimit) throw new GuestError('internal', 'the list of files of this commit is longer than a gigabyte')
   if (failure !== undefined) throw listError(commit, failure)
-  return Buffer.concat(chunks)
 }
 
 function listError(commit: string, failure: string): GuestError {
@@ -59,38 +57,51 @@ function ended(child: ChildProcessWithoutNullStreams): Promise<string | undefine
 export type TakeBlob = (index: number, bytes: Buffer | undefined) => void
 
 export interface BlobReader {
-  /** Once only. Names are object ids or `<commit>:<path>` without line ends. */
+  /** Names are object ids or `<commit>:<path>` without line ends. One call at a time; a reader for many takes one call only. */
   read(names: readonly string[], take: TakeBlob): Promise<void>
   /** Ends the program whatever it is doing. Idempotent. */
   stop(): void
 }
 
-/** Starts `git cat-file` at once, so that it is ready when the names are known. */
-export function openBlobs(git: SpawnGit): BlobReader {
-  const child = git(['cat-file', '--batch', '--buffer'])
+/** Starts `git cat-file` at once, so that it is ready when the names are known. For many objects it writes in large pieces. */
+export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
+  const child = git(['cat-file', '--batch', ...(amount === 'many' ? ['--buffer'] : [])])
   const end = ended(child)
+  // Waited for only while something is read.
   end.catch(() => {})
+  let parser = blobParser(() => {})
+  let answered = () => {}
+  child.stdout.on('data', (chunk: Buffer) => {
+    parser.push(chunk)
+    answered()
+  })
   return {
     async read(names, take) {
-      const parser = blobParser(take)
-      child.stdout.on('data', parser.push)
-      child.stdin.end(names.length === 0 ? '' : `${names.join('\n')}\n`)
-      const failure = await end
-      if (failure !== undefined || parser.count() !== names.length) {
-        throw new GuestError(
-          'corrupt',
-          `git could not read the files of the commit: ${failure ?? 'some were left out'}`,
-        )
-      }
+      if (names.length === 0) return
+      parser = blobParser(take)
+      const all = new Promise<void>((resolve) => {
+        answered = () => parser.count() === names.length && parser.atEnd() && resolve()
+      })
+      child.stdin.write(`${names.join('\n')}\n`)
+      if (amount === 'many') child.stdin.end()
+      const failure = await Promise.race([all, end.then((said) => said ?? 'some were left out')])
+      if (failure !== undefined && parser.count() < names.length)
+        throw new GuestError('corrupt', `git could not read the files of the commit: ${failure}`)
     },
-    stop() {
-      child.kill()
-    },
+    stop: () => child.kill(),
   }
 }
 
 /** Cuts the answers of `cat-file --batch` apart: `<id> <type> <size>\n<bytes>\n`, or `<name> missing\n`. */
-export function blobParser(take: TakeBlob): { push: (chunk: Buffer) => void; count: () => number } {
+interface BlobParser {
+  push: (chunk: Buffer) => void
+  /** How many objects were taken. */
+  count: () => number
+  /** The last object's own line end has been passed. */
+  atEnd: () => boolean
+}
+
+export function blobParser(take: TakeBlob): BlobParser {
   let count = 0
   let head = ''
   let skipLineEnd = false
@@ -142,7 +153,7 @@ export function blobParser(take: TakeBlob): { push: (chunk: Buffer) => void; cou
       }
     }
   }
-  return { push, count: () => count }
+  return { push, count: () => count, atEnd: () => !skipLineEnd }
 }
 
 function objectSize(head: string): number {

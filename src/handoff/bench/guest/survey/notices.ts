@@ -1,6 +1,6 @@
 // Sentences about what a reader would not expect: what could not be read, what was left out and why, what looks like a credential.
 import type { SurveyCounts } from '../../../library/survey.js'
-import { largestText } from './classify.js'
+import { largestText, largestUnknown as smallestTooLarge } from './classify.js'
 import { longestPath } from './report.js'
 import type { Store } from './store.js'
 import type { Entry, Tree } from './tree.js'
@@ -10,31 +10,40 @@ export interface Circumstances {
   counts: SurveyCounts
   store: Store
   secrets: number
-  storeRefused: boolean
+  /** Tests of a very large repository that were not looked into. */
+  testsAside: number
   /** How many patterns .handoffignore has that were not read. */
   patternsLeft: number
 }
 
 export function noticesOf(circumstances: Circumstances): string[] {
-  const { tree, counts } = circumstances
+  const { tree, counts, store, secrets, testsAside, patternsLeft } = circumstances
   if (counts.files === 0) return ['The commit has no files.']
   return [
     emptiness(counts),
     ...unread(tree.entries, counts),
     ...strangePaths(tree),
-    ...strangeEncodings(tree.entries, circumstances.store),
-    circumstances.secrets === 0
-      ? ''
-      : `${number(circumstances.secrets, 'place looks', 'places look')} like credentials; the values are replaced wherever the text is shown.`,
-    circumstances.patternsLeft === 0
-      ? ''
-      : `.handoffignore has more patterns than are read; the last ${circumstances.patternsLeft} were left out.`,
-    circumstances.storeRefused ? 'What an earlier survey knew could not be used; everything was read again.' : '',
+    ...strangeEncodings(tree.entries, store),
+    say(
+      secrets,
+      'place looks like a credential; the value is',
+      'places look like credentials; the values are',
+      ' replaced wherever the text is shown.',
+    ),
+    say(
+      testsAside,
+      'test is',
+      'tests are',
+      ' listed and not looked into: the product alone is many times what there is room for.',
+    ),
+    say(patternsLeft, 'pattern of .handoffignore is', 'patterns of .handoffignore are', ' too many and left out.'),
+    store.refused ? 'What an earlier survey knew could not be used; everything was read again.' : '',
   ].filter((notice) => notice !== '')
 }
 
-function number(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
+/** Nothing when there is nothing to say. */
+function say(count: number, one: string, many: string, rest: string): string {
+  return count === 0 ? '' : `${count} ${count === 1 ? one : many}${rest}`
 }
 
 /** Says why there is little to tell, when there is. */
@@ -43,25 +52,34 @@ function emptiness({ files, kinds, reasons, read, cut }: SurveyCounts): string {
   const left = (reasons.excluded ?? 0) + (reasons.ignored ?? 0)
   if (left === files) return 'Every file is left out by the globs of the settings or by .handoffignore.'
   if (binaries === files) return 'There are only binary files here; nothing can be read as text.'
-  if (read + cut === 0 && (reasons.budget ?? 0) === 0)
+  if (read + cut === 0 && (reasons.budget ?? 0) === 0) {
     return 'There is no text here that could be read: every file is empty, binary, data, generated or not part of the commit.'
-  if ((kinds.source ?? 0) === 0) return 'There is no source code here, only documents, settings or data.'
-  return ''
+  }
+  return (kinds.source ?? 0) === 0 ? 'There is no source code here, only documents, settings or data.' : ''
 }
 
 function unread(entries: readonly Entry[], { reasons }: SurveyCounts): string[] {
-  const tooLarge = entries.filter(({ reason }) => reason === 'too large').sort((a, b) => b.size - a.size)
+  const tooLarge = entries
+    .filter(({ reason, size }) => reason === 'too large' && size > smallestTooLarge)
+    .sort((a, b) => b.size - a.size)
   const named = tooLarge.slice(0, 5).map(({ path, size }) => `${short(path)} (${Math.round(size / 1e5) / 10} MB)`)
+  const limits = `more than ${largestText / 1e6} MB, or ${smallestTooLarge / 1e6} MB where the kind of text is not known`
   return [
-    tooLarge.length === 0
-      ? ''
-      : `${number(tooLarge.length, 'file is', 'files are')} too large to be read (more than ${largestText / 1e6} MB, or less where the kind of text is not known): ${named.join(', ')}${tooLarge.length > 5 ? ', …' : ''}.`,
-    reasons.submodule
-      ? `${number(reasons.submodule, 'submodule is', 'submodules are')} other repositories and are not followed.`
-      : '',
-    reasons['lfs pointer'] ? `${number(reasons['lfs pointer'], 'file is', 'files are')} kept by LFS and not here.` : '',
-    reasons.missing ? `${number(reasons.missing, 'file is', 'files are')} missing from the clone.` : '',
-    reasons.ignored ? `${number(reasons.ignored, 'file is', 'files are')} left out by .handoffignore.` : '',
+    say(
+      tooLarge.length,
+      'file is',
+      'files are',
+      ` too large to be read (${limits}): ${named.join(', ')}${tooLarge.length > 5 ? ', …' : ''}.`,
+    ),
+    say(
+      reasons.submodule ?? 0,
+      'submodule is another repository and is',
+      'submodules are other repositories and are',
+      ' not followed.',
+    ),
+    say(reasons['lfs pointer'] ?? 0, 'file is', 'files are', ' kept by LFS and not here.'),
+    say(reasons.missing ?? 0, 'file is', 'files are', ' missing from the clone.'),
+    say(reasons.ignored ?? 0, 'file is', 'files are', ' left out by .handoffignore.'),
   ]
 }
 
@@ -70,18 +88,20 @@ function strangePaths({ entries, hiddenNames }: Tree): string[] {
   const broken = entries.filter(({ path }) => /[\u0000-\u001f\u007f]/.test(path))
   const long = entries.filter(({ path }) => path.length > longestPath).length
   return [
-    foreign.length === 0
-      ? ''
-      : `${number(foreign.length, 'path is', 'paths are')} not UTF-8, shown with replacement characters: ${examples(foreign)}.`,
-    broken.length === 0
-      ? ''
-      : `${number(broken.length, 'path has', 'paths have')} line ends or other control characters in it: ${examples(broken)}.`,
-    long === 0
-      ? ''
-      : `${number(long, 'path is', 'paths are')} longer than ${longestPath} characters, and in the table only.`,
-    hiddenNames === 0
-      ? ''
-      : `${number(hiddenNames, 'name', 'names')} of files or folders looked like credentials and are shown without them.`,
+    say(
+      foreign.length,
+      'path is',
+      'paths are',
+      ` not UTF-8 and shown with replacement characters: ${examples(foreign)}.`,
+    ),
+    say(broken.length, 'path has', 'paths have', ` line ends or other control characters: ${examples(broken)}.`),
+    say(long, 'path is', 'paths are', ` longer than ${longestPath} characters and in the table only.`),
+    say(
+      hiddenNames,
+      'name of a file or folder looks like a credential and is',
+      'names of files or folders look like credentials and are',
+      ' not repeated.',
+    ),
   ]
 }
 
@@ -91,20 +111,19 @@ function strangeEncodings(entries: readonly Entry[], store: Store): string[] {
   const wide = encoded('utf-16')
   const unknown = encoded('unknown')
   return [
-    wide.length === 0
-      ? ''
-      : `${number(wide.length, 'file is', 'files are')} UTF-16 and shown as UTF-8: ${examples(wide)}.`,
-    unknown.length === 0
-      ? ''
-      : `${number(unknown.length, 'file is', 'files are')} text but not UTF-8; what could not be read is shown as �: ${examples(unknown)}.`,
+    say(wide.length, 'file is', 'files are', ` UTF-16 and shown as UTF-8: ${examples(wide)}.`),
+    say(
+      unknown.length,
+      'file is',
+      'files are',
+      ` text but not UTF-8; what could not be read is shown as �: ${examples(unknown)}.`,
+    ),
   ]
 }
 
 function examples(entries: readonly Entry[]): string {
-  return `${entries
-    .slice(0, 3)
-    .map(({ path }) => short(path))
-    .join(', ')}${entries.length > 3 ? ', …' : ''}`
+  const shown = entries.slice(0, 3).map(({ path }) => short(path))
+  return `${shown.join(', ')}${entries.length > 3 ? ', …' : ''}`
 }
 
 /** A path inside one of our sentences: on one line, and not long. */

@@ -22,8 +22,8 @@ export function shareOut(order: readonly Entry[], store: Store, budget: number):
   const [wholes, parts] = crowd < 3 ? [0.8, 0.95] : crowd < 40 ? [0.6, 0.9] : [0.5, 0.88]
   giveBreadth(order, store, budget * 0.25, caps.part, purse)
   giveWhole(order, store, budget * wholes, caps, purse)
-  for (const entry of order) if (!purse.has(entry)) purse.give(part(entry, store, caps.part), budget * parts)
-  for (const entry of order) if (!purse.has(entry)) purse.give(line(entry, store), budget)
+  giveAll(order, (entry) => part(entry, store, caps.part), budget * parts, purse)
+  giveAll(order, (entry) => line(entry, store), budget, purse)
   giveRest(order, budget, caps.whole, purse)
   return order.map((entry) => purse.of(entry)).filter((share) => share !== undefined)
 }
@@ -85,6 +85,16 @@ function giveWhole(
   }
 }
 
+/** To everybody who has nothing yet, until nothing fits any more. */
+function giveAll(order: readonly Entry[], shareOf: (entry: Entry) => Share, limit: number, purse: Purse): void {
+  let passed = 0
+  for (const entry of order) {
+    if (purse.has(entry)) continue
+    passed = purse.give(shareOf(entry), limit) ? 0 : passed + 1
+    if (passed > 50) return
+  }
+}
+
 /** What is left over makes whole what fits, of those that are there already. */
 function giveRest(order: readonly Entry[], budget: number, cap: number, purse: Purse): void {
   for (const entry of order) {
@@ -98,8 +108,8 @@ function wholeBytes(entry: Entry): number {
   return entry.size + pathBytes(entry)
 }
 
-function pathBytes(entry: Entry): number {
-  return Buffer.byteLength(entry.path)
+function pathBytes({ path }: Entry): number {
+  return Buffer.byteLength(path)
 }
 
 /** Small files whole; source by its definitions, everything else by its beginning. */

@@ -58,11 +58,15 @@ export function createScanner(): Scanner {
     identifiers: new Int32Array(identifierLimit),
     lineStarts: new Int32Array(1 << 14),
   }
-  const collectIdentifiers = identifierCollector(scan)
-  return (bytes, collect) => {
-    findLines(bytes, scan)
-    scan.suspicious = holdsSuspiciousWord(bytes) || holdsAddressWithPassword(bytes)
-    scan.identifierCount = collect ? collectIdentifiers(bytes) : 0
+  const collect = collector(scan)
+  return (bytes, wanted) => {
+    scan.identifierCount = 0
+    if (wanted) collect(bytes)
+    else {
+      findLines(bytes, scan)
+      scan.suspicious = holdsSuspiciousWord(bytes)
+    }
+    scan.suspicious ||= holdsAddressWithPassword(bytes)
     return scan
   }
 }
@@ -85,7 +89,8 @@ function findLines(bytes: Buffer, scan: Scan): void {
   scan.lines = rest === 0 ? lines - 1 : lines
 }
 
-function identifierCollector(scan: Scan): (bytes: Buffer) => number {
+/** Everything in one pass. */
+function collector(scan: Scan): (bytes: Buffer) => void {
   const seen = new Int32Array(slots)
   const stamps = new Int32Array(slots)
   let stamp = 0
@@ -93,9 +98,15 @@ function identifierCollector(scan: Scan): (bytes: Buffer) => number {
     stamp++
     const { identifiers } = scan
     const end = bytes.length
+    let lineStarts = scan.lineStarts
     let found = 0
+    let lines = 1
+    let lineStart = 0
+    let longest = 0
     let hash = 0
     let length = 0
+    let suspicious = false
+    lineStarts[0] = 0
     // One step past the end, so that the last word ends like every other.
     for (let index = 0; index <= end; index++) {
       const byte = index < end ? bytes[index]! : 32
@@ -104,19 +115,30 @@ function identifierCollector(scan: Scan): (bytes: Buffer) => number {
         length++
         continue
       }
-      if (length > 3 && found < identifierLimit && classes[bytes[index - length]!] === word) {
-        let slot = (hash ^ (hash >>> 15)) & (slots - 1)
-        while (stamps[slot] === stamp && seen[slot] !== hash) slot = (slot + 1) & (slots - 1)
-        if (stamps[slot] !== stamp) {
-          stamps[slot] = stamp
-          seen[slot] = hash
-          identifiers[found++] = hash
+      if (length > 3) {
+        if (length > 15 && !suspicious) suspicious = isSuspicious(bytes, index - length, index)
+        if (found < identifierLimit && classes[bytes[index - length]!] === word) {
+          let slot = (hash ^ (hash >>> 15)) & (slots - 1)
+          while (stamps[slot] === stamp && seen[slot] !== hash) slot = (slot + 1) & (slots - 1)
+          if (stamps[slot] !== stamp) {
+            stamps[slot] = stamp
+            seen[slot] = hash
+            identifiers[found++] = hash
+          }
         }
       }
       hash = 0
       length = 0
+      if (byte !== 10) continue
+      if (index - lineStart > longest) longest = index - lineStart
+      lineStart = index + 1
+      if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+      lineStarts[lines++] = lineStart
     }
-    return found
+    scan.suspicious = suspicious
+    scan.identifierCount = found
+    scan.longest = Math.max(longest, end - lineStart)
+    scan.lines = end === lineStart ? lines - 1 : lines
   }
 }
 
@@ -163,7 +185,8 @@ const beginnings = new Set(
 
 /** A long word that looks random, and something near it that says it is secret. */
 function isSuspicious(bytes: Buffer, from: number, to: number): boolean {
-  if (beginnings.has(bytes.toString('latin1', from, from + 4))) return true
+  const start = bytes.toString('latin1', from, from + 4)
+  if (beginnings.has(start) || start.startsWith('hf_') || start.startsWith('SK')) return true
   return looksRandom(bytes, from, to) && leadsToSecret(bytes.toString('latin1', Math.max(0, from - 120), from))
 }
 

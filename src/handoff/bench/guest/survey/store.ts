@@ -37,10 +37,12 @@ export interface Store {
   find: (key: string) => number
   add: (key: string, draft: Draft, identifiers: Int32Array, names: Int32Array) => number
   encode: () => Buffer
+  /** An earlier store was given and could not be read. */
+  refused: boolean
 }
 
 /** Begins with what an earlier survey knew. A store that cannot be read is as good as none. */
-export function openStore(earlier?: Uint8Array): Store & { refused: boolean } {
+export function openStore(earlier?: Uint8Array): Store {
   const known = earlier ? decode(Buffer.from(earlier.buffer, earlier.byteOffset, earlier.byteLength)) : undefined
   const keys: string[] = []
   const places = new Map<string, number>()

@@ -45,38 +45,70 @@ export interface Tree {
   hiddenNames: number
 }
 
-export function parseTree(listing: Buffer, rootTree: string): Tree {
-  const text = listing.toString('latin1')
-  // Most repositories name everything in ASCII, and then no path needs a second look.
-  const ascii = listing.toString('utf8').length === text.length
-  const top = newFolder('', rootTree, undefined)
+export interface TreeParser {
+  push: (chunk: Buffer) => void
+  finish: (rootTree: string) => Tree
+}
+
+/** Reads the list while it comes. */
+export function treeParser(): TreeParser {
+  const top = newFolder('', '', undefined)
   const tree: Tree = { entries: [], folders: [top], hiddenNames: 0 }
-  const known = new Map<string, Folder>([['', top]])
-  for (let start = 0, end = 0; start < text.length; start = end + 1) {
-    const tab = text.indexOf('\t', start)
-    end = text.indexOf('\0', tab)
+  const folders = new Map<string, Folder>([['', top]])
+  let rest = ''
+  // Neighbours in the list mostly share their folder.
+  let lastFolder = top
+  let lastRaw = ''
+
+  const folderOf = (raw: string, slash: number): Folder => {
+    if (slash < 0) return top
+    if (slash !== lastRaw.length || !raw.startsWith(lastRaw)) {
+      lastRaw = raw.slice(0, slash)
+      lastFolder = folders.get(lastRaw) ?? top
+    }
+    return lastFolder
+  }
+
+  const add = (text: string, start: number, tab: number, end: number) => {
     const raw = text.slice(tab + 1, end)
     const slash = raw.lastIndexOf('/')
-    const folder = known.get(raw.slice(0, Math.max(0, slash))) ?? top
-    const name = showName(raw.slice(slash + 1), ascii, tree)
+    const folder = folderOf(raw, slash)
+    const name = showName(raw.slice(slash + 1), tree)
     const path = folder === top ? name : `${folder.path}/${name}`
     const idStart = text.indexOf(' ', start + 7) + 1
     const idEnd = text.indexOf(' ', idStart)
     const id = text.slice(idStart, idEnd)
     if (text[start + 7] === 't') {
       const child = newFolder(path, id, folder)
-      known.set(raw, child)
+      folders.set(raw, child)
       tree.folders.push(child)
-    } else {
-      const size = Number.parseInt(text.slice(idEnd, tab), 10) || 0
-      const entry = newEntry(text.slice(start, start + 6), id, size, path, name, folder)
-      if (!ascii && !path.includes('[redacted:') && mangled(raw))
-        entry.pathBase64 = Buffer.from(raw, 'latin1').toString('base64')
-      tree.entries.push(entry)
+      return
     }
+    const size = text.slice(idEnd, tab).trim()
+    const entry = newEntry(text.slice(start, start + 6), id, Number(size) || 0, path, name, folder)
+    // A dash for a submodule; anything else that is no number means that git does not have the object.
+    if (!/^(?:\d+|-)$/.test(size)) entry.reason = 'missing'
+    if (!plain(raw) && !path.includes('[redacted:') && mangled(raw))
+      entry.pathBase64 = Buffer.from(raw, 'latin1').toString('base64')
+    tree.entries.push(entry)
   }
-  addUp(tree)
-  return tree
+
+  return {
+    push(chunk) {
+      const text = rest + chunk.toString('latin1')
+      let start = 0
+      for (let end = text.indexOf('\0'); end >= 0; end = text.indexOf('\0', start)) {
+        add(text, start, text.indexOf('\t', start), end)
+        start = end + 1
+      }
+      rest = text.slice(start)
+    },
+    finish(rootTree) {
+      top.tree = rootTree
+      addUp(tree)
+      return tree
+    },
+  }
 }
 
 function newFolder(path: string, tree: string, parent: Folder | undefined): Folder {
@@ -102,9 +134,13 @@ function newEntry(mode: string, blob: string, size: number, path: string, name: 
   }
 }
 
+function plain(raw: string): boolean {
+  return !/[\x80-\xff]/.test(raw)
+}
+
 /** A name that is itself a credential is not repeated. Short names, and names without a number, cannot be one. */
-function showName(raw: string, ascii: boolean, tree: Tree): string {
-  const name = ascii || !/[\x80-\xff]/.test(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
+function showName(raw: string, tree: Tree): string {
+  const name = plain(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
   if (name.length < 20 || !/\d/.test(name)) return name
   const { text, places } = redactSecrets(name)
   tree.hiddenNames += places.length
