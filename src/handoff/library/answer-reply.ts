@@ -85,13 +85,16 @@ const isFence = (line: string) => /^(?:`{3,}|~{3,})\w*$/.test(line)
 /** MORE alone on its line in any case, or in capitals before the first request. */
 function isMore(line: string): boolean {
   const plain = undecorated(line)
-  return /^more[\s:.!-]*$/i.test(plain) || /^MORE\b[\s:.-]*(?:read|search|list)\b/i.test(plain)
+  return /^more[\s:.!-]*$/i.test(plain) || /^MORE\b[\s:.-]*(?:[Rr]ead|READ|[Ss]earch|SEARCH|[Ll]ist|LIST)\b/.test(plain)
 }
 
 /** May this beginning of a line still become one of the words that are not shown? */
 export function mayBecomeWord(line: string): boolean {
-  const plain = undecorated(line).toLowerCase()
+  const plain = undecorated(line)
+    .toLowerCase()
+    .replace(/[*_`]+$/, '')
   if (line.length > longestPreface) return false
+  if (/^[\s#>*+\-_`\d.)]*$/.test(line)) return true
   const open = /^more[\s:.!-]*(?:r(?:e(?:ad?)?)?|s(?:e(?:a(?:r(?:ch?)?)?)?)?|l(?:i(?:st?)?)?)?$/
   return 'more'.startsWith(plain) || open.test(plain) || 'not found'.startsWith(plain) || plain.startsWith('not found')
 }

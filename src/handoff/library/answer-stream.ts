@@ -2,7 +2,7 @@
 // reply that asks for more, thoughts, and the fence around everything are not shown at all. What is shown is not checked yet, and not safe
 // Markdown either: whoever shows it shows it as plain text.
 import { afterNotFound, lastMoreLine, longestPreface, mayBecomeWord, parseReply } from './answer-reply.js'
-import { isOpenCitation, readCitation } from './citation-syntax.js'
+import { citationEnd, readCitation } from './citation-syntax.js'
 import { citationLabel } from './citations.js'
 
 export interface StreamFilter {
@@ -10,7 +10,10 @@ export interface StreamFilter {
   push(piece: string): string
   /** The reply is over; returns the rest. */
   end(): string
-  /** True as soon as the reply cannot be a wish to see more. A short reply is known to be an answer only at its end. */
+  /**
+   * True as soon as the reply cannot be a wish to see more; a short reply is known to be an answer only at its end. One case escapes: thoughts
+   * whose opening tag the service swallowed look like an answer until their closing tag comes.
+   */
   answering(): boolean
 }
 
@@ -19,6 +22,8 @@ interface State {
   /** What came and is neither shown nor dropped. */
   pending: string
   started: boolean
+  /** Thoughts before the reply have ended, or there cannot be any. */
+  awake: boolean
   atLineStart: boolean
   /** Lines begun that are not empty, and how far the last of them is. */
   lines: number
@@ -35,6 +40,7 @@ export function streamFilter(): StreamFilter {
     whole: '',
     pending: '',
     started: false,
+    awake: false,
     atLineStart: true,
     lines: 0,
     column: 0,
@@ -54,8 +60,9 @@ export function streamFilter(): StreamFilter {
       state.over = true
       // What looked like a wish for more and is prose after all was held back; now it may go.
       state.asksForMore = parseReply(state.whole).kind === 'more'
+      const shown = advance(state)
       state.answering = !state.asksForMore
-      return advance(state)
+      return shown
     },
     answering: () => state.answering,
   }
@@ -93,11 +100,12 @@ function take(state: State, length: number): string {
 /** Waits until thoughts are over and until it is clear whether a fence stands around everything. */
 function start(state: State): boolean {
   const text = state.pending.replace(/^[\ufeff\s]+/, '')
-  const thoughts = /^<(think|thinking|reasoning)>/i.exec(text)
+  const thoughts = state.awake ? null : /^<(think|thinking|reasoning)>/i.exec(text)
   if (thoughts) {
-    const end = state.whole.toLowerCase().indexOf(`</${thoughts[1]!.toLowerCase()}>`)
+    const end = text.toLowerCase().indexOf(`</${thoughts[1]!.toLowerCase()}>`)
     if (end < 0) return false
-    state.pending = state.whole.slice(state.whole.indexOf('>', end) + 1)
+    state.pending = text.slice(text.indexOf('>', end) + 1)
+    state.awake = true
     return true
   }
   if (!state.over && (text === '' || /^<[a-z]{0,10}$/i.test(text) || /^[`~]+\s?\w*[ \t]*$/.test(text))) return false
@@ -114,12 +122,12 @@ function startLine(state: State): boolean {
   const line = end < 0 ? state.pending : state.pending.slice(0, end)
   const whole = end >= 0 || state.over
   if (line.trim() === '') return startEmptyLine(state, line, whole)
-  if (state.wrapped && isLastFence(state)) return dropLastFence(state)
-  if (state.lines < lastMoreLine && !state.answering) {
-    if (!whole && mayBecomeWord(line)) return false
-    state.asksForMore = !state.over && parseReply(line).kind === 'more'
-    if (state.asksForMore) return false
+  if (!state.awake && '</thinking>'.startsWith(line.trim().slice(0, -1).toLowerCase()) && line.trim().startsWith('<')) {
+    if (!whole) return false
+    if (/^<\/think(?:ing)?>$/i.test(line.trim())) return wakeUp(state, line)
   }
+  if (state.wrapped && isLastFence(state)) return dropLastFence(state)
+  if (state.lines < lastMoreLine && !state.answering && !state.over && waitsForMore(state, line, whole)) return false
   const rest = state.lines === 0 ? afterNotFound(line) : undefined
   if (rest !== undefined) state.pending = state.pending.slice(line.length - rest.length)
   state.lines++
@@ -128,11 +136,29 @@ function startLine(state: State): boolean {
   return true
 }
 
+/** Some services swallow the opening tag of thoughts: at the closing one the reply begins anew. */
+function wakeUp(state: State, line: string): boolean {
+  state.pending = state.pending.slice(line.length + 1)
+  Object.assign(state, { awake: true, started: false, lines: 0, wrapped: false, answering: false })
+  return true
+}
+
+/** True when the line asks for more, or may still come to do so. Behind a fence the next line tells. */
+function waitsForMore(state: State, line: string, whole: boolean): boolean {
+  const fenced = state.lines === 0 && /^\s*(?:`{3,}|~{3,})\s*$/.test(line)
+  const told = fenced ? state.pending.slice(line.length + 1).replace(/^\s+/, '') : line
+  const [first = ''] = told.split('\n', 1)
+  if ((fenced ? !told.includes('\n') : !whole) && mayBecomeWord(first)) return true
+  state.asksForMore = parseReply(first).kind === 'more'
+  return state.asksForMore
+}
+
 /** Empty lines before the first word are dropped. */
 function startEmptyLine(state: State, line: string, whole: boolean): boolean {
-  if (state.lines === 0 && whole) state.pending = state.pending.slice(line.length + 1)
-  else state.atLineStart = false
-  return state.lines > 0 || whole
+  if (!whole && line.length < longestPreface) return false
+  if (state.lines > 0 || !whole) state.atLineStart = false
+  else state.pending = state.pending.slice(line.length + 1)
+  return true
 }
 
 const isLastFence = (state: State) => /^[`~]{1,20}\s*$/.test(state.pending)
@@ -146,13 +172,14 @@ function readBrackets(state: State): string | undefined {
   const text = state.pending
   if (text.length === 1 && !state.over) return undefined
   if (text[1] !== '[') return take(state, 1)
-  const hit = readCitation(text, 0)
-  if (hit) {
-    take(state, hit.to)
-    return hit.citations.map((citation) => `[${citationLabel(citation)}]`).join(' ')
+  const end = citationEnd(text, 0)
+  if (end === undefined) {
+    // A reply that ends in the middle of a citation ends before it.
+    if (state.over) state.pending = ''
+    return state.over ? '' : undefined
   }
-  if (!isOpenCitation(text, 0)) return take(state, 2)
-  // A reply that ends in the middle of a citation ends before it.
-  if (state.over) state.pending = ''
-  return state.over ? '' : undefined
+  const hit = end < 0 ? null : readCitation(text.slice(0, end), 0)
+  if (!hit) return take(state, 2)
+  take(state, end)
+  return hit.citations.map((citation) => `[${citationLabel(citation)}]`).join(' ')
 }

@@ -60,13 +60,22 @@ function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray 
   return expression.exec(text)
 }
 
-/** May the brackets at this place still become a citation when more text comes? */
-export function isOpenCitation(text: string, at: number): boolean {
-  const rest = text.slice(at, at + longestCitation)
-  if (text.length - at >= longestCitation || /\n\s*\n/.test(rest)) return false
-  const plain = rest.replace(/\\./g, '')
-  const inQuote = (plain.split('"').length - 1) % 2 === 1
-  return inQuote || !plain.includes(']]')
+/**
+ * Where the double brackets at this place end: outside of a quote, or right behind one. -1 when they end nowhere, undefined while more text
+ * may tell. More text never changes what was told.
+ */
+export function citationEnd(text: string, at: number): number | undefined {
+  if (text.startsWith('[[', at + 2)) return -1
+  let inQuote = false
+  const limit = Math.min(text.length, at + longestCitation)
+  for (let index = at + 2; index < limit; index++) {
+    const character = text[index]
+    if (character === '\\') index++
+    else if (character === '"') inQuote = !inQuote
+    else if (character === '\n' && /^[ \t]*\n/.test(text.slice(index + 1, index + 9))) return -1
+    else if (character === ']' && text[index + 1] === ']' && (!inQuote || text[index - 1] === '"')) return index + 2
+  }
+  return text.length - at >= longestCitation ? -1 : undefined
 }
 
 function written(match: RegExpExecArray, samePath?: string): WrittenCitation {

@@ -2,7 +2,7 @@
 // quote stands in them; one that is off by some lines is moved to where its quote stands. What fails is taken out, and a sentence that has
 // nothing left to rest on says so.
 import type { Citation, Excerpt } from './answer.js'
-import { type CitationHit, findCitations, isOpenCitation, type WrittenCitation } from './citation-syntax.js'
+import { type CitationHit, citationEnd, findCitations, type WrittenCitation } from './citation-syntax.js'
 import { cleanLine, cutText } from './plain-text.js'
 import { type LineRange, type ShownFile, shownFiles } from './shown-lines.js'
 
@@ -55,7 +55,7 @@ export function citationRatio(citations: readonly Citation[]): string {
 /** An answer that was cut in the middle of a citation ends before it. */
 function withoutOpenEnd(text: string): string {
   const at = text.lastIndexOf('[[')
-  if (at < 0 || !/^\[\[["`]?[\w.@~/-]/.test(text.slice(at)) || !isOpenCitation(text, at)) return text
+  if (at < 0 || !/^\[\[["`]?[\w.@~/-]/.test(text.slice(at)) || citationEnd(text, at) !== undefined) return text
   return /[./]/.test(text.slice(at)) ? text.slice(0, at).trimEnd() : text
 }
 
