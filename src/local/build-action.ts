@@ -106,15 +106,19 @@ const globalFetch: Plugin = {
   name: 'global fetch',
   setup({ onLoad }) {
     onLoad({ filter: /node_modules[/\\]e2b[/\\]dist[/\\]index\.mjs$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8')
-      if (text.match(opaqueImport)?.length !== 1 || text.split('webpackIgnore').length !== 3) {
-        throw new Error(
-          'The e2b package loads its HTTP client in another way than before: look at it, and change this plugin.',
-        )
-      }
-      return { contents: text.replace(opaqueImport, "throw new Error('not in the bundle: ' + module);"), loader: 'js' }
+      return { contents: withoutOpaqueImport(await readFile(path, 'utf8')), loader: 'js' }
     })
   },
+}
+
+/** Stops the build when the package does it in another way than the one we know. */
+export function withoutOpaqueImport(text: string): string {
+  if (text.match(opaqueImport) === null || text.split('webpackIgnore').length !== 3) {
+    throw new Error(
+      'The e2b package loads its HTTP client in another way than before: look at it, and change this plugin.',
+    )
+  }
+  return text.replace(opaqueImport, "throw new Error('not in the bundle: ' + module);")
 }
 
 // ── beside the code ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

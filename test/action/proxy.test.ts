@@ -1,0 +1,105 @@
+// A runner behind a proxy: every call of the shipped dist goes through it, and none goes around it.
+
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type ActionWorld, startActionWorld } from './kit.js'
+
+let world: ActionWorld
+let proxy: Server
+const seen = new Set<string>()
+
+beforeAll(async () => {
+  proxy = createServer((incoming, response) => {
+    const url = new URL(incoming.url ?? '')
+    seen.add(url.host)
+    const outgoing = request(url, { method: incoming.method, headers: incoming.headers }, (reply) => {
+      response.writeHead(reply.statusCode ?? 500, reply.headers)
+      reply.pipe(response)
+    })
+    outgoing.on('error', () => response.destroy())
+    incoming.pipe(outgoing)
+  })
+  proxy.on('connect', (incoming, socket) => {
+    const [host, port] = (incoming.url ?? '').split(':')
+    seen.add(incoming.url ?? '')
+    const through = connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      through.pipe(socket).pipe(through)
+    })
+    for (const end of [through, socket]) end.on('error', () => end.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  world = await startActionWorld({
+    files: [
+      { 'README.md': '# Tools\n', 'src/token.ts': 'export const refreshToken = () => 1\n' },
+      { 'b.ts': 'export const b = 1\n' },
+    ],
+    refs: { 'refs/pull/7/head': 0 },
+  })
+  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.commits[0]! } })
+})
+
+afterAll(async () => {
+  await world?.close()
+  proxy?.closeAllConnections()
+  proxy?.close()
+})
+beforeEach(() => seen.clear())
+
+const address = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+const hostOf = (url: string) => new URL(url).host
+const reached = () =>
+  [world.clouds.sandboxes, world.clouds.drive, world.clouds.model, world.remote, world.github.server].map(
+    (one) => one.requests.length,
+  )
+
+test('summary and comment: the sandboxes, drive9, the model, git and GitHub', async () => {
+  const step = await world.step({
+    event: world.pull(7, world.repository.commits[0]!),
+    inputs: { comment: 'true' },
+    environment: { http_proxy: address(), https_proxy: address() },
+  })
+  expect([...step.errors, ...step.warnings]).toEqual([])
+  const { sandboxes, drive, model } = world.clouds
+  for (const url of [sandboxes.url, drive.url, model.url, world.remote.url, world.github.apiUrl])
+    expect([...seen]).toContain(hostOf(url))
+})
+
+test('a proxy that is not there is not gone around', async () => {
+  const before = reached()
+  const step = await world.step({
+    event: world.push({ sha: world.repository.commits[1]! }),
+    environment: { HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' },
+  })
+  expect(step.code).toBe(1)
+  expect(reached()).toEqual(before)
+})
+
+test('what no_proxy names is reached directly', async () => {
+  const step = await world.step({
+    event: world.push({ sha: world.repository.commits[0]! }),
+    environment: { http_proxy: address(), no_proxy: '127.0.0.1' },
+  })
+  expect(step.errors).toEqual([])
+  expect([...seen]).toEqual([])
+})
+
+test('a Node that takes a proxy only from the start is started again, and its end is ours', async () => {
+  const environment = {
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'watch-loading.mjs')}`,
+    WITHOUT_PROXY_FUNCTION: '1',
+    http_proxy: address(),
+  }
+  const step = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), environment })
+  expect(step.errors).toEqual([])
+  expect([...seen]).toContain(hostOf(world.clouds.sandboxes.url))
+  const failing = await world.step({ event: world.push(), environment, inputs: { mode: 'sometimes' } })
+  expect(failing.code).toBe(1)
+  const sha = await world.repository.commit({ 'c.ts': 'export const c = 1\n' })
+  const stopped = await world.step({ event: world.push({ sha }), environment, interruptAt: 'is open (template' })
+  expect(stopped.code).toBe(1)
+  expect(world.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone')).toEqual([])
+})
