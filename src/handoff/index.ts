@@ -34,7 +34,7 @@ export type { RunEvent, Step } from './library/events.js'
 export { fitMarkdown } from './library/fit-markdown.js'
 export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './library/github.js'
 export { encodeHandoff, type Handoff } from './library/handoff.js'
-export { parseAskCommand } from './library/question.js'
+export { parseAskCommand, parseQuestion } from './library/question.js'
 export { makeRedactor } from './library/redact.js'
 export {
   artifact,

@@ -9,8 +9,13 @@ import type { ServicePlace } from './service-place.js'
 
 export interface AcceptedNote {
   version: 1
+  /** The answer's id; for a comment whose run is not chosen yet, a name made of the comment. */
   answer: string
-  run: string
+  /** Absent as long as no run is chosen: then `asked` says what was asked. */
+  run?: string
+  /** Whoever promised it is at work until then. */
+  until: number
+  asked?: { text: string; pull: number; asker: string; thread?: string; fresh?: boolean }
   repository: { host: string; owner: string; name: string; id?: string }
   caller: string
   model: string
@@ -40,7 +45,17 @@ const post: read.Decoder<Target | { pull: number }> = (value, at) =>
 const shape = read.object({
   version: read.oneOf(1),
   answer: read.pattern(/^[0-9a-f]{32}$/, 'an answer id'),
-  run: read.string(200),
+  run: read.optional(read.string(200)),
+  until: read.count,
+  asked: read.optional(
+    read.object({
+      text: read.string(20_000),
+      pull: read.count,
+      asker: read.string(500),
+      thread: read.optional(read.string(500)),
+      fresh: read.optional(read.boolean),
+    }),
+  ),
   repository: read.object({
     host: read.string(300),
     owner: read.string(1_000),

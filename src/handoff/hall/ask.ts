@@ -10,14 +10,12 @@ import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../
 import { answerFile } from '../library/answer-markdown.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { answerIdOf, nearDuplicate, parseQuestion } from '../library/question.js'
-import { layout, type Repository } from '../library/run.js'
+import { layout } from '../library/run.js'
 import { type Answered, answerFrom } from './answer-from.js'
 import type { House } from './house.js'
-import { type ChosenRun, type RunName, whichRun } from './which-run.js'
+import { type ChosenRun, type RunName, type Where, whichRun } from './which-run.js'
 
-export interface AskRequest {
-  repository: Repository
-  cloneUrl?: string
+export interface AskRequest extends Where {
   name: RunName
   question: Question
   /** How long this process may hold the question before somebody else may take it. */

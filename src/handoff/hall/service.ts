@@ -175,6 +175,7 @@ function ownWork(
         version: 1,
         answer: id,
         run: run.handoff.run,
+        until: visit.workBy + graceMs,
         repository: {
           host,
           owner: repository.slice(0, slash),
@@ -200,11 +201,22 @@ function ownWork(
             () => undefined,
           )
         return result
+      } catch (error) {
+        // It failed for good: nobody is to look for it again.
+        if (promised && !(isHandoffError(error) && waitAfter(error) !== undefined)) {
+          await promiseKept(service, id).catch(() => undefined)
+        }
+        throw error
       } finally {
         await release()
       }
     },
   }
+}
+
+/** Promises something whose run is not chosen yet. */
+export async function promiseComment(service: Service, note: AcceptedNote, signal: AbortSignal): Promise<void> {
+  await noteAccepted(service.house.tools.drive, service.place, note, signal)
 }
 
 export async function promiseKept(service: Service, id: string): Promise<void> {
@@ -234,7 +246,7 @@ function atMost(service: Service): { tokens: number; cost: number } {
   return { tokens: mostTokens.inputTokens + mostTokens.outputTokens, cost }
 }
 
-/** Looks until somebody else's answer is there, or `signal` is aborted. Undefined: nobody is at it any more. */
+/** Looks until somebody else's answer is there, or `signal` is aborted. Undefined: nobody is at it any more, and it may be asked again. */
 export async function followAnswer(
   service: Service,
   directory: string,
@@ -244,6 +256,7 @@ export async function followAnswer(
   for (let wait = 150; ; wait = Math.min(wait * 1.5, 1_000)) {
     const record = await readAnswer(service.house.tools.drive, directory, id, signal)
     if (record?.status === 'done') return record
+    if (record?.status === 'failed' && ['cancelled', 'timeout'].includes(record.error.code)) return undefined
     if (record?.status === 'failed') throw failureOf(record)
     if (record === undefined || Date.parse(record.leaseUntil) <= service.clock.now()) return undefined
     await service.clock.sleep(wait, signal)

@@ -18,6 +18,8 @@ export interface Where {
   repository: Repository
   /** Needed to ask the git host about a ref. */
   cloneUrl?: string
+  /** A run that did not record the repository's number is refused too. */
+  strict?: boolean
 }
 
 export async function whichRun(
@@ -31,10 +33,12 @@ export async function whichRun(
     'ref' in name ? await byRef(where, name.ref, house, place, signal) : await byCommit(name, house, place, signal)
   const { id } = where.repository
   const recorded = chosen.handoff.repositoryId
-  if (id !== undefined && recorded !== undefined && id !== recorded) {
+  if (id !== undefined && id !== recorded && (recorded !== undefined || where.strict)) {
     throw new HandoffError(
       'forbidden',
-      `The run belongs to another repository that was once called ${chosen.handoff.repository}.`,
+      recorded === undefined
+        ? `The run does not say by its number which repository ${chosen.handoff.repository} was.`
+        : `The run belongs to another repository that was once called ${chosen.handoff.repository}.`,
       {
         next: 'Summarise this repository once; its own runs are found from then on.',
       },

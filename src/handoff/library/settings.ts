@@ -106,7 +106,6 @@ export const settingTable: Setting[] = [
   {
     group: 'service',
     name: 'HANDOFF_BEARERS',
-    secret: true,
     text: 'Who may ask the service: `name=<sha256 of the token in hex>=owner/name,owner/*`, several separated by `;`. A repository may carry its number: `owner/name#123`.',
   },
   {

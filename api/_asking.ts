@@ -1,0 +1,284 @@
+// POST /api/ask: from a request to an answer in one of three ways.
+//
+// The order is the promise: who asks, then what is asked, then the name of the request, and only then the house. Whatever happens later, the
+// work goes on inside `waitUntil` until its machine is gone.
+import { createHash } from 'node:crypto'
+import type * as House from '../src/handoff/index.js'
+import { allow, authenticate, type Caller } from './_auth.js'
+import { type Door, door } from './_door.js'
+import { jobListener, timings } from './_events.js'
+import type { Exchange } from './_exchange.js'
+import { divideTime, type Job, type Order, type Outcome, startJob, type Times } from './_job.js'
+import { problemDocument, problemOf, Refusal } from './_problem.js'
+import {
+  type AskBody,
+  idempotencyKey,
+  type Mode,
+  negotiate,
+  parseJson,
+  readAsk,
+  readBody,
+  wantJsonBody,
+  wrong,
+} from './_request.js'
+import { type EventStream, eventStream } from './_sse.js'
+import { addressOf, answerView, jsonResponse, pendingResponse, type Viewer } from './_views.js'
+
+/** A question has 4,000 characters; nobody needs more than this around it. */
+const mostBytes = 100_000
+
+export async function postAsk(exchange: Exchange): Promise<Response> {
+  const here = door()
+  const { request } = exchange
+  const caller = await authenticate(request, here.settings, here.verifier)
+  exchange.note({ caller: caller.name })
+  const mode = negotiate(request)
+  exchange.note({ mode })
+  wantJsonBody(request)
+  const bytes = await readBody(request, mostBytes)
+  const body = readAsk(parseJson(bytes))
+  const key = idempotencyKey(request)
+  const order = await orderFor(exchange, here, caller, body, key)
+  if (key === undefined) return answerIn(mode, exchange, order, undefined)
+  return underName(exchange, order, { mode, key, caller, bytes })
+}
+
+async function orderFor(
+  exchange: Exchange,
+  here: Door,
+  caller: Caller,
+  body: AskBody,
+  key: string | undefined,
+): Promise<Order> {
+  const { settings } = here
+  const pattern = allow(caller, body.repository)
+  if (body.model !== undefined && !settings.models.includes(body.model)) {
+    throw wrong('This model is not offered here.', `There are ${settings.models.join(', ')}.`)
+  }
+  const house = await here.house()
+  const { serverUrl } = settings.github
+  const repository = house.parseRepository(body.repository, new URL(serverUrl).host)
+  if ('run' in body.name) house.parseRunId(body.name.run)
+  if ('commit' in body.name) house.parseSha(body.name.commit)
+  if ('ref' in body.name) house.layout('/', repository).ref(body.name.ref)
+  const text = house.parseQuestion(body.question)
+  if (body.comment) await here.github()
+  const service = await here.service(body.model)
+  const nonce = body.fresh && key !== undefined ? { nonce: hash(`${caller.name}\n${key}`).slice(0, 32) } : {}
+  return {
+    door: here,
+    service,
+    viewer: { house, serverUrl },
+    visit: {
+      caller: caller.name,
+      workBy: divideTime(exchange.deadline, Date.now()).workBy,
+      emit: () => {},
+      labels: { request: exchange.requestId.slice(0, 60) },
+    },
+    request: {
+      repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
+      strict: true,
+      cloneUrl: `${serverUrl}/${body.repository}.git`,
+      name: body.name,
+      question: {
+        text,
+        asker: caller.name,
+        ...(body.fresh ? { fresh: true, ...nonce } : {}),
+        ...(body.thread === undefined ? {} : { thread: body.thread }),
+      },
+    },
+    ...(body.comment && body.pull !== undefined ? { post: { pull: body.pull } } : {}),
+  }
+}
+
+// ── a request with a name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Named = Extract<House.Begun, { kind: 'begun' }>
+
+async function underName(
+  exchange: Exchange,
+  order: Order,
+  named: { mode: Mode; key: string; caller: Caller; bytes: Buffer },
+): Promise<Response> {
+  const { service, viewer } = order
+  const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
+  const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
+  const begun = await viewer.house.beginRequest(service.house.tools.drive, path, asked, exchange.request.signal)
+  switch (begun.kind) {
+    case 'other-body':
+      throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another request.', {
+        next: 'Take a new key for a new request.',
+      })
+    case 'in-progress':
+      throw new Refusal(409, 'in-progress', 'A request with this Idempotency-Key is being answered.', {
+        next: 'Repeat it in a moment.',
+        retryAfterSeconds: begun.retryAfterSeconds,
+      })
+    case 'known': {
+      exchange.note({ repeated: true })
+      // The answer's id follows from the request; only the run could be another one by now.
+      const request = { ...order.request, name: { run: begun.pointer.run } }
+      return answerIn(named.mode, exchange, { ...order, request }, undefined)
+    }
+    case 'begun':
+      return answerIn(named.mode, exchange, order, begun)
+  }
+}
+
+async function settleName(named: Named | undefined, job: Job, answered: boolean): Promise<void> {
+  const place = job.placed()
+  if (answered && place) await named?.accept({ run: place.handoff.run, answer: place.id })
+  else await named?.release()
+}
+
+// ── three ways ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function answerIn(
+  mode: Mode,
+  exchange: Exchange,
+  order: Order,
+  named: Named | undefined,
+): Promise<Response> | Response {
+  const times = divideTime(exchange.deadline, Date.now())
+  return mode === 'events'
+    ? inEvents(exchange, order, named, times)
+    : inOnePiece(exchange, order, named, { ...times, ...(mode === 'async' ? { answerBy: 0 } : {}) })
+}
+
+async function inOnePiece(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
+  const accepted = Promise.withResolvers<'accepted'>()
+  const stop = stopper(exchange.request.signal, times)
+  const steps = timings(exchange)
+  const listener = jobListener(
+    steps.listen,
+    () => {},
+    () => accepted.resolve('accepted'),
+  )
+  const job = startJob({ ...order, visit: { ...order.visit, emit: listener.emit } }, stop.signal, listener)
+  const left = once(named)
+  const ended = job.outcome.then(
+    () => settleName(left(), job, true),
+    () => settleName(left(), job, false),
+  )
+  exchange.background(ended.finally(stop.done))
+  const first = await Promise.race([
+    job.outcome.then((outcome) => ({ outcome })),
+    times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy),
+  ])
+  if (typeof first === 'object') {
+    await ended
+    exchange.note(noteOf(first.outcome))
+    return jsonResponse(200, viewOf(order.viewer, first.outcome))
+  }
+  const place = job.placed()
+  if (!place) return jsonResponse(200, viewOf(order.viewer, await job.outcome))
+  await job.promise()
+  stop.keepGoing()
+  await settleName(left(), job, true)
+  exchange.note({ answer: place.id, pending: true })
+  return pendingResponse(
+    place,
+    { ...place, question: order.request.question.text },
+    listener.waiting() ? 'queued' : 'running',
+  )
+}
+
+function inEvents(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Response {
+  const stream = eventStream()
+  stream.send('status', { state: 'looking', requestId: exchange.requestId })
+  const told = tellEvents(stream, exchange, order, named, times)
+  exchange.background(told)
+  exchange.logAfter(told)
+  return stream.response
+}
+
+async function tellEvents(
+  stream: EventStream,
+  exchange: Exchange,
+  order: Order,
+  named: Named | undefined,
+  times: Times,
+): Promise<void> {
+  const stop = stopper(AbortSignal.any([exchange.request.signal, stream.gone]), times)
+  const listener = jobListener(
+    () => {},
+    stream.send,
+    () => {},
+  )
+  const job = startJob({ ...order, visit: { ...order.visit, emit: listener.emit } }, stop.signal, listener)
+  // Should the time not be enough, the question outlives us.
+  const promising = stop.late(times.answerBy).then(async () => {
+    if (await job.promise()) stop.keepGoing()
+  })
+  promising.catch(() => undefined)
+  try {
+    const outcome = await job.outcome
+    await settleName(named, job, true)
+    exchange.note(noteOf(outcome))
+    stream.end('answer', viewOf(order.viewer, outcome))
+  } catch (error) {
+    const place = job.placed()
+    const promised = stop.kept() && place !== undefined
+    await settleName(named, job, promised)
+    const self = promised ? { self: addressOf(place.handoff, place.id) } : {}
+    exchange.note({ code: problemOf(error).code })
+    stream.end(
+      'error',
+      problemDocument(problemOf(error), { requestId: exchange.requestId, instance: exchange.url.pathname }, self),
+    )
+  } finally {
+    stop.done()
+  }
+}
+
+const viewOf = (viewer: Viewer, { seen, record, reused, comment }: Outcome) =>
+  answerView(viewer, seen, record, { reused, ...(comment === undefined ? {} : { comment }) })
+
+function noteOf({ record, reused }: Outcome): Record<string, unknown> {
+  const { inputTokens, outputTokens } = record.usage
+  return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
+}
+
+// ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Stops when the time is over, and when whoever asked has gone, unless the answer was promised. */
+function stopper(client: AbortSignal, { workBy }: Times) {
+  const controller = new AbortController()
+  let kept = false
+  const leave = () => {
+    if (!kept) controller.abort(new DOMException('The client has gone.', 'AbortError'))
+  }
+  if (client.aborted) leave()
+  client.addEventListener('abort', leave)
+  const outOfTime = () => controller.abort(new DOMException('Out of time.', 'TimeoutError'))
+  const timers = [setTimeout(outOfTime, Math.max(0, workBy - Date.now()))]
+  return {
+    signal: controller.signal,
+    keepGoing() {
+      kept = true
+    },
+    kept: () => kept,
+    /** Resolves at that time, and never once it is done. */
+    late(time: number): Promise<'late'> {
+      return new Promise((resolve) => {
+        timers.push(setTimeout(() => resolve('late'), Math.max(0, time - Date.now())))
+      })
+    },
+    done() {
+      for (const one of timers) clearTimeout(one)
+      client.removeEventListener('abort', leave)
+    },
+  }
+}
+
+const hash = (data: string | Buffer) => createHash('sha256').update(data).digest('hex')
+
+/** The name of a request is settled once, by whoever comes first. */
+function once<T>(value: T | undefined): () => T | undefined {
+  let left = value
+  return () => {
+    const taken = left
+    left = undefined
+    return taken
+  }
+}

@@ -1,0 +1,84 @@
+// Takes up what was promised and left behind, and forgets names of requests that are too old to be repeated.
+import type * as House from '../src/handoff/index.js'
+import { bearsSecret } from './_auth.js'
+import { type Door, door } from './_door.js'
+import type { Exchange } from './_exchange.js'
+import { divideTime } from './_job.js'
+import { takeUp } from './_left.js'
+import { Refusal } from './_problem.js'
+import { talk } from './_talk.js'
+import { jsonResponse } from './_views.js'
+
+const mostAtOnce = 100
+
+export async function sweep(exchange: Exchange): Promise<Response> {
+  const here = door()
+  if (!bearsSecret(exchange.request, here.settings.cronSecret)) {
+    throw new Refusal(401, 'unauthorized', 'This address is for the clock of the platform.', {
+      next: 'Set CRON_SECRET, and send it as a bearer.',
+      headers: { 'www-authenticate': 'Bearer realm="handoff-cron"' },
+    })
+  }
+  const [house, service] = await Promise.all([here.house(), here.service()])
+  const notes = await house.listAccepted(service.house.tools.drive, service.place, mostAtOnce, exchange.request.signal)
+  const left = notes.filter((note) => note.until <= Date.now())
+  const work = Promise.all([
+    forgetOld(service, house),
+    ...left.map((note) => takeUpNote(here, house, service, note, exchange.deadline)),
+  ])
+  exchange.background(work)
+  exchange.logAfter(work)
+  exchange.note({ promised: notes.length, left: left.length })
+  return jsonResponse(202, { promised: notes.length, left: left.length })
+}
+
+async function takeUpNote(
+  here: Door,
+  house: typeof House,
+  service: House.Service,
+  note: House.AcceptedNote,
+  deadline: number,
+): Promise<void> {
+  const { workBy } = divideTime(deadline, Date.now())
+  if (note.run === undefined) {
+    await talk({ here, house, service, github: await here.github(), note, workBy }).catch(() => undefined)
+    return
+  }
+  const left = {
+    repository: note.repository,
+    run: note.run,
+    id: note.answer,
+    caller: note.caller,
+    ...(note.post === undefined ? {} : { post: note.post }),
+  }
+  const took = await takeUp(here, service, left, deadline).catch(() => true)
+  if (!took) await forgetSettled(house, service, note.repository, note.run, note.answer)
+}
+
+/** A note whose question is settled was left by somebody who died between the two. */
+async function forgetSettled(
+  house: typeof House,
+  service: House.Service,
+  repository: House.Repository,
+  run: string,
+  answer: string,
+): Promise<void> {
+  const signal = AbortSignal.timeout(10_000)
+  const place = house.layout(service.house.root, repository)
+  const chosen = await house.whichRun({ repository }, { run }, service.house, place, signal).catch(() => undefined)
+  const record = chosen && (await house.oneAnswer(service.house, chosen, answer, signal).catch(() => undefined))
+  if (record?.status !== 'running') await house.promiseKept(service, answer)
+}
+
+async function forgetOld(service: House.Service, house: typeof House): Promise<void> {
+  const { drive } = service.house.tools
+  const signal = AbortSignal.timeout(20_000)
+  const before = new Date(Date.now() - 2 * house.keyLifetimeMs).toISOString()
+  for (const folder of [service.place.keys, service.place.deliveries]) {
+    const entries = await drive.list(folder, signal).catch(() => [])
+    const old = entries.filter((entry) => entry.modifiedAt !== undefined && entry.modifiedAt < before)
+    for (const entry of old.slice(0, 500)) {
+      await drive.remove(`${folder}/${entry.name}`, { recursive: false, signal }).catch(() => undefined)
+    }
+  }
+}

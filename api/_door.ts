@@ -1,0 +1,110 @@
+// The environment becomes the service, once per process and as late as can be: a refusal and a health check load nothing of the house.
+import { readFile } from 'node:fs/promises'
+import type * as House from '../src/handoff/index.js'
+import { type Handler, type Manner, serve } from './_exchange.js'
+import { type Environment, readServiceSettings, type ServiceSettings } from './_settings.js'
+
+export interface Door {
+  environment: Environment
+  settings: ServiceSettings
+  /** The house's words; no settings are needed for them. */
+  house(): Promise<typeof House>
+  /** The service; rejects with `missing-setting` where it cannot be. One for each model that may be asked. */
+  service(model?: string): Promise<House.Service>
+  verifier(): Promise<House.OidcVerifier>
+  /** The line to GitHub; rejects where nobody gave us a word to say there. */
+  github(): Promise<House.GitHub>
+  redactor: () => ((text: string) => string) | undefined
+}
+
+/** A model's service that asks for longer waits than this is answered as one that limits us: our own time runs. */
+const longestModelWaitMs = 8_000
+
+const programText = () => readFile(new URL('../dist/guest.js', import.meta.url), 'utf8')
+
+export function openDoor(environment: Environment): Door {
+  const settings = readServiceSettings(environment)
+  const services = new Map<string, Promise<House.Service>>()
+  let loading: Promise<typeof House> | undefined
+  let verifying: Promise<House.OidcVerifier> | undefined
+  let github: Promise<House.GitHub> | undefined
+  let redact: ((text: string) => string) | undefined
+
+  const house = async () => {
+    loading ??= import('../src/handoff/index.js').then((loaded) => {
+      redact = loaded.makeRedactor(loaded.secretsIn(environment))
+      return loaded
+    })
+    return loading
+  }
+
+  async function makeService(model: string | undefined): Promise<House.Service> {
+    const { connect, makeService: make, parseSettings, systemClock } = await house()
+    const parsed = parseSettings(environment)
+    const name = model ?? parsed.model.name
+    const wired = connect(
+      { ...parsed, model: { ...parsed.model, name, longestWaitMs: longestModelWaitMs } },
+      { program: programText, emit: () => {} },
+    )
+    return make(wired, settings.limits, systemClock)
+  }
+
+  async function makeVerifier(): Promise<House.OidcVerifier> {
+    const { makeOidcVerifier, HandoffError } = await house()
+    if (settings.oidc) return makeOidcVerifier(settings.oidc)
+    throw new HandoffError('unauthorized', 'Jobs of GitHub Actions are not let in here.')
+  }
+
+  async function makeGitHubLine(): Promise<House.GitHub> {
+    const { makeGitHub, HandoffError } = await house()
+    const { apiUrl, serverUrl, token, app } = settings.github
+    const credentials = app
+      ? { appId: app.id, privateKey: app.privateKey }
+      : token === undefined
+        ? undefined
+        : { token }
+    if (credentials) return makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
+    throw new HandoffError('missing-setting', 'There is nothing to write comments with.', {
+      next: 'Set HANDOFF_GITHUB_TOKEN, or HANDOFF_APP_ID and HANDOFF_APP_PRIVATE_KEY.',
+    })
+  }
+
+  return {
+    environment,
+    settings,
+    house,
+    service(model) {
+      const key = model ?? ''
+      const known = services.get(key) ?? makeService(model)
+      services.set(key, known)
+      // What could not be made is tried again by the next request.
+      known.catch(() => services.delete(key))
+      return known
+    },
+    verifier: () => (verifying ??= makeVerifier()),
+    github: () => (github ??= makeGitHubLine()),
+    redactor: () => redact,
+  }
+}
+
+let opened: Door | undefined
+
+/** The door of this process. */
+export function door(): Door {
+  opened ??= openDoor(process.env)
+  return opened
+}
+
+export function serveHere(
+  name: string,
+  seconds: number,
+  methods: Record<string, Handler>,
+): { fetch(request: Request): Promise<Response> } {
+  const manner: Manner = {
+    name,
+    seconds,
+    corsOrigins: () => door().settings.corsOrigins,
+    redactor: () => door().redactor(),
+  }
+  return serve(methods, manner)
+}

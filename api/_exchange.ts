@@ -1,0 +1,172 @@
+// One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
+import { randomUUID } from 'node:crypto'
+import { isHouseError, type Problem, problemOf, problemResponse, Refusal } from './_problem.js'
+
+export interface Exchange {
+  request: Request
+  url: URL
+  requestId: string
+  /** When the platform ends us, in milliseconds since 1970. */
+  deadline: number
+  /** For what goes on after the answer; nothing that is handed in may reject. */
+  background(work: Promise<unknown>): void
+  /** For the log line: nothing of a request's content belongs here. */
+  note(fields: Record<string, unknown>): void
+  /** The log line waits for this: an answer in events ends long after it began. */
+  logAfter(work: Promise<unknown>): void
+  /** For `Server-Timing`. */
+  time(name: string, milliseconds: number): void
+}
+
+export type Handler = (exchange: Exchange) => Promise<Response> | Response
+
+export interface Manner {
+  /** For the log; the path itself may hold anything. */
+  name: string
+  corsOrigins: () => string[]
+  /** Takes secrets out of a log line; undefined as long as nothing was loaded that knows any. */
+  redactor: () => ((text: string) => string) | undefined
+  /** The function's own limit, where the platform does not say its deadline. */
+  seconds: number
+}
+
+interface PlatformContext {
+  deadline?: number
+  waitUntil?: (work: Promise<unknown>) => void
+}
+
+const contextKey = Symbol.for('@vercel/request-context')
+
+function platformContext(): PlatformContext {
+  const holder = (globalThis as Record<symbol, { get?: () => PlatformContext | undefined } | undefined>)[contextKey]
+  return holder?.get?.() ?? {}
+}
+
+/** A function of the platform: routes by method, answers HEAD and OPTIONS, and turns what is thrown into problem documents. */
+export function serve(
+  methods: Record<string, Handler>,
+  manner: Manner,
+): { fetch(request: Request): Promise<Response> } {
+  return {
+    async fetch(request) {
+      const started = Date.now()
+      const { deadline, waitUntil } = platformContext()
+      const notes: Record<string, unknown> = {}
+      const timings = new Map<string, number>()
+      let last: Promise<unknown> | undefined
+      const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
+      const url = new URL(request.url)
+      const exchange: Exchange = {
+        request,
+        url,
+        requestId,
+        deadline: deadline ?? started + manner.seconds * 1_000,
+        background: (work) => {
+          const quiet = work.catch(() => undefined)
+          waitUntil?.(quiet)
+        },
+        logAfter: (work) => {
+          last = work
+        },
+        note: (fields) => Object.assign(notes, fields),
+        time: (name, milliseconds) => timings.set(name, (timings.get(name) ?? 0) + milliseconds),
+      }
+      const response = await answer(exchange, methods, manner)
+      finish(response, exchange, manner, timings)
+      const tell = () =>
+        log(exchange, manner, { ...notes, status: response.status, milliseconds: Date.now() - started })
+      if (last) void last.then(tell, tell)
+      else tell()
+      return request.method === 'HEAD' ? new Response(null, response) : response
+    },
+  }
+}
+
+async function answer(exchange: Exchange, methods: Record<string, Handler>, manner: Manner): Promise<Response> {
+  const { request, url, requestId } = exchange
+  const place = { requestId, instance: url.pathname.slice(0, 300) }
+  try {
+    const allowed = allowedMethods(methods)
+    if (request.method === 'OPTIONS')
+      return new Response(null, { status: 204, headers: { allow: allowed, ...preflight(request, manner, allowed) } })
+    const handler = methods[request.method] ?? (request.method === 'HEAD' ? methods['GET'] : undefined)
+    if (!handler || !Object.hasOwn(methods, request.method === 'HEAD' ? 'GET' : request.method)) {
+      throw new Refusal(405, 'method-not-allowed', `This address takes ${allowed}.`, { headers: { allow: allowed } })
+    }
+    return await handler(exchange)
+  } catch (error) {
+    const problem = problemOf(error)
+    exchange.note({ code: problem.code, ...(isOurs(error, problem) ? {} : { error: traceOf(error) }) })
+    return problemResponse(problem, place)
+  }
+}
+
+const isOurs = (error: unknown, problem: Problem) =>
+  problem.status < 500 || error instanceof Refusal || isHouseError(error)
+
+function traceOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message).slice(0, 4_000) : String(error).slice(0, 1_000)
+}
+
+const allowedMethods = (methods: Record<string, Handler>) =>
+  [...Object.keys(methods), ...('GET' in methods ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+
+const exposed = 'Location, Retry-After, Server-Timing, X-Request-Id, Link'
+
+function corsOrigin(request: Request, manner: Manner): string | undefined {
+  const origin = request.headers.get('origin')
+  return origin !== null && manner.corsOrigins().includes(origin) ? origin : undefined
+}
+
+function preflight(request: Request, manner: Manner, allowed: string): Record<string, string> {
+  if (corsOrigin(request, manner) === undefined) return {}
+  return {
+    'access-control-allow-methods': allowed,
+    'access-control-allow-headers': 'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Traceparent',
+    'access-control-max-age': '600',
+  }
+}
+
+const traceForm = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+function finish(response: Response, exchange: Exchange, manner: Manner, timings: Map<string, number>): void {
+  const { headers } = response
+  const { request, requestId } = exchange
+  headers.set('x-request-id', requestId)
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+  headers.set('x-content-type-options', 'nosniff')
+  const trace = request.headers.get('traceparent')
+  if (trace !== null && traceForm.test(trace)) headers.set('traceparent', trace)
+  const origin = corsOrigin(request, manner)
+  if (manner.corsOrigins().length > 0) headers.append('vary', 'Origin')
+  if (origin !== undefined) {
+    headers.set('access-control-allow-origin', origin)
+    headers.set('access-control-expose-headers', exposed)
+  }
+  if (timings.size > 0) headers.set('server-timing', serverTiming(timings))
+}
+
+export function serverTiming(timings: Map<string, number>): string {
+  return [...timings]
+    .map(([name, milliseconds]) => `${name.replace(/[^a-z0-9]+/gi, '-')};dur=${Math.round(milliseconds)}`)
+    .join(', ')
+}
+
+/** One line of JSON. Whoever reads logs finds a request by its id and a slow or broken one by its numbers. */
+export function log(
+  exchange: Exchange,
+  manner: Pick<Manner, 'name' | 'redactor'>,
+  fields: Record<string, unknown>,
+): void {
+  const { request, requestId } = exchange
+  const trace = request.headers.get('traceparent') ?? undefined
+  const line = JSON.stringify({
+    at: new Date().toISOString(),
+    route: manner.name,
+    method: /^[A-Z]{1,10}$/.test(request.method) ? request.method : 'other',
+    requestId,
+    ...(trace !== undefined && traceForm.test(trace) ? { trace } : {}),
+    ...fields,
+  })
+  console.log(manner.redactor()?.(line) ?? line)
+}

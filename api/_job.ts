@@ -1,0 +1,110 @@
+// One question on its way through the service, for whoever waits for it: over HTTP in three ways, from a comment, or because it was left behind.
+import type * as House from '../src/handoff/index.js'
+import { type Post, postOnPull } from './_comment.js'
+import type { Door } from './_door.js'
+import type { Seen, Viewer } from './_views.js'
+
+export interface Times {
+  /** When the work must be over, in milliseconds since 1970. */
+  workBy: number
+  /** When whoever waits is told where the answer will be. */
+  answerBy: number
+}
+
+/** The time that is left, divided: most for the work, some to tell it, some to clean up. */
+export function divideTime(deadline: number, now: number): Times {
+  const left = Math.max(0, deadline - now)
+  const workBy = deadline - Math.min(10_000, left * 0.2)
+  return { workBy, answerBy: workBy - Math.min(5_000, left * 0.1) }
+}
+
+export interface Order {
+  door: Door
+  service: House.Service
+  viewer: Viewer
+  visit: House.Visit
+  request: House.AskRequest
+  /** Where the answer is posted too. */
+  post?: { pull: number }
+}
+
+export interface Listener {
+  /** Somebody else is answering the same question. */
+  onJoined(place: Placed): void
+  onAccepted(place: Placed): void
+  onPosition(position: number): void
+}
+
+export interface Placed extends Seen {
+  id: string
+  acceptedAt: string
+}
+
+export interface Outcome {
+  record: House.CompletedAnswer
+  seen: Seen
+  reused: boolean
+  comment?: { url: string }
+}
+
+export interface Job {
+  /** Rejects with what went wrong. */
+  outcome: Promise<Outcome>
+  /** Where the question stands, as soon as that is known. */
+  placed(): Placed | undefined
+  /** From now on it is answered, whatever becomes of us. False as long as it is not known which run answers. */
+  promise(): Promise<boolean>
+}
+
+export function startJob(order: Order, signal: AbortSignal, listener: Listener): Job {
+  let place: Placed | undefined
+  let own: House.OwnWork | undefined
+  let promised: Promise<void> | undefined
+
+  async function run(): Promise<Outcome> {
+    const { service, request, visit } = order
+    for (;;) {
+      const { takeQuestion } = order.viewer.house
+      const taken = await takeQuestion(service, request, visit, signal)
+      const at = 'acceptedAt' in taken ? taken.acceptedAt : new Date(service.clock.now()).toISOString()
+      place = { id: taken.id, acceptedAt: at, ...taken.run }
+      if (taken.kind === 'done') return told(taken.record, taken.run, true)
+      const done = taken.kind === 'ours' ? await work(taken) : await follow(taken)
+      if (done) return done
+      await service.clock.sleep(200, signal)
+    }
+  }
+
+  async function work(taken: Extract<House.Taken, { kind: 'ours' }>): Promise<Outcome> {
+    own = taken.work
+    listener.onAccepted(place!)
+    const { record, reused } = await own.finish(signal, listener.onPosition)
+    const outcome = await told(record, taken.run, reused)
+    if (promised) await promised.then(() => order.viewer.house.promiseKept(order.service, taken.id))
+    return outcome
+  }
+
+  async function follow(taken: Extract<House.Taken, { kind: 'joined' }>): Promise<Outcome | undefined> {
+    listener.onJoined(place!)
+    const { followAnswer } = order.viewer.house
+    const record = await followAnswer(order.service, taken.run.directory, taken.id, signal)
+    return record && told(record, taken.run, true)
+  }
+
+  async function told(record: House.CompletedAnswer, seen: Seen, reused: boolean): Promise<Outcome> {
+    if (!order.post) return { record, seen, reused }
+    const post: Post = { github: await order.door.github(), viewer: order.viewer, seen, record, reused, signal }
+    return { record, seen, reused, comment: await postOnPull(post, order.post.pull) }
+  }
+
+  return {
+    outcome: run(),
+    placed: () => place,
+    async promise() {
+      if (place === undefined) return false
+      if (own && !promised) promised = own.promise(order.post)
+      await promised
+      return true
+    },
+  }
+}

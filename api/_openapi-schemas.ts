@@ -1,0 +1,167 @@
+// The shapes that requests and answers have, as JSON Schema.
+
+type Schema = Record<string, unknown>
+
+const text = (description?: string): Schema => ({
+  type: 'string',
+  ...(description === undefined ? {} : { description }),
+})
+const count: Schema = { type: 'integer', minimum: 0 }
+const flag: Schema = { type: 'boolean' }
+const time: Schema = { type: 'string', format: 'date-time' }
+const list = (items: Schema): Schema => ({ type: 'array', items })
+const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+
+function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    additionalProperties: false,
+  }
+}
+
+const answerId: Schema = { type: 'string', pattern: '^[0-9a-f]{32}$' }
+const runId: Schema = { type: 'string', pattern: '^[0-9a-f]{40}-[a-z0-9][a-z0-9-]{0,63}$' }
+const sha: Schema = { type: 'string', pattern: '^[0-9a-f]{40}$' }
+
+const lines = object({ path: text(), blob: sha, from: count, lines: list(text()) })
+
+const pendingFields: Record<string, Schema> = {
+  status: { enum: ['queued', 'running'] },
+  id: answerId,
+  repository: text(),
+  run: runId,
+  commit: sha,
+  question: text(),
+  acceptedAt: time,
+  self: text('where the answer is'),
+}
+
+const runFields: Record<string, Schema> = {
+  run: runId,
+  repository: text(),
+  commit: sha,
+  ref: text(),
+  sealedAt: time,
+  model: text(),
+  files: count,
+  partial: text('why the summary is not of the whole repository'),
+  self: text(),
+}
+
+const answerFields: Record<string, Schema> = {
+  status: { const: 'done' },
+  id: answerId,
+  repository: text(),
+  run: runId,
+  commit: sha,
+  question: text(),
+  text: text('plain words with [path:10-20] where a citation holds'),
+  markdown: text('the same as safe Markdown with links'),
+  citations: list(
+    object(
+      {
+        path: text(),
+        from: count,
+        to: count,
+        label: text(),
+        url: { type: ['string', 'null'] },
+        quote: text(),
+        moved: flag,
+      },
+      ['quote', 'moved'],
+    ),
+  ),
+  code: list(lines),
+  verified: text(),
+  unsupported: count,
+  unanswered: flag,
+  truncated: flag,
+  model: text(),
+  usage: object({ inputTokens: count, outputTokens: count, estimated: flag }, ['estimated']),
+  cost: object({ amount: { type: 'number' }, currency: { const: 'USD' }, source: text() }),
+  acceptedAt: time,
+  completedAt: time,
+  seconds: { type: 'object', additionalProperties: { type: 'number' } },
+  reused: flag,
+  reusedFrom: answerId,
+  behind: object({ head: sha }),
+  comment: object({ url: text() }),
+  self: text(),
+}
+
+const answerOptional = ['cost', 'reusedFrom', 'behind', 'comment']
+
+export const schemas: Record<string, Schema> = {
+  Question: {
+    ...object(
+      {
+        repository: text('owner/name'),
+        run: runId,
+        commit: sha,
+        ref: text('refs/heads/…, refs/pull/<n>, or the name of a branch'),
+        pull: { type: 'integer', minimum: 1 },
+        question: { type: 'string', minLength: 1, description: 'at most 4,000 characters' },
+        thread: { type: 'string', maxLength: 400, description: 'questions of one thread know of each other' },
+        fresh: { ...flag, description: 'answer again although there is an answer' },
+        comment: { ...flag, description: 'post the answer on the pull request too' },
+        model: text('one of those that are offered'),
+      },
+      ['run', 'commit', 'ref', 'pull', 'thread', 'fresh', 'comment', 'model'],
+    ),
+    oneOf: ['run', 'commit', 'ref', 'pull'].map((name) => ({ required: [name] })),
+  },
+  Lines: lines,
+  Pending: object(pendingFields),
+  Failed: object({
+    ...pendingFields,
+    status: { const: 'failed' },
+    completedAt: time,
+    error: object({ code: text(), message: text(), next: text() }, ['next']),
+  }),
+  Answer: object(answerFields, answerOptional),
+  ListedAnswer: object(
+    Object.fromEntries(Object.entries(answerFields).filter(([name]) => name !== 'code')),
+    answerOptional,
+  ),
+  Run: object(runFields, ['ref', 'partial']),
+  WholeRun: object({ ...runFields, summary: text('Markdown of a model: untrusted'), handoff: { type: 'object' } }, [
+    'ref',
+    'partial',
+  ]),
+  Repositories: object({ repositories: list(text()) }),
+  Runs: object({ runs: list(reference('Run')), next: text(), behind: object({ head: sha }) }, ['next', 'behind']),
+  RunsOrRepositories: { oneOf: [reference('Runs'), reference('Repositories')] },
+  Answers: object({ answers: list({ oneOf: ['ListedAnswer', 'Pending', 'Failed'].map(reference) }), next: text() }, [
+    'next',
+  ]),
+  AnswerInSomeState: { oneOf: ['Answer', 'Pending', 'Failed'].map(reference) },
+  Health: object(
+    {
+      status: { enum: ['ok', 'not-ready'] },
+      missing: list(text()),
+      wrong: list(text()),
+      ways: { type: 'object', additionalProperties: flag },
+      drive: object({ status: text(), code: text(), milliseconds: count }, ['code']),
+    },
+    ['drive'],
+  ),
+  Swept: object({ promised: count, left: count }),
+  Delivery: { type: 'object' },
+  Problem: object(
+    {
+      type: text(),
+      title: text(),
+      status: count,
+      detail: text(),
+      next: text('what to do about it'),
+      code: text('stays the same; made for programs'),
+      instance: text(),
+      requestId: text(),
+      retryAfterSeconds: count,
+      self: text('where the answer will be found later'),
+    },
+    ['next', 'retryAfterSeconds', 'self'],
+  ),
+}

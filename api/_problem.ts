@@ -1,0 +1,131 @@
+// Everything that can go wrong, as callers see it: RFC 9457 problem documents with a code that stays.
+
+export interface Problem {
+  status: number
+  code: string
+  detail: string
+  next?: string
+  retryAfterSeconds?: number
+  headers?: Record<string, string>
+}
+
+/** Thrown by the doors; errors of the house are recognised by their name, so that a refusal need not load it. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly problem: Problem
+
+  constructor(status: number, code: string, detail: string, more: Partial<Problem> = {}) {
+    super(detail)
+    this.problem = { status, code, detail, ...more }
+  }
+}
+
+interface HouseError {
+  name: 'HandoffError'
+  code: string
+  message: string
+  next?: string
+  retryAfterSeconds?: number
+}
+
+/** Status by code of the house; what is not here is a bug of ours. */
+export const statusOf: Record<string, number> = {
+  'invalid-input': 400,
+  unauthorized: 401,
+  forbidden: 403,
+  'not-found': 404,
+  conflict: 409,
+  'in-progress': 409,
+  'not-sealed': 409,
+  budget: 429,
+  'unknown-version': 501,
+  sandbox: 502,
+  drive: 502,
+  git: 502,
+  model: 502,
+  corrupt: 502,
+  'sandbox-limit': 503,
+  'model-limit': 503,
+  'missing-setting': 503,
+  cancelled: 503,
+  timeout: 504,
+  'drive-quota': 507,
+}
+
+const titles: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Not authenticated',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  409: 'Conflict',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  422: 'Unprocessable',
+  429: 'Too many requests',
+  500: 'Internal error',
+  501: 'Not implemented',
+  502: 'A service behind this one failed',
+  503: 'Not available now',
+  504: 'Out of time',
+  507: 'No room',
+}
+
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Refusal) return error.problem
+  if (isHouseError(error)) {
+    const { code, message, next, retryAfterSeconds } = error
+    const status = statusOf[code] ?? 500
+    const wait = retryAfterSeconds ?? (status === 503 || status === 429 ? 10 : undefined)
+    return {
+      status,
+      code,
+      detail: message,
+      ...(next === undefined ? {} : { next }),
+      ...(wait === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(wait)) }),
+    }
+  }
+  return {
+    status: 500,
+    code: 'internal',
+    detail: 'Something went wrong inside handoff.',
+    next: 'Report it with the request id; the log has the details under it.',
+  }
+}
+
+export function isHouseError(error: unknown): error is HouseError {
+  return error instanceof Error && error.name === 'HandoffError'
+}
+
+export interface ProblemPlace {
+  requestId: string
+  instance: string
+}
+
+export function problemDocument(problem: Problem, place: ProblemPlace, more: Record<string, unknown> = {}) {
+  const { status, code, detail, next, retryAfterSeconds } = problem
+  return {
+    type: `https://datatracker.ietf.org/doc/html/rfc9110#status.${status}`,
+    title: titles[status] ?? 'Error',
+    status,
+    detail,
+    ...(next === undefined ? {} : { next }),
+    code,
+    instance: place.instance,
+    requestId: place.requestId,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...more,
+  }
+}
+
+export function problemResponse(problem: Problem, place: ProblemPlace, more: Record<string, unknown> = {}): Response {
+  return new Response(`${JSON.stringify(problemDocument(problem, place, more))}\n`, {
+    status: problem.status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(problem.retryAfterSeconds === undefined ? {} : { 'retry-after': String(problem.retryAfterSeconds) }),
+      ...problem.headers,
+    },
+  })
+}

@@ -1,0 +1,205 @@
+// GET /api/runs and what is below it. Reads only, except that looking at a question which was left behind gets it going again.
+import type * as House from '../src/handoff/index.js'
+import { allow, authenticate, type Caller, meets } from './_auth.js'
+import { type Door, door } from './_door.js'
+import type { Exchange } from './_exchange.js'
+import { takeUp } from './_left.js'
+import { Refusal } from './_problem.js'
+import { fullRef, pullRef, wantJson, wrong } from './_request.js'
+import {
+  answerView,
+  failedView,
+  jsonResponse,
+  pendingView,
+  pollSeconds,
+  runView,
+  type Seen,
+  type Viewer,
+} from './_views.js'
+
+export async function getRuns(exchange: Exchange): Promise<Response> {
+  const here = door()
+  const { request } = exchange
+  const caller = await authenticate(request, here.settings, here.verifier)
+  exchange.note({ caller: caller.name })
+  wantJson(request)
+  const asked = readAddress(exchange.url)
+  exchange.note({ part: asked.part ?? 'runs' })
+  const house = await here.house()
+  const service = await here.service()
+  const viewer = { house, serverUrl: here.settings.github.serverUrl }
+  const look: Look = { exchange, here, caller, viewer, service, query: asked.query }
+  if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
+  const run = await oneRun(look, { run: house.parseRunId(asked.run) })
+  switch (asked.part) {
+    case undefined:
+      return jsonResponse(200, {
+        ...runView(run.handoff),
+        summary: await house.runSummary(service.house, run, request.signal),
+        handoff: run.handoff,
+      })
+    case 'answers':
+      return asked.answer === undefined ? answers(look, run) : answer(look, run, asked.answer)
+    default:
+      return file(look, run)
+  }
+}
+
+interface Look {
+  exchange: Exchange
+  here: Door
+  caller: Caller
+  viewer: Viewer
+  service: House.Service
+  query: URLSearchParams
+}
+
+interface Address {
+  run?: string
+  part?: 'answers' | 'files'
+  answer?: string
+  query: URLSearchParams
+}
+
+/** The platform may show the address as it was asked for, or as it was rewritten. */
+function readAddress(url: URL): Address {
+  const query = url.searchParams
+  const path = url.pathname.split('/').slice(3).map(decoded)
+  const [run, part, answer] =
+    path.length > 0 && path[0] !== '' ? path : [query.get('run'), query.get('part'), query.get('answer')]
+  if (path.length > 3 || (part !== 'answers' && part !== 'files' && (part ?? null) !== null)) throw nothing()
+  if (run === null || run === undefined) return { query }
+  if (answer !== null && answer !== undefined && part === 'answers' && !/^[0-9a-f]{32}$/.test(answer)) throw nothing()
+  return {
+    run,
+    query,
+    ...(part === 'answers' || part === 'files' ? { part } : {}),
+    ...(answer !== null && answer !== undefined && part === 'answers' ? { answer } : {}),
+  }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw nothing()
+  }
+}
+
+const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
+
+async function repositories({ caller, here, viewer, service, exchange }: Look): Promise<Response> {
+  const host = new URL(here.settings.github.serverUrl).host
+  const all = await viewer.house.listRepositories(service.house, host, exchange.request.signal)
+  const seen = all.filter((name) => caller.repositories.some((pattern) => meets(pattern.name, name.toLowerCase())))
+  return jsonResponse(200, { repositories: seen })
+}
+
+async function runs(look: Look): Promise<Response> {
+  const { viewer, service, query, exchange } = look
+  const [ref, pull] = [query.get('ref'), query.get('pull')]
+  if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
+  if (ref !== null || pull !== null) {
+    const name = ref === null ? pullRef(Number(pull)) : fullRef(ref)
+    const { handoff, behind } = await oneRun(look, { ref: name })
+    return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
+  }
+  const { repository } = repositoryOf(look)
+  const page = await viewer.house.listRuns(service.house, repository, pageWanted(query), exchange.request.signal)
+  const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
+  return paged(exchange, { runs: items.map(runView) }, page.next)
+}
+
+async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
+  const { viewer, service, query, exchange } = look
+  const page = await viewer.house.pageOfAnswers(service.house, run, pageWanted(query), exchange.request.signal)
+  const items = page.items.map((record) => {
+    if (record.status === 'failed') return failedView(run, record)
+    if (record.status === 'running') return pendingView(run, record, 'running')
+    const { code: _code, ...view } = answerView(viewer, run, record, { reused: true })
+    return view
+  })
+  return paged(exchange, { answers: items }, page.next)
+}
+
+async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
+  const { viewer, service, exchange } = look
+  const record = await viewer.house.oneAnswer(service.house, run, id, exchange.request.signal)
+  if (record.status === 'done') return jsonResponse(200, answerView(viewer, run, record, { reused: true }))
+  if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
+  const status = await stateOf(look, run, record)
+  return jsonResponse(200, pendingView(run, record, status), { 'retry-after': String(pollSeconds) })
+}
+
+/** Running while somebody has a turn for it. When its lease ran out it was left behind, and this poll takes it up. */
+async function stateOf(
+  look: Look,
+  run: House.ChosenRun,
+  record: Extract<House.AnswerRecord, { status: 'running' }>,
+): Promise<'queued' | 'running'> {
+  const { service, exchange, here, caller, viewer } = look
+  if (Date.parse(record.leaseUntil) > Date.now()) {
+    return (await service.turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
+  }
+  const note = await viewer.house.readAccepted(
+    service.house.tools.drive,
+    service.place,
+    record.id,
+    exchange.request.signal,
+  )
+  const left = {
+    repository: repositoryOf(look).repository,
+    run: run.handoff.run,
+    id: record.id,
+    caller: note?.caller ?? caller.name,
+    ...(note?.post === undefined ? {} : { post: note.post }),
+  }
+  exchange.background(takeUp(here, service, left, exchange.deadline))
+  return 'queued'
+}
+
+async function file(look: Look, run: House.ChosenRun): Promise<Response> {
+  const { viewer, service, query, exchange } = look
+  const path = query.get('path') ?? ''
+  const [from, to] = [Number(query.get('from')), Number(query.get('to') ?? query.get('from'))]
+  const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0 && to >= from
+  if (path === '' || path.length > 8_192 || !fits) throw wrong('`path`, `from` and `to` say which lines.')
+  const id = query.get('answer')
+  if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
+  const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
+  return jsonResponse(200, await viewer.house.citedFile(service.house, run, place, exchange.request.signal))
+}
+
+function repositoryOf({ caller, here, viewer, query }: Look): { repository: House.Repository; cloneUrl: string } {
+  const name = query.get('repository')
+  if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
+  const pattern = allow(caller, name)
+  const { serverUrl } = here.settings.github
+  const repository = viewer.house.parseRepository(name, new URL(serverUrl).host)
+  return {
+    repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
+    cloneUrl: `${serverUrl}/${name}.git`,
+  }
+}
+
+async function oneRun(look: Look, name: House.RunName): Promise<House.ChosenRun & Seen> {
+  const { viewer, service, exchange } = look
+  const where = { ...repositoryOf(look), strict: true }
+  const place = viewer.house.layout(service.house.root, where.repository)
+  return viewer.house.whichRun(where, name, service.house, place, exchange.request.signal)
+}
+
+function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {
+  const limit = Number(query.get('limit') ?? '20')
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100) throw wrong('`limit` is a number from 1 to 100.')
+  const cursor = query.get('cursor')
+  return { limit, ...(cursor === null ? {} : { cursor: cursor.slice(0, 500) }) }
+}
+
+function paged(exchange: Exchange, items: Record<string, unknown>, next: string | undefined): Response {
+  if (next === undefined) return jsonResponse(200, items)
+  const query = new URLSearchParams(exchange.url.searchParams)
+  query.set('cursor', next)
+  for (const name of ['run', 'part', 'answer']) query.delete(name)
+  return jsonResponse(200, { ...items, next }, { link: `<${exchange.url.pathname}?${query}>; rel="next"` })
+}

@@ -1,0 +1,151 @@
+// What the service itself is told, as read values. Imports nothing, so that a refusal and a health check cost nothing.
+
+export type Environment = Record<string, string | undefined>
+
+export interface Bearer {
+  name: string
+  /** Of the token, as bytes. */
+  sha256: Buffer
+  repositories: Pattern[]
+}
+
+/** `*`, `owner/*` or `owner/name`, in small letters; with the number it must have. */
+export interface Pattern {
+  name: string
+  id?: string
+}
+
+export interface ServiceSettings {
+  bearers: Bearer[]
+  oidc?: { issuer: string; audience: string }
+  webhookSecrets: string[]
+  cronSecret?: string
+  github: { apiUrl: string; serverUrl: string; token?: string; app?: { id: string; privateKey: string } }
+  askPermission: 'read' | 'triage' | 'write' | 'maintain' | 'admin'
+  models: string[]
+  limits: {
+    sandboxes: number
+    waiting: number
+    perCaller: number
+    tokensPerDay?: number
+    costPerDay?: number
+  }
+  corsOrigins: string[]
+  /** What is set and cannot be read, by name; never a value. */
+  wrong: string[]
+}
+
+/** Needed to answer at all. The first four are the house's own. */
+export const neededSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
+
+export function missingNames(environment: Environment): string[] {
+  const missing: string[] = neededSettings.filter((name) => text(environment, name) === undefined)
+  const door = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS']
+  if (door.every((name) => text(environment, name) === undefined)) missing.push('HANDOFF_BEARERS')
+  return missing
+}
+
+export function readServiceSettings(environment: Environment): ServiceSettings {
+  const wrong: string[] = []
+  const get = (name: string) => text(environment, name)
+  const number = (name: string, otherwise: number | undefined): number | undefined => {
+    const found = Number(get(name) ?? otherwise)
+    if (get(name) === undefined) return otherwise
+    if (Number.isFinite(found) && found >= 0) return found
+    wrong.push(name)
+    // A limit that cannot be read is the strictest one.
+    return 0
+  }
+  const audience = get('HANDOFF_OIDC_AUDIENCE')
+  const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)
+  const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
+  const cost = number('HANDOFF_CALLER_COST', undefined)
+  return {
+    bearers: readBearers(get('HANDOFF_BEARERS') ?? '', wrong),
+    ...(audience === undefined
+      ? {}
+      : { oidc: { audience, issuer: get('HANDOFF_OIDC_ISSUER') ?? 'https://token.actions.githubusercontent.com' } }),
+    webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
+    ...(get('CRON_SECRET') === undefined ? {} : { cronSecret: get('CRON_SECRET')! }),
+    github: readGitHub(get, serverUrl, wrong),
+    askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), wrong),
+    models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
+    limits: {
+      sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES', 20)!)),
+      waiting: Math.floor(number('HANDOFF_QUEUE', 400)!),
+      perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS', 400)!)),
+      ...(tokens === undefined ? {} : { tokensPerDay: tokens }),
+      ...(cost === undefined ? {} : { costPerDay: cost }),
+    },
+    corsOrigins: list(get('HANDOFF_CORS_ORIGINS')),
+    wrong,
+  }
+}
+
+function readGitHub(
+  get: (name: string) => string | undefined,
+  serverUrl: string,
+  wrong: string[],
+): ServiceSettings['github'] {
+  const [token, id, privateKey] = [get('HANDOFF_GITHUB_TOKEN'), get('HANDOFF_APP_ID'), get('HANDOFF_APP_PRIVATE_KEY')]
+  if ((id === undefined) !== (privateKey === undefined))
+    wrong.push(id === undefined ? 'HANDOFF_APP_ID' : 'HANDOFF_APP_PRIVATE_KEY')
+  return {
+    serverUrl,
+    apiUrl: address(get('GITHUB_API_URL') ?? 'https://api.github.com', 'GITHUB_API_URL', wrong),
+    ...(token === undefined ? {} : { token }),
+    ...(id === undefined || privateKey === undefined
+      ? {}
+      : { app: { id, privateKey: privateKey.replaceAll('\\n', '\n') } }),
+  }
+}
+
+/** An entry that cannot be read opens nothing. */
+function readBearers(value: string, wrong: string[]): Bearer[] {
+  const entries = value.split(/[;\n]/).map((entry) => entry.trim())
+  const bearers = entries.filter((entry) => entry !== '').map(readBearer)
+  if (bearers.includes(undefined)) wrong.push('HANDOFF_BEARERS')
+  return bearers.filter((bearer) => bearer !== undefined)
+}
+
+const bearerForm = /^([A-Za-z0-9_.-]{1,60})\s*=\s*([0-9a-fA-F]{64})\s*=\s*(\S.*)$/
+const patternForm = /^(\*|[a-z0-9_.-]+(?:\/[a-z0-9_.-]+)*\/(?:\*|[a-z0-9_.-]+))(?:#(\d{1,20}))?$/
+
+function readBearer(entry: string): Bearer | undefined {
+  const [, name, sha256, names] = bearerForm.exec(entry) ?? []
+  if (name === undefined || sha256 === undefined || names === undefined) return undefined
+  const repositories = list(names.toLowerCase()).map((one) => {
+    const [, pattern, id] = patternForm.exec(one) ?? []
+    return pattern === undefined ? undefined : { name: pattern, ...(id === undefined ? {} : { id }) }
+  })
+  if (repositories.length === 0 || repositories.includes(undefined)) return undefined
+  return { name, sha256: Buffer.from(sha256, 'hex'), repositories: repositories.filter((one) => one !== undefined) }
+}
+
+const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
+
+function readPermission(value: string | undefined, wrong: string[]): ServiceSettings['askPermission'] {
+  const found = permissions.find((one) => one === (value ?? 'write'))
+  if (found === undefined) wrong.push('HANDOFF_ASK_PERMISSION')
+  return found ?? 'admin'
+}
+
+function address(value: string, name: string, wrong: string[]): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).username === '') {
+    return value.replace(/\/+$/, '')
+  }
+  wrong.push(name)
+  return 'https://invalid.invalid'
+}
+
+function list(value: string | undefined): string[] {
+  return (value ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+}
+
+function text(environment: Environment, name: string): string | undefined {
+  const value = environment[name]?.trim()
+  return value === undefined || value === '' ? undefined : value
+}

@@ -1,0 +1,66 @@
+// Events on their way to a browser: numbered, a ping while nothing happens, and exactly one that ends it.
+
+export interface Pinging {
+  everyMs: number
+  /** Calls back again and again; returns how to stop it. */
+  every(milliseconds: number, call: () => void): () => void
+}
+
+export const usualPinging: Pinging = {
+  everyMs: 10_000,
+  every(milliseconds, call) {
+    const timer = setInterval(call, milliseconds)
+    return () => clearInterval(timer)
+  },
+}
+
+export interface EventStream {
+  response: Response
+  send(event: string, data: unknown): void
+  /** The last event. Whatever is sent after it goes nowhere. */
+  end(event: 'answer' | 'error', data: unknown): void
+  /** Aborted when the reader has gone. */
+  readonly gone: AbortSignal
+}
+
+export function eventStream(pinging: Pinging = usualPinging): EventStream {
+  const encoder = new TextEncoder()
+  const gone = new AbortController()
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let count = 0
+  const write = (text: string) => controller?.enqueue(encoder.encode(text))
+  let stopPinging = () => {}
+  const body = new ReadableStream<Uint8Array>({
+    start(opened) {
+      controller = opened
+      stopPinging = pinging.every(pinging.everyMs, () => write(': ping\n\n'))
+    },
+    cancel(reason) {
+      controller = undefined
+      stopPinging()
+      gone.abort(reason)
+    },
+  })
+  const send = (event: string, data: unknown) => {
+    if (!controller) return
+    count += 1
+    write(`event: ${event}\nid: ${count}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+  return {
+    response: new Response(body, {
+      headers: {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+      },
+    }),
+    send,
+    end(event, data) {
+      send(event, data)
+      stopPinging()
+      controller?.close()
+      controller = undefined
+    },
+    gone: gone.signal,
+  }
+}

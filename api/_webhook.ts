@@ -1,0 +1,167 @@
+// POST /api/github: the webhook. Size, signature, event, then once for each delivery and each comment, then who asks: only then anything is
+// looked up. The answer is the same conversation as in the Action, held in the background.
+import { createHash } from 'node:crypto'
+import type * as House from '../src/handoff/index.js'
+import { type Door, door } from './_door.js'
+import type { Exchange } from './_exchange.js'
+import { divideTime } from './_job.js'
+import { Refusal } from './_problem.js'
+import { parseJson, readBody, wantJsonBody } from './_request.js'
+import { talk } from './_talk.js'
+import { jsonResponse } from './_views.js'
+
+/** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
+const mostBytes = 1_000_000
+/** Whoever has no permission is told so in the answer to the delivery, if GitHub says it this soon; the answer must not wait longer. */
+const patienceMs = 600
+
+export async function postGitHub(exchange: Exchange): Promise<Response> {
+  const here = door()
+  const { request } = exchange
+  if (here.settings.webhookSecrets.length === 0) throw notSigned('There is no webhook here.')
+  const bytes = await readBody(request, mostBytes)
+  const house = await here.house()
+  if (!house.isSigned(bytes, request.headers.get('x-hub-signature-256'), here.settings.webhookSecrets)) {
+    throw notSigned('The signature of the delivery is missing or wrong.')
+  }
+  wantJsonBody(request)
+  const name = request.headers.get('x-github-event') ?? ''
+  exchange.note({ event: name.slice(0, 60) })
+  if (name === 'ping') return jsonResponse(200, { ok: true })
+  const event = house.readAskEvent(name, parseJson(bytes))
+  if ('ignored' in event) return ignored(exchange, event.ignored)
+  const command = house.parseAskCommand(event.body)
+  if (command === null || command.question === '') return ignored(exchange, 'There is no question behind /ask.')
+  if (house.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
+  return take(exchange, here, { event, command, delivery: request.headers.get('x-github-delivery') ?? '' })
+}
+
+function notSigned(detail: string): Refusal {
+  return new Refusal(401, 'unauthorized', detail, {
+    next: 'Set the same secret in the webhook settings on GitHub and in HANDOFF_WEBHOOK_SECRETS.',
+    headers: { 'www-authenticate': 'Signature realm="handoff"' },
+  })
+}
+
+function ignored(exchange: Exchange, why: string): Response {
+  exchange.note({ ignored: why })
+  return jsonResponse(200, { ignored: why })
+}
+
+interface Asked {
+  event: House.AskEvent
+  command: { question: string; fresh: boolean }
+  delivery: string
+}
+
+async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Response> {
+  const [house, service, github] = await Promise.all([here.house(), here.service(), here.github()])
+  const seen = await firstTime(exchange, house, service, asked)
+  if (seen === undefined) {
+    exchange.note({ duplicate: true })
+    return jsonResponse(202, { duplicate: true })
+  }
+  const { workBy } = divideTime(exchange.deadline, Date.now())
+  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
+  const permission = house.mayAsk(
+    {
+      github,
+      repository: asked.event.target.thread.repository,
+      user: asked.event.asker,
+      allow: here.settings.askPermission,
+    },
+    { signal },
+  )
+  const note = noteOf(here, service, asked, exchange.deadline)
+  const answering = permission.then(async (may) => {
+    if (may.allowed) await talk({ here, house, service, github, note, workBy })
+    else await refuse(house, service, github, note, may.reason === 'bot', signal)
+    await seen.accept({ run: '', answer: note.answer })
+  })
+  exchange.background(answering)
+  exchange.logAfter(answering)
+  await house.promiseComment(service, note, signal)
+  const early = await Promise.race([permission.catch(() => undefined), pause(patienceMs)])
+  if (early && !early.allowed) return ignored(exchange, early.text)
+  return jsonResponse(202, { accepted: true })
+}
+
+/** A person sees at once that nobody is working on it; a bot hears nothing, two of them would talk for ever. */
+async function refuse(
+  house: typeof House,
+  service: House.Service,
+  github: House.GitHub,
+  note: House.AcceptedNote,
+  silent: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!silent && note.post && 'thread' in note.post) {
+    const { kind, repository } = note.post.thread
+    await github
+      .addReaction({ kind, repository, id: note.post.question }, 'confused', { signal, patient: false })
+      .catch(() => undefined)
+  }
+  await house.promiseKept(service, note.answer)
+}
+
+/** Undefined for a delivery that comes again, and for a comment that is known by another delivery. */
+async function firstTime(
+  exchange: Exchange,
+  house: typeof House,
+  service: House.Service,
+  { event, delivery }: Asked,
+): Promise<{ accept(pointer: { run: string; answer: string }): Promise<void> } | undefined> {
+  const names = [`delivery ${delivery}`, commentName(event)].map(hash)
+  const asked = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
+  const { drive } = service.house.tools
+  const begun = await Promise.all(
+    names.map((name) =>
+      house.beginRequest(drive, service.place.delivery(name.slice(0, 32)), asked, exchange.request.signal),
+    ),
+  )
+  const fresh = begun.filter((one) => one.kind === 'begun')
+  if (fresh.length === begun.length) {
+    return {
+      accept: async (pointer) => {
+        await Promise.all(fresh.map((one) => one.accept(pointer)))
+      },
+    }
+  }
+  // The same comment under another delivery: the name of this delivery need not be kept as begun.
+  await Promise.all(fresh.map((one) => one.accept({ run: '', answer: '' })))
+  return undefined
+}
+
+const commentName = ({ repositoryId, target }: House.AskEvent) =>
+  `comment ${repositoryId} ${target.thread.kind} ${target.question}`
+
+/** Written before the delivery is acknowledged: enough for anybody to answer it later. */
+function noteOf(here: Door, service: House.Service, { event, command }: Asked, deadline: number): House.AcceptedNote {
+  const { thread } = event.target
+  const slash = thread.repository.lastIndexOf('/')
+  return {
+    version: 1,
+    answer: hash(commentName(event)).slice(0, 32),
+    until: deadline,
+    repository: {
+      host: new URL(here.settings.github.serverUrl).host,
+      owner: thread.repository.slice(0, slash),
+      name: thread.repository.slice(slash + 1),
+      id: String(event.repositoryId),
+    },
+    caller: `github:${event.repositoryId}`,
+    model: service.house.tools.model.name,
+    post: event.target,
+    asked: {
+      text: command.question.slice(0, 19_000),
+      pull: thread.number,
+      asker: `github:${event.asker.login}`,
+      thread: thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`,
+      ...(command.fresh ? { fresh: true } : {}),
+    },
+  }
+}
+
+const pause = (milliseconds: number) =>
+  new Promise<undefined>((resolve) => setTimeout(resolve, milliseconds, undefined))
+const hash = (text: string) => createHash('sha256').update(text).digest('hex')
