@@ -1,0 +1,68 @@
+// The small commands, each in a process of its own, with the clouds of this machine.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startClouds } from '../../src/local/clouds.js'
+
+const root = join(import.meta.dirname, '../..')
+
+function run(
+  name: string,
+  words: string[] = [],
+  environment: Record<string, string> = {},
+): Promise<{ code: number | null; output: string }> {
+  const { E2B_API_KEY: _e2b, DRIVE9_API_KEY: _drive, LLM_API_KEY: _model, ...rest } = process.env
+  const child = spawn(
+    process.execPath,
+    ['--import', './src/local/typescript.mjs', `src/commands/${name}.ts`, ...words],
+    {
+      cwd: root,
+      env: { ...rest, CI: 'true', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+}
+
+test('smoke: two sandboxes, one directory, no model', async () => {
+  const { code, output } = await run('smoke')
+  expect(code, output).toBe(0)
+  expect(output).toContain('The sandboxes and the directory work together.')
+  expect(output).not.toContain('offline-extractive')
+})
+
+test('smoke against a drive9 that loses what is written says so', async () => {
+  await using clouds = await startClouds({ sandboxes: false, model: false, drive: { quota: { files: 1 } } })
+  const { code, output } = await run('smoke', [], { ...clouds.settings, E2B_API_KEY: '' })
+  expect(code).toBe(1)
+  expect(output).not.toContain('work together')
+})
+
+test('sweep destroys what has lost its owner, and nothing of other projects', async () => {
+  await using clouds = await startClouds({ drive: false, model: false })
+  const { Sandbox } = await import('e2b')
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = clouds.sandboxes!.settings
+  const open = (metadata: Record<string, string>) => Sandbox.create('handoff', { apiKey, apiUrl, sandboxUrl, metadata })
+  const ours = await open({ handoff: '1', role: 'ask', run: 'x' })
+  const other = await open({ project: 'another' })
+  const settings = { ...clouds.settings, HANDOFF_DEADLINE_SECONDS: '1' }
+  const look = await run('sweep', ['--all'], settings)
+  expect(look.output).toContain(`${ours.sandboxId} since`)
+  expect(look.output).toContain('would be destroyed')
+  const act = await run('sweep', ['--all', '--yes'], settings)
+  expect(act.output).toContain('destroyed')
+  const state = (id: string) => clouds.sandboxes!.sandboxes.find((sandbox) => sandbox.id === id)?.state
+  expect([state(ours.sandboxId), state(other.sandboxId)]).toEqual(['gone', 'running'])
+})
+
+test('sweep without a key says which', async () => {
+  const { code, output } = await run('sweep')
+  expect(code).toBe(1)
+  expect(output).toContain('E2B_API_KEY')
+})
