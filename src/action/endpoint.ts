@@ -6,6 +6,8 @@ import {
   type CompletedAnswer,
   type ErrorCode,
   HandoffError,
+  parseRunId,
+  parseSha,
   systemClock,
 } from '../handoff/index.js'
 import type { Answers, Inquiry, Place, Reply } from './answering.js'
@@ -88,8 +90,8 @@ async function poll(
       'user-agent': 'handoff-action',
     }
     last = await receive(location.href, signal, { method: 'GET', headers })
-    const { status } = last.body as { status?: unknown }
-    if (status !== 'queued' && status !== 'running' && last.status !== 202) return last
+    const { status } = last.body as Told
+    if (status !== 'queued' && status !== 'running') return last
   }
 }
 
@@ -179,44 +181,51 @@ function adviceFor(status: number): string | undefined {
 
 const strange = (what: string) => new HandoffError('git', `The service's answer is not what we know: ${what}.`)
 
+interface Told extends AnswerData {
+  status?: string
+  reused?: boolean
+  seconds?: Record<string, number>
+  error?: { code?: unknown; message?: unknown; next?: unknown }
+  behind?: { head: string }
+}
+
 /** The service tells the answer as data; here it becomes a record again, and is rendered with the same care as one of our own. */
 function replyOf(body: unknown, { note }: Place): Reply {
-  const whole = body as { answer?: AnswerData; reused?: unknown } & Partial<AnswerData>
-  const data = whole.answer && typeof whole.answer === 'object' ? whole.answer : (whole as AnswerData)
-  if (typeof data.text !== 'string' || typeof data.id !== 'string' || typeof data.commit !== 'string')
+  const data = body as Told
+  if (data.status === 'failed') throw failed(data.error ?? {})
+  if (typeof data.text !== 'string' || typeof data.id !== 'string' || !Array.isArray(data.citations)) {
     throw strange('there is no answer in it')
+  }
+  const { id, run, commit, question, model, acceptedAt, completedAt, text, unsupported, truncated, unanswered } = data
   const record: CompletedAnswer = {
     version: 1,
-    id: data.id,
-    run: data.run as CompletedAnswer['run'],
-    commit: data.commit,
-    question: data.question,
-    model: data.model,
-    acceptedAt: data.acceptedAt,
-    completedAt: data.completedAt,
+    id,
+    run: parseRunId(run),
+    commit: parseSha(commit),
+    question,
+    model,
+    acceptedAt,
+    completedAt,
     status: 'done',
-    text: data.text,
-    citations: data.citations.map(({ path, from, to, quote }) => ({
-      path,
-      from,
-      to,
-      verified: true,
-      ...(quote === undefined ? {} : { quote }),
-    })),
-    unsupported: data.unsupported,
-    truncated: data.truncated,
-    unanswered: data.unanswered,
+    text,
+    citations: data.citations.map(({ path, from, to }) => ({ path, from, to, verified: true })),
+    unsupported,
+    truncated,
+    unanswered,
     excerpts: [],
     searched: [],
-    rounds: 0,
+    rounds: 1,
     usage: data.usage,
     ...(data.cost === undefined ? {} : { cost: data.cost }),
-    seconds: {},
+    seconds: data.seconds ?? {},
     ...(data.reusedFrom === undefined ? {} : { reusedFrom: data.reusedFrom }),
   }
-  return {
-    record,
-    reused: whole.reused === true || data.reusedFrom !== undefined,
-    notes: note === undefined ? [] : [note],
-  }
+  const notes = note ?? (data.behind ? `The head ${data.behind.head.slice(0, 7)} has no run yet.` : undefined)
+  return { record, reused: data.reused === true, notes: notes === undefined ? [] : [notes] }
+}
+
+function failed({ code, message, next }: NonNullable<Told['error']>): HandoffError {
+  const known = typeof code === 'string' && knownCodes.has(code) ? (code as ErrorCode) : 'git'
+  const said = typeof message === 'string' ? message.slice(0, 1_000) : 'The service could not answer.'
+  return new HandoffError(known, said, typeof next === 'string' ? { next: next.slice(0, 1_000) } : {})
 }
