@@ -2,7 +2,7 @@
 import { citationButton, pendingCitation } from './citation.js'
 import { element, fill, freshId } from './elements.js'
 import { markdown } from './markdown.js'
-import { ago, count, exactTime, plural, seconds, shortCommit } from './words.js'
+import { ago, count, exactTime, plural, seconds, shortCommit, withoutTurns } from './words.js'
 
 /** A place for an answer that is on its way. */
 export function makeAnswer(question) {
@@ -12,7 +12,7 @@ export function makeAnswer(question) {
   const problem = element('div', { class: 'problems' })
   const rest = element('div', { class: 'rest' })
   const slot = element('div')
-  const title = element('h3', { id, tabindex: '-1' }, question)
+  const title = element('h3', { id, tabindex: '-1' }, withoutTurns(question))
   const node = element('article', { class: 'answer', 'aria-labelledby': id }, title, badge, slot, words, problem, rest)
   return { node, title, words, badge, problem, rest, slot }
 }
@@ -50,9 +50,12 @@ export function writeAlong(parts) {
 export function showAnswer(parts, answer, { follow, again, links }) {
   const citations = answer.citations ?? []
   const sorted = citations.toSorted((a, b) => b.label.length - a.label.length)
-  const places = new Map(sorted.map((citation) => [citation.label, () => citationButton(citation, follow)]))
+  const places = new Map(
+    sorted.map((citation) => [withoutTurns(citation.label), () => citationButton(citation, follow)]),
+  )
   fill(parts.words, markdown(String(answer.text), { shift: 3, places, link: links.link }))
   parts.words.setAttribute('aria-busy', 'false')
+  parts.node.dataset.answer = answer.id
   showBadge(parts.badge, answer, again)
   fill(parts.rest, notes(answer), sources(citations, follow), details(answer))
 }
@@ -84,13 +87,7 @@ function notes(answer) {
 
 function sources(citations, follow) {
   if (citations.length === 0) return undefined
-  const item = (citation) =>
-    element(
-      'li',
-      {},
-      citationButton(citation, follow),
-      element('span', { class: 'folder', 'aria-hidden': 'true' }, folderOf(citation)),
-    )
+  const item = (citation) => element('li', {}, citationButton(citation, follow, true))
   return element(
     'section',
     { class: 'sources' },
@@ -99,8 +96,6 @@ function sources(citations, follow) {
     citations.length > 60 && element('p', { class: 'hint' }, `and ${citations.length - 60} more`),
   )
 }
-
-const folderOf = ({ path }) => path.slice(0, path.lastIndexOf('/') + 1)
 
 function details(answer) {
   const total = Date.parse(answer.completedAt) - Date.parse(answer.acceptedAt)

@@ -2,15 +2,13 @@
 import { element } from './elements.js'
 import { plainName } from './words.js'
 
-/** `follow(citation)` opens the lines. People see the file's own name; the folder is there for those who listen, and in the list of sources. */
-export function citationButton(citation, follow) {
+/** `follow(citation)` opens the lines. In the text people see the file's own name; `whole` shows its folder too. */
+export function citationButton(citation, follow, whole = false) {
   const { folder, name } = parts(citation)
-  return element(
-    'button',
-    { type: 'button', class: 'place', title: folder + name, on: { click: () => follow(citation) } },
-    element('span', { class: 'unseen' }, `Source ${folder}`),
-    name,
-  )
+  const shown = whole ? folder + name : name
+  const spoken = `Source ${folder}${name}`
+  const on = { click: () => follow(citation) }
+  return element('button', { type: 'button', class: 'place', title: folder + name, 'aria-label': spoken, on }, shown)
 }
 
 /** What stands where a citation will be, while the answer is being written and nothing is checked. */

@@ -64,7 +64,12 @@ function show(body, citation, answer, excerpt, links) {
     element('div', { class: 'lines', tabindex: '0', role: 'region', 'aria-label': 'Code' }, element('ol', {}, ...rows)),
     quote && element('p', { class: 'facts' }, 'The model quoted ', element('q', {}, String(quote))),
   )
-  body.querySelector('mark')?.closest('li').scrollIntoView({ block: 'center' })
+  centre(body.querySelector('.lines'), body.querySelector('.cited'))
+}
+
+/** Only up and down: the numbers at the left stay in view. */
+function centre(box, target) {
+  if (target) box.scrollTop = target.offsetTop - box.offsetTop - box.clientHeight / 3
 }
 
 function row(number, line, cited) {

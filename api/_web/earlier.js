@@ -2,7 +2,7 @@
 import { makeAnswer, showAnswer } from './answer.js'
 import { element, fill, find, focusOn } from './elements.js'
 import { showProblem } from './problem.js'
-import { ago, exactTime } from './words.js'
+import { ago, exactTime, withoutTurns } from './words.js'
 
 export async function showEarlier(desk, signal) {
   const list = find('earlier-list')
@@ -51,7 +51,7 @@ function fold(answer, desk) {
   const summary = element(
     'summary',
     {},
-    element('span', { class: 'asked' }, answer.question),
+    element('h3', { class: 'asked' }, withoutTurns(answer.question)),
     element(
       'span',
       { class: 'facts' },

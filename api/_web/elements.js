@@ -11,17 +11,21 @@ export function element(name, properties = {}, ...children) {
     else if (value === true) made.setAttribute(key, '')
     else if (value !== undefined && value !== null && value !== false) made.setAttribute(key, String(value))
   }
-  made.append(...present(children))
+  append(made, children)
   return made
 }
 
 export function fill(parent, ...children) {
-  parent.replaceChildren(...present(children))
+  parent.replaceChildren()
+  append(parent, children)
   return parent
 }
 
-const present = (children) =>
-  children.flat().filter((child) => child !== undefined && child !== null && child !== false)
+/** One by one: a long text has more nodes than a call can have arguments. */
+function append(parent, children) {
+  for (const child of children.flat())
+    if (child !== undefined && child !== null && child !== false) parent.append(child)
+}
 
 export const find = (id) => document.getElementById(id)
 

@@ -33,7 +33,7 @@ function makeWriter(options) {
   const nodes = []
   let pending = ''
   const flush = () => {
-    if (pending !== '') nodes.push(...mentions(pending, options))
+    for (const node of pending === '' ? [] : mentions(pending, options)) nodes.push(node)
     pending = ''
   }
   return {
@@ -112,7 +112,7 @@ function readLink(text, at, options, depth, image) {
   const [whole, label, address] = parts
   const url = image ? undefined : options.link?.(address)
   const words = inlines(label, { ...options, link: undefined }, depth + 1)
-  const node = url === undefined ? element('span', {}, ...words) : outsideLink(url, {}, ...words)
+  const node = url === undefined ? element('span', {}, words) : outsideLink(url, {}, words)
   return { node, next: at + whole.length }
 }
 
@@ -128,7 +128,7 @@ function readEmphasis(text, at, options, depth, missing) {
     missing.add(sign)
     return { text: sign, next: start }
   }
-  return { node: element(name, {}, ...inlines(text.slice(start, end), options, depth + 1)), next: end + sign.length }
+  return { node: element(name, {}, inlines(text.slice(start, end), options, depth + 1)), next: end + sign.length }
 }
 
 function closingMark(text, start, sign) {

@@ -1,7 +1,8 @@
 // Markdown of a model becomes nodes: paragraphs, headings, lists, quotes, tables, code. It is somebody else's text, so nothing in it can be
 // markup: there is no HTML, no image, no form; a link goes only where `options.link` allows. What is not understood is shown as it is.
-import { element } from './elements.js'
+import { element, fill } from './elements.js'
 import { inlines } from './inlines.js'
+import { withoutTurns } from './words.js'
 
 /** Deeper nesting is shown as text. */
 const deepest = 8
@@ -13,9 +14,8 @@ const longest = 500_000
  */
 export function markdown(text, options = {}) {
   const made = document.createDocumentFragment()
-  const lines = text.slice(0, longest).replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n')
-  made.append(...blocks(lines, options, 0))
-  return made
+  const lines = withoutTurns(text.slice(0, longest)).replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n')
+  return fill(made, blocks(lines, options, 0))
 }
 
 function blocks(lines, options, depth) {
@@ -60,7 +60,7 @@ function readHeading(lines, at, options) {
   if (!start) return undefined
   const text = (start[2] ?? '').trim().replace(/(^| )#{1,6}$/, '')
   const level = Math.min(6, start[1].length + (options.shift ?? 0))
-  return { node: element(`h${level}`, {}, ...inlines(text, options)), next: at + 1 }
+  return { node: element(`h${level}`, {}, inlines(text, options)), next: at + 1 }
 }
 
 function isRule(line) {
@@ -77,7 +77,7 @@ function readQuote(lines, at, options, depth) {
   let end = at
   while (end < lines.length && isQuoted(lines[end])) end += 1
   const inner = lines.slice(at, end).map((line) => line.replace(/^ {0,3}> ?/, ''))
-  return { node: element('blockquote', {}, ...blocks(inner, options, depth + 1)), next: end }
+  return { node: element('blockquote', {}, blocks(inner, options, depth + 1)), next: end }
 }
 
 const isQuoted = (line) => /^ {0,3}>/.test(line)
@@ -92,11 +92,11 @@ function readList(lines, at, options, depth) {
     const start = listStart.exec(lines[next])
     if (!start || isRule(lines[next]) || /\d/.test(start[2]) !== ordered) break
     const item = readItem(lines, next, start)
-    items.push(element('li', {}, ...tight(blocks(item.lines, options, depth + 1))))
+    items.push(element('li', {}, tight(blocks(item.lines, options, depth + 1))))
     next = item.next
   }
   const start = ordered ? Number.parseInt(first[2], 10) : 1
-  return { node: element(ordered ? 'ol' : 'ul', start === 1 ? {} : { start }, ...items), next }
+  return { node: element(ordered ? 'ol' : 'ul', start === 1 ? {} : { start }, items), next }
 }
 
 /** An item's lines without its marker; lines that are indented as far, or go on with its paragraph, belong to it. */
@@ -124,9 +124,10 @@ function outdent(line, width) {
 
 /** An item of one paragraph needs no paragraph. */
 function tight(nodes) {
-  const [first, ...rest] = nodes
+  const [first] = nodes
+  const rest = nodes.slice(1)
   return first?.localName === 'p' && !rest.some((node) => node.localName === 'p')
-    ? [...first.childNodes, ...rest]
+    ? Array.from(first.childNodes).concat(rest)
     : nodes
 }
 
@@ -137,7 +138,7 @@ function readTable(lines, at, options) {
   while (end < lines.length && lines[end].trim() !== '' && lines[end].includes('|')) end += 1
   const row = (cells, name) => element('tr', {}, ...head.map((_, index) => cell(name, cells[index] ?? '', options)))
   const body = lines.slice(at + 2, end).map((line) => row(cellsOf(line), 'td'))
-  const table = element('table', {}, element('thead', {}, row(head, 'th')), element('tbody', {}, ...body))
+  const table = element('table', {}, element('thead', {}, row(head, 'th')), element('tbody', {}, body))
   return {
     node: element('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, table),
     next: end,
@@ -150,7 +151,7 @@ function startsTable(lines, at) {
 }
 
 const cell = (name, text, options) =>
-  element(name, name === 'th' ? { scope: 'col' } : {}, ...inlines(text.trim(), options))
+  element(name, name === 'th' ? { scope: 'col' } : {}, inlines(text.trim(), options))
 
 function cellsOf(line) {
   const bare = line
@@ -170,7 +171,7 @@ function readParagraph(lines, at, options) {
     .slice(at, end)
     .map((line) => line.trim())
     .join('\n')
-  return { node: element('p', {}, ...inlines(text, options)), next: end }
+  return { node: element('p', {}, inlines(text, options)), next: end }
 }
 
 function startsBlock(lines, at) {

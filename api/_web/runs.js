@@ -47,8 +47,8 @@ export function makeChooser({ service, open, failed }) {
         { class: 'facts' },
         element('code', {}, shortCommit(run.commit)),
         timeOf(run.sealedAt),
-        plural(run.files, 'file'),
-        run.partial && 'not complete',
+        element('span', {}, plural(run.files, 'file')),
+        run.partial && element('span', {}, 'not complete'),
       ),
     )
   }

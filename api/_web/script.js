@@ -77,6 +77,7 @@ function welcome() {
   invitation.hidden = !(repository && run)
   invitation.textContent =
     repository && run ? `This link opens run ${plainName(run).slice(0, 7)} of ${plainName(repository)}.` : ''
+  find('token-form').hidden = false
   find('token').focus()
 }
 
@@ -237,15 +238,28 @@ async function startAsking(question, instead) {
   const parts = makeAnswer(question.question)
   instead?.remove()
   find('answers').prepend(parts.node)
+  bringIntoView(parts.node)
   working(true)
   const ending = await askAndShow(question, desk, parts, own.signal)
   asking = undefined
   working(false, parts)
   if (ending === 'unauthorized') leaveWith()
+  if (ending === 'answered') keepOnce(parts.node)
   if (ending === 'answered' && find('question').value.trim() === question.question) {
     find('question').value = ''
     find('fresh').checked = false
   }
+}
+
+/** The same answer again takes the place of what stands further down. */
+function keepOnce(node) {
+  for (const other of find('answers').children)
+    if (other !== node && other.dataset.answer === node.dataset.answer) other.remove()
+}
+
+/** On a phone the form fills the screen; what happens below it should be seen. */
+function bringIntoView(node) {
+  if (node.getBoundingClientRect().top > innerHeight * 0.7) node.scrollIntoView({ block: 'start' })
 }
 
 function leaveWith() {

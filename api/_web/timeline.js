@@ -59,6 +59,7 @@ export function makeTimeline(clock = () => performance.now()) {
       for (const row of rows) row.close(row.end ?? ended, row.kind === 'sandbox' ? 'gone' : 'done')
       draw()
       headline.textContent = headlineText(ended, sandboxTime(rows))
+      if (rows.length === 0) fold.replaceWith(element('p', { class: 'timeline' }, headline))
       fold.open = false
     },
   }

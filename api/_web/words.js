@@ -2,9 +2,10 @@
 
 export const shortCommit = (commit) => String(commit).slice(0, 7)
 
-/** Seconds with one digit: what a person can compare at a glance. */
+/** Seconds with one digit, and milliseconds where that digit would be nought: what a person can compare at a glance. */
 export function seconds(milliseconds) {
   const value = Math.max(0, milliseconds) / 1_000
+  if (value < 0.095) return `${Math.round(value * 1_000)} ms`
   return value < 100 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`
 }
 
@@ -42,6 +43,9 @@ export function exactTime(time) {
   const date = new Date(time)
   return Number.isNaN(date.getTime()) ? '' : date.toLocaleString('en', { dateStyle: 'long', timeStyle: 'short' })
 }
+
+/** What turns the direction of reading for whatever follows is taken out of a longer text. */
+export const withoutTurns = (text) => String(text).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
 
 /** Names of files and people are somebody else's: what is invisible or turns the direction of reading becomes visible. */
 export const plainName = (text) => String(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd')

@@ -23,7 +23,9 @@ export async function startBrowser(): Promise<Browser | undefined> {
     if (process.env['CI']) throw new Error(howToGet)
     return undefined
   }
-  const quiet = ['gpu', 'quic', 'background-networking', 'component-update', 'sync', 'dev-shm-usage'].map((what) => `--disable-${what}`)
+  const quiet = ['gpu', 'quic', 'background-networking', 'component-update', 'sync', 'dev-shm-usage'].map(
+    (what) => `--disable-${what}`,
+  )
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--no-first-run', ...quiet] })
 }
 
@@ -34,8 +36,16 @@ export interface Watched {
   close(): Promise<void>
 }
 
-export async function openPage(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Watched> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options })
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: 'reduce',
+    ...options,
+  })
   const page = await context.newPage()
   page.setDefaultTimeout(5_000)
   const complaints: string[] = []
@@ -46,15 +56,16 @@ export async function openPage(browser: Browser, origin: string, options: Browse
   })
   page.on('console', (message) => {
     // Chromium says of every refused request that it failed; the page shows those itself.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complaints.push(`console: ${message.text()}`)
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(`console: ${message.text()}`)
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:')) complaints.push(`request to ${request.url()}`)
+    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:'))
+      complaints.push(`request to ${request.url()}`)
   })
-  await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', (event) => {
-      console.error(`policy violated: ${event.violatedDirective} by ${event.blockedURI || event.sample}`)
-    })
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', (event) =>
+      console.error('policy violated: ' + event.violatedDirective + ' by ' + (event.blockedURI || event.sample)))`,
   })
   return { page, complaints, close: () => context.close() }
 }

@@ -119,14 +119,18 @@ export function someAnswer(more: Record<string, unknown> = {}): Record<string, u
 export const pieces = answerText.match(/[\s\S]{1,12}/g) ?? []
 
 export const earlier = [
-  { ...someAnswer({ question: 'Which partners are there?', id: '0'.repeat(32), completedAt: hoursAgo(26) }), code: undefined },
+  {
+    ...someAnswer({ question: 'Which partners are there?', id: '0'.repeat(32), completedAt: hoursAgo(26) }),
+    code: undefined,
+  },
   {
     status: 'failed',
     id: '1'.repeat(32),
     repository,
     run,
     commit,
-    question: 'What happens when the partner does not answer at all, and how long does it wait before it gives up and tells the caller?',
+    question:
+      'What happens when the partner does not answer at all, and how long does it wait before it gives up and tells the caller?',
     acceptedAt: hoursAgo(50),
     error: { code: 'model', message: 'The model’s service did not answer.', next: 'Ask again in a moment.' },
   },

@@ -48,7 +48,10 @@ async function pageHeaders(): Promise<Record<string, string>> {
   const headers = Object.fromEntries(all.map(({ key, value }) => [key.toLowerCase(), value]))
   const policy = headers['content-security-policy']
   if (!policy?.includes("default-src 'none'")) throw new Error('vercel.json does not set the policy the page relies on')
-  return { ...headers, 'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types 'none'` }
+  return {
+    ...headers,
+    'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types 'none'`,
+  }
 }
 
 export async function startService(): Promise<ScriptedService> {
@@ -104,8 +107,17 @@ const refuse = () =>
 
 function data(url: URL, script: Script): Reply {
   const [, , , runId, part, id] = url.pathname.split('/')
-  if (runId === undefined) return url.searchParams.has('repository') ? json(200, runsOf(url, script)) : json(200, { repositories: script.repositories })
-  if (part === 'files') return json(200, { path: url.searchParams.get('path'), blob: 'c'.repeat(40), from: 11, lines: ['', 'line twelve', 'line thirteen', 'line fourteen', ''] })
+  if (runId === undefined)
+    return url.searchParams.has('repository')
+      ? json(200, runsOf(url, script))
+      : json(200, { repositories: script.repositories })
+  if (part === 'files')
+    return json(200, {
+      path: url.searchParams.get('path'),
+      blob: 'c'.repeat(40),
+      from: 11,
+      lines: ['', 'line twelve', 'line thirteen', 'line fourteen', ''],
+    })
   if (id !== undefined) return one(script.answers.find((known) => known['id'] === id))
   if (part === 'answers') return json(200, { answers: script.answers })
   const found = script.runs.find((known) => known['run'] === decodeURIComponent(runId))
@@ -146,11 +158,13 @@ async function answer(
       send: (name, value) => void response.write(`id: ${++number}\nevent: ${name}\ndata: ${JSON.stringify(value)}\n\n`),
       pause: (milliseconds) =>
         new Promise((resolve) => {
-          const timer = setTimeout(resolve, milliseconds)
-          response.once('close', () => {
+          const end = () => {
             clearTimeout(timer)
+            response.off('close', end)
             resolve()
-          })
+          }
+          const timer = setTimeout(end, milliseconds)
+          response.once('close', end)
         }),
     },
     question,
@@ -195,5 +209,12 @@ export async function inSteps(events: Events, question: Record<string, unknown>,
 export async function fromLedger({ send }: Events, question: Record<string, unknown>): Promise<void> {
   send('status', { state: 'looking', requestId: 'req-ask' })
   send('status', { state: 'reused', id: someAnswer()['id'] })
-  send('answer', someAnswer({ question: question['question'], reused: true, completedAt: new Date(Date.now() - 180_000).toISOString() }))
+  send(
+    'answer',
+    someAnswer({
+      question: question['question'],
+      reused: true,
+      completedAt: new Date(Date.now() - 180_000).toISOString(),
+    }),
+  )
 }

@@ -1,0 +1,194 @@
+// What the page says when something fails, and what it offers next. It never leaves anybody with nothing to do.
+import { expect, test } from 'vitest'
+import { question, someAnswer } from './content.js'
+import { ask, enter, linesOf, newest, useDesk } from './kit.js'
+import { answerInSteps, problem } from './service.js'
+
+const desk = useDesk()
+const path = /^\/api\/ask/
+const busy = problem(503, 'No sandbox is free', {
+  detail: 'All 20 sandboxes of this account are busy.',
+  next: 'Try again in a moment.',
+  code: 'sandbox-limit',
+  retryAfterSeconds: 1,
+})
+const answerWith = (reply: ReturnType<typeof problem>) => ({
+  kind: 'answer' as const,
+  ...reply,
+  body: String(reply.body),
+})
+
+test('a wrong token is refused at the door, with the reason and the way to ask for help', async () => {
+  const page = await desk.visit()
+  await enter(page, 'wrong')
+  const alert = page.getByRole('alert')
+  expect(await linesOf(alert)).toEqual([
+    'Not signed in',
+    'The token is not one that this service knows.',
+    'Paste the token you were given, whole.',
+    'Request req-401',
+  ])
+  expect(await page.evaluate('document.activeElement.id')).toBe('token')
+})
+
+test('a problem shows title, detail, next step and request, waits as long as asked, and tries again', async () => {
+  const page = await desk.visitRun()
+  desk.service.rule({ path, times: 1, fault: answerWith(busy) })
+  await ask(page, question)
+  const alert = newest(page).getByRole('alert')
+  expect(await linesOf(alert)).toEqual([
+    'No sandbox is free',
+    'All 20 sandboxes of this account are busy.',
+    'Try again in a moment.',
+    'Try again in 1 s',
+    'Request req-503',
+  ])
+  expect(await page.getByLabel('Your question').inputValue(), 'the question is still there').toBe(question)
+  await alert.getByRole('button', { name: 'Try again', exact: true }).click()
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  expect(await page.locator('#answers > article').count(), 'the second try takes the place of the first').toBe(1)
+})
+
+test('an error in the middle of the stream ends the timeline and what was written', async () => {
+  const page = await desk.visitRun()
+  desk.service.script.play = async ({ send }) => {
+    send('status', { state: 'step', step: 'answer', at: 0 })
+    send('token', { text: 'The token is' })
+    send('error', {
+      title: 'The model failed',
+      status: 502,
+      detail: 'It stopped in the middle.',
+      code: 'model',
+      requestId: 'req-m',
+    })
+  }
+  await ask(page, question)
+  await newest(page).getByRole('alert').waitFor()
+  expect(await newest(page).innerText()).toContain('The model failed')
+  expect(await newest(page).innerText()).not.toContain('The token is')
+  expect(await newest(page).locator('.timeline summary').innerText()).toMatch(/^Not answered after/)
+})
+
+test('a connection lost on the way: the page looks for the answer and finds it', async () => {
+  const page = await desk.visitRun()
+  desk.service.script.play = async ({ send, response, pause }) => {
+    send('status', { state: 'accepted', id: someAnswer()['id'], run: someAnswer()['run'] })
+    await pause(30)
+    desk.service.script.answers.unshift(someAnswer())
+    response.destroy()
+  }
+  await ask(page, question)
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(desk.service.questions).toHaveLength(1)
+})
+
+test('a function whose time is over says where the answer will be; a failed one is told', async () => {
+  const page = await desk.visitRun()
+  const { id } = someAnswer()
+  desk.service.script.play = async ({ send }) => {
+    send('status', { state: 'accepted', id })
+    send('error', { title: 'Out of time', status: 504, code: 'timeout', self: someAnswer()['self'] })
+  }
+  desk.service.script.answers = [
+    { id, status: 'failed', error: { code: 'model', message: 'The model gave up.', next: 'Ask again.' } },
+  ]
+  await ask(page, question)
+  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+    'The question was not answered',
+    'The model gave up.',
+    'Ask again.',
+    'Try again',
+  ])
+})
+
+test('a platform that answers for itself is told apart from the service', async () => {
+  const page = await desk.visitRun()
+  desk.service.rule({
+    path,
+    times: 1,
+    fault: {
+      kind: 'answer',
+      status: 504,
+      headers: { 'content-type': 'text/html', 'x-vercel-id': 'fra1::q' },
+      body: '<h1>FUNCTION_INVOCATION_TIMEOUT</h1>',
+    },
+  })
+  await ask(page, question)
+  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+    'Out of time',
+    'The platform stopped the work because it took too long.',
+    'Try again in a moment.',
+    'Try again',
+    'Request fra1::q',
+  ])
+})
+
+test('no connection at all', async () => {
+  const page = await desk.visitRun()
+  desk.service.rule({ path, fault: { kind: 'reset' } })
+  await ask(page, question)
+  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+    'No connection',
+    'The service could not be reached.',
+    'Look whether you are online, then try again.',
+    'Try again',
+  ])
+})
+
+test('stopping ends the request, keeps what was written, and the next question can be asked', async () => {
+  const page = await desk.visitRun()
+  let left = false
+  desk.service.script.play = async ({ send, pause, gone }) => {
+    send('token', { text: 'The token is younger' })
+    await pause(5_000)
+    left = gone()
+  }
+  await ask(page, question)
+  await newest(page).getByText('The token is younger').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await expect.poll(() => left).toBe(true)
+  expect(await newest(page).innerText()).toMatch(/Stopped after[\s\S]*The token is younger/)
+  desk.service.script.play = answerInSteps
+  await ask(page, question)
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+})
+
+test('a token that is taken back leads to the door', async () => {
+  const page = await desk.visitRun()
+  desk.service.rule({ path, fault: answerWith(problem(401, 'Not signed in')) })
+  await ask(page, question)
+  await page.getByLabel('Access token').waitFor()
+  expect(await page.getByRole('alert').innerText()).toContain('The token is not accepted any more')
+  expect(await page.getByText('refreshToken').count()).toBe(0)
+})
+
+test('a run that is not there says so, and what to do', async () => {
+  const page = await desk.visit('/?repository=octo%2Ftools&run=nothing')
+  await enter(page)
+  expect(await page.getByRole('alert').innerText()).toContain('Summarise the commit first')
+  expect(await page.getByLabel('Your question').isVisible()).toBe(false)
+})
+
+test('nothing yet: a repository without runs, a run without questions', async () => {
+  desk.service.script.answers = []
+  const page = await desk.visitRun()
+  await page.getByText('Yours would be the first question.').waitFor()
+  await page.getByRole('button', { name: 'All runs' }).click()
+  await page.getByRole('button', { name: 'octo/website' }).click()
+  await page.getByText('Nobody has summarised octo/website.').waitFor()
+})
+
+test('leaving while an answer is on its way ends the request', async () => {
+  const page = await desk.visitRun()
+  let left = false
+  desk.service.script.play = async ({ send, pause, gone }) => {
+    send('status', { state: 'looking' })
+    await pause(5_000)
+    left = gone()
+  }
+  await ask(page, question)
+  await newest(page).getByText('Looking up the run').waitFor()
+  await page.getByRole('button', { name: 'All runs' }).click()
+  await expect.poll(() => left).toBe(true)
+})

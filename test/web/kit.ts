@@ -1,0 +1,81 @@
+// What every file of page tests needs: the scripted service, one browser, fresh pages, and the check that nothing complained.
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
+import { run, token } from './content.js'
+import { type ScriptedService, startService } from './service.js'
+
+export interface Desk {
+  readonly service: ScriptedService
+  /** A page of its own, at this address of the service. */
+  visit(address?: string, options?: BrowserContextOptions): Promise<Page>
+  /** … with the token given, on the run's own page. */
+  visitRun(options?: BrowserContextOptions): Promise<Page>
+}
+
+export const runAddress = `/?repository=octo%2Ftools&run=${run}`
+
+export function useDesk(): Desk {
+  let service: ScriptedService
+  let browser: Browser | undefined
+  let open: Watched[] = []
+
+  beforeAll(async () => {
+    ;[service, browser] = await Promise.all([startService(), startBrowser()])
+  })
+  beforeEach((context) => {
+    if (!browser) context.skip(howToGet)
+    service.reset()
+  })
+  afterEach(async () => {
+    const complaints = open.flatMap((watched) => watched.complaints)
+    await Promise.all(open.map((watched) => watched.close()))
+    open = []
+    expect(complaints).toEqual([])
+  })
+  afterAll(async () => {
+    await Promise.all([browser?.close(), service?.close()])
+  })
+
+  const visit = async (address = '/', options: BrowserContextOptions = {}) => {
+    const watched = await openPage(browser!, service.url, options)
+    open.push(watched)
+    await watched.page.goto(service.url + address)
+    return watched.page
+  }
+  return {
+    get service() {
+      return service
+    },
+    visit,
+    async visitRun(options) {
+      const page = await visit(runAddress, options)
+      await enter(page)
+      await page.getByLabel('Your question').waitFor()
+      return page
+    },
+  }
+}
+
+export async function enter(page: Page, secret = token): Promise<void> {
+  await page.getByLabel('Access token').fill(secret)
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+export async function ask(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Your question').fill(text)
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+}
+
+/** Opens whatever can be opened. */
+export async function unfold(page: Page): Promise<void> {
+  await page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true })")
+}
+
+/** What somebody reads there, line by line. */
+export async function linesOf(place: Locator): Promise<string[]> {
+  return (await place.innerText()).split('\n').filter((line) => line.trim() !== '')
+}
+
+/** The newest answer on the page. */
+export const newest = (page: Page) => page.locator('#answers > article').first()

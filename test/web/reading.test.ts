@@ -1,0 +1,229 @@
+// Who reads the page: with the keyboard, with ears, on a phone, in the dark, on paper.
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { pieces, question, someAnswer, token } from './content.js'
+import { ask, enter, newest, runAddress, unfold, useDesk } from './kit.js'
+
+const desk = useDesk()
+
+const focused = (page: Page) =>
+  page.evaluate<string>(`(() => {
+    const { activeElement: node } = document
+    return node.id || node.getAttribute('aria-label') || node.textContent.trim()
+  })()`)
+
+/** Tab until the focus is there; fails when a round of the page does not come by. */
+async function tabTo(page: Page, target: string): Promise<void> {
+  for (let presses = 0; presses < 40; presses += 1) {
+    await page.keyboard.press('Tab')
+    if ((await focused(page)) === target) return
+  }
+  throw new Error(`the keyboard does not reach ${target}`)
+}
+
+test('the whole story with nothing but the keyboard', async () => {
+  const page = await desk.visit()
+  expect(await focused(page)).toBe('token')
+  await page.keyboard.type(token)
+  await page.keyboard.press('Enter')
+  await expect.poll(() => focused(page)).toBe('choose-title')
+  await tabTo(page, 'octo/tools')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'main' }).waitFor()
+  await tabTo(page, 'main')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => focused(page)).toBe('run-title')
+  await page.getByLabel('Your question').waitFor()
+  await tabTo(page, 'question')
+  await page.keyboard.type(question)
+  await page.keyboard.press('Control+Enter')
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(await focused(page), 'an answer does not take the keyboard away').toBe('question')
+  await tabTo(page, 'Source src/token.ts:7')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'src/token.ts' }).waitFor()
+  expect(await focused(page)).toBe('code-title')
+  await tabTo(page, 'code-close')
+  await page.keyboard.press('Escape')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect(await focused(page)).toBe('Source src/token.ts:7')
+})
+
+test('the first stop is the way past the head, and stopping by keyboard leaves it at the answer', async () => {
+  const page = await desk.visit(runAddress)
+  for (const _before of ['the name', 'the way past']) await page.keyboard.press('Shift+Tab')
+  expect(await focused(page)).toBe('Skip to the content')
+  await enter(page)
+  await page.getByLabel('Your question').waitFor()
+  desk.service.script.play = async ({ send, pause }) => {
+    send('status', { state: 'waiting', position: 3 })
+    await pause(150)
+    send('answer', someAnswer())
+  }
+  await page.getByLabel('Your question').fill(question)
+  await tabTo(page, 'ask')
+  await page.keyboard.press('Enter')
+  await newest(page).getByText('number 3 in line').waitFor()
+  expect(await focused(page), 'the button that was pressed keeps the keyboard').toBe('ask')
+  await page.getByRole('button', { name: 'Stop' }).focus()
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(await focused(page)).toMatch(/^question-/)
+})
+
+test('those who listen hear what matters, once', async () => {
+  const page = await desk.visitRun()
+  await page.evaluate(`(() => {
+    window.said = []
+    new MutationObserver(() => window.said.push(document.querySelector('#status').textContent)).observe(document.querySelector('#status'), { childList: true })
+  })()`)
+  desk.service.script.play = async ({ send, pause }) => {
+    send('status', { state: 'sandbox-open', id: 'i1', template: 'base' })
+    await pause(200)
+    for (const text of pieces) send('token', { text })
+    await pause(200)
+    send('status', { state: 'sandbox-gone', id: 'i1' })
+    send('answer', someAnswer())
+  }
+  await ask(page, question)
+  await expect.poll(() => page.evaluate('window.said.at(-1)')).toBe('The answer is ready. 3 of 3 citations verified')
+  expect(await page.evaluate('window.said')).toEqual([
+    'The sandbox is up.',
+    'The answer is being written.',
+    'The answer is ready. 3 of 3 citations verified',
+  ])
+})
+
+const views: [string, (page: Page) => Promise<void>][] = [
+  ['the door', async () => {}],
+  ['the choice', async (page) => enter(page)],
+  [
+    'the run',
+    async (page) => {
+      await page.goto(desk.service.url + runAddress)
+      await enter(page)
+      await page.getByText('Which partners are there?').waitFor()
+    },
+  ],
+  [
+    'an answer',
+    async (page) => {
+      await ask(page, question)
+      await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+      await unfold(page)
+    },
+  ],
+  [
+    'a problem',
+    async (page) => {
+      desk.service.rule({ path: /ask/, fault: { kind: 'reset' } })
+      await ask(page, question)
+      await page.getByRole('alert').waitFor()
+    },
+  ],
+  ['the code', async (page) => page.locator('.words button.place').first().click()],
+]
+
+/** Names, headings, identifiers: what a screen reader goes by. */
+const structure = `(() => {
+  const shown = (node) => node.checkVisibility({ visibilityProperty: true })
+  const nameOf = (node) => (node.getAttribute('aria-label') ?? (node.labels?.[0] ?? node).textContent).trim()
+  const ids = [...document.querySelectorAll('[id]')].map((node) => node.id)
+  const levels = [...document.querySelectorAll('main :is(h1, h2, h3, h4, h5, h6)')].filter(shown).map((node) => Number(node.localName[1]))
+  return {
+    unnamed: [...document.querySelectorAll('button, a, input, textarea, summary, [role=region]')].filter((node) => shown(node) && nameOf(node) === '').map((node) => node.outerHTML),
+    twice: ids.filter((id, index) => ids.indexOf(id) !== index),
+    first: levels[0],
+    jumps: levels.filter((level, index) => index > 0 && level - levels[index - 1] > 1).length,
+    landmarks: ['header.bar', 'main', 'footer'].filter((landmark) => !document.querySelector(landmark)),
+    lang: document.documentElement.lang,
+  }
+})()`
+
+test('everything has a name, headings go down step by step, no identifier twice', async () => {
+  const page = await desk.visit()
+  for (const [name, go] of views) {
+    await go(page)
+    const found = await page.evaluate(structure)
+    expect(found, name).toEqual({ unnamed: [], twice: [], first: 1, jumps: 0, landmarks: [], lang: 'en' })
+  }
+})
+
+/** Texts whose colour is too near to what they stand on. What is switched off may be pale. */
+const pale = `(() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number)
+  const light = ([red, green, blue]) => {
+    const [r, g, b] = [red, green, blue].map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const behind = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = numbers(getComputedStyle(at).backgroundColor)
+      if (colour.length === 3 || colour[3] === 1) return colour
+    }
+    return [255, 255, 255]
+  }
+  const found = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement
+    if (walker.currentNode.data.trim() === '' || !node.checkVisibility() || node.closest(':disabled, [aria-disabled=true], .unseen, script, noscript')) continue
+    const [a, b] = [light(numbers(getComputedStyle(node).color)), light(behind(node))].sort((one, other) => other - one)
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(walker.currentNode.data.trim().slice(0, 40) + ' ' + ((a + 0.05) / (b + 0.05)).toFixed(2))
+  }
+  return found
+})()`
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`every text can be read, on a phone too, ${colorScheme}`, async () => {
+    const page = await desk.visit('/', {
+      colorScheme,
+      viewport: { width: 360, height: 740 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    for (const [name, go] of views) {
+      await go(page)
+      expect(await page.evaluate(pale), name).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth'), `${name}: nothing hangs over the edge`).toBe(
+        360,
+      )
+      const small = `[...document.querySelectorAll('button:not(.place), input, textarea')].filter((node) => node.checkVisibility() && node.type !== 'checkbox' && node.getBoundingClientRect().height < 44).map((node) => node.outerHTML)`
+      expect(await page.evaluate(small), `${name}: large enough for a thumb`).toEqual([])
+    }
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    expect(background).toBe(colorScheme === 'light' ? 'rgb(250, 248, 244)' : 'rgb(22, 24, 22)')
+  })
+}
+
+test('nothing moves for those who do not want it', async () => {
+  for (const [reducedMotion, moving] of [
+    ['reduce', false],
+    ['no-preference', true],
+  ] as const) {
+    const page = await desk.visitRun({ reducedMotion })
+    desk.service.script.play = async ({ send, pause }) => {
+      send('status', { state: 'step', step: 'find', at: 0 })
+      await pause(3_000)
+    }
+    await ask(page, question)
+    await newest(page).locator('[data-state=running]').waitFor()
+    expect(await page.evaluate('document.getAnimations().length > 0'), reducedMotion).toBe(moving)
+  }
+})
+
+test('on paper there is the summary and the answer, and nothing to press', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await page.emulateMedia({ media: 'print' })
+  expect(await page.getByRole('heading', { name: 'What it is and for whom' }).isVisible()).toBe(true)
+  expect(await newest(page).locator('.words').isVisible()).toBe(true)
+  for (const gone of ['#ask-form', '.bar', '.timeline', '.earlier'])
+    expect(await page.locator(gone).first().isVisible()).toBe(false)
+})
+
+test('without JavaScript the page says what it needs', async () => {
+  const page = await desk.visit('/', { javaScriptEnabled: false })
+  expect(await page.locator('noscript').getByRole('link').isVisible()).toBe(true)
+  expect(await page.getByLabel('Access token').isVisible(), 'what would not work is not offered').toBe(false)
+})

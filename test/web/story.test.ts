@@ -1,0 +1,192 @@
+// The page's story: give the token, choose a run, read, ask, watch, follow a citation, ask again.
+import { expect, test } from 'vitest'
+import { commit, pieces, question, run, someAnswer, token } from './content.js'
+import { ask, enter, newest, runAddress, useDesk } from './kit.js'
+import { fromLedger } from './service.js'
+
+const desk = useDesk()
+
+test('from the token to an answer, its code, and the same answer again', async () => {
+  const { service } = desk
+  const page = await desk.visit()
+  await enter(page)
+  await page.getByRole('button', { name: 'octo/tools' }).click()
+  await page.getByRole('link', { name: 'main' }).click()
+  await page.getByRole('heading', { name: 'Where to start reading' }).waitFor()
+  expect(new URL(page.url()).search).toBe(runAddress.slice(1))
+
+  await ask(page, question)
+  const answer = newest(page)
+  await answer.getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(service.questions).toEqual([{ repository: 'octo/tools', run, question }])
+  expect(await answer.locator('.words').innerText()).toContain('everybody who waits shares that one request')
+
+  await answer.locator('.words').getByRole('button', { name: 'Source src/token.ts:8-9' }).click()
+  const code = page.getByRole('dialog', { name: 'src/token.ts' })
+  expect(await code.locator('.cited').allInnerTexts()).toEqual([
+    '  pending ??= requestToken(token.account).finally(() => (pending = undefined))',
+    '  return pending',
+  ])
+  expect(
+    await code
+      .locator('.cited')
+      .evaluateAll((lines) => lines.map((line) => (line as unknown as { value: number }).value)),
+  ).toEqual([8, 9])
+  expect(await code.getByRole('link').getAttribute('href')).toBe(
+    `https://github.com/octo/tools/blob/${commit}/src/token.ts#L8`,
+  )
+  await code.getByRole('button', { name: 'Close' }).click()
+
+  service.script.play = fromLedger
+  await ask(page, question)
+  await newest(page).getByText('Answered before').waitFor()
+  expect(await newest(page).locator('.timeline').innerText()).toMatch(/^Taken from the ledger in .* without a sandbox$/)
+  expect(await page.locator('#answers > article').count(), 'the same answer stands there once').toBe(1)
+})
+
+test('the answer can be read while it is written, and its citations become buttons when they are checked', async () => {
+  const page = await desk.visitRun()
+  let finish = () => {}
+  const held = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  desk.service.script.play = async ({ send }) => {
+    for (const text of pieces) send('token', { text })
+    await held
+    send('answer', someAnswer())
+  }
+  await ask(page, question)
+  const words = newest(page).locator('.words')
+  await words.getByText('The reply becomes the token').waitFor()
+  expect(await words.locator('.place.pending').allInnerTexts()).toEqual([
+    'token.ts:7',
+    'token.ts:8-9',
+    'request.ts:12-14',
+  ])
+  expect(await words.getByRole('button').count()).toBe(0)
+  expect(await words.getAttribute('aria-busy')).toBe('true')
+  finish()
+  await words.getByRole('button').first().waitFor()
+  expect(await words.getByRole('button').count()).toBe(3)
+  expect(await words.getAttribute('aria-busy')).toBe('false')
+})
+
+test('the timeline shows every step with its time, and a sandbox that comes and goes', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  const timeline = newest(page).locator('.timeline')
+  await timeline.getByText('and is gone.').waitFor()
+  expect(await timeline.locator('summary').innerText()).toMatch(
+    /^Answered in [\d.]+ m?s\. The sandbox lived [\d.]+ m?s and is gone\.$/,
+  )
+  await timeline.locator('summary').click()
+  const rows = await timeline.getByRole('listitem').allInnerTexts()
+  expect(rows.map((row) => row.split('\n')[0])).toEqual([
+    'Look up the run',
+    'Claim the question',
+    'Start a sandbox',
+    'Sandbox',
+    'Find the lines that matter',
+    'Write the answer',
+    'Check every citation',
+    'Keep the answer',
+  ])
+  expect(rows[3]).toMatch(/i7x2k9, template base\s+gone after [\d.]+ m?s$/)
+  expect(rows[4]).toContain('9 pieces of 4 files')
+})
+
+test('a link opens its run after the token was given, and back leads back', async () => {
+  const page = await desk.visit(runAddress)
+  expect(await page.getByText('This link opens run 3f9c2a7 of octo/tools.').isVisible()).toBe(true)
+  await enter(page)
+  await page.getByRole('heading', { name: 'octo/tools' }).waitFor()
+  await page.getByRole('button', { name: 'All runs' }).click()
+  await page.getByRole('link', { name: 'pull request 12' }).click()
+  await page.locator('#run-facts').getByText('0101010').waitFor()
+  await page.goBack()
+  await page.getByRole('link', { name: 'main' }).waitFor()
+  await page.goBack()
+  await page.getByRole('heading', { name: 'What it is and for whom' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('run')).toBe(run)
+})
+
+test('runs come page by page', async () => {
+  const page = await desk.visit('/?repository=octo%2Ftools')
+  await enter(page)
+  await page.getByRole('link', { name: 'pull request 12' }).waitFor()
+  expect(await page.locator('.runs a').count()).toBe(2)
+  await page.getByRole('button', { name: 'More runs' }).click()
+  await page.getByRole('link', { name: 'release/2.x' }).waitFor()
+  expect(await page.getByRole('button', { name: 'More runs' }).count()).toBe(0)
+})
+
+test('a token for one repository has nothing to choose but the run', async () => {
+  desk.service.script.repositories = ['octo/tools']
+  const page = await desk.visit()
+  await enter(page)
+  await page.getByRole('heading', { name: 'octo/tools' }).waitFor()
+  expect(await page.getByLabel('Repository', { exact: true }).isVisible()).toBe(false)
+  expect(await page.locator('.runs a').count()).toBe(2)
+})
+
+test('earlier answers are folded, open with their citations, and fetch the lines they name', async () => {
+  const page = await desk.visitRun()
+  await page.getByText('Which partners are there?').click()
+  const earlier = page.locator('.before').first()
+  await earlier.locator('.words').getByRole('button', { name: 'Source src/partners/request.ts:12-14' }).click()
+  const code = page.getByRole('dialog')
+  await code.locator('.cited').first().waitFor()
+  expect(await code.locator('.cited').allInnerTexts()).toEqual(['line twelve', 'line thirteen', 'line fourteen'])
+  const asked = desk.service.requests.at(-1)!
+  expect(asked.path).toContain(
+    '/files?repository=octo%2Ftools&path=src%2Fpartners%2Frequest.ts&from=12&to=14&answer=0000',
+  )
+  await page.keyboard.press('Escape')
+  await page.getByText('What happens when the partner does not answer').click()
+  await page.getByText('The model’s service did not answer. Ask again in a moment.').waitFor()
+})
+
+test('an answer anew is asked for as such, by the box and by the button', async () => {
+  const page = await desk.visitRun()
+  await page.getByLabel('Answer anew').check()
+  await ask(page, question)
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(await page.getByLabel('Answer anew').isChecked(), 'the wish was for one question').toBe(false)
+  desk.service.script.play = fromLedger
+  await ask(page, question)
+  await newest(page).getByRole('button', { name: 'Ask anew' }).click()
+  await expect.poll(() => desk.service.questions.length).toBe(3)
+  expect(desk.service.questions.map((asked) => asked['fresh'])).toEqual([true, undefined, true])
+})
+
+test('the token is nowhere but in the header of requests', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  const traces = await page.evaluate<Record<string, string>>(`(async () => ({
+    local: JSON.stringify({ ...localStorage }), session: JSON.stringify({ ...sessionStorage }), cookie: document.cookie,
+    databases: JSON.stringify(await indexedDB.databases()), caches: JSON.stringify(await caches.keys()), workers: String((await navigator.serviceWorker.getRegistrations()).length),
+    address: location.href, state: JSON.stringify(history.state), name: window.name, title: document.title,
+    fields: JSON.stringify([...document.querySelectorAll('input, textarea')].map((field) => field.value)), markup: document.documentElement.outerHTML,
+  }))()`)
+  expect(Object.entries(traces).filter(([, text]) => text.includes(token))).toEqual([])
+  expect(traces).toMatchObject({ local: '{}', session: '{}', cookie: '', databases: '[]', caches: '[]', workers: '0' })
+  expect(desk.service.requests.filter(({ path }) => path.includes(token))).toEqual([])
+  const withToken = desk.service.requests.filter(({ headers }) => headers['authorization'] !== undefined)
+  expect(withToken.length).toBeGreaterThan(3)
+  expect(withToken.every(({ path }) => path.startsWith('/api/'))).toBe(true)
+  await page.reload()
+  await page.getByLabel('Access token').waitFor()
+  expect(await page.getByLabel('Access token').inputValue()).toBe('')
+})
+
+test('a token can be forgotten, with everything it showed', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await page.getByRole('button', { name: 'Forget token' }).click()
+  await page.getByLabel('Access token').waitFor()
+  const left = await page.evaluate<string>('document.documentElement.outerHTML')
+  for (const trace of [token, 'refreshToken', 'younger than', 'requestToken', question])
+    expect(left).not.toContain(trace)
+})
