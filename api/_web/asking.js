@@ -88,7 +88,8 @@ async function later(id, desk, error, signal) {
     await wait(waits[Math.min(tries, waits.length - 1)], signal)
     const found = await desk.service.answer(desk.place, id, signal).catch((reason) => reason)
     if (signal.aborted) throw found
-    if (found.status === 'done') return found
+    // Read from the ledger, but made for us.
+    if (found.status === 'done') return { ...found, reused: found.reusedFrom !== undefined }
     if (found.status === 'failed')
       throw new Problem({ title: 'The question was not answered', ...problemFields(found.error) })
     if (found instanceof Problem && ![undefined, 404, 429, 503].includes(found.document.status)) throw found

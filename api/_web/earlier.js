@@ -74,7 +74,12 @@ function open(answer, body, desk) {
   }
   const parts = makeAnswer(answer.question)
   parts.title.hidden = true
-  showAnswer(parts, answer, { follow: (citation) => desk.follow(citation, answer), links: desk.links })
+  // That it was answered before is what this list says of all of them.
+  showAnswer(
+    parts,
+    { ...answer, reused: false, reusedFrom: undefined },
+    { follow: (citation) => desk.follow(citation, answer), links: desk.links },
+  )
   fill(body, parts.node)
 }
 

@@ -1,0 +1,147 @@
+// The same story before the real functions: a commit is summarised, and a person asks about it on the page.
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Summarised, summarise } from '../../src/handoff/index.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { startWorld, type World } from '../support/world.js'
+import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
+import { type ServedFunctions, serveFunctions } from './functions.js'
+import { ask, enter, newest } from './kit.js'
+
+let repository: TestRepository
+let world: World
+let run: Summarised
+let served: ServedFunctions
+let browser: Browser | undefined
+let watched: Watched | undefined
+const token = [
+  'const hour = 3_600_000',
+  '',
+  '/** Refreshes the token when it is older than an hour. */',
+  'export async function refreshToken(token: Token): Promise<Token> {',
+  '  if (Date.now() - token.issuedAt < hour) return token',
+  '  return requestToken(token.account)',
+  '}',
+]
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  if (!browser) return
+  repository = await makeRepository({
+    'README.md': '# Tools\n\nTools that refresh tokens.\n',
+    'src/token.ts': `${token.join('\n')}\n`,
+    'src/<img src=x onerror=alert(1)>.ts': 'export const hostileColour = "green"\n',
+  })
+  world = await startWorld({ repositories: { 'octo/tools': repository.directory } })
+  const commit = world.commit('octo/tools', repository.head, 'refs/heads/main')
+  run = await summarise({ commit, attempt: 'first' }, world.house, new AbortController().signal)
+  served = await serveFunctions({
+    ...world.clouds.settings,
+    DRIVE9_ROOT: '/handoff',
+    GITHUB_SERVER_URL: 'https://git.example.org',
+  })
+})
+
+beforeEach((context) => {
+  if (!browser) context.skip(howToGet)
+})
+
+afterEach(async () => {
+  await watched?.close()
+  expect(watched?.complaints ?? []).toEqual([])
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await served?.[Symbol.asyncDispose]()
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const machines = () => world.clouds.sandboxes.sandboxes.length
+
+test('choose, read, ask, stream, follow a citation, ask again and get the stored answer at once', async () => {
+  watched = await openPage(browser!, served.url)
+  const { page } = watched
+  await page.goto(served.url)
+  await enter(page)
+  await page.getByRole('link', { name: 'main' }).click()
+  await page.getByRole('heading', { name: 'What it is and for whom' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('run')).toBe(run.run)
+  await page.getByText('Yours would be the first question.').waitFor()
+
+  const before = machines()
+  await ask(page, 'How does refreshToken refresh the token?')
+  const answer = newest(page)
+  await answer.getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(machines() - before).toBe(1)
+  const timeline = answer.locator('.timeline')
+  expect(await timeline.locator('summary').innerText()).toMatch(/^Answered in .* The sandbox lived .* and is gone\.$/)
+  await timeline.locator('summary').click()
+  const steps = (await timeline.getByRole('listitem').allInnerTexts()).map((row) => row.split('\n')[0])
+  for (const step of [
+    'Start a sandbox',
+    'Sandbox',
+    'Find the lines that matter',
+    'Write the answer',
+    'Check every citation',
+  ])
+    expect(steps).toContain(step)
+  expect(await answer.innerText()).toMatch(/(\d+) of \1 citations? verified/)
+
+  await answer
+    .locator('.words')
+    .getByRole('button', { name: /^Source src\/token\.ts:/ })
+    .first()
+    .click()
+  const code = page.getByRole('dialog', { name: 'src/token.ts' })
+  const cited = await code
+    .locator('.cited')
+    .evaluateAll((lines) =>
+      lines
+        .map((line) => line as unknown as { value: number; textContent: string })
+        .map(({ value, textContent }) => [value, textContent]),
+    )
+  expect(cited.length).toBeGreaterThan(0)
+  for (const [number, text] of cited) expect(token[Number(number) - 1] || '\u200b').toBe(text)
+  await page.keyboard.press('Escape')
+
+  await ask(page, 'how does refreshToken refresh the token')
+  await newest(page).getByText('Answered before').waitFor()
+  expect(machines() - before, 'no second sandbox').toBe(1)
+  expect(await newest(page).locator('.timeline').innerText()).toContain('without a sandbox')
+})
+
+test('the answer is among the earlier ones for the next who comes by link, and its lines can be followed', async () => {
+  watched = await openPage(browser!, served.url)
+  const { page } = watched
+  await page.goto(`${served.url}/?repository=octo%2Ftools&run=${run.run}`)
+  await enter(page)
+  await page.getByText('How does refreshToken refresh the token?').click()
+  await page.locator('.before .words button').first().click()
+  await page.getByRole('dialog').locator('.cited').first().waitFor()
+})
+
+test('a hostile file name is a name, and what does not exist is told', async () => {
+  watched = await openPage(browser!, served.url)
+  const { page } = watched
+  await page.goto(`${served.url}/?repository=octo%2Ftools&run=${run.run}`)
+  await enter(page)
+  await page.getByLabel('Your question').waitFor()
+  await ask(page, 'Where is hostileColour defined?')
+  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  expect(await page.locator('main img').count()).toBe(0)
+  await page.goto(`${served.url}/?repository=octo%2Ftools&run=${'0'.repeat(40)}-none`)
+  await enter(page)
+  expect(await page.getByRole('alert').innerText()).toContain('was never summarised')
+})
+
+test('a wrong token reaches no cloud', async () => {
+  const before = world.clouds.drive.requests.length
+  watched = await openPage(browser!, served.url)
+  const { page } = watched
+  await page.goto(served.url)
+  await enter(page, 'wrong')
+  expect(await page.getByRole('alert').innerText()).toContain('The token is not known.')
+  expect(world.clouds.drive.requests.length - before).toBe(0)
+})
