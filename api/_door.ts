@@ -1,8 +1,9 @@
 // The environment becomes the service, once per process and as late as can be: a refusal and a health check load nothing of the house.
 import { readFile } from 'node:fs/promises'
 import type * as House from '../src/handoff/index.js'
-import { type Handler, type Manner, serve } from './_exchange.js'
-import { type Environment, readServiceSettings, type ServiceSettings } from './_settings.js'
+import type { Handler } from './_exchange.js'
+import { type Served, serveWith, settingsHere } from './_here.js'
+import type { Environment, ServiceSettings } from './_settings.js'
 
 export interface Door {
   environment: Environment
@@ -22,8 +23,8 @@ const longestModelWaitMs = 8_000
 
 const programText = () => readFile(new URL('../dist/guest.js', import.meta.url), 'utf8')
 
-export function openDoor(environment: Environment): Door {
-  const settings = readServiceSettings(environment)
+function openDoor(environment: Environment): Door {
+  const settings = settingsHere()
   const services = new Map<string, Promise<House.Service>>()
   let loading: Promise<typeof House> | undefined
   let verifying: Promise<House.OidcVerifier> | undefined
@@ -95,16 +96,6 @@ export function door(): Door {
   return opened
 }
 
-export function serveHere(
-  name: string,
-  seconds: number,
-  methods: Record<string, Handler>,
-): { fetch(request: Request): Promise<Response> } {
-  const manner: Manner = {
-    name,
-    seconds,
-    corsOrigins: () => door().settings.corsOrigins,
-    redactor: () => door().redactor(),
-  }
-  return serve(methods, manner)
+export function serveHere(name: string, seconds: number, methods: Record<string, Handler>): Served {
+  return serveWith(name, seconds, methods, () => door().redactor())
 }

@@ -1,0 +1,122 @@
+// Builds the functions and gathers the page as the platform does, with the platform's own builder, and without a network: what comes out is
+// what a deployment runs. Kept by what went in, so that nothing is built twice.
+import { createHash } from 'node:crypto'
+import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, matchesGlob, relative } from 'node:path'
+
+export interface FunctionSettings {
+  maxDuration?: number
+  supportsCancellation?: boolean
+  excludeFiles?: string
+}
+
+export interface PlatformSettings {
+  outputDirectory: string
+  functions: Record<string, FunctionSettings>
+  rewrites: { source: string; destination: string }[]
+  headers: { source: string; headers: { key: string; value: string }[] }[]
+  crons: { path: string; schedule: string }[]
+}
+
+export interface BuiltFunctions {
+  /** Holds `<name>.func` for each function, and `static`. */
+  directory: string
+  functions: string[]
+  milliseconds: number
+}
+
+export async function readPlatformSettings(root: string): Promise<PlatformSettings> {
+  return JSON.parse(await readFile(join(root, 'vercel.json'), 'utf8')) as PlatformSettings
+}
+
+/** What becomes a function: every source below `api` that is not hidden by its name. */
+export async function functionNames(root: string): Promise<string[]> {
+  const found = await readdir(join(root, 'api'), { recursive: true })
+  return found
+    .filter(
+      (path) => /\.ts$/.test(path) && !path.endsWith('.d.ts') && !path.split('/').some((part) => /^[_.]/.test(part)),
+    )
+    .map((path) => `api/${path.replace(/\.ts$/, '')}`)
+    .sort()
+}
+
+/** The first pattern that meets decides, as on the platform. */
+export function settingsOf(settings: PlatformSettings, name: string): FunctionSettings {
+  const found = Object.entries(settings.functions).find(([pattern]) => matchesGlob(`${name}.ts`, pattern))
+  return found?.[1] ?? {}
+}
+
+export async function buildFunctions(root: string, into = join(root, 'build', 'functions')): Promise<BuiltFunctions> {
+  const started = Date.now()
+  const [settings, functions] = await Promise.all([readPlatformSettings(root), functionNames(root)])
+  const directory = join(into, await fingerprint(root))
+  if (!(await exists(directory))) {
+    await mkdir(into, { recursive: true })
+    const making = `${directory}.${process.pid}`
+    await rm(making, { recursive: true, force: true })
+    await Promise.all(functions.map((name) => buildOne(root, making, name, settingsOf(settings, name))))
+    await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
+    // Somebody else may have been quicker with the same.
+    await rename(making, directory).catch(() => rm(making, { recursive: true, force: true }))
+  }
+  return { directory, functions, milliseconds: Date.now() - started }
+}
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+interface Built {
+  output: { files: Record<string, { type: string; fsPath?: string; data?: Uint8Array | string }>; handler: string }
+}
+
+async function buildOne(root: string, out: string, name: string, settings: FunctionSettings): Promise<void> {
+  process.env['VERCEL_INSTALL_COMPLETED'] = '1'
+  const [{ build }, { glob }] = await Promise.all([
+    import('@vercel/node') as unknown as Promise<{ build(options: object): Promise<Built> }>,
+    import('@vercel/build-utils'),
+  ])
+  const files = await glob('{api,src/handoff,dist}/**', root)
+  const more = await glob('{package.json,tsconfig.json}', root)
+  const { output } = await build({
+    files: { ...files, ...more },
+    entrypoint: `${name}.ts`,
+    workPath: root,
+    repoRootPath: root,
+    config: {
+      zeroConfig: true,
+      ...(settings.excludeFiles === undefined ? {} : { excludeFiles: settings.excludeFiles }),
+    },
+    meta: { skipDownload: true },
+  })
+  const folder = join(out, `${name}.func`)
+  for (const [path, file] of Object.entries(output.files)) {
+    await place(join(folder, path), file)
+  }
+  const config = { handler: output.handler, launcherType: 'Nodejs', ...settings }
+  await writeFile(join(folder, '.vc-config.json'), JSON.stringify(config, null, 2))
+}
+
+async function place(path: string, file: Built['output']['files'][string]): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  if (file.fsPath === undefined) return writeFile(path, file.data ?? '')
+  // The same bytes under another name; a copy where the file system cannot.
+  await link(file.fsPath, path).catch(() => cp(file.fsPath!, path))
+}
+
+async function fingerprint(root: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const path of ['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest.js']) {
+    hash.update(`${path}\n`).update(await readFile(join(root, path)).catch(() => ''))
+  }
+  for (const folder of ['api', 'src/handoff']) {
+    const names = (await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .sort()
+    for (const name of names) hash.update(`${name}\n`).update(await readFile(join(root, name)))
+  }
+  return hash.digest('hex').slice(0, 16)
+}

@@ -1,0 +1,44 @@
+// One instance of the platform in a process of its own: started by `functions.ts`, told what to serve by its arguments, and with nothing in its
+// environment but what the functions are to find there. Says on its channel where it listens.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readPlatformSettings, settingsOf } from './functions-build.js'
+import { type LoadedFunction, startPlatform } from './functions-platform.js'
+
+const [root = '', built = '', port = '0', seconds = ''] = process.argv.slice(2)
+const settings = await readPlatformSettings(root)
+const fromSources = built === ''
+const loaded = new Map<string, Promise<LoadedFunction>>()
+
+function fileOf(name: string): string {
+  return fromSources ? join(root, `${name}.ts`) : join(built, `${name}.func`, `${name}.js`)
+}
+
+async function loadFile(file: string): Promise<LoadedFunction> {
+  const module = (await import(pathToFileURL(file).href)) as { default: LoadedFunction }
+  return module.default
+}
+
+const platform = await startPlatform({
+  settings,
+  staticFolder: fromSources ? join(root, settings.outputDirectory) : join(built, 'static'),
+  port: Number(port),
+  async load(name) {
+    const file = fileOf(name)
+    if (!existsSync(file) || name.split('/').some((part) => part.startsWith('_'))) return undefined
+    const found = loaded.get(name) ?? loadFile(file)
+    loaded.set(name, found)
+    return found
+  },
+  settingsOf: (name) => ({
+    ...settingsOf(settings, name),
+    ...(seconds === '' ? {} : { maxDuration: Number(seconds) }),
+  }),
+})
+
+process.on('message', (message) => {
+  if (message === 'pending?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ url: platform.url })

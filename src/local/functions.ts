@@ -1,0 +1,86 @@
+// Runs the functions as the platform does: each instance a process of its own, over real HTTP, with only the environment it is given.
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { type BuiltFunctions, buildFunctions } from './functions-build.js'
+
+export interface FunctionsOptions {
+  root: string
+  /** What the functions find in their environment; nothing else is there. */
+  environment: Record<string, string>
+  /** Serves the sources as they are, without building. */
+  fromSources?: boolean
+  built?: BuiltFunctions
+  port?: number
+  /** Instead of each function's own limit. */
+  maxDuration?: number
+  /** Takes what the functions print. */
+  onOutput?: (text: string) => void
+}
+
+export interface RunningFunctions extends AsyncDisposable {
+  url: string
+  /** Lines of the log, in order. */
+  lines: string[]
+  /** Work in the background, and memory in bytes. */
+  state(): Promise<{ pending: number; memory: number }>
+  /** Ends it at once, as a platform may. */
+  kill(): void
+  close(): Promise<void>
+}
+
+const programFile = fileURLToPath(new URL('functions-process.ts', import.meta.url))
+const loader = new URL('typescript.mjs', import.meta.url).href
+
+export async function startFunctions(options: FunctionsOptions): Promise<RunningFunctions> {
+  const built = options.fromSources ? undefined : (options.built ?? (await buildFunctions(options.root)))
+  const child = fork(
+    programFile,
+    [
+      options.root,
+      built?.directory ?? '',
+      String(options.port ?? 0),
+      options.maxDuration === undefined ? '' : String(options.maxDuration),
+    ],
+    {
+      env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...options.environment },
+      execArgv: ['--disable-warning=ExperimentalWarning', '--import', loader],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
+  )
+  const lines: string[] = []
+  const take = (text: string) => {
+    lines.push(...text.split('\n').filter((line) => line !== ''))
+    options.onOutput?.(text)
+  }
+  child.stdout?.setEncoding('utf8').on('data', take)
+  child.stderr?.setEncoding('utf8').on('data', take)
+  const { url } = await reply<{ url: string }>(child, lines)
+  const close = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.disconnect()
+    await gone
+  }
+  return {
+    url,
+    lines,
+    state() {
+      child.send('pending?')
+      return reply(child, lines)
+    },
+    kill: () => child.kill('SIGKILL'),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function reply<T>(child: ChildProcess, lines: string[]): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error(`The functions ended:\n${lines.join('\n')}`))
+    child.once('exit', ended)
+    child.once('message', (message) => {
+      child.off('exit', ended)
+      resolve(message as T)
+    })
+  })
+}

@@ -1,0 +1,209 @@
+// A deployment on loopback for one test file: the local clouds, a git remote with one summarised commit, and the built functions.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Summarised } from '../../src/handoff/index.js'
+import { summarise } from '../../src/handoff/index.js'
+import { parseRepository, type Repository } from '../../src/handoff/library/run.js'
+import type { CloudsOptions } from '../../src/local/clouds.js'
+import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { startWorld, type World } from '../support/world.js'
+
+export const root = join(import.meta.dirname, '../..')
+export const name = 'octo/tools'
+export const repositoryId = '1001'
+export const token = 'token-of-team-a-0123456789'
+export const otherToken = 'token-of-team-b-9876543210'
+export const cronSecret = 'secret-of-the-clock-0123'
+export const webhookSecrets = ['first-webhook-secret-0123', 'second-webhook-secret-456']
+
+const never = new AbortController().signal
+export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+export interface Deployment extends AsyncDisposable {
+  world: World
+  repository: TestRepository
+  where: Repository
+  run: Summarised
+  /** The environment of an instance. */
+  environment: Record<string, string>
+  /** The first instance. */
+  functions: RunningFunctions
+  url: string
+  /** One more instance, perhaps told something else. */
+  another(environment?: Record<string, string>, maxDuration?: number): Promise<RunningFunctions>
+  machines(): number
+  living(): number
+  /** Requests that any cloud or the git host has seen. */
+  reached(): number
+  close(): Promise<void>
+}
+
+export interface DeploymentOptions {
+  clouds?: CloudsOptions
+  environment?: Record<string, string>
+  maxDuration?: number
+  /** No instance is started; `functions` must not be used. */
+  withoutFunctions?: boolean
+}
+
+export const files = {
+  'README.md': '# Tools\n\nTools that refresh tokens.\n',
+  'src/token.ts': [
+    'const hour = 3_600_000',
+    '',
+    '/** Refreshes the token when it is older than an hour. */',
+    'export async function refreshToken(token: Token): Promise<Token> {',
+    '  if (Date.now() - token.issuedAt < hour) return token',
+    '  return requestToken(token.account)',
+    '}',
+    '',
+  ].join('\n'),
+  'src/other.ts': 'export const colour = "green"\n',
+}
+
+export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
+  const repository = await makeRepository(files)
+  const world = await startWorld({
+    repositories: { [name]: repository.directory },
+    ...(options.clouds === undefined ? {} : { clouds: options.clouds }),
+  })
+  const where = { ...parseRepository(name, new URL(world.remote.url).host), id: repositoryId }
+  const commit = {
+    repository: where,
+    sha: repository.head,
+    cloneUrl: world.remote.cloneUrl(name),
+    ref: 'refs/heads/main',
+  }
+  const run = await summarise({ commit, attempt: 'first' }, world.house, never)
+  const environment = {
+    ...world.clouds.settings,
+    DRIVE9_ROOT: '/handoff',
+    GITHUB_SERVER_URL: world.remote.url,
+    GITHUB_API_URL: 'http://127.0.0.1:9',
+    HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools; team-b=${sha256(otherToken)}=other/*`,
+    CRON_SECRET: cronSecret,
+    ...options.environment,
+  }
+  const instances: RunningFunctions[] = []
+  const another = async (more: Record<string, string> = {}, maxDuration = options.maxDuration) => {
+    const started = await startFunctions({
+      root,
+      environment: { ...environment, ...more },
+      ...(maxDuration === undefined ? {} : { maxDuration }),
+    })
+    instances.push(started)
+    return started
+  }
+  const functions = options.withoutFunctions ? (undefined as unknown as RunningFunctions) : await another()
+  const close = async () => {
+    await Promise.all(instances.map((one) => one.close()))
+    await world.close()
+    await repository[Symbol.asyncDispose]()
+  }
+  const { clouds, remote } = world
+  return {
+    world,
+    repository,
+    where,
+    run,
+    environment,
+    functions,
+    url: functions?.url ?? '',
+    another,
+    machines: () => clouds.sandboxes.sandboxes.length,
+    living: () => clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').length,
+    reached: () =>
+      clouds.sandboxes.requests.length +
+      clouds.drive.requests.length +
+      clouds.model.requests.length +
+      remote.requests.length,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  /** Whatever came; looked into as it is. */
+  body: ReturnType<typeof JSON.parse>
+}
+
+export async function call(
+  url: string,
+  path: string,
+  init: RequestInit & { token?: string | null } = {},
+): Promise<Answer> {
+  const { token: bearer = token, ...rest } = init
+  const headers = new Headers(rest.headers)
+  if (bearer !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${bearer}`)
+  const response = await fetch(`${url}${path}`, { ...rest, headers })
+  const text = await response.text()
+  const isJson = (response.headers.get('content-type') ?? '').includes('json')
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+}
+
+export function post(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  bearer: string | null = token,
+): Promise<Answer> {
+  return call(url, '/api/ask', {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+    token: bearer,
+  })
+}
+
+export interface ServerEvent {
+  event: string
+  id: number
+  data: ReturnType<typeof JSON.parse>
+  /** Milliseconds after the request. */
+  at: number
+}
+
+/** Reads a stream of events to its end. */
+export async function events(
+  url: string,
+  body: unknown,
+  init: { headers?: Record<string, string>; signal?: AbortSignal; onEvent?: (event: ServerEvent) => void } = {},
+): Promise<{ response: Response; events: ServerEvent[] }> {
+  const started = Date.now()
+  const response = await fetch(`${url}/api/ask`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      authorization: `Bearer ${token}`,
+      ...init.headers,
+    },
+    ...(init.signal ? { signal: init.signal } : {}),
+  })
+  const found: ServerEvent[] = []
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const piece of response.body ?? []) {
+    text += decoder.decode(piece, { stream: true })
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const frame = text.slice(0, end)
+      text = text.slice(end + 2)
+      if (frame.startsWith(':')) continue
+      const event = readFrame(frame, Date.now() - started)
+      found.push(event)
+      init.onEvent?.(event)
+    }
+  }
+  return { response, events: found }
+}
+
+function readFrame(frame: string, at: number): ServerEvent {
+  const fields = Object.fromEntries(
+    frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  )
+  return { event: fields['event'] ?? '', id: Number(fields['id']), data: JSON.parse(fields['data'] ?? 'null'), at }
+}
