@@ -1,0 +1,154 @@
+// Workflows are held to what they promise: examples use inputs that exist, every action is pinned, every permission is the least and says why,
+// and no expression reaches a script.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { settingInputs } from '../../src/action/inputs.js'
+import { withActionTables } from '../../src/local/documents.js'
+import { readDescription, root } from './kit.js'
+
+interface Workflow {
+  name: string
+  on: unknown
+  permissions: object
+  concurrency: object
+  jobs: Record<string, { permissions: Record<string, string>; 'timeout-minutes': number; steps: Step[] }>
+}
+
+interface Step {
+  uses?: string
+  run?: string
+  with?: Record<string, unknown>
+}
+
+const description = await readDescription()
+const read = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.yml'))
+    .map((name) => ({ name, text: readFileSync(join(root, folder, name), 'utf8') }))
+    .map(({ name, text }) => ({ name: `${folder}/${name}`, text, workflow: parse(text) as Workflow }))
+const examples = read('examples')
+const own = read('.github/workflows')
+const stepsOf = ({ jobs }: Workflow) => Object.values(jobs).flatMap(({ steps }) => steps)
+const ours = (step: Step) => step.uses === './' || step.uses?.startsWith('handoff-action/handoff@')
+
+/** What each recipe may have at most, and why it is there stands beside it. */
+const mostPermissions: Record<string, Record<string, string>> = {
+  'examples/ask-endpoint.yml': { contents: 'read', 'pull-requests': 'write', 'id-token': 'write' },
+  'examples/ask.yml': { contents: 'read', 'pull-requests': 'write' },
+  'examples/pull-request-comment.yml': { contents: 'read', 'pull-requests': 'write' },
+}
+
+describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
+  test('gives no permission to all jobs, and to each only what it needs, with a reason', () => {
+    expect(workflow.permissions).toEqual({})
+    for (const [job, { permissions }] of Object.entries(workflow.jobs)) {
+      const most = job === 'publish' ? { contents: 'write' } : (mostPermissions[name] ?? { contents: 'read' })
+      expect(permissions, job).toEqual(most)
+      for (const [permission, level] of Object.entries(permissions)) {
+        expect(text).toMatch(new RegExp(`^      ${permission}: ${level} # \\S`, 'm'))
+      }
+    }
+  })
+
+  test('pins every action by its commit and says which version that is', () => {
+    for (const line of text.split('\n').filter((one) => /^\s*(- )?uses:/.test(one))) {
+      if (line.trim().endsWith('uses: ./')) continue
+      expect(line).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+/)
+    }
+  })
+
+  test('puts no expression into a script, ends in time, and does not run twice at once', () => {
+    for (const { run } of stepsOf(workflow)) expect(run ?? '').not.toContain('${{')
+    for (const job of Object.values(workflow.jobs)) expect(job['timeout-minutes']).toBeGreaterThan(0)
+    expect(workflow.concurrency).toMatchObject({ group: expect.any(String), 'cancel-in-progress': expect.any(Boolean) })
+  })
+
+  test('keeps no credential of the checkout', () => {
+    for (const step of stepsOf(workflow).filter(({ uses }) => uses?.startsWith('actions/checkout@'))) {
+      expect(step.with).toMatchObject({ 'persist-credentials': false })
+    }
+  })
+
+  test('uses inputs that exist', () => {
+    for (const step of stepsOf(workflow).filter(ours)) {
+      expect(Object.keys(step.with ?? {}).filter((input) => !(input in description.inputs))).toEqual([])
+    }
+  })
+})
+
+test('every example uses the action, and never checks code out', () => {
+  expect(examples.length).toBeGreaterThanOrEqual(8)
+  for (const { workflow } of examples) {
+    expect(stepsOf(workflow).some(ours)).toBe(true)
+    expect(stepsOf(workflow).some(({ uses }) => uses?.startsWith('actions/checkout@'))).toBe(false)
+  }
+})
+
+test('every example that answers or summarises by itself has the keys', () => {
+  for (const { name, workflow } of examples) {
+    for (const step of stepsOf(workflow).filter(ours)) {
+      if (step.with?.['endpoint'] !== undefined) continue
+      expect(Object.keys(step.with ?? {}), name).toEqual(
+        expect.arrayContaining(['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'llm-model']),
+      )
+    }
+  }
+})
+
+describe('action.yml', () => {
+  test('runs the built file before and after, on the newest Node', () => {
+    expect(description.runs).toEqual({ using: 'node24', main: 'dist/index.js', post: 'dist/index.js' })
+  })
+
+  test('has every setting as an input, and no input that nobody reads', () => {
+    const sources = readdirSync(join(root, 'src/action'))
+      .map((name) => readFileSync(join(root, 'src/action', name), 'utf8'))
+      .join('\n')
+    for (const input of Object.keys(settingInputs)) expect(description.inputs).toHaveProperty(input)
+    for (const input of Object.keys(description.inputs)) expect(sources, input).toContain(`'${input}'`)
+    for (const output of Object.keys(description.outputs)) expect(sources, output).toContain(`setOutput('${output}'`)
+  })
+
+  test('names in kebab-case, each with a sentence', () => {
+    for (const [name, { description: text }] of Object.entries({ ...description.inputs, ...description.outputs })) {
+      expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+      expect(text).toMatch(/^.{20,}\.$/s)
+    }
+  })
+})
+
+test('the tables of inputs and outputs are the ones of action.yml', () => {
+  const actionYaml = readFileSync(join(root, 'action.yml'), 'utf8')
+  const text = readFileSync(join(root, 'src/action/README.md'), 'utf8')
+  for (const mark of ['inputs', '/inputs', 'outputs', '/outputs']) expect(text).toContain(`<!-- ${mark} -->`)
+  expect(withActionTables(text, actionYaml)).toBe(text)
+})
+
+test('every example is shown, and every link of the documentation leads somewhere', () => {
+  const text = readFileSync(join(root, 'src/action/README.md'), 'utf8')
+  for (const { name } of examples) expect(text).toContain(`../../${name}`)
+  for (const [, target] of text.matchAll(/\]\((\.\.[^)#]*)\)/g)) {
+    expect(() => readFileSync(join(root, 'src/action', target!)), target).not.toThrow(/ENOENT/)
+  }
+})
+
+test('every error text of the troubleshooting table is one that can be said', () => {
+  const sources = ['src', 'api'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(root, folder, name), 'utf8')),
+  )
+  const all = sources.join('\n').replace(/\$\{[^}]*\}/g, '…')
+  const table = readFileSync(join(root, 'src/action/README.md'), 'utf8').split('## Troubleshooting')[1]!
+  const texts = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1]!)
+  expect(texts.length).toBeGreaterThan(10)
+  for (const text of texts) {
+    for (const part of text
+      .split('…')
+      .map((one) => one.trim())
+      .filter((one) => one.length > 3))
+      expect(all, text).toContain(part)
+  }
+})
