@@ -9,8 +9,12 @@ const scan = createScanner()
 
 function outlineOf(ending: string, text: string): string[] {
   const bytes = Buffer.from(text)
-  const found = findDefinitions(bytes.toString('latin1'), scan(bytes, false), languageOfEnding(ending)!.grammar)
-  return found.map(({ kind, name, line, end }) => `${kind} ${name} ${line}${end === undefined ? '' : `-${end}`}`)
+  const { definitions } = findDefinitions(
+    bytes.toString('latin1'),
+    scan(bytes, false),
+    languageOfEnding(ending)!.grammar,
+  )
+  return definitions.map(({ kind, name, line, end }) => `${kind} ${name} ${line}${end === undefined ? '' : `-${end}`}`)
 }
 
 const samples: [ending: string, text: string, expected: string[]][] = [

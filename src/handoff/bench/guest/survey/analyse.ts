@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../library/secrets.js'
 import type { Definition } from '../../../library/survey.js'
 import { isPointer, looksMinified, saysGenerated, textBytes } from './content.js'
-import { type Found, findDefinitions } from './definitions.js'
+import { type Audience, findDefinitions } from './definitions.js'
 import { localName } from './graph.js'
 import { grammarOfScript, languageOfGrammar } from './languages.js'
 import { trait } from './names.js'
@@ -34,14 +34,14 @@ export type Analyse = (entry: Entry, bytes: Buffer) => number
 export function createAnalyser(store: Store): Analyse {
   const scanner = createScanner()
   return (entry, bytes) => {
-    const { draft, scan } = look(entry, bytes, scanner)
+    const { draft, scan, audiences = [] } = look(entry, bytes, scanner)
     if (draft.nature !== 'text') return store.add(analysisKey(entry), draft, nothing, nothing)
     const identifiers = scan ? scan.identifiers.subarray(0, scan.identifierCount) : nothing
-    return store.add(analysisKey(entry), draft, identifiers, isProduct(entry) ? nameHashes(draft.definitions) : nothing)
+    return store.add(analysisKey(entry), draft, identifiers, nameHashes(draft.definitions, audiences))
   }
 }
 
-type Look = { draft: Draft; scan?: Scan }
+type Look = { draft: Draft; scan?: Scan; audiences?: Audience[] }
 
 function plainDraft(nature: Draft['nature'], grammar = 'none'): Draft {
   return { nature, grammar, encoding: 'utf-8', lines: 0, telling: { line: 0, text: '' }, secrets: [], definitions: [] }
@@ -74,19 +74,21 @@ function lookWithoutSecrets(entry: Entry, text: string, draft: Draft, scan: Scan
 }
 
 function outline(entry: Entry, text: string, draft: Draft, scan: Scan): Look {
-  draft.definitions = findDefinitions(text, scan, draft.grammar, isProduct(entry))
+  const { definitions, audiences } = findDefinitions(text, scan, draft.grammar, isProduct(entry))
+  draft.definitions = definitions
   draft.telling = tellingLine(entry, text, draft.definitions, scan)
-  return { draft, scan }
+  return { draft, scan, audiences }
 }
 
 /** Pairs of hash and quality: how sure one can be that who uses the name means this definition. */
-function nameHashes(definitions: Found[]): Int32Array {
+function nameHashes(definitions: Definition[], audiences: Audience[]): Int32Array {
   const pairs = new Int32Array(definitions.length * 2)
   let filled = 0
-  for (const { name, kind, audience } of definitions) {
+  for (const [index, { name, kind }] of definitions.entries()) {
+    const audience = audiences[index] ?? 'file'
+    if (audience === 'file') continue
     const plain = name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf(':')) + 1)
-    if (plain.length < 4 || builtIn.has(plain) || audience === 'file' || kind === 'heading' || kind === 'target')
-      continue
+    if (plain.length < 4 || builtIn.has(plain) || kind === 'heading' || kind === 'target') continue
     pairs[filled++] = hashName(plain)
     pairs[filled++] = quality(plain) * (kind === 'method' ? 1 : 2) + (audience === 'folder' ? localName : 0)
   }
@@ -115,7 +117,7 @@ const telling = /^(?:class|interface|struct|trait|enum|type|protocol|contract|me
 function tellingLine(entry: Entry, text: string, definitions: Definition[], scan: Scan): Draft['telling'] {
   const base = simplified(entry.name.replace(/\.[^.]*$/, ''))
   const found =
-    definitions.find(({ name }) => simplified(name) === base) ??
+    definitions.find(({ name }) => name.length >= base.length && simplified(name) === base) ??
     definitions.find(({ kind }) => telling.test(kind)) ??
     definitions[0]
   const line = found?.line ?? firstWeightyLine(text, scan, languageOfGrammar(entry.grammar).family === 'documentation')

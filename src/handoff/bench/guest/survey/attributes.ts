@@ -56,7 +56,8 @@ export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
       chain = chainTo(rules, directory)
       chains.set(directory, chain)
     }
-    for (const link of chain) apply(link.rules, link.start === 0 ? path : path.slice(link.start), found)
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    for (const link of chain) apply(link.rules, link.start === 0 ? path : path.slice(link.start), name, found)
     return found
   }
 }
@@ -76,12 +77,15 @@ function chainTo(rules: Map<string, Rule[]>, directory: string): Chain {
   return chain
 }
 
-function apply(rules: Rule[], path: string, found: FileAttributes): void {
+function apply(rules: Rule[], path: string, name: string, found: FileAttributes): void {
   for (const rule of rules) {
-    if (!patternMatches(rule.pattern, path, false)) continue
-    for (const [name, value] of rule.values) {
-      if (value === undefined) delete found[name]
-      else found[name] = value
+    const { beginning, ending, anchored } = rule.pattern
+    // Nearly every rule says no at once, and there are many files.
+    if (ending === undefined ? !(anchored ? path : name).startsWith(beginning) : !name.endsWith(ending)) continue
+    if (!patternMatches(rule.pattern, path, name, false)) continue
+    for (const [attribute, value] of rule.values) {
+      if (value === undefined) delete found[attribute]
+      else found[attribute] = value
     }
   }
 }

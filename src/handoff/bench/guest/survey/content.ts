@@ -42,6 +42,7 @@ function decodeWide(bytes: Buffer, order: 'little' | 'big'): string {
   return text.replace(/^\ufeff/, '').toWellFormed()
 }
 
+/** A sample is enough. */
 function mostlyControls(start: Buffer): boolean {
   let controls = 0
   for (let index = 0; index < start.length; index += 7) {

@@ -12,29 +12,37 @@ const reach = 60_000
 /** Who else may mean a definition by its name: everybody, the files of its folder, or nobody outside of its file. */
 export type Audience = 'all' | 'folder' | 'file'
 
-export interface Found extends Definition {
-  audience: Audience
+export interface Found {
+  definitions: Definition[]
+  /** One for each definition. */
+  audiences: Audience[]
 }
 
 /** `text` has one character a byte and is what was scanned. Who the audience is is only asked of the product. */
-export function findDefinitions(text: string, scan: Scan, language: string, product = true): Found[] {
+export function findDefinitions(text: string, scan: Scan, language: string, product = true): Found {
+  const found: Found = { definitions: [], audiences: [] }
   const grammar = grammarOf(language)
-  if (!grammar) return []
-  const found: Found[] = []
-  const audienceOf = product ? audiences(language, text) : () => 'file' as const
+  if (!grammar) return found
+  const audienceOf = product ? audiencesIn(language, text) : () => 'file' as const
   const lines = lineFinder(scan)
   // The first line has no line end before it.
   takeFirst(grammar, text, (match) => add(grammar, match, 0, text, lines, found, audienceOf))
   const { pattern } = grammar
   pattern.lastIndex = 0
-  for (let match = pattern.exec(text); match && found.length < definitionLimit; match = pattern.exec(text)) {
+  for (
+    let match = pattern.exec(text);
+    match && found.definitions.length < definitionLimit;
+    match = pattern.exec(text)
+  ) {
     add(grammar, match, match.index + 1, text, lines, found, audienceOf)
   }
-  return grammar.ends === 'heading' ? endHeadings(outsideFences(found, text, lines), text, scan) : found
+  if (grammar.ends === 'heading')
+    found.definitions = endHeadings(outsideFences(found.definitions, text, lines), text, scan)
+  return found
 }
 
 /** By the rules of the language, as far as one line shows them. */
-function audiences(language: string, text: string): (shape: string, name: string) => Audience {
+function audiencesIn(language: string, text: string): (shape: string, name: string) => Audience {
   if (language === 'go') return (_, name) => (/^[A-Z]/.test(name) ? 'all' : 'folder')
   if (language === 'python') return (_, name) => (name.startsWith('_') ? 'folder' : 'all')
   if (language === 'rust') return (shape) => (/\bpub\b|macro_rules|trait/.test(shape) ? 'all' : 'folder')
@@ -103,7 +111,7 @@ function add(
   lineStart: number,
   text: string,
   lines: Lines,
-  found: Found[],
+  found: Found,
   audienceOf: (shape: string, name: string) => Audience,
 ): void {
   let pair = 1
@@ -115,7 +123,7 @@ function add(
   let kind = kindOfKeyword(match[pair] ?? '', grammar.bare)
   if (kind === 'function' && ((grammar.methods && indent !== '') || /func[ \t]*\(/.test(match[0]))) kind = 'method'
   // Clauses of one function stand one after the other in some languages.
-  const previous = found.at(-1)
+  const previous = found.definitions.at(-1)
   if (
     previous?.name === name &&
     previous.kind === kind &&
@@ -126,14 +134,11 @@ function add(
     return
   // A plain value in a language whose blocks end in a word has no block.
   const flat = grammar.ends === 'end' && match[pair] === '' && !match[0].includes('function')
-  const end = flat ? undefined : endOf(grammar, text, lineStart, indent, lines)
-  found.push({
-    name: readable(name),
-    kind,
-    line,
-    ...(end === undefined ? {} : { end }),
-    audience: audienceOf(match[0], name),
-  })
+  const end = flat ? undefined : endOf(grammar, text, line, indent, lines)
+  found.definitions.push(
+    end === undefined ? { name: readable(name), kind, line } : { name: readable(name), kind, line, end },
+  )
+  found.audiences.push(audienceOf(match[0], name))
 }
 
 function readable(name: string): string {
@@ -147,10 +152,10 @@ function indentAt(text: string, lineStart: number): string {
   return text.slice(lineStart, end)
 }
 
-function endOf(grammar: Grammar, text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
-  if (grammar.ends === 'bracket') return endOfBracket(text, lineStart, indent, lines)
-  if (grammar.ends === 'indent') return endOfIndent(text, lineStart, indent, lines)
-  if (grammar.ends === 'end') return lineAfter(text, lineStart, closing('end', indent), lines)
+function endOf(grammar: Grammar, text: string, line: number, indent: string, lines: Lines): number | undefined {
+  if (grammar.ends === 'bracket') return endOfBracket(text, line, indent, lines)
+  if (grammar.ends === 'indent') return endOfIndent(text, line, indent, lines)
+  if (grammar.ends === 'end') return lineAfter(text, lines.start(line), closing('end', indent), lines)
   return undefined
 }
 
@@ -179,8 +184,8 @@ function lineAfter(text: string, offset: number, pattern: RegExp, lines: Lines):
 }
 
 /** Brackets by layout: what is opened at the end of a line is closed at the start of one that is as far in. */
-function endOfBracket(text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
-  let line = lines.at(lineStart)
+function endOfBracket(text: string, first: number, indent: string, lines: Lines): number | undefined {
+  let line = first
   for (let turn = 0; turn < 4; turn++) {
     const start = lines.start(line)
     const after = line < lines.last ? lines.start(line + 1) : text.length
@@ -202,8 +207,7 @@ function endOfBracket(text: string, lineStart: number, indent: string, lines: Li
 }
 
 /** Up to the next line that is not further in, without the empty lines and comments before it. */
-function endOfIndent(text: string, lineStart: number, indent: string, lines: Lines): number | undefined {
-  const line = lines.at(lineStart)
+function endOfIndent(text: string, line: number, indent: string, lines: Lines): number | undefined {
   if (line >= lines.last) return line
   const after = lines.start(line + 1) - 1
   const rest = text.slice(after, after + reach)
@@ -216,7 +220,7 @@ function endOfIndent(text: string, lineStart: number, indent: string, lines: Lin
 }
 
 /** What looks like a heading inside a block of code is a comment. */
-function outsideFences(found: Found[], text: string, lines: Lines): Found[] {
+function outsideFences(found: Definition[], text: string, lines: Lines): Definition[] {
   const fences = [...text.matchAll(/(?:^|\n)[ \t]{0,3}(?:```|\x7e\x7e\x7e)/g)].map((match) => lines.at(match.index + 1))
   if (fences.length === 0) return found
   let passed = 0
@@ -227,7 +231,7 @@ function outsideFences(found: Found[], text: string, lines: Lines): Found[] {
 }
 
 /** A section ends before the next heading that stands as high or higher. */
-function endHeadings(found: Found[], text: string, scan: Scan): Found[] {
+function endHeadings(found: Definition[], text: string, scan: Scan): Definition[] {
   const level = (line: number) =>
     /^[#=*]*/.exec(text.slice(scan.lineStarts[line - 1], scan.lineStarts[line - 1]! + 8))![0].length
   const open: { definition: Definition; level: number }[] = []

@@ -45,11 +45,11 @@ function plain(word: string | undefined): string | undefined {
   return word !== undefined && !/[*?[\\]/.test(word) ? word : undefined
 }
 
-/** Whether the pattern speaks of this path itself (not of what is above it). The path is relative to where the pattern was written. */
-export function patternMatches(pattern: Pattern, path: string, isDirectory: boolean): boolean {
+/** Whether the pattern speaks of this path itself (not of what is above it). The path is relative to where the pattern
+ * was written; the name is its last part. */
+export function patternMatches(pattern: Pattern, path: string, name: string, isDirectory: boolean): boolean {
   if (pattern.directoryOnly && !isDirectory) return false
   if (pattern.anchored) return path.startsWith(pattern.beginning) && matchSegments(pattern.segments, path.split('/'))
-  const name = path.slice(path.lastIndexOf('/') + 1)
   if (pattern.literal !== undefined) return name === pattern.literal
   if (pattern.ending !== undefined) return name.endsWith(pattern.ending)
   if (!name.startsWith(pattern.beginning)) return false
@@ -140,9 +140,10 @@ export function pathSelector(all: Pattern[]): (path: string) => boolean {
   const patterns = all.slice(0, patternLimit)
   const directories = new Map<string, boolean>([['', false]])
   const decide = (path: string, isDirectory: boolean) => {
+    const name = path.slice(path.lastIndexOf('/') + 1)
     for (let index = patterns.length - 1; index >= 0; index--) {
       const pattern = patterns[index]!
-      if (patternMatches(pattern, path, isDirectory)) return !pattern.negated
+      if (patternMatches(pattern, path, name, isDirectory)) return !pattern.negated
     }
     return false
   }

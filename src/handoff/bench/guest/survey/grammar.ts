@@ -26,7 +26,9 @@ function grammar(
   options: { methods?: boolean; flags?: string } = {},
 ): Grammar {
   const source = alternatives
-    .map((alternative) => `\\n${alternative.replaceAll('NAME', name).replaceAll('~', '[ \\t]+')}`)
+    .map(
+      (alternative) => `\\n${alternative.replaceAll('§', name).replaceAll('%', '[ \\t]*').replaceAll('~', '[ \\t]+')}`,
+    )
     .join('|')
   return { pattern: new RegExp(source, `g${options.flags ?? ''}`), ends, bare, methods: options.methods ?? false }
 }
@@ -35,31 +37,31 @@ const methods = { methods: true }
 const anyCase = { flags: 'i' }
 const visible = 'public|private|protected|internal|static|final|abstract|sealed'
 
-/** In a template `~` stands for space and NAME for an identifier. */
+/** In a template `~` stands for space, `%` for space that may be missing, and `§` for an identifier. */
 const grammars: Record<string, Grammar> = {
   javascript: grammar('bracket', 'method', [
-    '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(NAME)',
-    '(?:export~)?(?:declare~)?(type|const|let|var)~(NAME)',
-    `[ \\t]{1,8}${some('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(NAME)[ \\t]*(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:[ \\t]*:[^\\n=]{1,100}?)?[ \\t]*\\{[ \\t]*\\r?(?=\\n)`,
-    '(?:module\\.)?(exports)\\.(NAME)[ \\t]*=',
+    '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(§)',
+    '(?:export~)?(?:declare~)?(type|const|let|var)~(§)',
+    `[ \\t]{1,8}${some('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
+    '(?:module\\.)?(exports)\\.(§)%=',
   ]),
   python: grammar(
     'indent',
     'constant',
-    ['[ \\t]*(?:async~)?(def|class)~(NAME)', '()([A-Z][A-Z0-9_]{2,})[ \\t]*(?::[^=\\n]{1,80})?=(?!=)'],
+    ['%(?:async~)?(def|class)~(§)', '()([A-Z][A-Z0-9_]{2,})%(?::[^=\\n]{1,80})?=(?!=)'],
     methods,
   ),
   go: grammar('bracket', 'constant', [
-    '(func)~(?:\\([^)\\n]{0,200}\\)[ \\t]*)?(NAME)',
-    '(type|var|const)~(NAME)',
-    '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?[ \\t]*=[ \\t]',
+    '(func)~(?:\\([^)\\n]{0,200}\\)%)?(§)',
+    '(type|var|const)~(§)',
+    '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?%=[ \\t]',
   ]),
   rust: grammar(
     'bracket',
     'function',
     [
-      `[ \\t]*(?:pub(?:\\([^)\\n]{1,40}\\))?~)?${some('default|const|async|unsafe|extern(?:~"[^"\\n]{0,20}")?', 4)}(fn|struct|enum|trait|union|type|mod|static|module|macro_rules!)~(?:mut~)?(NAME)`,
-      '(?:pub(?:\\([^)\\n]{1,40}\\))?~)?(const)~(NAME)',
+      `%(?:pub(?:\\([^)\\n]{1,40}\\))?~)?${some('default|const|async|unsafe|extern(?:~"[^"\\n]{0,20}")?', 4)}(fn|struct|enum|trait|union|type|mod|static|module|macro_rules!)~(?:mut~)?(§)`,
+      '(?:pub(?:\\([^)\\n]{1,40}\\))?~)?(const)~(§)',
     ],
     methods,
   ),
@@ -67,8 +69,8 @@ const grammars: Record<string, Grammar> = {
     'bracket',
     'method',
     [
-      `[ \\t]*${some(`${visible}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(NAME)`,
-      `[ \\t]{1,12}(?:(?:${visible}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(NAME)[ \\t]*\\(`,
+      `%${some(`${visible}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(§)`,
+      `[ \\t]{1,12}(?:(?:${visible}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(§)%\\(`,
     ],
     methods,
   ),
@@ -76,8 +78,8 @@ const grammars: Record<string, Grammar> = {
     'bracket',
     'function',
     [
-      `[ \\t]*${some(`${visible}|open|data|inner|inline|suspend|override|operator|infix|tailrec|external|companion|value|annotation|expect|actual|enum|fun`, 6)}(class|interface|object|fun|typealias)~(?:<[^>\\n]{0,80}>[ \\t]*)?(?:[\\w.<>?]{1,60}\\.)?(NAME)`,
-      `${some('public|private|internal|const', 3)}(val|var)~(NAME)`,
+      `%${some(`${visible}|open|data|inner|inline|suspend|override|operator|infix|tailrec|external|companion|value|annotation|expect|actual|enum|fun`, 6)}(class|interface|object|fun|typealias)~(?:<[^>\\n]{0,80}>%)?(?:[\\w.<>?]{1,60}\\.)?(§)`,
+      `${some('public|private|internal|const', 3)}(val|var)~(§)`,
     ],
     methods,
   ),
@@ -85,71 +87,68 @@ const grammars: Record<string, Grammar> = {
     'bracket',
     'function',
     [
-      `[ \\t]*${some('private(?:\\[\\w+\\])?|protected(?:\\[\\w+\\])?|implicit|lazy|final|sealed|abstract|override|case|inline|opaque', 5)}(class|object|trait|def|type|enum|given)~(NAME)`,
+      `%${some('private(?:\\[\\w+\\])?|protected(?:\\[\\w+\\])?|implicit|lazy|final|sealed|abstract|override|case|inline|opaque', 5)}(class|object|trait|def|type|enum|given)~(§)`,
     ],
     methods,
   ),
   clojure: grammar('unknown', 'function', [
-    '[ \\t]*\\((ns|def|defn-?|defmacro|defmulti|defmethod|defprotocol|defrecord|deftype|defonce)~(?:\\^\\S{1,80}[ \\t]+)?([^\\s()\\[\\]]{1,100})',
+    '%\\((ns|def|defn-?|defmacro|defmulti|defmethod|defprotocol|defrecord|deftype|defonce)~(?:\\^\\S{1,80}[ \\t]+)?([^\\s()\\[\\]]{1,100})',
   ]),
   csharp: grammar(
     'bracket',
     'method',
     [
-      `[ \\t]*${some(`${visible}|partial|readonly|unsafe|ref|file|new`, 6)}(class|interface|struct|enum|record|delegate|namespace)~(?:(?:class|struct)~)?([A-Za-z_][\\w.]*)`,
-      `[ \\t]{1,16}(?:(?:${visible}|virtual|override|async|extern|partial|unsafe|new|readonly)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?][\\w<>\\[\\],.? \\t]{0,80}[ \\t])?()(NAME)[ \\t]*(?:<[^>\\n]{0,60}>)?(?:\\(|\\{[ \\t]*get)`,
+      `%${some(`${visible}|partial|readonly|unsafe|ref|file|new`, 6)}(class|interface|struct|enum|record|delegate|namespace)~(?:(?:class|struct)~)?([A-Za-z_][\\w.]*)`,
+      `[ \\t]{1,16}(?:(?:${visible}|virtual|override|async|extern|partial|unsafe|new|readonly)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?][\\w<>\\[\\],.? \\t]{0,80}[ \\t])?()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
     ],
     methods,
   ),
   fsharp: grammar('indent', 'function', [
-    '[ \\t]*(let|type|module|and|exception)~(?:rec~|inline~|private~|mutable~|internal~){0,2}(NAME)',
-    '[ \\t]+(?:static~)?(member)~(?:\\w+\\.)?(NAME)',
+    '%(let|type|module|and|exception)~(?:rec~|inline~|private~|mutable~|internal~){0,2}(§)',
+    '[ \\t]+(?:static~)?(member)~(?:\\w+\\.)?(§)',
   ]),
   basic: grammar(
     'unknown',
     'function',
     [
-      `[ \\t]*${some(`${visible}|friend|shared|overrides|overridable|partial|mustinherit`, 4)}(sub|function|class|module|interface|structure|enum|property)~(NAME)`,
+      `%${some(`${visible}|friend|shared|overrides|overridable|partial|mustinherit`, 4)}(sub|function|class|module|interface|structure|enum|property)~(§)`,
     ],
     anyCase,
   ),
   c: grammar('bracket', 'function', [
-    '(?!(?:return|else|if|for|while|switch|case|goto|typedef|using|template|extern)\\b)(?:[A-Za-z_][\\w:<>,*&\\[\\] \\t]{0,160}?[ \\t*&])?()((?:NAME::){0,4}\\x7e?NAME)[ \\t]*\\([^;\\n]{0,300}\\r?(?=\\n)',
-    '[ \\t]*(?:typedef~)?(struct|class|union|enum|namespace)~(?:class~|struct~)?(?:[A-Z_]{3,40}~)?(NAME)(?=[^;=()\\n]{0,200}(?:\\{|\\r?\\n))',
-    '[ \\t]*#[ \\t]*(define)~(NAME)',
-    '(\\})[ \\t]*(NAME)[ \\t]*;',
-    '(typedef)~[^;\\n{]{1,160}?[ \\t*](NAME)[ \\t]*;',
+    '(?!(?:return|else|if|for|while|switch|case|goto|typedef|using|template|extern)\\b)(?:[A-Za-z_][\\w:<>,*&\\[\\] \\t]{0,160}?[ \\t*&])?()((?:§::){0,4}\\x7e?§)%\\([^;\\n]{0,300}\\r?(?=\\n)',
+    '%(?:typedef~)?(struct|class|union|enum|namespace)~(?:class~|struct~)?(?:[A-Z_]{3,40}~)?(§)(?=[^;=()\\n]{0,200}(?:\\{|\\r?\\n))',
+    '%#%(define)~(§)',
+    '(\\})%(§)%;',
+    '(typedef)~[^;\\n{]{1,160}?[ \\t*](§)%;',
   ]),
   objc: grammar('bracket', 'function', [
-    '(@interface|@implementation|@protocol)~(NAME)',
-    '([-+])[ \\t]*\\([^)\\n]{1,100}\\)[ \\t]*(NAME)',
-    '[ \\t]*(function)~(?:[\\w\\[\\], ]{1,80}=[ \\t]*)?(NAME)',
-    '(?:static~)?[A-Za-z_][\\w* \\t]{0,80}[ \\t*]()(NAME)\\([^;\\n]{0,300}\\r?(?=\\n)',
+    '(@interface|@implementation|@protocol)~(§)',
+    '([-+])%\\([^)\\n]{1,100}\\)%(§)',
+    '%(function)~(?:[\\w\\[\\], ]{1,80}=%)?(§)',
+    '(?:static~)?[A-Za-z_][\\w* \\t]{0,80}[ \\t*]()(§)\\([^;\\n]{0,300}\\r?(?=\\n)',
   ]),
   ruby: grammar(
     'end',
     'constant',
     [
-      '[ \\t]*(class|module)~([A-Z][\\w:]*)',
-      '[ \\t]*(?:private~)?(def)~(?:self\\.)?([A-Za-z_]\\w*[?!=]?)',
-      '[ \\t]*()([A-Z][A-Z0-9_]{2,})[ \\t]*=(?![=\\x7e])',
+      '%(class|module)~([A-Z][\\w:]*)',
+      '%(?:private~)?(def)~(?:self\\.)?([A-Za-z_]\\w*[?!=]?)',
+      '%()([A-Z][A-Z0-9_]{2,})%=(?![=\\x7e])',
     ],
     methods,
   ),
   php: grammar(
     'bracket',
     'function',
-    [
-      `[ \\t]*${some('abstract|final|readonly', 2)}(class|interface|trait|enum)~(NAME)`,
-      `[ \\t]*${some(visible, 4)}(function)~&?(NAME)`,
-    ],
+    [`%${some('abstract|final|readonly', 2)}(class|interface|trait|enum)~(§)`, `%${some(visible, 4)}(function)~&?(§)`],
     methods,
   ),
   swift: grammar(
     'bracket',
     'function',
     [
-      `[ \\t]*(?:@\\w+(?:\\([^)\\n]{0,60}\\))?~)?${some('public|private|internal|open|fileprivate|static|final|override|mutating|nonisolated|class|indirect|prefix|postfix', 5)}(class|struct|enum|protocol|extension|func|typealias|actor|macro)~(NAME)`,
+      `%(?:@\\w+(?:\\([^)\\n]{0,60}\\))?~)?${some('public|private|internal|open|fileprivate|static|final|override|mutating|nonisolated|class|indirect|prefix|postfix', 5)}(class|struct|enum|protocol|extension|func|typealias|actor|macro)~(§)`,
     ],
     methods,
   ),
@@ -157,104 +156,90 @@ const grammars: Record<string, Grammar> = {
     'bracket',
     'method',
     [
-      `${some('abstract|sealed|base|final|interface', 3)}(class|mixin|enum|extension|typedef)~(NAME)`,
-      '[ \\t]{0,4}(?:static~|external~)?[A-Za-z_][\\w<>?,.]{0,60}[ \\t]()(NAME)\\([^;\\n]{0,200}\\{[ \\t]*\\r?(?=\\n)',
+      `${some('abstract|sealed|base|final|interface', 3)}(class|mixin|enum|extension|typedef)~(§)`,
+      '[ \\t]{0,4}(?:static~|external~)?[A-Za-z_][\\w<>?,.]{0,60}[ \\t]()(§)\\([^;\\n]{0,200}\\{%\\r?(?=\\n)',
     ],
     methods,
   ),
-  shell: grammar('bracket', 'function', [
-    '[ \\t]*(function)~([\\w:.-]+)',
-    '[ \\t]*()([A-Za-z_][\\w:.-]*)[ \\t]*\\(\\)',
-  ]),
-  powershell: grammar('bracket', 'function', ['[ \\t]*(function|filter|class|enum)~([\\w:-]+)'], anyCase),
-  lua: grammar('end', 'function', [
-    '[ \\t]*(?:local~)?(function)~([\\w.:]+)',
-    '(?:local~)?()([\\w.]+)[ \\t]*=[ \\t]*function',
-  ]),
+  shell: grammar('bracket', 'function', ['%(function)~([\\w:.-]+)', '%()([A-Za-z_][\\w:.-]*)%\\(\\)']),
+  powershell: grammar('bracket', 'function', ['%(function|filter|class|enum)~([\\w:-]+)'], anyCase),
+  lua: grammar('end', 'function', ['%(?:local~)?(function)~([\\w.:]+)', '(?:local~)?()([\\w.]+)%=%function']),
   elixir: grammar('end', 'function', [
-    '[ \\t]*(defmodule|defprotocol|defimpl|defp?|defmacrop?|defguard|defdelegate)~([\\w.?!]+)',
+    '%(defmodule|defprotocol|defimpl|defp?|defmacrop?|defguard|defdelegate)~([\\w.?!]+)',
   ]),
-  gleam: grammar('bracket', 'function', ['(?:pub~)?(?:opaque~)?(fn|type|const)~(NAME)']),
+  gleam: grammar('bracket', 'function', ['(?:pub~)?(?:opaque~)?(fn|type|const)~(§)']),
   erlang: grammar('unknown', 'function', [
-    '()([a-z]\\w*)\\([^\\n]{0,200}\\)[ \\t]*(?:when[^\\n]{0,100})?->',
+    '()([a-z]\\w*)\\([^\\n]{0,200}\\)%(?:when[^\\n]{0,100})?->',
     '-(record|define|module)\\((\\w+)',
   ]),
   haskell: grammar('indent', 'function', [
-    "(data|newtype|type|class|module|instance)~(?:\\([^)\\n]{0,80}\\)[ \\t]*=>[ \\t]*|alias~)?([A-Z][\\w.']*)",
+    "(data|newtype|type|class|module|instance)~(?:\\([^)\\n]{0,80}\\)%=>%|alias~)?([A-Z][\\w.']*)",
     "()([a-z_][\\w']*)[ \\t]+:{1,2}[ \\t]",
   ]),
   ocaml: grammar('unknown', 'function', [
     "[ \\t]{0,4}(let|and|module|type|val|class|external|exception)~(?:rec~|type~|nonrec~)?(?:'\\w+~|\\([^)\\n]{1,60}\\)~)?([A-Za-z_][\\w']*)",
   ]),
   lisp: grammar('unknown', 'function', [
-    '[ \\t]*\\((define|defun|defmacro|defvar|defparameter|defclass|defmethod|defgeneric|define-record-type|struct|defcustom|defsubst|cl-defun|define-syntax)~\\(?([^\\s()]{1,100})',
+    '%\\((define|defun|defmacro|defvar|defparameter|defclass|defmethod|defgeneric|define-record-type|struct|defcustom|defsubst|cl-defun|define-syntax)~\\(?([^\\s()]{1,100})',
   ]),
-  perl: grammar('bracket', 'function', ['[ \\t]*(sub|package)~([\\w:]+)']),
-  r: grammar('bracket', 'function', ['()([\\w.]+)[ \\t]*(?:<-|=)[ \\t]*function\\b']),
+  perl: grammar('bracket', 'function', ['%(sub|package)~([\\w:]+)']),
+  r: grammar('bracket', 'function', ['()([\\w.]+)%(?:<-|=)%function\\b']),
   julia: grammar('end', 'function', [
-    '[ \\t]*(?:@\\w+~)?(function|mutable struct|struct|abstract type|module|macro|const)~([\\w.!]+)',
-    '()([\\w.!]+)\\([^\\n=]{0,200}\\)[ \\t]*=(?!=)',
+    '%(?:@\\w+~)?(function|mutable struct|struct|abstract type|module|macro|const)~([\\w.!]+)',
+    '()([\\w.!]+)\\([^\\n=]{0,200}\\)%=(?!=)',
   ]),
-  zig: grammar('bracket', 'function', [
-    '[ \\t]*(?:pub~)?(?:export~|inline~|extern~)?(fn)~(NAME)',
-    '(?:pub~)?(const|var)~(NAME)',
-  ]),
-  nim: grammar('indent', 'function', ['[ \\t]*(proc|func|method|template|macro|iterator|type|converter)~`?(NAME)']),
+  zig: grammar('bracket', 'function', ['%(?:pub~)?(?:export~|inline~|extern~)?(fn)~(§)', '(?:pub~)?(const|var)~(§)']),
+  nim: grammar('indent', 'function', ['%(proc|func|method|template|macro|iterator|type|converter)~`?(§)']),
   solidity: grammar(
     'bracket',
     'function',
-    ['[ \\t]*(?:abstract~)?(contract|library|interface|struct|enum|event|error|modifier|function|def)~(NAME)'],
+    ['%(?:abstract~)?(contract|library|interface|struct|enum|event|error|modifier|function|def)~(§)'],
     methods,
   ),
   sql: grammar(
     'unknown',
     'table',
     [
-      '[ \\t]*create~(?:or~replace~)?(?:\\w+~){0,2}?(table|view|function|procedure|trigger|index|type|schema|sequence)~(?:if~not~exists~)?["`\\[]?([\\w.]+)',
+      '%create~(?:or~replace~)?(?:\\w+~){0,2}?(table|view|function|procedure|trigger|index|type|schema|sequence)~(?:if~not~exists~)?["`\\[]?([\\w.]+)',
     ],
     anyCase,
   ),
   idl: grammar('bracket', 'type', [
-    '[ \\t]*(?:extend~|export~)?(message|service|enum|rpc|struct|union|exception|interface|type|input|scalar|directive|model|record|world|table)~@?(NAME)',
+    '%(?:extend~|export~)?(message|service|enum|rpc|struct|union|exception|interface|type|input|scalar|directive|model|record|world|table)~@?(§)',
   ]),
   terraform: grammar('bracket', 'block', [
     '(resource|data)~"[^"\\n]{1,80}"~"([^"\\n]{1,80})"',
     '(module|variable|output|provider)~"([^"\\n]{1,80})"',
   ]),
   make: grammar('unknown', 'target', [
-    '()([A-Za-z][\\w./-]*)[ \\t]*:(?![=:])',
-    '[ \\t]*(function|macro|add_library|add_executable)\\(([\\w.-]+)',
+    '()([A-Za-z][\\w./-]*)%:(?![=:])',
+    '%(function|macro|add_library|add_executable)\\(([\\w.-]+)',
   ]),
   fortran: grammar(
     'unknown',
     'function',
-    ['[ \\t]*(?:\\w+~){0,2}?(subroutine|function|module|program|type)~(?:::[ \\t]*)?(NAME)'],
+    ['%(?:\\w+~){0,2}?(subroutine|function|module|program|type)~(?:::%)?(§)'],
     anyCase,
   ),
   pascal: grammar(
     'unknown',
     'function',
-    ['[ \\t]*(?:class~)?(procedure|function|constructor|destructor|unit|program)~([\\w.]+)'],
+    ['%(?:class~)?(procedure|function|constructor|destructor|unit|program)~([\\w.]+)'],
     anyCase,
   ),
   ada: grammar(
     'unknown',
     'function',
-    ['[ \\t]*(procedure|function|package|entity|architecture|component|task)~(?:body~)?([\\w.]+)'],
+    ['%(procedure|function|package|entity|architecture|component|task)~(?:body~)?([\\w.]+)'],
     anyCase,
   ),
   verilog: grammar('unknown', 'module', [
-    '[ \\t]*(module|interface|class|package|function|task|program)~(?:automatic~)?(?:[\\w\\[\\]:]+[ \\t]+)?(\\w+)[ \\t]*(?=[#(;])',
+    '%(module|interface|class|package|function|task|program)~(?:automatic~)?(?:[\\w\\[\\]:]+[ \\t]+)?(\\w+)%(?=[#(;])',
   ]),
-  gdscript: grammar(
-    'indent',
-    'function',
-    ['[ \\t]*(?:static~)?(func|class|class_name|signal|enum|const)~(NAME)'],
-    methods,
-  ),
+  gdscript: grammar('indent', 'function', ['%(?:static~)?(func|class|class_name|signal|enum|const)~(§)'], methods),
   markdown: grammar('heading', 'heading', ['(#{1,4})~([^\\n]{1,200})']),
   rst: grammar('heading', 'heading', [
-    '()([^\\s=~^*.-][^\\n]{2,120})\\n(?:={3,}|-{3,}|\\x7e{3,}|\\^{3,}|\\*{3,})[ \\t]*\\r?(?=\\n)'.replace('~', '\\x7e'),
+    '()([^\\s=~^*.-][^\\n]{2,120})\\n(?:={3,}|-{3,}|\\x7e{3,}|\\^{3,}|\\*{3,})%\\r?(?=\\n)'.replace('~', '\\x7e'),
   ]),
   asciidoc: grammar('heading', 'heading', ['(={1,4}|\\*{1,4})~([^\\n]{1,200})']),
 }

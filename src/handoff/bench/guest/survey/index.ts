@@ -48,15 +48,16 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   const git = options.spawnGit ?? gitIn(options.gitDirectory)
   const parser = treeParser()
   const listed = listTree(git, options.commit, parser.push)
-  // Started before there is something to ask of them, so that nobody waits for their start.
   const few = openBlobs(git, 'few')
-  const many = openBlobs(git, 'many')
+  let many: BlobReader | undefined
   try {
     const [, head] = await Promise.all([listed, readHead(few, options.commit)])
+    // Started before there is something to ask of it, so that nobody waits for its start.
+    many = openBlobs(git, 'many')
     return await surveyTree(parser.finish(head.rootTree), head, options, few, many)
   } finally {
     few.stop()
-    many.stop()
+    many?.stop()
   }
 }
 

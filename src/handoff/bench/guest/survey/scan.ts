@@ -89,13 +89,11 @@ function findLines(bytes: Buffer, scan: Scan): void {
   scan.lines = rest === 0 ? lines - 1 : lines
 }
 
-/** Everything in one pass. */
+/** Everything in one pass. The table is emptied by what was put into it: that is less than all of it. */
 function collector(scan: Scan): (bytes: Buffer) => void {
-  const seen = new Int32Array(slots)
-  const stamps = new Int32Array(slots)
-  let stamp = 0
+  const table = new Int32Array(slots)
+  const used = new Int32Array(identifierLimit)
   return (bytes) => {
-    stamp++
     const { identifiers } = scan
     const end = bytes.length
     let lineStarts = scan.lineStarts
@@ -103,38 +101,38 @@ function collector(scan: Scan): (bytes: Buffer) => void {
     let lines = 1
     let lineStart = 0
     let longest = 0
-    let hash = 0
-    let length = 0
     let suspicious = false
     lineStarts[0] = 0
-    // One step past the end, so that the last word ends like every other.
-    for (let index = 0; index <= end; index++) {
-      const byte = index < end ? bytes[index]! : 32
-      if (classes[byte] !== 0) {
-        hash = Math.imul(hash, 0x01000193) ^ byte
-        length++
+    for (let index = 0; index < end; ) {
+      const from = index
+      let byte = bytes[index++]!
+      const first = classes[byte]!
+      if (first === 0) {
+        if (byte !== 10) continue
+        if (from - lineStart > longest) longest = from - lineStart
+        lineStart = index
+        if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+        lineStarts[lines++] = index
         continue
       }
-      if (length > 3) {
-        if (length > 15 && !suspicious) suspicious = isSuspicious(bytes, index - length, index)
-        if (found < identifierLimit && classes[bytes[index - length]!] === word) {
-          let slot = (hash ^ (hash >>> 15)) & (slots - 1)
-          while (stamps[slot] === stamp && seen[slot] !== hash) slot = (slot + 1) & (slots - 1)
-          if (stamps[slot] !== stamp) {
-            stamps[slot] = stamp
-            seen[slot] = hash
-            identifiers[found++] = hash
-          }
-        }
+      let hash = byte
+      for (; index < end; index++) {
+        byte = bytes[index]!
+        if (classes[byte] === 0) break
+        hash = Math.imul(hash, 0x01000193) ^ byte
       }
-      hash = 0
-      length = 0
-      if (byte !== 10) continue
-      if (index - lineStart > longest) longest = index - lineStart
-      lineStart = index + 1
-      if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
-      lineStarts[lines++] = lineStart
+      const length = index - from
+      if (length < 4) continue
+      if (length > 15 && !suspicious) suspicious = isSuspicious(bytes, from, index)
+      if (first !== word || found === identifierLimit || hash === 0) continue
+      let slot = (hash ^ (hash >>> 15)) & (slots - 1)
+      while (table[slot] !== 0 && table[slot] !== hash) slot = (slot + 1) & (slots - 1)
+      if (table[slot] !== 0) continue
+      table[slot] = hash
+      used[found] = slot
+      identifiers[found++] = hash
     }
+    for (let index = 0; index < found; index++) table[used[index]!] = 0
     scan.suspicious = suspicious
     scan.identifierCount = found
     scan.longest = Math.max(longest, end - lineStart)

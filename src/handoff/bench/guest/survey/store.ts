@@ -2,9 +2,8 @@
 // store of an earlier survey is handed in, not in the next one either.
 //
 // Written down it is one block of bytes: a line of text for each file, then all hashes as 32-bit numbers. Reading it back costs a split.
-import type { SecretPlace } from '../../../library/survey.js'
+import type { Definition, SecretPlace } from '../../../library/survey.js'
 import type { Nature } from './content.js'
-import type { Found } from './definitions.js'
 
 /** Goes up whenever the same bytes would be described otherwise; an older store is then of no use. */
 const version = 'handoff survey store 1'
@@ -27,7 +26,7 @@ export interface Analysis {
   to: number
 }
 
-export type Draft = Omit<Analysis, 'from' | 'names' | 'to' | 'outline'> & { definitions: Found[] }
+export type Draft = Omit<Analysis, 'from' | 'names' | 'to' | 'outline'> & { definitions: Definition[] }
 
 export interface Store {
   /** The analyses in the order in which they were added or taken over. */
@@ -77,10 +76,7 @@ export function openStore(earlier?: Uint8Array): Store {
       reserve(identifiers.length + names.length)
       pool.set(identifiers, filled)
       pool.set(names, filled + identifiers.length)
-      const { definitions: found, ...rest } = draft
-      const definitions = found.map(({ name, kind, line, end }) =>
-        end === undefined ? { name, kind, line } : { name, kind, line, end },
-      )
+      const { definitions, ...rest } = draft
       const middle = filled + identifiers.length
       const record = {
         ...rest,
