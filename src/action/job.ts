@@ -73,13 +73,9 @@ function missingInputs(context: Context, settings: string[]): HandoffError {
     context.actor === 'dependabot[bot]'
       ? "Runs of Dependabot get Dependabot secrets only: add them there too, or skip these runs with if: github.actor != 'dependabot[bot]'."
       : `Add ${one ? 'it' : 'them'} under with:, for example ${names[0]}: \${{ ${names[0]!.endsWith('key') ? 'secrets' : 'vars'}.${settings[0]} }}, and check that the secret has that name.`
-  return new HandoffError(
-    'missing-setting',
-    `${one ? 'This input is' : 'These inputs are'} missing: ${names.join(', ')}.`,
-    {
-      next,
-    },
-  )
+  const list = names.join(', ')
+  const message = one ? `This input is missing: ${list}.` : `These inputs are missing: ${list}.`
+  return new HandoffError('missing-setting', message, { next })
 }
 
 /** What everybody may read needs no token, and what is not handed out cannot be lost. An Enterprise Server may want one all the same. */

@@ -114,7 +114,7 @@ describe('action.yml', () => {
   test('names in kebab-case, each with a sentence', () => {
     for (const [name, { description: text }] of Object.entries({ ...description.inputs, ...description.outputs })) {
       expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/)
-      expect(text).toMatch(/^.{20,}\.$/s)
+      expect(text).toMatch(/^.{12,}\.$/s)
     }
   })
 })
