@@ -11,6 +11,8 @@ export interface Rule {
   method?: string
   /** Tested against the path with its query. */
   path?: RegExp
+  /** For what method and path cannot tell apart. */
+  match?: (request: RecordedRequest) => boolean
   /** Meet only the first n requests that match (after `skip`); all when absent. */
   times?: number
   /** Let the first n matching requests pass. */
@@ -129,8 +131,9 @@ export async function startServer(
   function faultsFor(request: RecordedRequest): Fault[] {
     const met: Fault[] = []
     for (const entry of rules) {
-      const { method, path, skip = 0, times = Number.POSITIVE_INFINITY, fault } = entry.rule
+      const { method, path, match, skip = 0, times = Number.POSITIVE_INFINITY, fault } = entry.rule
       if ((method && method !== request.method) || (path && !path.test(request.path))) continue
+      if (match && !match(request)) continue
       entry.seen += 1
       if (entry.seen > skip && entry.seen <= skip + times) met.push(fault)
     }

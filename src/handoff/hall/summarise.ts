@@ -162,6 +162,8 @@ async function make(
   )
   const sealedAt = tools.now().toISOString()
   const ref = prepareRef(tools.drive, tools.git, place, request.commit, signal)
+  // Nobody looks at it before the seal; when that fails, an error of this one must not end the process.
+  ref.catch(() => undefined)
   const handoff = recordOf(request, house, run, found, written.record, await previous, walk, sealedAt)
   const pointer = await walk.step('seal', () => seal(tools.drive, place, handoff, written.files, signal))
   const [speaking, refMoved] = await walk.step('point', () =>

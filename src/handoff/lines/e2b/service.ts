@@ -91,7 +91,9 @@ export async function killSandbox(service: Service, id: string, signal: AbortSig
   for (const milliseconds of killWaits) {
     await pause(milliseconds, signal, lower(doing))
     try {
-      const killed = await Sandbox.kill(id, { ...service.connection(signal), requestTimeoutMs: killRequestMs })
+      const connection = service.connection(signal)
+      const requestTimeoutMs = Math.min(killRequestMs, connection.requestTimeoutMs)
+      const killed = await Sandbox.kill(id, { ...connection, requestTimeoutMs })
       return killed || perhaps
     } catch (error) {
       if (signal.aborted) throw abortError(signal, lower(doing))

@@ -1,0 +1,135 @@
+// A whole summary, broken at every call it makes: refused, silent, late, lost, cut, done twice, or with the process dead at that point.
+//
+// Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs two thousand.
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { summarise } from '../../src/handoff/hall/summarise.js'
+import { whichRun } from '../../src/handoff/hall/which-run.js'
+import { isHandoffError } from '../../src/handoff/library/errors.js'
+import { type CallTarget, faultLedger, planFrom, planText, targetsIn } from '../support/faults.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
+import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { leaksIn } from '../support/secrets.js'
+import { readerOf } from '../support/visible.js'
+
+const never = new AbortController().signal
+const ledger = faultLedger()
+const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0 }
+let small: QuickWorld
+/** Its clone and its tables are so large that they travel by upload. */
+let large: QuickWorld
+let targets: Map<QuickWorld, CallTarget[]>
+
+beforeAll(async () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 330 }, (_, index) => [
+      `src/part-${index}/module-${index}.ts`,
+      `export const value${index} = ${index}\n`,
+    ]),
+  )
+  ;[small, large] = await Promise.all([startQuickWorld(), startQuickWorld({ files, cloneBytes: 60_000 })])
+  const usual = await undisturbed(small)
+  const known = new Set(usual.map(({ cloud, route }) => `${cloud} ${route}`))
+  const isNew = ({ cloud, route }: CallTarget) => !known.has(`${cloud} ${route}`)
+  const more = await undisturbed(large)
+  targets = new Map([
+    [small, usual],
+    [large, [...more.filter(isNew), ...more.filter((target) => !isNew(target))]],
+  ])
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all([small?.close(), large?.close()])
+})
+
+async function undisturbed(world: QuickWorld): Promise<CallTarget[]> {
+  await using process = await world.process({ patient: true })
+  await summarise(world.place('octo/undisturbed').summarise(process, 'first'), process.house, never)
+  ledger.expect(process.gate.passages)
+  return targetsIn(process.gate.passages)
+}
+
+/** Every fifth schedule is of the large repository, which costs more; in each world the schedules go round its calls. */
+function worldOf(seed: number): { world: QuickWorld; turn: number } {
+  const turn = Math.floor(seed / 5)
+  return seed % 5 === 4 ? { world: large, turn } : { world: small, turn: seed - turn }
+}
+
+test('whatever call fails, a reader sees no run or a whole one, and the next attempt succeeds', async () => {
+  const failures = await runSchedules(schedulesFrom(100, 2_000), schedule)
+  const machines = [small, large].flatMap(({ clouds }) => clouds.sandboxes.sandboxes)
+  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), 'sandboxes created': machines.length }))
+  expect(failures).toEqual([])
+}, 1_200_000)
+
+async function schedule(seed: number): Promise<Schedule> {
+  const { world, turn } = worldOf(seed)
+  const plan = planFrom(turn, targets.get(world)!)
+  const name = `octo/schedule-${seed}`
+  const place = world.place(name)
+  const reader = readerOf(world.clouds.drive, place.layout, world.repository.head)
+  const wrong: string[] = []
+  const process = await world.process({ faults: plan, watch: reader.look })
+  try {
+    wrong.push(...(await disturbed(world, place, process)))
+    reader.look()
+    wrong.push(...(await readByProduction(world, place)))
+  } finally {
+    await process.close()
+  }
+  wrong.push(...(await second(world, place)))
+  reader.look()
+  ledger.add(process.gate.passages)
+  figures.schedules += 1
+  figures.looks += reader.looked
+  figures['bytes compared'] += reader.bytesCompared
+  world.clouds.drive.remove(place.layout.repository)
+  return { plan: planText(plan), wrong: [...wrong, ...reader.wrong] }
+}
+
+/** It may end well, or with an error of ours that tells no secret; or its process dies and it does not end at all. */
+async function disturbed(world: QuickWorld, place: Place, process: QuickProcess): Promise<string[]> {
+  const stop = new AbortController()
+  const deadline = setTimeout(() => stop.abort(), 4_000)
+  const walk = summarise(place.summarise(process, 'disturbed'), process.house, stop.signal).then(
+    () => 'sealed' as const,
+    (error: unknown) => ({ error }),
+  )
+  const ending = await Promise.race([walk, process.gate.died.then(() => 'died' as const)])
+  clearTimeout(deadline)
+  if (ending === 'died') stop.abort()
+  figures[typeof ending === 'string' ? ending : 'refused'] += 1
+  if (typeof ending === 'string') return []
+  const { error } = ending
+  const told = `${JSON.stringify(error)}\n${inspect(error, { depth: 10, showHidden: true })}`
+  const { E2B_API_KEY: key } = world.clouds.sandboxes.settings
+  const keys = {
+    'the key of the sandboxes': key,
+    'the owner key': world.clouds.drive.ownerKey,
+    'the model key': world.clouds.model.key,
+  }
+  return [...(isHandoffError(error) ? [] : [`not an error of ours: ${told}`]), ...leaksIn('the error', told, keys)]
+}
+
+/** Whoever asks next sees a whole run or is told that there is none. It may mend what a crash left between seal and pointer. */
+async function readByProduction(world: QuickWorld, place: Place): Promise<string[]> {
+  await using process = await world.process({ patient: true })
+  const { repository, name } = place.ask(process, 'x')
+  const seen = await whichRun({ repository }, name, process.house, place.layout, never).then(
+    ({ handoff }) => handoff.run as string,
+    (error: unknown) => (isHandoffError(error) ? error.code : `not an error of ours: ${String(error)}`),
+  )
+  return /^[0-9a-f]{40}-disturbed$|^not-found$|^not-sealed$/.test(seen) ? [] : [`a reader is told ${seen}`]
+}
+
+async function second(world: QuickWorld, place: Place): Promise<string[]> {
+  await using process = await world.process({ patient: true })
+  const { run } = await summarise(place.summarise(process, 'second'), process.house, never)
+  const visible = readerOf(world.clouds.drive, place.layout, world.repository.head).run()
+  return run === visible ? [] : [`the second attempt gave ${run}, visible is ${visible}`]
+}
+
+test('every call that a summary makes was broken in some way', () => {
+  console.log(ledger.report())
+  expect(ledger.unbroken()).toEqual([])
+})

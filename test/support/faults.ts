@@ -1,0 +1,94 @@
+// Which calls are broken, and how: plans that follow from a seed alone, and a ledger of what was broken so far.
+//
+// The first calls of a plan go round systematically, so that a hundred seeds break every call of an undisturbed walk in several ways; up to
+// two more are drawn by chance, because the interesting failures are those that meet.
+import { type CloudName, type FaultName, faultNames, type Passage, type PlannedFault } from './gate.js'
+import { randomFrom } from './random.js'
+
+export interface CallTarget {
+  cloud: CloudName
+  route: string
+  occurrence: number
+}
+
+/** Every call of an undisturbed walk, each route's first, second, … by itself. Sorted: the order of a walk differs from time to time. */
+export function targetsIn(passages: readonly Passage[]): CallTarget[] {
+  const counted = new Map<string, number>()
+  return passages
+    .map(({ cloud, route }) => {
+      const occurrence = (counted.get(nameOf({ cloud, route })) ?? 0) + 1
+      counted.set(nameOf({ cloud, route }), occurrence)
+      return { cloud, route, occurrence }
+    })
+    .sort((a, b) => a.occurrence - b.occurrence || (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+/** A sandbox is no process of ours: it does not die with one. */
+const possible = (cloud: CloudName) =>
+  cloud === 'inside' ? faultNames.filter((name) => !name.startsWith('dies')) : faultNames
+
+export function planFrom(seed: number, targets: readonly CallTarget[]): PlannedFault[] {
+  const random = randomFrom(seed)
+  const first = targets[seed % targets.length]!
+  const round = Math.floor(seed / targets.length) * 5 + seed
+  const plan: PlannedFault[] = [{ ...first, fault: possible(first.cloud)[round % possible(first.cloud).length]! }]
+  for (let more = random.below(3); more > 0; more -= 1) {
+    const target = random.pick(targets)
+    const fault = random.pick(possible(target.cloud))
+    if (!plan.some((one) => sameCall(one, target))) plan.push({ ...target, fault })
+  }
+  return plan
+}
+
+const sameCall = (a: CallTarget, b: CallTarget) => nameOf(a) === nameOf(b) && a.occurrence === b.occurrence
+
+const nameOf = ({ cloud, route }: { cloud: string; route: string }) => `${cloud.padEnd(9)} ${route}`
+
+export const planText = (plan: readonly PlannedFault[]) =>
+  plan.map(({ cloud, route, occurrence, fault }) => `${cloud} ${route} #${occurrence} ${fault}`).join('; ')
+
+export interface FaultLedger {
+  /** What production asks for when nothing disturbs it. */
+  expect(passages: readonly Passage[]): void
+  /** What was asked for, and which of it was broken. */
+  add(passages: readonly Passage[]): void
+  /** Calls that production makes and nobody broke. */
+  unbroken(): string[]
+  injected(): number
+  /** A line for each call: how often it was made, and how it was broken. */
+  report(): string
+}
+
+export function faultLedger(): FaultLedger {
+  const calls = new Map<string, { made: number; expected: boolean; faults: Map<FaultName, number> }>()
+  const entry = (passage: Passage) => {
+    const name = nameOf(passage)
+    const known = calls.get(name) ?? { made: 0, expected: false, faults: new Map() }
+    calls.set(name, known)
+    return known
+  }
+  return {
+    expect(passages) {
+      for (const passage of passages) entry(passage).expected = true
+    },
+    add(passages) {
+      for (const passage of passages) {
+        const call = entry(passage)
+        call.made += 1
+        if (passage.fault) call.faults.set(passage.fault, (call.faults.get(passage.fault) ?? 0) + 1)
+      }
+    },
+    unbroken: () => [...calls].filter(([, call]) => call.expected && call.faults.size === 0).map(([name]) => name),
+    injected: () =>
+      [...calls.values()].flatMap(({ faults }) => [...faults.values()]).reduce((sum, times) => sum + times, 0),
+    report() {
+      const lines = [...calls]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, { made, faults }]) => {
+          const ways = [...faults].map(([fault, times]) => `${fault} ${times}`).join(', ')
+          return `${name.padEnd(64)} ${String(made).padStart(6)} calls; ${ways || 'never broken'}`
+        })
+      return lines.join('\n')
+    },
+  }
+}

@@ -1,0 +1,211 @@
+// The way out of one process: every call it makes to the clouds goes through here, where it is written down and may be broken.
+//
+// A gate stands for one orchestrating process and the sandboxes it opens. A planned fault names a call by its route and by which of its kind
+// it is, so that the same plan means the same thing however the calls of a walk overtake each other. When the process "dies" nothing of it
+// gets out any more, as if it had been killed at that call; what it has opened elsewhere goes on, and so do its sandboxes' own calls.
+import { Agent, request as ask, type IncomingHttpHeaders } from 'node:http'
+import {
+  type Fault,
+  type Handler,
+  type LocalServer,
+  type RecordedRequest,
+  startServer,
+} from '../../src/local/server.js'
+
+/** `inside` is the drive as the program in a sandbox reaches it. */
+export const cloudNames = ['sandboxes', 'drive', 'model', 'git', 'inside'] as const
+export type CloudName = (typeof cloudNames)[number]
+
+export type FaultName =
+  | 'answers 500'
+  | 'answers 503'
+  | 'answers 429'
+  | 'answers 403'
+  | 'hangs'
+  | 'is late'
+  | 'loses its reply'
+  | 'is reset'
+  | 'happens twice'
+  | 'is cut'
+  | 'dies before'
+  | 'dies after'
+
+export const faultNames: readonly FaultName[] = [
+  'answers 500',
+  'answers 503',
+  'answers 429',
+  'answers 403',
+  'hangs',
+  'is late',
+  'loses its reply',
+  'is reset',
+  'happens twice',
+  'is cut',
+  'dies before',
+  'dies after',
+]
+
+export interface PlannedFault {
+  cloud: CloudName
+  /** As `routeOf` says it. */
+  route: string
+  /** The first call of this route is 1. */
+  occurrence: number
+  fault: FaultName
+}
+
+export interface Passage {
+  cloud: CloudName
+  route: string
+  fault?: FaultName
+}
+
+export interface Gate extends AsyncDisposable {
+  url: Record<CloudName, string>
+  /** Every call so far, in the order in which it came. */
+  passages: Passage[]
+  /** Resolves when the process is dead. */
+  died: Promise<void>
+  close(): Promise<void>
+}
+
+export interface GateOptions {
+  targets: Record<CloudName, string>
+  faults?: PlannedFault[]
+  /** Called at each moment at which the drive may have changed. */
+  watch?: () => void
+}
+
+/** Later than any deadline of a quick house. */
+const lateMs = 450
+
+const kinds: Record<FaultName, Fault> = {
+  'answers 500': { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' },
+  'answers 503': { kind: 'answer', status: 503, headers: { 'retry-after': '1' }, body: '{"error":"not ready"}' },
+  'answers 429': { kind: 'answer', status: 429, headers: { 'retry-after': '1' }, body: '{"error":"slow down"}' },
+  'answers 403': { kind: 'answer', status: 403, body: '{"error":"forbidden","code":403,"message":"forbidden"}' },
+  hangs: { kind: 'hang' },
+  'is late': { kind: 'delay', milliseconds: lateMs },
+  'loses its reply': { kind: 'lose-reply' },
+  'is reset': { kind: 'reset' },
+  'happens twice': { kind: 'twice' },
+  'is cut': { kind: 'cut', bytes: 7 },
+  'dies before': { kind: 'reset' },
+  'dies after': { kind: 'lose-reply' },
+}
+
+/** The control plane of the sandboxes does not say when to come back; its client would really wait. */
+function faultOf(cloud: CloudName, name: FaultName): Fault {
+  const fault = kinds[name]
+  if (cloud !== 'sandboxes' || fault.kind !== 'answer') return fault
+  const { headers: _headers, ...rest } = fault
+  return rest
+}
+
+export async function startGate(options: GateOptions): Promise<Gate> {
+  const { targets, faults = [], watch = () => undefined } = options
+  const passages: Passage[] = []
+  const noted = new WeakMap<RecordedRequest, Passage>()
+  const agent = new Agent({ keepAlive: true })
+  const death = Promise.withResolvers<void>()
+  const servers = new Map<CloudName, LocalServer>()
+
+  const note = (cloud: CloudName, request: RecordedRequest): Passage => {
+    const known = noted.get(request)
+    if (known) return known
+    const passage: Passage = { cloud, route: routeOf(cloud, request) }
+    noted.set(request, passage)
+    passages.push(passage)
+    return passage
+  }
+  const die = () => {
+    death.resolve()
+    for (const [cloud, server] of servers) if (cloud !== 'inside') void server.close()
+  }
+
+  async function open(cloud: CloudName): Promise<void> {
+    const server = await startServer(cloud, forwardTo(targets[cloud], agent, watch))
+    servers.set(cloud, server)
+    // Matches nothing: it only sees every request first.
+    server.rule({ match: (request) => note(cloud, request) === undefined, fault: { kind: 'hang' } })
+    for (const planned of faults.filter((one) => one.cloud === cloud)) {
+      let seen = 0
+      const match = (request: RecordedRequest) => {
+        const passage = note(cloud, request)
+        if (passage.route !== planned.route) return false
+        seen += 1
+        if (seen !== planned.occurrence) return false
+        passage.fault = planned.fault
+        if (planned.fault.startsWith('dies')) die()
+        return true
+      }
+      server.rule({ match, fault: faultOf(cloud, planned.fault) })
+    }
+  }
+
+  await Promise.all(cloudNames.map(open))
+  const close = async () => {
+    await Promise.all([...servers.values()].map((server) => server.close().catch(() => undefined)))
+    agent.destroy()
+  }
+  return {
+    url: Object.fromEntries([...servers].map(([cloud, { url }]) => [cloud, url])) as Record<CloudName, string>,
+    passages,
+    died: death.promise,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Passes a call on as it is, host name and all: addresses that a service signs lead back through here. */
+function forwardTo(target: string, agent: Agent, watch: () => void): Handler {
+  const { hostname, port } = new URL(target)
+  return (request, response) =>
+    new Promise((resolve) => {
+      const { method, path, body } = request
+      const headers = { ...without(request.headers, 'transfer-encoding', 'connection'), 'content-length': body.length }
+      const call = ask({ hostname, port, method, path, headers, agent }, (answer) => {
+        watch()
+        response.writeHead(answer.statusCode ?? 502, without(answer.headers, 'transfer-encoding', 'connection'))
+        // A client that is gone ends a stream; what only wanted to be done is done all the same.
+        response.once('close', () => answer.destroy())
+        answer.on('data', (chunk: Buffer) => response.write(chunk))
+        answer.once('end', () => {
+          response.end()
+          resolve(undefined)
+        })
+        answer.once('close', () => {
+          if (!answer.complete) response.destroy()
+          resolve(undefined)
+        })
+        answer.on('error', () => undefined)
+      })
+      call.once('error', () => {
+        response.destroy()
+        resolve(undefined)
+      })
+      call.end(body)
+    })
+}
+
+function without(headers: IncomingHttpHeaders, ...names: string[]): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)))
+}
+
+/** What a call is for, without what differs between two walks. */
+export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest, 'method' | 'path'>): string {
+  const [place = '', query = ''] = path.split('?', 2)
+  const plain = decodeURIComponent(place)
+    .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/[^/]+/, '/v1/fs/…')
+    .replace(/\b[0-9a-f]{40}-[a-z0-9-]+/g, '{run}')
+    .replace(/\b[0-9a-f]{40}\b/g, '{sha}')
+    .replace(
+      /(\/(?:sandboxes|tokens|uploads|s3|qa|comments|reactions|issues|pulls)\/)(?!initiate$)[0-9a-zA-Z_-]{8,}/g,
+      '$1{id}',
+    )
+    .replace(/(\/(?:comments|reactions|issues|pulls)\/)\d+/g, '$1{id}')
+    .replace(/project\/.+\.git\.tar/, 'project/{repository}.git.tar')
+    .replace(/^\/[\w.-]+\/[\w.-]+\.git\//, '/{repository}.git/')
+  const asked = cloud === 'drive' || cloud === 'inside' ? query : ''
+  return `${method} ${plain}${asked === '' ? '' : `?${asked}`}`
+}

@@ -1,0 +1,288 @@
+// A world in which a walk takes a tenth of a second, and a house for each process in it, wired as `connect` does but with short waits.
+//
+// The clouds are the local ones. What the program in a sandbox does is taken down once from the real program and repeated by a tiny one.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sha256 } from '../../src/handoff/bench/run-directory.js'
+import { uniqueId } from '../../src/handoff/bench/unique.js'
+import { type AskRequest, ask } from '../../src/handoff/hall/ask.js'
+import type { House } from '../../src/handoff/hall/house.js'
+import { type SummariseRequest, summarise } from '../../src/handoff/hall/summarise.js'
+import type { RunEvent } from '../../src/handoff/library/events.js'
+import { recordReader } from '../../src/handoff/library/record-decoder.js'
+import type { GuestRecord } from '../../src/handoff/library/records.js'
+import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/library/run.js'
+import type { Sandboxes } from '../../src/handoff/library/tools.js'
+import { makeDrive } from '../../src/handoff/lines/drive9.js'
+import { makeSandboxes } from '../../src/handoff/lines/e2b.js'
+import { makeGitHost } from '../../src/handoff/lines/git.js'
+import { makeModel } from '../../src/handoff/lines/openai.js'
+import { makeCounting } from '../../src/handoff/lines/tokens.js'
+import { type Clouds, startClouds } from '../../src/local/clouds.js'
+import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
+import { type LocalServer, type Reply, startServer } from '../../src/local/server.js'
+import { manualClock } from './clock.js'
+import { type CloudName, type Gate, type PlannedFault, startGate } from './gate.js'
+import { type QuickGuest, quickGuest } from './quick-guest.js'
+import { type Files, makeRepository, type TestRepository } from './repository.js'
+import { leaksOf } from './secrets.js'
+
+export interface QuickWorld extends AsyncDisposable {
+  clouds: Required<Clouds>
+  remote: GitRemote
+  repository: TestRepository
+  guest: QuickGuest
+  /** Where each cloud really is. */
+  targets: Record<CloudName, string>
+  /** Everything that any process said. */
+  events: RunEvent[]
+  /** A repository of its own for one scenario, with the same commit in it. */
+  place(name: string): Place
+  /** A process whose way out is a gate. */
+  process(plan?: { faults?: PlannedFault[]; watch?: () => void; patient?: boolean }): Promise<QuickProcess>
+  close(): Promise<void>
+}
+
+export interface Place {
+  layout: Layout
+  summarise(process: QuickProcess, attempt: string, more?: Partial<SummariseRequest>): SummariseRequest
+  ask(process: QuickProcess, question: string, more?: Partial<AskRequest>): AskRequest
+}
+
+export interface QuickProcess extends AsyncDisposable {
+  close(): Promise<void>
+  house: House
+  gate: Gate
+  /** Moves this process's idea of now, for leases. */
+  later(milliseconds: number): void
+}
+
+export interface QuickWorldOptions {
+  files?: Files
+  /** The clone's size in bytes; below 50,000 it is stored and read in one piece. */
+  cloneBytes?: number
+}
+
+const smallRepository: Files = {
+  'README.md': '# Tools\n\nTools that greet people.\n',
+  'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
+  'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
+}
+const never = new AbortController().signal
+/** One for all houses: to load the vocabulary takes longer than a walk here. */
+const counting = makeCounting('offline-extractive')
+const realProgram = () => readFile(join(import.meta.dirname, '../../dist/guest.js'), 'utf8')
+
+export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
+  const repository = await makeRepository(options.files ?? smallRepository)
+  const [clouds, remote] = await Promise.all([startClouds() as Promise<Required<Clouds>>, startGitRemote()])
+  const echo = await startEcho(remote)
+  const events: RunEvent[] = []
+  const targets = {
+    sandboxes: clouds.sandboxes.url,
+    drive: clouds.drive.url,
+    model: clouds.model.url,
+    git: echo.url,
+    inside: clouds.drive.url,
+  }
+  const wiring: Wiring = { clouds, events }
+  const guest = await takeDown(wiring, remote, repository, options.cloneBytes ?? 0)
+
+  const close = async () => {
+    guest[Symbol.dispose]()
+    const leaks = leaksOf(clouds, events, [])
+    await Promise.all([clouds.close(), remote.close(), echo.close(), repository[Symbol.asyncDispose]()])
+    if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.slice(0, 10).join('\n')}`)
+  }
+  return {
+    clouds,
+    remote,
+    repository,
+    guest,
+    targets,
+    events,
+    place(name) {
+      remote.serve(name, repository.directory)
+      return placeOf(name, repository.head)
+    },
+    async process(plan = {}) {
+      const gate = await startGate({ targets, ...plan })
+      const clock = { offset: 0 }
+      const house = houseAt(wiring, gate.url, guest.program, plan.patient === true, clock)
+      return {
+        house,
+        gate,
+        later: (milliseconds) => {
+          clock.offset += milliseconds
+        },
+        close: gate.close,
+        [Symbol.asyncDispose]: gate.close,
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Says again what the real git host said to the same question; each time costs that one two processes. */
+function startEcho(remote: GitRemote): Promise<LocalServer> {
+  const said = new Map<string, Promise<Reply>>()
+  return startServer('git echo', ({ method, path, headers, body }) => {
+    const question = `${method} ${path.replace(/^\/octo\/[^/]+\.git/, '')} ${body.toString('latin1')}`
+    const known = said.get(question)
+    if (known) return known
+    const { host: _host, connection: _connection, 'content-length': _length, ...passed } = headers
+    const asked = fetch(`${remote.url}${path}`, { method, headers: passed, ...(method === 'POST' ? { body } : {}) })
+    const reply = asked.then(async (answer): Promise<Reply> => {
+      const type = answer.headers.get('content-type') ?? ''
+      return {
+        status: answer.status,
+        headers: { 'content-type': type },
+        body: new Uint8Array(await answer.arrayBuffer()),
+      }
+    })
+    said.set(question, reply)
+    return reply
+  })
+}
+
+function placeOf(name: string, sha: string): Place {
+  const repository = parseRepository(name, 'git.example.org')
+  const urlOf = ({ gate }: QuickProcess) => `${gate.url.git}/${name}.git`
+  const commit = (process: QuickProcess): Commit => ({
+    repository,
+    sha,
+    ref: 'refs/heads/main',
+    cloneUrl: urlOf(process),
+  })
+  return {
+    layout: layout('/handoff', repository),
+    summarise: (process, attempt, more = {}) => ({ commit: commit(process), attempt, ...more }),
+    ask: (process, text, more = {}) => ({
+      repository,
+      cloneUrl: urlOf(process),
+      name: { commit: sha },
+      question: { text, asker: 'test' },
+      ...more,
+    }),
+  }
+}
+
+interface Wiring {
+  clouds: Required<Clouds>
+  events: RunEvent[]
+}
+
+const hasty = {
+  drive: { answerMs: 300, silenceMs: 300, pauseMs: 1, tries: 3, settingUpMs: 2_500 },
+  requestTimeoutMs: 400,
+  firstTextMs: 300,
+  betweenTextMs: 300,
+}
+
+/** `connect`, with its waits. */
+function houseAt(
+  { clouds, events }: Wiring,
+  url: Record<CloudName, string>,
+  program: House['program'],
+  patient: boolean,
+  time: { offset: number },
+): House {
+  const clock = manualClock({ start: Date.now(), jump: true })
+  const drive = makeDrive({
+    server: url.drive,
+    key: clouds.drive.ownerKey,
+    ...(patient ? {} : { times: hasty.drive, clock }),
+  })
+  const emit = (event: RunEvent) => void events.push(event)
+  return {
+    tools: {
+      sandboxes: makeSandboxes({
+        apiKey: clouds.sandboxes.settings.E2B_API_KEY,
+        template: 'handoff',
+        apiUrl: url.sandboxes,
+        sandboxUrl: url.sandboxes,
+        onNotice: (text) => emit({ type: 'notice', text }),
+        ...(patient ? {} : { requestTimeoutMs: hasty.requestTimeoutMs }),
+      }),
+      // A sandbox outlives the process that opened it, so it has a way of its own.
+      drive: { ...drive, server: url.inside },
+      model: makeModel({
+        apiKey: clouds.model.key,
+        baseUrl: `${url.model}/v1`,
+        name: clouds.model.name,
+        contextTokens: 128_000,
+        counting,
+        ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
+      }),
+      git: makeGitHost(patient ? {} : { requestMs: 300, clock }),
+      now: () => new Date(Date.now() + time.offset),
+      uniqueId,
+      emit,
+    },
+    program,
+    root: '/handoff',
+    limits: { inputTokens: 400_000, deadlineMs: 60_000 },
+  }
+}
+
+/** One summary and one answer by the real program, and everything it stored and printed. */
+async function takeDown(
+  wiring: Wiring,
+  remote: GitRemote,
+  repository: TestRepository,
+  cloneBytes: number,
+): Promise<QuickGuest> {
+  const { clouds } = wiring
+  remote.serve('octo/model', repository.directory)
+  const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
+  const house = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, { offset: 0 })
+  const heard: GuestRecord[] = []
+  house.tools.sandboxes = listening(house.tools.sandboxes, (record) => heard.push(record))
+  const at = { house, gate: { url: { git: remote.url } } } as QuickProcess
+  const place = placeOf('octo/model', repository.head)
+  const { directory } = await summarise(place.summarise(at, 'taken-down'), house, never)
+  const summariseRecords = heard.splice(0)
+  await ask(place.ask(at, 'How are people greeted?'), house, never)
+  const stored = summariseRecords.filter((record) => record.type === 'stored')
+  const files = stored.map(({ path }) => {
+    const bytes = clouds.drive.readFile(`${directory}/${path}`)!
+    return {
+      path,
+      bytes: path.startsWith('project/') ? Buffer.concat([bytes, padding(cloneBytes - bytes.length)]) : bytes,
+    }
+  })
+  clouds.drive.remove(place.layout.repository)
+  return quickGuest({ files, summarise: summariseRecords.map((record) => restated(record, files)), find: heard })
+}
+
+const padding = (bytes: number) => Buffer.alloc(Math.max(0, bytes))
+
+/** What was stored has another hash where it was made larger. */
+function restated(record: GuestRecord, files: { path: string; bytes: Uint8Array }[]): GuestRecord {
+  if (record.type !== 'stored') return record
+  const { bytes } = files.find(({ path }) => path === record.path)!
+  return { ...record, bytes: bytes.length, sha256: sha256(bytes) }
+}
+
+/** Listens to what is printed inside. */
+function listening(sandboxes: Sandboxes, take: (record: GuestRecord) => void): Sandboxes {
+  return {
+    ...sandboxes,
+    async open(request, signal) {
+      const sandbox = await sandboxes.open(request, signal)
+      const reader = recordReader(take)
+      return {
+        ...sandbox,
+        run: (command, options) =>
+          sandbox.run(command, {
+            ...options,
+            onOutput(text) {
+              reader.push(text)
+              options.onOutput(text)
+            },
+          }),
+      }
+    },
+  }
+}

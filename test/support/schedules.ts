@@ -1,0 +1,43 @@
+// Runs many broken scenarios side by side and says which of them did not keep the promise.
+
+export interface Schedule {
+  /** What was broken, in words. */
+  plan: string
+  /** How the promise was not kept. */
+  wrong: string[]
+}
+
+/** SEED=17 is that one alone; LONG=1 is the long list. */
+export function schedulesFrom(short: number, long: number): number[] {
+  const { SEED, LONG } = process.env
+  if (SEED !== undefined) return [Number(SEED)]
+  return Array.from({ length: LONG === '1' ? long : short }, (_, seed) => seed)
+}
+
+const atOnce = 6
+
+/** One line for each failing seed, with what replays it. */
+export async function runSchedules(seeds: number[], run: (seed: number) => Promise<Schedule>): Promise<string[]> {
+  const waiting = [...seeds]
+  const failures: string[] = []
+  const worker = async () => {
+    for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+      const { plan, wrong } = await run(seed).catch((error: unknown) => {
+        return {
+          plan: 'see the error',
+          wrong: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
+        }
+      })
+      if (wrong.length > 0) failures.push(`SEED=${seed} (${plan}): ${[...new Set(wrong)].join('; ')}`)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return failures
+}
+
+/** The figures of a suite, on one line, for whoever reads the log of a long run. */
+export function figuresText(figures: Record<string, number>): string {
+  return Object.entries(figures)
+    .map(([name, value]) => `${name}: ${Math.round(value).toLocaleString('en-GB')}`)
+    .join(', ')
+}

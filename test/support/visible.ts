@@ -1,0 +1,66 @@
+// What a reader of the run directories sees at this very moment: nothing, or a run whose every hash matches. Looks into the local drive itself,
+// between two of its requests, so that no moment is missed.
+import { sha256 } from '../../src/handoff/bench/run-directory.js'
+import { decodeHandoff, decodePointer } from '../../src/handoff/library/handoff.js'
+import { artifact, type Layout } from '../../src/handoff/library/run.js'
+import type { LocalDrive } from '../../src/local/drive9/server.js'
+
+export interface Reader {
+  /** Looks; remembers what is wrong instead of throwing, because it is called where nobody would hear. */
+  look(): void
+  /** The run that is visible now. */
+  run(): string | undefined
+  wrong: string[]
+  looked: number
+  bytesCompared: number
+}
+
+export function readerOf(drive: LocalDrive, layout: Layout, sha: string): Reader {
+  let last: Buffer | undefined
+  const reader: Reader = {
+    wrong: [],
+    looked: 0,
+    bytesCompared: 0,
+    look() {
+      reader.looked += 1
+      const pointer = drive.readFile(layout.pointer(sha))
+      if (pointer === undefined) {
+        if (last) reader.wrong.push('a run that was visible is gone')
+        return
+      }
+      const moved = last !== undefined && !last.equals(pointer)
+      if (moved) reader.wrong.push('the pointer of a commit was changed without force')
+      last = pointer
+      const problem = problemOf(drive, layout, pointer, reader)
+      if (problem) reader.wrong.push(problem)
+    },
+    run: () => {
+      const pointer = drive.readFile(layout.pointer(sha))
+      return pointer && decodePointer(pointer).run
+    },
+  }
+  return reader
+}
+
+function problemOf(
+  drive: LocalDrive,
+  layout: Layout,
+  bytes: Buffer,
+  count: { bytesCompared: number },
+): string | undefined {
+  try {
+    const pointer = decodePointer(bytes)
+    const directory = layout.run(pointer.run)
+    const sealed = drive.readFile(`${directory}/${artifact.handoff}`)
+    if (!sealed || sha256(sealed) !== pointer.handoff)
+      return `the handoff of ${pointer.run} is not what the pointer says`
+    for (const { path, bytes: size, sha256: hash } of decodeHandoff(sealed).artifacts) {
+      const stored = drive.readFile(`${directory}/${path}`)
+      if (stored?.length !== size || sha256(stored) !== hash) return `${path} of ${pointer.run} is not what was sealed`
+      count.bytesCompared += size
+    }
+    return undefined
+  } catch (error) {
+    return `what is visible cannot be read: ${String(error)}`
+  }
+}
