@@ -1,7 +1,5 @@
 // A runner behind a proxy says so in its environment, and every call of ours has to go that way: our own, the model's and the sandboxes'.
 // All of them end in the global `fetch`, so it is told once. Node reads these variables by itself only when it is started so.
-import { spawn } from 'node:child_process'
-import * as http from 'node:http'
 import type { Environment } from './runner.js'
 
 const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY']
@@ -11,7 +9,7 @@ const wantsProxy = (environment: Environment) => names.some((name) => (environme
 /** Resolves to the exit code of a process that did all the work in our place, or to null when we go on ourselves. */
 export async function useProxy(environment: Environment): Promise<number | null> {
   if (!wantsProxy(environment) || environment['NODE_USE_ENV_PROXY'] === '1') return null
-  const { setGlobalProxyFromEnv } = http as { setGlobalProxyFromEnv?: () => void }
+  const { setGlobalProxyFromEnv } = (await import('node:http')) as { setGlobalProxyFromEnv?: () => void }
   if (!setGlobalProxyFromEnv) return startAgain(environment)
   setGlobalProxyFromEnv()
   return null
@@ -19,6 +17,7 @@ export async function useProxy(environment: Environment): Promise<number | null>
 
 /** For a Node of the first months of version 24: it takes the variables only from the start. */
 async function startAgain(environment: Environment): Promise<number> {
+  const { spawn } = await import('node:child_process')
   const child = spawn(process.execPath, process.argv.slice(1), {
     stdio: 'inherit',
     env: { ...environment, NODE_USE_ENV_PROXY: '1' },
