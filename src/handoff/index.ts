@@ -7,6 +7,8 @@ export { type Conversation, converse, type Ending, terminal, type Voice } from '
 export type { House } from './hall/house.js'
 export { citedFile, listRepositories, listRuns, oneAnswer, type Page, pageOfAnswers, runSummary } from './hall/look.js'
 export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
+export { planPrune, prune } from './hall/prune.js'
+export type { Pruned, PruneItem, PrunePlan, PruneRequest, RepositoryPlan } from './hall/prune-plan.js'
 export {
   followAnswer,
   houseFor,

@@ -4,6 +4,7 @@
 // `handoff.json` (must not exist yet), then the commit pointer (must not exist yet, or must still be what was seen), then the refs. Readers
 // come the other way: pointer first, and a handoff only when it hashes to what the pointer says.
 import { createHash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import {
   type Artifact,
@@ -16,6 +17,7 @@ import {
   type Handoff,
   sealLimit,
 } from '../library/handoff.js'
+import { readRemoval } from '../library/removal.js'
 import { artifact, type Layout, type RunId, shaOf } from '../library/run.js'
 import type { Drive, DriveOperation, DriveToken } from '../library/tools.js'
 import { cleanupSignal } from './walk.js'
@@ -133,12 +135,14 @@ export async function readSealed(
   signal: AbortSignal,
 ): Promise<SealedRun | undefined> {
   const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
-  if (bytes === null) return undefined
+  // What is being removed speaks for nothing any more.
+  if (bytes === null || readRemoval(bytes)) return undefined
   const pointer = decodePointer(bytes)
   return { pointer, handoff: await readHandoff(drive, place, pointer, signal) }
 }
 
-async function readHandoff(
+/** The record that a pointer or a note vouches for. */
+export async function readHandoff(
   drive: Drive,
   place: Layout,
   vouched: Pick<CommitPointer, 'run' | 'handoff'>,
@@ -233,7 +237,10 @@ async function writeOnce(drive: Drive, path: string, bytes: Uint8Array, signal: 
   }
 }
 
-/** Makes a run speak for its commit, if the pointer still is at the revision that was seen (0: there was none). Returns the one that does. */
+/**
+ * Makes a run speak for its commit, if the pointer still is at the revision that was seen (0: there was none). Returns the one that does. Where
+ * an older run is just being removed, that is waited for; who comes after it is the first.
+ */
 export async function point(
   drive: Drive,
   place: Layout,
@@ -242,16 +249,28 @@ export async function point(
   signal: AbortSignal,
 ): Promise<CommitPointer> {
   const path = place.pointer(shaOf(pointer.run))
-  try {
-    await drive.write(path, encodePointer(pointer), { expectedRevision: seen, signal })
-    return pointer
-  } catch (error) {
-    if (!isHandoffError(error, 'conflict')) throw error
+  let expectedRevision = seen
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await drive.write(path, encodePointer(pointer), { expectedRevision, signal })
+      return pointer
+    } catch (error) {
+      if (!isHandoffError(error, 'conflict') || tries >= mostWaits) throw error
+    }
+    // In this order: what is read is then never older than the revision it will be replaced at.
+    const revision = (await drive.stat(path, signal))?.revision ?? 0
     const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
-    if (bytes === null) throw error
-    return decodePointer(bytes)
+    if (bytes !== null && !readRemoval(bytes)) return decodePointer(bytes)
+    expectedRevision = 0
+    if (bytes === null) continue
+    // A mark that stays was left by somebody who died: it is replaced like nothing.
+    if (tries === mostWaits - 1) expectedRevision = revision
+    else await wait(50, undefined, { signal }).catch(() => undefined)
   }
 }
+
+/** A removal is two requests apart from its end. */
+const mostWaits = 60
 
 export function sha256(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')

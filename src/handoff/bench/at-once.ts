@@ -1,0 +1,20 @@
+// Many small pieces of work, so many at a time. Results in the order of the items; the first error ends it, after what was begun has ended.
+
+export async function atOnce<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  const waiting = [...items.entries()].reverse()
+  let failure: { error: unknown } | undefined
+  const worker = async () => {
+    for (let next = waiting.pop(); next && !failure; next = waiting.pop()) {
+      const [index, item] = next
+      try {
+        results[index] = await work(item)
+      } catch (error) {
+        failure ??= { error }
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker))
+  if (failure) throw failure.error
+  return results
+}

@@ -1,0 +1,180 @@
+// Takes things away from the drive such that nobody ever sees a promise that is not kept, and nobody loses what was just made.
+//
+// drive9 deletes without conditions but writes with them. So what must not be taken from under somebody is first replaced, on condition, by a
+// mark: of a removal and a seal, or of two that want to write a pointer, exactly one wins. Readers take a mark for nothing.
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import { decodePointer, sealLimit } from '../library/handoff.js'
+import { encodeRemoval, readRemoval } from '../library/removal.js'
+import { artifact, type Layout, type RunId, shaOf } from '../library/run.js'
+import type { Drive } from '../library/tools.js'
+import { type FileThere, listRefs } from './inventory.js'
+
+/** Why something stayed after all; undefined when it is gone. */
+export type Stayed = string | undefined
+
+const movedOn = 'it was written again meanwhile'
+
+/** A small file that nothing rests on, if it still is what was seen. */
+export async function removeFile(drive: Drive, file: FileThere, signal: AbortSignal): Promise<Stayed> {
+  const now = await drive.stat(file.path, signal)
+  if (now !== null && now.revision !== file.revision) return movedOn
+  await drive.remove(file.path, { recursive: false, signal })
+  return undefined
+}
+
+export interface SealedHere {
+  place: Layout
+  run: RunId
+  /** As it was seen. */
+  pointer: FileThere
+  /** What was asked after this time keeps it. */
+  since: string
+}
+
+/** A sealed run: its pointer first, and only if nobody has come to need it since it was chosen. */
+export async function removeSealed(
+  drive: Drive,
+  { place, run, pointer, since }: SealedHere,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  const before = await drive.read(pointer.path, { maxBytes: sealLimit, signal })
+  if (before !== null) {
+    const marked = await mark(drive, pointer.path, pointer.revision, { run, removedAt }, signal)
+    if (marked === undefined) return movedOn
+    const need = await neededNow(drive, place, run, since, signal)
+    if (need !== undefined) {
+      await drive.write(pointer.path, before, { expectedRevision: marked, signal })
+      return need
+    }
+    await drive.remove(place.sealNote(run), { recursive: false, signal })
+    await drive.remove(pointer.path, { recursive: false, signal })
+  }
+  await drive.remove(place.run(run), { recursive: true, signal })
+  return undefined
+}
+
+/** A pointer that leads nowhere, or a mark whose owner died. */
+export async function removePointer(
+  drive: Drive,
+  pointer: FileThere,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  if ((await mark(drive, pointer.path, pointer.revision, { run: '', removedAt }, signal)) === undefined) {
+    return (await drive.stat(pointer.path, signal)) === null ? undefined : movedOn
+  }
+  await drive.remove(pointer.path, { recursive: false, signal })
+  return undefined
+}
+
+/** Undefined when somebody was quicker. */
+async function mark(
+  drive: Drive,
+  path: string,
+  expectedRevision: number,
+  { run, removedAt }: { run: string; removedAt: string },
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  try {
+    const bytes = encodeRemoval({ version: 1, removed: run, removedAt })
+    return (await drive.write(path, bytes, { expectedRevision, signal })).revision
+  } catch (error) {
+    if (isHandoffError(error, 'conflict')) return undefined
+    throw error
+  }
+}
+
+async function neededNow(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  since: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [refs, asked] = await Promise.all([
+    listRefs(drive, place, signal),
+    drive.list(`${place.run(run)}/${artifact.ledger}`, signal),
+  ])
+  const ref = refs.find((one) => one.commit === shaOf(run))
+  if (ref) return `${ref.ref} points to it now`
+  return asked.some((entry) => (entry.modifiedAt ?? '') > since) ? 'somebody asks about it' : undefined
+}
+
+/**
+ * An attempt that was never sealed. The mark stands where its seal would: from now on it can never be sealed, however late it wakes up, and
+ * so nobody can come to believe a directory that was emptied. The mark itself goes when no walk can be so late (`removeEmptied`).
+ */
+export async function removeUnsealed(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  const directory = place.run(run)
+  if ((await mark(drive, `${directory}/${artifact.handoff}`, 0, { run, removedAt }, signal)) === undefined) {
+    const there = await drive.read(`${directory}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
+    if (there !== null && !readRemoval(there)) return 'it was sealed meanwhile'
+  }
+  await drive.remove(place.sealNote(run), { recursive: false, signal })
+  await emptyBut(drive, directory, artifact.handoff.split('/'), signal)
+  return undefined
+}
+
+/** Removes everything below a directory but one file. */
+async function emptyBut(
+  drive: Drive,
+  directory: string,
+  [kept, ...rest]: string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const entries = await drive.list(directory, signal)
+  const others = entries.filter((entry) => entry.name !== kept)
+  await Promise.all(
+    others.map(({ name, isDirectory }) => drive.remove(`${directory}/${name}`, { recursive: isDirectory, signal })),
+  )
+  if (kept !== undefined && rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
+}
+
+/** A run that is sealed and that no pointer names: another speaks for its commit, or it died before the last step. */
+export async function removeUnspoken(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  // Without its note nobody can bring it to light any more; who did so a moment ago is seen now.
+  await drive.remove(place.sealNote(run), { recursive: false, signal })
+  if (await speaks(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
+  await drive.remove(place.run(run), { recursive: true, signal })
+  if (await speaks(drive, place, run, signal)) {
+    const path = place.pointer(shaOf(run))
+    const revision = (await drive.stat(path, signal))?.revision ?? 0
+    await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
+  }
+  return undefined
+}
+
+/** What is left of an attempt that was emptied long ago. */
+export async function removeEmptied(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<Stayed> {
+  await drive.remove(place.run(run), { recursive: true, signal })
+  return undefined
+}
+
+async function speaks(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
+  const bytes = await drive.read(place.pointer(shaOf(run)), { maxBytes: sealLimit, signal })
+  return bytes !== null && !readRemoval(bytes) && decodePointer(bytes).run === run
+}
+
+/** Directories that hold nothing any more; one that somebody has just filled stays. */
+export async function removeEmpty(drive: Drive, paths: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const path of paths) {
+    try {
+      await drive.remove(path, { recursive: false, signal })
+    } catch (error) {
+      if (!(error instanceof HandoffError) || error.code === 'cancelled' || error.code === 'timeout') throw error
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// Which sealed runs of a repository stay, and why. Pure: everything it goes by was read before.
+//
+// Two limits take runs away (too old, too many newer ones) and four needs keep them whatever the limits say. That a later run was based on a
+// run is none of the needs: prose that is reused is copied into the run that reuses it, so every run is whole by itself.
+import type { RunId } from './run.js'
+
+export interface KeptRun {
+  run: RunId
+  sha: string
+  sealedAt: string
+  /** The branch it was made for, where its record says so. */
+  branch?: string
+  /** Somebody asked about it a moment ago. */
+  busy?: boolean
+}
+
+export interface KeepRules {
+  keepDays: number
+  keepRuns: number
+  now: number
+  /** What a commit is needed for, by commit. */
+  needed: ReadonlyMap<string, string>
+  /** Branches that the git host has no more: their newest run is not kept for them. */
+  gone: ReadonlySet<string>
+}
+
+export type Verdict = { run: KeptRun; keep: boolean; why: string }
+
+const dayMs = 86_400_000
+
+/** The newest first. */
+export function judgeRuns(runs: readonly KeptRun[], rules: KeepRules): Verdict[] {
+  const newest = [...runs].sort((a, b) => b.sealedAt.localeCompare(a.sealedAt) || a.run.localeCompare(b.run))
+  const heads = newestOfBranches(newest, rules.gone)
+  return newest.map((run, index) => {
+    const need = needOf(run, heads, rules)
+    if (need !== undefined) return { run, keep: true, why: need }
+    const limit = limitOf(run, index, rules)
+    return limit === undefined ? { run, keep: true, why: 'young enough' } : { run, keep: false, why: limit }
+  })
+}
+
+function needOf(run: KeptRun, heads: ReadonlySet<RunId>, { needed }: KeepRules): string | undefined {
+  if (heads.has(run.run)) return `the newest of ${run.branch}`
+  return needed.get(run.sha) ?? (run.busy ? 'somebody asks about it' : undefined)
+}
+
+function limitOf(run: KeptRun, newer: number, { keepDays, keepRuns, now }: KeepRules): string | undefined {
+  const days = (now - Date.parse(run.sealedAt)) / dayMs
+  if (days > keepDays) return `sealed ${Math.floor(days)} days ago`
+  return newer >= keepRuns ? `${newer} newer runs` : undefined
+}
+
+function newestOfBranches(newest: readonly KeptRun[], gone: ReadonlySet<string>): Set<RunId> {
+  const heads = new Map<string, RunId>()
+  for (const { branch, run } of newest) {
+    if (branch !== undefined && !gone.has(branch) && !heads.has(branch)) heads.set(branch, run)
+  }
+  return new Set(heads.values())
+}

@@ -1,0 +1,141 @@
+// A drive with runs of any age on it, sealed and unsealed, without machines: what stands on the drive is what the walks would have left.
+
+import { point, seal, sha256 } from '../../src/handoff/bench/run-directory.js'
+import { connect, type House } from '../../src/handoff/index.js'
+import { encodeRef, type Handoff } from '../../src/handoff/library/handoff.js'
+import {
+  artifact,
+  layout,
+  makeRunId,
+  parseRepository,
+  type Repository,
+  type RunId,
+} from '../../src/handoff/library/run.js'
+import { parseSettings } from '../../src/handoff/library/settings.js'
+import { type LocalDrive, startDrive } from '../../src/local/drive9/server.js'
+
+export const day = 86_400_000
+export const never = new AbortController().signal
+
+export interface KeptRuns extends AsyncDisposable {
+  drive: LocalDrive
+  house: House
+  repository: Repository
+  place: ReturnType<typeof layout>
+  /** The drive's and the house's clock. */
+  time: { now: number }
+  /** Does something so many days ago. */
+  daysAgo<T>(days: number, work: () => Promise<T>): Promise<T>
+  /** A sealed run, spoken for. */
+  sealed(sha: string, options?: SealedOptions): Promise<RunId>
+  /** What an attempt that died leaves: its marker, and whatever of these files. */
+  attempt(sha: string, files?: string[], name?: string): RunId
+  ref(ref: string, commit: string): void
+  files(path?: string): string[]
+}
+
+export interface SealedOptions {
+  days?: number
+  ref?: string
+  name?: string
+  basedOn?: string
+  /** Leave the pointer out, as a crash would. */
+  pointed?: boolean
+  files?: Record<string, string>
+}
+
+export const sha = (digit: string | number) => String(digit).padStart(4, '0').repeat(10)
+
+export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
+  const time = { now: Date.parse('2026-11-18T10:00:00Z') }
+  const drive = await startDrive({ now: () => time.now })
+  const settings = {
+    DRIVE9_API_KEY: drive.ownerKey,
+    DRIVE9_SERVER: drive.url,
+    DRIVE9_ROOT: '/handoff',
+    E2B_API_KEY: 'x',
+    LLM_API_KEY: 'x',
+    LLM_MODEL: 'x',
+  }
+  const house = connect(parseSettings(settings), {
+    program: async () => '',
+    emit: () => undefined,
+    now: () => new Date(time.now),
+  })
+  const repository = parseRepository(of, 'git.example.org')
+  const place = layout(house.root, repository)
+  const daysAgo = async <T>(days: number, work: () => Promise<T>) => {
+    time.now -= days * day
+    try {
+      return await work()
+    } finally {
+      time.now += days * day
+    }
+  }
+  return {
+    drive,
+    house,
+    repository,
+    place,
+    time,
+    daysAgo,
+    sealed: (commit, options = {}) =>
+      daysAgo(options.days ?? 0, async () => {
+        const handoff = handoffOf(repository, commit, options, new Date(time.now))
+        const directory = place.run(handoff.run)
+        for (const [path, text] of Object.entries(contents(options))) drive.write(`${directory}/${path}`, text)
+        const pointer = await seal(house.tools.drive, place, handoff, [], never)
+        if (options.pointed === false) return handoff.run
+        await point(house.tools.drive, place, pointer, 0, never)
+        await house.tools.drive.remove(place.sealNote(handoff.run), { recursive: false, signal: never })
+        return handoff.run
+      }),
+    attempt(commit, files = [], name = 'died') {
+      const run = makeRunId(commit, name)
+      for (const path of ['.handoff-marker', ...files]) drive.write(`${place.run(run)}/${path}`, 'some bytes')
+      return run
+    },
+    ref: (name, commit) => drive.write(place.ref(name), encodeRef({ version: 1, commit })),
+    files: (path = '/') =>
+      drive
+        .tree(path)
+        .filter((entry) => !entry.isDirectory)
+        .map((entry) => entry.path),
+    [Symbol.asyncDispose]: () => drive.close(),
+  }
+}
+
+const contents = ({ files }: SealedOptions): Record<string, string> => ({
+  'project/tools.git.tar': 'a tar',
+  [artifact.files]: '{}',
+  [artifact.summary]: '# Summary\n',
+  ...files,
+})
+
+function handoffOf(repository: Repository, commit: string, options: SealedOptions, at: Date): Handoff {
+  return {
+    version: 1,
+    run: makeRunId(commit, options.name ?? 'first'),
+    host: repository.host,
+    repository: `${repository.owner}/${repository.name}`,
+    ...(options.ref === undefined ? {} : { ref: options.ref }),
+    commit,
+    ...(options.basedOn === undefined ? {} : { basedOn: options.basedOn }),
+    form: 'tar',
+    artifacts: Object.entries(contents(options)).map(([path, text]) => ({
+      path,
+      bytes: Buffer.byteLength(text),
+      sha256: sha256(text),
+    })),
+    survey: { files: 1, bytes: 1, read: 1, cut: 0, skipped: 0, reasons: {}, kinds: {} },
+    secrets: 0,
+    claims: { checked: 0, repaired: 0, removed: 0 },
+    reusedPercent: 0,
+    model: { name: 'x', host: 'x' },
+    usage: { inputTokens: 0, outputTokens: 0 },
+    durations: {},
+    sandbox: { id: 'x', template: 'x' },
+    notices: [],
+    sealedAt: at.toISOString(),
+  }
+}
