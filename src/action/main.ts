@@ -25,18 +25,20 @@ async function work(runner: Runner, saver: Saver): Promise<void> {
 async function main(runner: Runner): Promise<void> {
   const saver = makeSaver(runner)
   saver.begin()
-  maskAll(runner, secretValues(runner))
-  forgetOtherSettings()
   try {
     await work(runner, saver)
     saver.finish()
   } catch (error) {
-    const failure = failureOf(error)
-    const { withoutSecrets } = await import('./work.js')
-    const clean = withoutSecrets(runner)
-    if (failure.details !== undefined) runner.quote('Details', clean(failure.details))
-    runner.fail(clean(sentenceOf(failure)))
+    await tellFailure(runner, error)
   }
+}
+
+async function tellFailure(runner: Runner, error: unknown): Promise<void> {
+  const failure = failureOf(error)
+  const { withoutSecrets } = await import('./work.js')
+  const clean = withoutSecrets(runner)
+  if (failure.details !== undefined) runner.quote('Details', clean(failure.details))
+  runner.fail(clean(sentenceOf(failure)))
 }
 
 /** What SDKs would read from the environment by themselves: inputs are the only way in, so that a job's other steps cannot redirect us. */
@@ -54,5 +56,16 @@ const runner = makeRunner({
 
 const instead = await useProxy(environment)
 if (instead !== null) process.exitCode = instead
-else if (readLeft(runner).begun) await import('./cleanup.js').then(({ cleanUp }) => cleanUp(runner, environment))
-else await main(runner)
+else {
+  const after = readLeft(runner).begun
+  // Node would print the error as it is, and with it whatever a repository put there. The step after the job never fails it.
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      void tellFailure(runner, error).finally(() => process.exit(after ? 0 : 1))
+    })
+  }
+  maskAll(runner, secretValues(runner))
+  forgetOtherSettings()
+  if (after) await import('./cleanup.js').then(({ cleanUp }) => cleanUp(runner, environment))
+  else await main(runner)
+}

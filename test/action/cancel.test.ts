@@ -181,6 +181,7 @@ test('a step that is killed while it answers: the step after the job finishes th
   const { question, event } = ask('Will somebody finish what refreshToken began?')
   const step = await world.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
   expect(stateOf(question)).toEqual(['working'])
+  expect(world.github.reactionsOf(question), 'seen at once').toEqual(['github-actions[bot]:eyes'])
   const post = await world.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
   expect(stateOf(question)).toEqual(['cancelled'])

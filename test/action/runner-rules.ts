@@ -19,13 +19,13 @@ export function readLog(raw: string): ReadLog {
   const quoted: string[] = []
   let stopped: string | undefined
   for (const line of raw.split(/\r\n|\r|\n/)) {
-    const modern = /^\s*::([\w-]+)(?: [^:]*)?::(.*)$/.exec(line)
+    const modern = /^\s*::([\w-]+)(?: [^:]*)?::(.*)$/s.exec(line)
     if (stopped !== undefined) {
       if (line.trim() === `::${stopped}::`) stopped = undefined
       else quoted.push(line)
       continue
     }
-    const older = /##\[([\w-]+)(?: [^\]]*)?\](.*)$/.exec(line)
+    const older = /##\[([\w-]+)(?: [^\]]*)?\](.*)$/s.exec(line)
     const [, name, data = ''] = modern ?? older ?? []
     if (name === undefined) lines.push(line)
     else if (name === 'stop-commands') stopped = data

@@ -1,0 +1,40 @@
+// GitHub Enterprise Server: other addresses for the API and for people, a private repository, and a server that limits.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ActionWorld, startActionWorld } from './kit.js'
+
+let world: ActionWorld
+
+beforeAll(async () => {
+  world = await startActionWorld({
+    basePath: '/api/v3',
+    private: true,
+    files: {
+      'README.md': '# Tools\n',
+      'src/token.ts': '/** Refreshes the token. */\nexport const refreshToken = () => 1\n',
+    },
+    refs: { 'refs/pull/7/head': 0 },
+  })
+  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.head } })
+})
+afterAll(() => world?.close())
+
+test('summarises with a comment, and answers, at its own addresses', async () => {
+  const summary = await world.step({ event: world.pull(7, world.repository.head), inputs: { comment: 'true' } })
+  expect([...summary.errors, ...summary.warnings]).toEqual([])
+  world.github.limits.exhaust(1)
+  const question = world.github.say(world.onGitHub, 7, 'writer', '/ask How is the token refreshed?')
+  const step = await world.step({ event: { ...world.github.eventOf(question), sha: world.repository.head } })
+  expect(step.errors).toEqual([])
+  const bodies = world.github.visible(world.onGitHub, 7).map((comment) => comment.body)
+  expect(bodies.filter((body) => body.startsWith('<!-- handoff:'))).toHaveLength(2)
+  expect(bodies.at(-1)).toContain(`](${world.remote.url}/octo/tools/blob/${world.repository.head}/src/token.ts#L`)
+  expect(world.github.server.requests.every(({ path }) => path.startsWith('/api/'))).toBe(true)
+})
+
+test('a private repository cannot be read without a token, and the error says what to give', async () => {
+  const sha = await world.repository.commit({ 'new.ts': 'export const n = 1\n' })
+  const step = await world.step({ event: world.push({ sha }), inputs: { 'clone-token': 'not-the-right-token' } })
+  expect(step.code).toBe(1)
+  expect(step.errors).toEqual([expect.stringMatching(/clone-token/)])
+  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+})
