@@ -37,6 +37,7 @@ const ours = (step: Step) => step.uses === './' || step.uses?.startsWith('handof
 const mostPermissions: Record<string, Record<string, string>> = {
   'examples/ask-endpoint.yml': { contents: 'read', 'pull-requests': 'write', 'id-token': 'write' },
   'examples/ask.yml': { contents: 'read', 'pull-requests': 'write' },
+  '.github/workflows/prune.yml': { contents: 'read', 'pull-requests': 'read' },
   'examples/pull-request-comment.yml': { contents: 'read', 'pull-requests': 'write' },
 }
 
