@@ -31,7 +31,15 @@ export interface AnswerData {
   /** The same as safe Markdown, with links. */
   markdown: string
   /** The verified ones; `label` is what stands between the brackets in the text. */
-  citations: { path: string; from: number; to: number; label: string; url: string | null; quote?: string; moved?: boolean }[]
+  citations: {
+    path: string
+    from: number
+    to: number
+    label: string
+    url: string | null
+    quote?: string
+    moved?: boolean
+  }[]
   verified: string
   unsupported: number
   unanswered: boolean
@@ -174,7 +182,6 @@ function details(record: CompletedAnswer, options: AnswerOptions): string {
 /** Cells are ours or code. */
 function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][] {
   const { usage, cost, sandbox } = record
-  const count = (number: number) => number.toLocaleString('en-US')
   const files = new Set(record.excerpts.map((excerpt) => excerpt.path)).size
   const rows: [string, string | undefined][] = [
     ['Model', codeSpan(record.model)],
@@ -182,9 +189,15 @@ function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][]
       'Tokens',
       `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out${usage.estimated ? ' (counted by us)' : ''}`,
     ],
-    ['Cost', cost && `$${cost.amount.toFixed(cost.amount < 0.1 ? 4 : 2)} (price: ${safeInline(cost.source)})`],
+    [
+      'Cost',
+      cost && `${cost.amount.toFixed(cost.amount < 0.1 ? 4 : 2)} ${cost.currency} (price: ${safeInline(cost.source)})`,
+    ],
     ['Time', duration(record)],
-    ['Read', `${count(record.excerpts.length)} pieces of ${count(files)} files, in ${count(record.rounds)} rounds`],
+    [
+      'Read',
+      `${counted(record.excerpts.length, 'piece')} of ${counted(files, 'file')}, in ${counted(record.rounds, 'round')}`,
+    ],
     ['Sandbox', sandbox && `${codeSpan(sandbox.id)} (template ${codeSpan(sandbox.template)})`],
     ['Run', codeSpan(record.run)],
     ['Answer', codeSpan(record.id)],
@@ -192,6 +205,10 @@ function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][]
   ]
   return rows.filter((row): row is [string, string] => row[1] !== undefined && row[1] !== '')
 }
+
+const count = (number: number) => number.toLocaleString('en-US')
+
+const counted = (number: number, word: string) => `${count(number)} ${word}${number === 1 ? '' : 's'}`
 
 function reusedWords(record: CompletedAnswer, options: AnswerOptions): string {
   if (record.reusedFrom !== undefined)

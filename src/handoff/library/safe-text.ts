@@ -3,7 +3,7 @@
 // GitHub acts on more than Markdown: after rendering, `@name`, `#1`, `owner/name#1`, `GH-1`, commit ids, mail and web addresses in the text
 // become links, notifications and cross references. It never acts inside code. So a run of characters that holds one of these is written as
 // a code span: people can still read and copy it, and no invisible character is needed to break it.
-import { cleanText } from './plain-text.js'
+import { cleanLine, cleanText } from './plain-text.js'
 
 /** What GitHub (or a bot that reads comments) may act on, inside one run of characters without a space. */
 const active =
@@ -47,7 +47,7 @@ function escapeRun(run: string): string {
 
 /** Text in a code span, whatever it holds; on one line. */
 export function codeSpan(text: string): string {
-  const content = shortenTicks(text.replaceAll('\n', ' '))
+  const content = shortenTicks(cleanLine(text))
   if (content.trim() === '') return ''
   const ticks = '`'.repeat(longestTicks(content) + 1)
   const pad = /^`|`$|^ .* $/.test(content) ? ' ' : ''

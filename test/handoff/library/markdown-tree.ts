@@ -76,7 +76,9 @@ function linkFindings(node: Node, host: string | undefined): string[] {
   const address = node.destination ?? ''
   const inside =
     host !== undefined && URL.canParse(address) && new URL(address).host === host && /^https?:/.test(address)
-  return inside && !/\/(?:issues|pull|commit|discussions)\//.test(address) ? [] : [`link: ${address}`]
+  return inside && !/\/(?:issues|pull|commit|discussions)\//.test(address.split('/blob/')[0]!)
+    ? []
+    : [`link: ${address}`]
 }
 
 /** What only GitHub's own Markdown knows: footnotes, task boxes, alerts, strikes. Code spans are taken out first. */
