@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type * as House from '../src/handoff/index.js'
 import type { Handler } from './_exchange.js'
 import { type Served, serveWith, settingsHere } from './_here.js'
+import { withOurKey } from './_own-keys.js'
 import type { Environment, ServiceSettings } from './_settings.js'
 
 export interface Door {
@@ -21,7 +22,7 @@ export interface Door {
 /** A model's service that asks for longer waits than this is answered as one that limits us: our own time runs. */
 const longestModelWaitMs = 8_000
 
-const programText = () => readFile(new URL('../dist/guest.js', import.meta.url), 'utf8')
+const askProgram = () => readFile(new URL('../dist/guest-ask.js', import.meta.url), 'utf8')
 
 function openDoor(environment: Environment): Door {
   const settings = settingsHere()
@@ -45,9 +46,11 @@ function openDoor(environment: Environment): Door {
     const name = model ?? parsed.model.name
     const wired = connect(
       { ...parsed, model: { ...parsed.model, name, longestWaitMs: longestModelWaitMs } },
-      { program: programText, emit: () => {} },
+      { program: askProgram, emit: () => {} },
     )
-    return make(wired, settings.limits, systemClock)
+    const words = await house()
+    const drive = withOurKey(wired.tools.drive, 'drive', words)
+    return make({ ...wired, tools: { ...wired.tools, drive } }, settings.limits, systemClock)
   }
 
   async function makeVerifier(): Promise<House.OidcVerifier> {
@@ -64,7 +67,10 @@ function openDoor(environment: Environment): Door {
       : token === undefined
         ? undefined
         : { token }
-    if (credentials) return makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
+    if (credentials) {
+      const line = makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
+      return withOurKey(line, 'git', await house())
+    }
     throw new HandoffError('missing-setting', 'There is nothing to write comments with.', {
       next: 'Set HANDOFF_GITHUB_TOKEN, or HANDOFF_APP_ID and HANDOFF_APP_PRIVATE_KEY.',
     })

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, matchesGlob, relative } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 
 export interface FunctionSettings {
   maxDuration?: number
@@ -50,17 +51,41 @@ export async function buildFunctions(root: string, into = join(root, 'build', 'f
   const started = Date.now()
   const [settings, functions] = await Promise.all([readPlatformSettings(root), functionNames(root)])
   const directory = join(into, await fingerprint(root))
-  if (!(await exists(directory))) {
-    await mkdir(into, { recursive: true })
-    const making = `${directory}.${process.pid}`
+  await mkdir(into, { recursive: true })
+  if (!(await exists(directory)) && (await mine(directory))) {
+    const making = `${directory}.making`
     await rm(making, { recursive: true, force: true })
     await Promise.all(functions.map((name) => buildOne(root, making, name, settingsOf(settings, name))))
     await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
-    // Somebody else may have been quicker with the same.
-    await rename(making, directory).catch(() => rm(making, { recursive: true, force: true }))
+    await rename(making, directory)
+    await rm(`${directory}.lock`, { recursive: true, force: true })
   }
   return { directory, functions, milliseconds: Date.now() - started }
 }
+
+/** Of several processes that want the same, one builds; the others wait for it, unless it has died. */
+async function mine(directory: string): Promise<boolean> {
+  const lock = `${directory}.lock`
+  for (;;) {
+    const taken = await mkdir(lock).then(
+      () => true,
+      () => false,
+    )
+    if (await exists(directory)) {
+      if (taken) await rm(lock, { recursive: true, force: true })
+      return false
+    }
+    if (taken) return true
+    const since = await stat(lock).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0,
+    )
+    if (since > longestBuildMs) await rm(lock, { recursive: true, force: true })
+    await pause(100)
+  }
+}
+
+const longestBuildMs = 100_000
 
 const exists = (path: string) =>
   stat(path).then(
@@ -108,7 +133,7 @@ async function place(path: string, file: Built['output']['files'][string]): Prom
 
 async function fingerprint(root: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const path of ['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest.js']) {
+  for (const path of ['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest-ask.js']) {
     hash.update(`${path}\n`).update(await readFile(join(root, path)).catch(() => ''))
   }
   for (const folder of ['api', 'src/handoff']) {

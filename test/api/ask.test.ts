@@ -81,7 +81,7 @@ test('later: 202 with a place to look, and the answer there', async () => {
   expect(done).toMatchObject({ id: body.id, status: 'done' })
   const again = await post(here.url, asked, { prefer: 'respond-async' })
   expect({ status: again.status, id: again.body.id }).toEqual({ status: 200, id: body.id })
-  await until('no promise is left', () => here.world.clouds.drive.tree('/handoff/_service/accepted').length === 0)
+  await until('no promise is left', () => here.promises().length === 0)
 })
 
 test('by branch and by commit the same run answers', async () => {

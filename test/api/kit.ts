@@ -34,6 +34,8 @@ export interface Deployment extends AsyncDisposable {
   another(environment?: Record<string, string>, maxDuration?: number): Promise<RunningFunctions>
   machines(): number
   living(): number
+  /** Promises that are not kept yet. */
+  promises(): string[]
   /** Requests that any cloud or the git host has seen. */
   reached(): number
   close(): Promise<void>
@@ -113,6 +115,11 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     another,
     machines: () => clouds.sandboxes.sandboxes.length,
     living: () => clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').length,
+    promises: () =>
+      clouds.drive
+        .tree('/handoff/_service/accepted')
+        .filter((entry) => !entry.isDirectory)
+        .map(({ path }) => path),
     reached: () =>
       clouds.sandboxes.requests.length +
       clouds.drive.requests.length +
@@ -141,7 +148,7 @@ export async function call(
   const response = await fetch(`${url}${path}`, { ...rest, headers })
   const text = await response.text()
   const isJson = (response.headers.get('content-type') ?? '').includes('json')
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
 }
 
 export function post(

@@ -1,0 +1,126 @@
+// A request with a name is worked on once, whatever the network and the instances do.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunningFunctions } from '../../src/local/functions.js'
+import { type Deployment, deploy, events, name, otherToken, post, sha256, token } from './kit.js'
+
+let here: Deployment
+let second: RunningFunctions
+let keys = 0
+
+beforeAll(async () => {
+  here = await deploy({
+    environment: { HANDOFF_BEARERS: `a=${sha256(token)}=octo/tools; b=${sha256(otherToken)}=octo/tools` },
+  })
+  second = await here.another()
+}, 120_000)
+
+afterAll(async () => {
+  await here?.close()
+})
+
+const ask = (question: string, more: Record<string, unknown> = {}) => ({
+  repository: name,
+  run: here.run.run,
+  question,
+  ...more,
+})
+const newKey = () => {
+  keys += 1
+  return { 'idempotency-key': `"key-${keys}"` }
+}
+
+test('the same request again, on another instance: the same answer and no second machine, fresh or not', async () => {
+  for (const asked of [ask('How is the token refreshed?'), ask('How is the token refreshed?', { fresh: true })]) {
+    const key = newKey()
+    const before = here.machines()
+    const first = await post(here.url, asked, key)
+    const again = await post(second.url, asked, key)
+    expect([first.status, again.status]).toEqual([200, 200])
+    expect(again.body.id).toBe(first.body.id)
+    expect(here.machines() - before).toBe(1)
+  }
+})
+
+test('another body under the same key: 422, and nothing happens', async () => {
+  const key = newKey()
+  await post(here.url, ask('Which colour is it?'), key)
+  const before = here.machines()
+  const { status, body } = await post(second.url, ask('Which colour is it not?'), key)
+  expect({ status, code: body.code, machines: here.machines() - before }).toEqual({
+    status: 422,
+    code: 'idempotency-key-reused',
+    machines: 0,
+  })
+})
+
+test('while the first is being answered: 409 with a time to come back; afterwards the answer', async () => {
+  const key = newKey()
+  const asked = ask('What is being answered?')
+  const takeBack = here.world.clouds.sandboxes.rule({
+    method: 'POST',
+    path: /^\/v2\/sandboxes|^\/sandboxes/,
+    times: 1,
+    fault: { kind: 'delay', milliseconds: 1_000 },
+  })
+  const first = post(here.url, asked, key)
+  let meanwhile = await post(second.url, asked, key)
+  while (meanwhile.status === 200) meanwhile = await post(second.url, asked, key)
+  takeBack()
+  expect(meanwhile.status).toBe(409)
+  expect(meanwhile.body.code).toBe('in-progress')
+  expect(Number(meanwhile.headers.get('retry-after'))).toBeGreaterThan(0)
+  const answered = await first
+  const again = await post(second.url, asked, key)
+  expect([again.status, again.body.id]).toEqual([200, answered.body.id])
+})
+
+test('accepted and repeated: the same place to look', async () => {
+  const key = newKey()
+  const asked = ask('What is asked for later?')
+  const first = await post(here.url, asked, { ...key, prefer: 'respond-async' })
+  const again = await post(second.url, asked, { ...key, prefer: 'respond-async' })
+  expect(first.status).toBe(202)
+  expect([200, 202]).toContain(again.status)
+  expect(again.body.id).toBe(first.body.id)
+})
+
+test('a request that failed may be repeated under its key', async () => {
+  const key = newKey()
+  const asked = ask('What fails at first?')
+  const takeBack = here.world.clouds.model.behave({ kind: 'broken', status: 500 })
+  expect((await post(here.url, asked, key)).status).toBe(502)
+  takeBack()
+  expect((await post(second.url, asked, key)).status).toBe(200)
+})
+
+test('two callers may choose the same key', async () => {
+  const key = newKey()
+  const mine = await post(here.url, ask('What is mine?'), key)
+  const theirs = await post(here.url, ask('What is theirs?'), key, otherToken)
+  expect([mine.status, theirs.status]).toEqual([200, 200])
+  expect(theirs.body.id).not.toBe(mine.body.id)
+})
+
+test('twenty at once under one key, over two instances: one machine', async () => {
+  const key = newKey()
+  const asked = ask('What do twenty ask at once?', { fresh: true })
+  const before = here.machines()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_none, index) => post(index % 2 ? here.url : second.url, asked, key)),
+  )
+  const counts = answers.map(({ status }) => status)
+  expect(counts.filter((status) => status === 200).length).toBeGreaterThan(0)
+  expect(counts.every((status) => status === 200 || status === 409)).toBe(true)
+  expect(here.machines() - before).toBe(1)
+})
+
+test('in events too: repeated, the answer comes at once', async () => {
+  const { 'idempotency-key': key } = newKey()
+  const asked = ask('What comes in events?', { fresh: true })
+  const headers = { 'idempotency-key': key }
+  const first = await events(here.url, asked, { headers })
+  const before = here.machines()
+  const again = await events(second.url, asked, { headers })
+  expect(again.events.at(-1)).toMatchObject({ event: 'answer', data: { id: first.events.at(-1)!.data.id } })
+  expect(here.machines() - before).toBe(0)
+})

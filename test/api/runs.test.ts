@@ -1,0 +1,113 @@
+// What there is to see without asking: repositories, runs, answers in pages, and the lines behind a citation.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { summarise } from '../../src/handoff/index.js'
+import { call, type Deployment, deploy, name, otherToken, post } from './kit.js'
+
+let here: Deployment
+const never = new AbortController().signal
+const runs: string[] = []
+
+beforeAll(async () => {
+  here = await deploy()
+  runs.push(here.run.run)
+  for (const text of ['one', 'two']) {
+    const sha = await here.repository.commit({ 'src/later.ts': `export const later = '${text}'\n` })
+    const commit = { repository: here.where, sha, cloneUrl: here.world.remote.cloneUrl(name), ref: 'refs/heads/main' }
+    const { run } = await summarise({ commit, attempt: 'first' }, here.world.house, never)
+    runs.unshift(run)
+  }
+}, 120_000)
+
+afterAll(async () => {
+  await here?.close()
+})
+
+const at = (path: string, more = '') => `/api/runs${path}?repository=${encodeURIComponent(name)}${more}`
+const idOf = (list: { run: string }[]) => list.map(({ run }) => run)
+
+test('the repositories that the token may see, and no others', async () => {
+  expect((await call(here.url, '/api/runs')).body).toEqual({ repositories: [name] })
+  expect((await call(here.url, '/api/runs', { token: otherToken })).body).toEqual({ repositories: [] })
+  expect((await call(here.url, at(''), { token: otherToken })).status).toBe(403)
+})
+
+test('runs in pages, the newest first, each once', async () => {
+  const first = await call(here.url, at('', '&limit=2'))
+  expect(first.status).toBe(200)
+  expect(first.headers.get('link')).toContain('rel="next"')
+  const next = await call(here.url, at('', `&limit=2&cursor=${first.body.next}`))
+  expect([...idOf(first.body.runs), ...idOf(next.body.runs)].sort()).toEqual([...runs].sort())
+  expect(next.body.next).toBeUndefined()
+  expect(first.body.runs[0]).toMatchObject({
+    repository: name,
+    ref: 'refs/heads/main',
+    files: expect.any(Number),
+    model: expect.any(String),
+  })
+})
+
+test.each(['&limit=0', '&limit=101', '&limit=x', '&cursor=!!!', '&ref=main&pull=1', '&pull=x'])(
+  '%s makes no sense',
+  async (query) => {
+    expect((await call(here.url, at('', query))).status).toBe(400)
+  },
+)
+
+test('the run that answers for a branch', async () => {
+  const { body } = await call(here.url, at('', '&ref=main'))
+  expect(idOf(body.runs)).toEqual([runs[0]])
+})
+
+test('one run with its summary and its record', async () => {
+  const { status, body } = await call(here.url, at(`/${here.run.run}`))
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    run: here.run.run,
+    summary: here.run.summary,
+    handoff: { run: here.run.run, version: 1 },
+  })
+})
+
+test('by query as by path: the platform may rewrite the address', async () => {
+  const rewritten = await call(here.url, `/api/runs?run=${here.run.run}&repository=${name}`)
+  expect(rewritten.body.run).toBe(here.run.run)
+})
+
+test('answers in pages, one by its id, and the lines that it cites', async () => {
+  const asked = { repository: name, run: here.run.run }
+  const first = await post(here.url, { ...asked, question: 'How is the token refreshed?' })
+  await post(here.url, { ...asked, question: 'Which colour is it?' })
+  const page = await call(here.url, at(`/${here.run.run}/answers`, '&limit=1'))
+  const rest = await call(here.url, at(`/${here.run.run}/answers`, `&limit=5&cursor=${page.body.next}`))
+  const listed = [...page.body.answers, ...rest.body.answers]
+  expect(listed.map(({ question }) => question).sort()).toEqual(['How is the token refreshed?', 'Which colour is it?'])
+  expect(listed[0].code).toBeUndefined()
+
+  const one = await call(here.url, at(`/${here.run.run}/answers/${first.body.id}`))
+  expect(one.body).toMatchObject({ id: first.body.id, status: 'done', reused: true })
+
+  const [citation] = first.body.citations
+  const place = `&path=${encodeURIComponent(citation.path)}&from=${citation.from}&to=${citation.to}`
+  const lines = await call(here.url, at(`/${here.run.run}/files`, `${place}&answer=${first.body.id}`))
+  expect(lines.status).toBe(200)
+  expect(lines.body.path).toBe(citation.path)
+  expect(lines.body.lines.join('\n')).toContain(citation.quote ?? 'token')
+  expect((await call(here.url, at(`/${here.run.run}/files`, '&path=src/never.ts&from=1'))).status).toBe(404)
+  expect((await call(here.url, at(`/${here.run.run}/files`, '&path=src/token.ts&from=0'))).status).toBe(400)
+})
+
+test.each(['/x', `/${'a'.repeat(40)}-1/nothing`, `/${'a'.repeat(40)}-1/answers/zz`, '/%ff', '/a/b/c/d'])(
+  '%s is no address',
+  async (path) => {
+    expect([400, 404]).toContain((await call(here.url, at(path))).status)
+  },
+)
+
+test('a failed answer says why', async () => {
+  const takeBack = here.world.clouds.model.behave({ kind: 'broken', status: 500 })
+  await post(here.url, { repository: name, run: here.run.run, question: 'What fails here?' })
+  takeBack()
+  const { body } = await call(here.url, at(`/${here.run.run}/answers`))
+  const failed = body.answers.find((one: { status: string }) => one.status === 'failed')
+  expect(failed).toMatchObject({ question: 'What fails here?', error: { code: 'model' } })
+})
