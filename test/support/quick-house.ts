@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../src/handoff/bench/run-directory.js'
 import { uniqueId } from '../../src/handoff/bench/unique.js'
-import { type AskRequest, ask } from '../../src/handoff/hall/ask.js'
+import type { AskRequest } from '../../src/handoff/hall/ask.js'
 import type { House } from '../../src/handoff/hall/house.js'
 import { type SummariseRequest, summarise } from '../../src/handoff/hall/summarise.js'
 import type { RunEvent } from '../../src/handoff/library/events.js'
@@ -71,7 +71,7 @@ const smallRepository: Files = {
 const never = new AbortController().signal
 /** One for all houses: to load the vocabulary takes longer than a walk here. */
 const counting = makeCounting('offline-extractive')
-const realProgram = () => readFile(join(import.meta.dirname, '../../dist/guest.js'), 'utf8')
+const realProgram = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
 
 export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
   const repository = await makeRepository(options.files ?? smallRepository)
@@ -226,7 +226,7 @@ function houseAt(
   }
 }
 
-/** One summary and one answer by the real program, and everything it stored and printed. */
+/** One summary by the real program, everything it stored and printed; and what one would find in that repository. */
 async function takeDown(
   wiring: Wiring,
   remote: GitRemote,
@@ -242,9 +242,7 @@ async function takeDown(
   const at = { house, gate: { url: { git: remote.url } } } as QuickProcess
   const place = placeOf('octo/model', repository.head)
   const { directory } = await summarise(place.summarise(at, 'taken-down'), house, never)
-  const summariseRecords = heard.splice(0)
-  await ask(place.ask(at, 'How are people greeted?'), house, never)
-  const stored = summariseRecords.filter((record) => record.type === 'stored')
+  const stored = heard.filter((record) => record.type === 'stored')
   const files = stored.map(({ path }) => {
     const bytes = clouds.drive.readFile(`${directory}/${path}`)!
     return {
@@ -253,7 +251,30 @@ async function takeDown(
     }
   })
   clouds.drive.remove(place.layout.repository)
-  return quickGuest({ files, summarise: summariseRecords.map((record) => restated(record, files)), find: heard })
+  return quickGuest({ files, summarise: heard.map((record) => restated(record, files)), find: foundIn(heard) })
+}
+
+/** The first lines of each file that was read. */
+function foundIn(records: GuestRecord[]): GuestRecord[] {
+  const texts = records.filter((record) => record.type === 'text').slice(0, 5)
+  const excerpts = texts.map(({ path, blob, text }): GuestRecord => {
+    return {
+      v: 1,
+      type: 'excerpt',
+      path,
+      blob,
+      from: 1,
+      lines: text.trimEnd().split('\n').slice(0, 20),
+      source: 'code',
+      score: 1,
+    }
+  })
+  return [
+    { v: 1, type: 'step', step: 'mount', milliseconds: 1 },
+    ...excerpts,
+    { v: 1, type: 'searched', terms: ['greet'], files: texts.length, candidates: texts.length },
+    { v: 1, type: 'done' },
+  ]
 }
 
 const padding = (bytes: number) => Buffer.alloc(Math.max(0, bytes))

@@ -1,0 +1,166 @@
+// Questions that several processes ask at once, broken at every call they make, and asked again by whoever comes next.
+//
+// Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs two thousand, and more processes that are really killed.
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
+import { summarise } from '../../src/handoff/hall/summarise.js'
+import { isHandoffError } from '../../src/handoff/library/errors.js'
+import { artifact } from '../../src/handoff/library/run.js'
+import { askInChild } from '../support/asking-child.js'
+import { type CallTarget, faultLedger, planFrom, planText, targetsIn } from '../support/faults.js'
+import { watchLedger } from '../support/ledger-watch.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
+import { randomFrom } from '../support/random.js'
+import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+
+const never = new AbortController().signal
+const long = process.env['LONG'] === '1'
+const ledger = faultLedger()
+const figures = { schedules: 0, asked: 0, answered: 0, refused: 0, died: 0, 'answered by whoever came next': 0 }
+let world: QuickWorld
+let targets: CallTarget[]
+/** A sealed run, to be laid where a schedule wants one. */
+let sealed: { path: string; bytes: Buffer }[]
+let run: string
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+  await using process = await world.process({ patient: true })
+  const place = world.place('octo/sealed')
+  run = (await summarise(place.summarise(process, 'first'), process.house, never)).run
+  sealed = storedBelow(place.layout.repository)
+  process.gate.passages.length = 0
+  await ask(place.ask(process, 'What is here?'), process.house, never)
+  ledger.expect(process.gate.passages)
+  targets = targetsIn(process.gate.passages)
+}, 60_000)
+
+afterAll(() => world?.close())
+
+function storedBelow(top: string): { path: string; bytes: Buffer }[] {
+  const { drive } = world.clouds
+  return drive
+    .tree(top)
+    .filter((entry) => !entry.isDirectory)
+    .map(({ path }) => ({ path: path.slice(top.length), bytes: drive.readFile(path)! }))
+}
+
+function lay(name: string): Place & { directory: string } {
+  const place = world.place(name)
+  for (const { path, bytes } of sealed) world.clouds.drive.write(`${place.layout.repository}${path}`, bytes)
+  return { ...place, directory: `${place.layout.runs}/${run}` }
+}
+
+test('whatever call fails, every question that is asked ends as one whole answer, and everybody is told the same', async () => {
+  const failures = await runSchedules(schedulesFrom(60, 2_000), schedule)
+  console.log(figuresText({ ...figures, 'faults injected': ledger.injected() }))
+  expect(failures).toEqual([])
+}, 1_800_000)
+
+const questions = ['How are people greeted?', 'Where does the test script stand?']
+
+async function schedule(seed: number): Promise<Schedule> {
+  const random = randomFrom(seed)
+  const place = lay(`octo/asked-${seed}`)
+  const watch = watchLedger(world.clouds.drive, place.directory)
+  const plans = [planFrom(seed, targets), random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets)]
+  const second = random.below(3) === 0 ? questions[1]! : questions[0]!
+  const asked = [questions[0]!, second]
+  const wrong: string[] = []
+  const results = await Promise.all(
+    plans.map(async (faults, index) => {
+      await using process = await world.process({ faults, watch: watch.look })
+      const told = await disturbed(place, process, asked[index]!)
+      ledger.add(process.gate.passages)
+      return told
+    }),
+  )
+  wrong.push(...results.flatMap((result) => (typeof result === 'string' ? [result] : [])))
+  const answers = results.filter((result) => typeof result === 'object')
+  for (const question of new Set(asked)) answers.push(await whoComesNext(place, question))
+  watch.look()
+  for (const answer of answers) wrong.push(...sameAsKept(place, answer))
+  wrong.push(
+    ...countRecords(
+      watch.records().map(({ status }) => status),
+      new Set(asked).size,
+    ),
+  )
+  world.clouds.drive.remove(place.layout.repository)
+  figures.schedules += 1
+  return { plan: plans.map(planText).join(' | '), wrong: [...wrong, ...watch.wrong] }
+}
+
+/** The answer, nothing when there is none, or what is wrong with how it ended. */
+async function disturbed(
+  place: Place,
+  process: QuickProcess,
+  question: string,
+): Promise<AskResult | string | undefined> {
+  const stop = new AbortController()
+  const deadline = setTimeout(() => stop.abort(), 4_000)
+  figures.asked += 1
+  const asking = ask(place.ask(process, question), process.house, stop.signal).catch((error: unknown) => ({ error }))
+  const ending = await Promise.race([asking, process.gate.died.then(() => 'died' as const)])
+  clearTimeout(deadline)
+  if (ending === 'died') {
+    stop.abort()
+    figures.died += 1
+    return undefined
+  }
+  figures['error' in ending ? 'refused' : 'answered'] += 1
+  if (!('error' in ending)) return ending
+  return isHandoffError(ending.error) ? undefined : `not an error of ours: ${String(ending.error)}`
+}
+
+/** Somebody else, when every lease has run out. */
+async function whoComesNext(place: Place, question: string): Promise<AskResult> {
+  await using process = await world.process({ patient: true })
+  process.later(3_600_000)
+  const result = await ask(place.ask(process, question), process.house, never)
+  if (!result.reused) figures['answered by whoever came next'] += 1
+  return result
+}
+
+function sameAsKept({ directory }: { directory: string }, { record }: AskResult): string[] {
+  const kept = world.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
+  const same = isDeepStrictEqual(JSON.parse(kept), JSON.parse(JSON.stringify(record)))
+  return same ? [] : [`somebody was told another answer than is kept: ${JSON.stringify(record)} ${kept}`]
+}
+
+function countRecords(states: string[], expected: number): string[] {
+  const right = states.length === expected && states.every((state) => state === 'done')
+  return right ? [] : [`${expected} questions were asked, and the ledger has ${states.join(', ') || 'nothing'}`]
+}
+
+test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
+  const random = randomFrom(long ? Date.now() : 4)
+  const times = long ? 40 : 2
+  for (let number = 0; number < times; number += 1) {
+    const place = lay(`octo/killed-${number}`)
+    const watch = watchLedger(world.clouds.drive, place.directory)
+    const killAt = 1 + random.below(targets.length - 1)
+    await using way = await world.process({ watch: watch.look })
+    const { killed } = await askInChild({ world, place, gate: way.gate, question: questions[0]!, killAt })
+    const answer = await whoComesNext(place, questions[0]!)
+    watch.look()
+    expect({ killAt, killed, wrong: watch.wrong, other: sameAsKept(place, answer) }).toEqual({
+      killAt,
+      killed: true,
+      wrong: [],
+      other: [],
+    })
+    expect(
+      countRecords(
+        watch.records().map(({ status }) => status),
+        1,
+      ),
+    ).toEqual([])
+  }
+}, 600_000)
+
+test('every call that an answer makes was broken in some way', () => {
+  console.log(ledger.report())
+  expect(ledger.unbroken()).toEqual([])
+})
