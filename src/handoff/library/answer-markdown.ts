@@ -1,7 +1,7 @@
 // One record, one renderer: what a completed answer looks like as a file, as a comment, in a job summary, as plain text and as data. All text
 // that is not ours goes through safe-markdown; addresses are made from the commit.
 import type { Citation, CompletedAnswer } from './answer.js'
-import { citationLabel, citationRatio } from './citations.js'
+import { citationLabel, citationRatio, shortCommit } from './citations.js'
 import { type AnswerPlace, linkHost, permalink } from './permalinks.js'
 import { cleanText } from './plain-text.js'
 import { safeInline, safeMarkdown, safeTable, safeText } from './safe-markdown.js'
@@ -37,6 +37,8 @@ export interface AnswerData {
     to: number
     label: string
     url: string | null
+    /** In comparisons: the commit it is of. */
+    commit?: string
     quote?: string
     moved?: boolean
   }[]
@@ -48,6 +50,7 @@ export interface AnswerData {
   usage: CompletedAnswer['usage']
   cost?: CompletedAnswer['cost']
   reusedFrom?: string
+  compareWith?: CompletedAnswer['compareWith']
   acceptedAt: string
   completedAt: string
 }
@@ -82,6 +85,7 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
     usage,
     cost,
     reusedFrom,
+    compareWith,
     acceptedAt,
     completedAt,
   } = record
@@ -89,8 +93,9 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
     path,
     from,
     to,
-    label: citationLabel({ path, from, to }),
-    url: permalink(place, record.commit, { path, from, to }),
+    label: citationLabel({ path, from, to, ...rest }),
+    url: permalink(place, rest.commit ?? record.commit, { path, from, to }),
+    ...(rest.commit === undefined ? {} : { commit: rest.commit }),
     ...(quote === undefined ? {} : { quote: cleanText(quote) }),
     ...(rest.moved ? { moved: true } : {}),
   }))
@@ -110,6 +115,7 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
     usage,
     ...(cost === undefined ? {} : { cost }),
     ...(reusedFrom === undefined ? {} : { reusedFrom }),
+    ...(compareWith === undefined ? {} : { compareWith }),
     acceptedAt,
     completedAt,
   }
@@ -130,7 +136,10 @@ function quoted(question: string): string {
 function answerParts(record: CompletedAnswer, place: AnswerPlace): string[] {
   const host = linkHost(place)
   const labels = new Map(
-    verified(record).map((citation) => [citationLabel(citation), permalink(place, record.commit, citation)]),
+    verified(record).map((citation) => [
+      citationLabel(citation),
+      permalink(place, citation.commit ?? record.commit, citation),
+    ]),
   )
   return [
     record.unanswered ? `**The code does not say.**${searchedWords(record, (word) => codeSpan(word))}` : '',
@@ -162,7 +171,7 @@ function sources(record: CompletedAnswer, place: AnswerPlace, options: AnswerOpt
 
 function sourceLine(record: CompletedAnswer, place: AnswerPlace, citation: Citation): string {
   const label = codeSpan(citationLabel(citation))
-  const url = permalink(place, record.commit, citation)
+  const url = permalink(place, citation.commit ?? record.commit, citation)
   return url === null ? label : `[${label}](${url})`
 }
 
@@ -227,5 +236,10 @@ function footer(record: CompletedAnswer, place: AnswerPlace, options: AnswerOpti
   const commit = codeSpan(record.commit.slice(0, 7))
   const stale = options.stale === undefined ? '' : ` ${safeInline(options.stale)}`
   const again = options.form === 'job-summary' ? '' : ` Ask again: ${codeSpan('/ask your question')}.`
-  return `Answered at ${commit} of ${codeSpan(place.repository)}.${stale}${again}`
+  const { compareWith } = record
+  const done =
+    compareWith === undefined
+      ? `Answered at ${commit}`
+      : `Compared ${codeSpan(shortCommit(compareWith.commit))} with ${commit}`
+  return `${done} of ${codeSpan(place.repository)}.${stale}${again}`
 }

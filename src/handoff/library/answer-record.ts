@@ -4,14 +4,17 @@ import * as read from './decode.js'
 import { decodeVersioned, encode } from './handoff.js'
 import { parseRunId, type RunId } from './run.js'
 
+const runId: read.Decoder<RunId> = (value, at) => parseRunId(read.string(200)(value, at))
+
 const head = {
   version: read.oneOf(1),
   id: read.pattern(/^[0-9a-f]{32}$/, 'an answer id'),
-  run: ((value, at) => parseRunId(read.string(200)(value, at))) as read.Decoder<RunId>,
+  run: runId,
   commit: read.objectId,
   question: read.string(20_000),
   thread: read.optional(read.string(500)),
   asker: read.optional(read.string(500)),
+  compareWith: read.optional(read.object({ run: runId, commit: read.objectId })),
   model: read.string(200),
   acceptedAt: read.time,
 }
@@ -34,6 +37,7 @@ const failed = read.object({
 
 const citation = read.object({
   path: read.string(8_192),
+  commit: read.optional(read.objectId),
   from: read.count,
   to: read.count,
   quote: read.optional(read.string(2_000)),
@@ -54,6 +58,7 @@ const completed = read.object({
   excerpts: read.array(
     read.object({
       path: read.string(8_192),
+      commit: read.optional(read.objectId),
       blob: read.objectId,
       from: read.count,
       to: read.count,
@@ -66,6 +71,7 @@ const completed = read.object({
     read.array(
       read.object({
         path: read.string(8_192),
+        commit: read.optional(read.objectId),
         blob: read.objectId,
         from: read.count,
         lines: read.array(read.string(10_000), 1_000),

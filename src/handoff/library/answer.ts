@@ -28,6 +28,8 @@ export interface Excerpt {
 /** A place an answer rests on. `verified` means: the path and the lines exist at the commit, were shown to the model, and hold the quote. */
 export interface Citation {
   path: string
+  /** Set in comparisons only: the commit that the path is of. */
+  commit?: string
   from: number
   to: number
   quote?: string
@@ -56,8 +58,15 @@ interface AnswerHead {
   question: string
   thread?: string
   asker?: string
+  /** A question about two commits: the earlier run. The record stands in the ledger of the later one. */
+  compareWith?: ComparedRun
   model: string
   acceptedAt: string
+}
+
+export interface ComparedRun {
+  run: RunId
+  commit: string
 }
 
 export interface ClaimedAnswer extends AnswerHead {
@@ -84,11 +93,11 @@ export interface CompletedAnswer extends AnswerHead {
   truncated: boolean
   /** The model says the code does not tell. */
   unanswered: boolean
-  excerpts: { path: string; blob: string; from: number; to: number; sha256: string }[]
+  excerpts: { path: string; commit?: string; blob: string; from: number; to: number; sha256: string }[]
   /** What was searched, for answers that found nothing. */
   searched: string[]
   /** The lines around the verified citations, as the model was shown them: what a reader follows a citation to. */
-  cited?: { path: string; blob: string; from: number; lines: string[] }[]
+  cited?: { path: string; commit?: string; blob: string; from: number; lines: string[] }[]
   rounds: number
   usage: Usage
   cost?: Cost

@@ -32,11 +32,14 @@ export function fileBlock(file: {
   form: string
   lines: readonly NumberedLine[]
   lineLimit?: number
+  /** The commit, where files of more than one are shown. */
+  at?: string
 }): string {
   const first = file.lines[0]?.number ?? 0
   const last = file.lines.at(-1)?.number ?? 0
   const body = file.lines.map((line) => `${line.number}| ${plainLine(line.text, file.lineLimit)}\n`).join('')
-  return `=== file ${pathText(file.path)} lines ${first}-${last} (${file.kind}, ${file.form})\n${body}=== end\n`
+  const at = file.at === undefined ? '' : ` at ${file.at}`
+  return `=== file ${pathText(file.path)}${at} lines ${first}-${last} (${file.kind}, ${file.form})\n${body}=== end\n`
 }
 
 /** Text that has no line numbers of its own: the tree, a summary, a list of names. */

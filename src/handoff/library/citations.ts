@@ -39,11 +39,14 @@ export function verifyCitations(
   return { text: rewrite(text, groups, written), citations: [...list.values()], unsupported: lost.size }
 }
 
-/** What stands between the brackets of a verified citation. */
-export function citationLabel(citation: Pick<Citation, 'path' | 'from' | 'to'>): string {
-  const { from, to } = citation
-  return `${cleanLine(citation.path)}:${from === to ? from : `${from}-${to}`}`
+/** What stands between the brackets of a verified citation; in comparisons the commit comes first. */
+export function citationLabel(citation: Pick<Citation, 'path' | 'from' | 'to' | 'commit'>): string {
+  const { from, to, commit } = citation
+  return `${commit === undefined ? '' : `${shortCommit(commit)}:`}${cleanLine(citation.path)}:${from === to ? from : `${from}-${to}`}`
 }
+
+/** How a commit is called where two of them are spoken of. */
+export const shortCommit = (commit: string) => commit.slice(0, 7)
 
 /** Computed, never claimed: `9 of 9 citations verified`. */
 export function citationRatio(citations: readonly Citation[]): string {

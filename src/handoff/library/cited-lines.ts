@@ -36,8 +36,11 @@ function cut(excerpt: Excerpt, { from, to }: Citation): Cited {
 }
 
 export function covers(
-  piece: { path: string; from: number; lines: string[] },
-  place: Pick<Citation, 'path' | 'from' | 'to'>,
+  piece: { path: string; commit?: string; from: number; lines: string[] },
+  place: Pick<Citation, 'path' | 'from' | 'to' | 'commit'>,
 ): boolean {
-  return piece.path === place.path && piece.from <= place.from && place.to < piece.from + piece.lines.length
+  const sameCommit = place.commit === undefined || piece.commit === place.commit
+  return (
+    sameCommit && piece.path === place.path && piece.from <= place.from && place.to < piece.from + piece.lines.length
+  )
 }
