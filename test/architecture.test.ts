@@ -125,7 +125,7 @@ test('only lines know an SDK, and load it where it is first needed', () => {
 })
 
 test('the environment is read at the doors', () => {
-  const doors = /^(src\/action\/|api\/_|src\/commands\/|src\/local\/|src\/handoff\/bench\/guest\/(main|programs)\.ts$)/
+  const doors = /^(src\/action\/|api\/_|src\/commands\/|src\/local\/|src\/handoff\/bench\/guest\/(start|programs)\.ts$)/
   const wrong = sources
     .filter(({ path, text }) => !doors.test(path) && /process\.env/.test(text))
     .map(({ path }) => path)

@@ -51,7 +51,7 @@ export function openHouse(
   const { cloneToken: _given, ...rest } = settings
   const log = makeListener(job.runner, job.saver)
   const house = connect(rest, {
-    program: () => readFile(new URL('guest.js', import.meta.url), 'utf8'),
+    program: (walk) => readFile(new URL(`guest-${walk}.js`, import.meta.url), 'utf8'),
     emit(event) {
       log(event)
       listen(event)

@@ -5,9 +5,9 @@ import { HandoffError } from '../handoff/index.js'
 
 export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url))
 
-export async function programText(): Promise<string> {
-  return readFile(new URL('../../dist/guest.js', import.meta.url), 'utf8').catch((error: unknown) => {
-    throw new HandoffError('missing-setting', 'dist/guest.js is not there.', {
+export async function programText(walk: 'summarise' | 'ask'): Promise<string> {
+  return readFile(new URL(`../../dist/guest-${walk}.js`, import.meta.url), 'utf8').catch((error: unknown) => {
+    throw new HandoffError('missing-setting', `dist/guest-${walk}.js is not there.`, {
       next: 'Build it with npm run build.',
       cause: error,
     })

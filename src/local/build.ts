@@ -8,11 +8,11 @@ import { writeDocuments } from './documents.js'
 const root = join(import.meta.dirname, '..', '..')
 const dist = join(root, 'dist')
 
-/** The program for inside a sandbox: plain JavaScript for the template's Node, nothing beside it. */
-async function buildGuest(folder: string): Promise<void> {
+/** A program for inside a sandbox: plain JavaScript for the template's Node, nothing beside it. */
+async function buildGuest(folder: string, walk: 'summarise' | 'ask'): Promise<void> {
   const result = await build({
-    entryPoints: [join(root, 'src/handoff/bench/guest/main.ts')],
-    outfile: join(folder, 'guest.js'),
+    entryPoints: [join(root, `src/handoff/bench/guest/${walk}.ts`)],
+    outfile: join(folder, `guest-${walk}.js`),
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -24,14 +24,19 @@ async function buildGuest(folder: string): Promise<void> {
     logLevel: 'warning',
   })
   const bytes = Object.values(result.metafile.outputs)[0]?.bytes ?? 0
-  if (bytes > 100_000) throw new Error(`dist/guest.js has ${bytes} bytes; a command has room for 100,000.`)
+  if (bytes > 100_000) throw new Error(`dist/guest-${walk}.js has ${bytes} bytes; a command has room for 100,000.`)
 }
 
 // Built apart and put in place at the end: a build that fails leaves what was there, and nobody meets a half of it.
 const fresh = join(root, 'build', `dist-${process.pid}`)
 try {
   await mkdir(fresh, { recursive: true })
-  await Promise.all([buildGuest(fresh), buildAction(root, fresh), writeDocuments(root)])
+  await Promise.all([
+    buildGuest(fresh, 'summarise'),
+    buildGuest(fresh, 'ask'),
+    buildAction(root, fresh),
+    writeDocuments(root),
+  ])
   await rm(dist, { recursive: true, force: true })
   await rename(fresh, dist)
 } finally {

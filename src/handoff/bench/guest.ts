@@ -7,8 +7,8 @@ import { recordReader } from '../library/record-decoder.js'
 import type { GuestFailure, GuestRecord, GuestTask } from '../library/records.js'
 import type { Sandbox } from '../library/tools.js'
 
-/** The text of the program; bundled once, read once by whoever starts the process. */
-export type GuestProgram = () => Promise<string>
+/** The text of the program for a walk; bundled once, read once by whoever starts the process. */
+export type GuestProgram = (walk: 'summarise' | 'ask') => Promise<string>
 
 export interface GuestRun {
   program: GuestProgram
@@ -27,25 +27,31 @@ export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
     else if (record.type === 'done') done = true
     else run.onRecord(record)
   })
-  const { exitCode, stderrTail } = await sandbox.run(await commandFor(run.program), {
-    environment: { ...run.secrets, HANDOFF_TASK: JSON.stringify(run.task) },
-    timeoutMs: run.timeoutMs,
-    onOutput: reader.push,
-    signal: run.signal,
-  })
+  const { exitCode, stderrTail } = await sandbox.run(
+    await commandFor(run.program, run.task.task === 'summarise' ? 'summarise' : 'ask'),
+    {
+      environment: { ...run.secrets, HANDOFF_TASK: JSON.stringify(run.task) },
+      timeoutMs: run.timeoutMs,
+      onOutput: reader.push,
+      signal: run.signal,
+    },
+  )
   reader.end()
   if (failure) throw guestError(failure)
   if (exitCode !== 0 || !done) throw unfinished(exitCode, stderrTail)
 }
 
 const compress = promisify(gzip)
-const commands = new WeakMap<GuestProgram, Promise<string>>()
+const commands = {
+  summarise: new WeakMap<GuestProgram, Promise<string>>(),
+  ask: new WeakMap<GuestProgram, Promise<string>>(),
+}
 
 /** The program travels inside the command: packed, because a command may have 128 KiB. Nothing in it depends on any input. */
-function commandFor(program: GuestProgram): Promise<string> {
-  const known = commands.get(program)
+function commandFor(program: GuestProgram, walk: 'summarise' | 'ask'): Promise<string> {
+  const known = commands[walk].get(program)
   if (known) return known
-  const made = program().then(async (text) => {
+  const made = program(walk).then(async (text) => {
     const packed = (await compress(text, { level: 9 })).toString('base64')
     return [
       'umask 022 && mkdir -p "$HOME/handoff" && cd "$HOME/handoff" &&',
@@ -54,7 +60,7 @@ function commandFor(program: GuestProgram): Promise<string> {
       'END',
     ].join('\n')
   })
-  commands.set(program, made)
+  commands[walk].set(program, made)
   return made
 }
 

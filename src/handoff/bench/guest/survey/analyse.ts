@@ -44,7 +44,16 @@ export function createAnalyser(store: Store): Analyse {
 type Look = { draft: Draft; scan?: Scan; audiences?: Audience[] }
 
 function plainDraft(nature: Draft['nature'], grammar = 'none'): Draft {
-  return { nature, grammar, encoding: 'utf-8', lines: 0, telling: { line: 0, text: '' }, secrets: [], definitions: [] }
+  return {
+    nature,
+    grammar,
+    encoding: 'utf-8',
+    lines: 0,
+    telling: { line: 0, text: '' },
+    secrets: [],
+    clean: false,
+    definitions: [],
+  }
 }
 
 function look(entry: Entry, bytes: Buffer, scanner: Scanner): Look {

@@ -41,7 +41,7 @@ function buildEdges(entries: readonly Entry[], store: Store): Edges {
       const hash = pool[index]!
       places.mention(hash, user)
       names.visit(hash ^ families[user]!, user, gathered, touched)
-      names.visit(hash ^ families[user]! ^ folders[user]!, user, gathered, touched)
+      if (names.isLocal(hash)) names.visit(hash ^ families[user]! ^ folders[user]!, user, gathered, touched)
     }
     edges.add(user, gathered, touched, (file) => places.mentioned(file, user))
   }
@@ -91,7 +91,21 @@ function openEdges(count: number): EdgeList {
   }
 }
 
+/** A set of hashes that may say yes too often and never no too often; nearly every question ends here. */
+function openSieve(): { add: (hash: number) => void; mayHave: (hash: number) => boolean } {
+  const marks = new Uint8Array(1 << 18)
+  const place = (hash: number) => (hash ^ (hash >>> 14)) & (marks.length - 1)
+  return {
+    add(hash) {
+      marks[place(hash)] = 1
+    },
+    mayHave: (hash) => marks[place(hash)] === 1,
+  }
+}
+
 interface Names {
+  /** False when no folder keeps such a name to itself. */
+  isLocal: (hash: number) => boolean
   /** Adds to `gathered` what the user of a name owes to those who define it. */
   visit: (key: number, user: number, gathered: Float64Array, touched: number[]) => void
 }
@@ -115,6 +129,7 @@ function collectNames(
   const qualities = new Uint8Array(size)
   const nextOf = new Int32Array(pairs + 1)
   const fileOf = new Int32Array(pairs + 1)
+  const locals = openSieve()
   let filled = 0
   const slotOf = (key: number) => {
     let slot = (key ^ (key >>> 16)) & (size - 1)
@@ -125,7 +140,9 @@ function collectNames(
     const { names, to } = store.records[entry.record]!
     for (let index = names; index < to; index += 2) {
       const quality = pool[index + 1]!
-      const key = pool[index]! ^ families[file]! ^ (quality & localName ? folders[file]! : 0)
+      const isLocal = (quality & localName) !== 0
+      if (isLocal) locals.add(pool[index]!)
+      const key = pool[index]! ^ families[file]! ^ (isLocal ? folders[file]! : 0)
       const slot = slotOf(key)
       if (counts[slot]! > mostDefiners || (counts[slot] !== 0 && fileOf[heads[slot]!] === file)) continue
       keys[slot] = key
@@ -138,6 +155,7 @@ function collectNames(
     }
   })
   return {
+    isLocal: locals.mayHave,
     visit(key, user, gathered, touched) {
       const slot = slotOf(key)
       const definers = counts[slot]!
@@ -166,10 +184,12 @@ interface Places {
 /** What an import says: the name of the file most of all, then of its folder, then of the one above. */
 function collectPlaces(entries: readonly Entry[], store: Store): Places {
   const numbers = new Map<number, number>()
+  const sieve = openSieve()
   const numberOf = (word: string) => {
     const hash = hashName(word)
     const known = numbers.get(hash) ?? numbers.size
     numbers.set(hash, known)
+    sieve.add(hash)
     return known
   }
   const words = entries.map((entry) => wordsOfPlace(entry, store.records[entry.record]!.grammar).map(numberOf))
@@ -177,7 +197,7 @@ function collectPlaces(entries: readonly Entry[], store: Store): Places {
   const lastUser = new Int32Array(numbers.size).fill(-1)
   return {
     mention(hash, user) {
-      const number = numbers.get(hash)
+      const number = sieve.mayHave(hash) ? numbers.get(hash) : undefined
       if (number !== undefined) lastUser[number] = user
     },
     mentioned(file, user) {

@@ -36,7 +36,11 @@ export async function writePieces(
       const share = toRead[index]!
       const content = bytes && textBytes(bytes)
       if (!content) return
-      const { text, places } = redactSecrets(shownText(content))
+      const record = store.records[share.entry.record]!
+      const { text, places } = record.clean
+        ? { text: shownText(content), places: [] }
+        : redactSecrets(shownText(content))
+      record.clean = places.length === 0
       if (places.length > 0) pieces.secrets.set(share.entry, places)
       take(share, cutTo(share, text, store, share.bytes + spare - Buffer.byteLength(share.entry.path)))
     },

@@ -20,6 +20,8 @@ export interface Analysis {
   /** JSON of `Definition[]`, as it goes into the outline. */
   outline: string
   secrets: Pick<SecretPlace, 'line' | 'rule'>[]
+  /** All rules were asked of it, and it has no credential. */
+  clean: boolean
   /** Where its hashes are in the pool: identifiers in [from, names), pairs of name and quality in [names, to). */
   from: number
   names: number
@@ -116,8 +118,8 @@ function encode(keys: string[], records: Analysis[], pool: Int32Array): Buffer {
 }
 
 function formatRecord(key: string, record: Analysis, from: number): string {
-  const { nature, grammar, encoding, lines, telling, secrets, outline } = record
-  const sizes = [lines, from, record.names - record.from, record.to - record.names, telling.line]
+  const { nature, grammar, encoding, lines, telling, secrets, clean, outline } = record
+  const sizes = [lines, from, record.names - record.from, record.to - record.names, telling.line, clean ? 1 : 0]
   return [
     key,
     nature,
@@ -151,7 +153,7 @@ function decode(bytes: Buffer): Known | undefined {
 }
 
 function parseRecord(line: string, poolLength: number): Analysis | undefined {
-  const [, nature, grammar, encoding, lines, from, identifiers, names, tellingLine, text, secrets, outline] =
+  const [, nature, grammar, encoding, lines, from, identifiers, names, tellingLine, clean, text, secrets, outline] =
     line.split('\t')
   const start = Number(from)
   const middle = start + Number(identifiers)
@@ -164,6 +166,7 @@ function parseRecord(line: string, poolLength: number): Analysis | undefined {
     lines: Number(lines),
     telling: { line: Number(tellingLine), text: text === '""' ? '' : (JSON.parse(text!) as string) },
     secrets: secrets === '[]' ? [] : (JSON.parse(secrets!) as Analysis['secrets']),
+    clean: clean === '1',
     outline,
     from: start,
     names: middle,

@@ -1,0 +1,70 @@
+// The program in Sandbox B: mounts read-only, believes only what hashes right, unpacks, and finds what bears on the question. In a further round
+// the clone is still unpacked, and it shows what the model asked for.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FindTask, MoreTask } from '../../library/records.js'
+import type { Outline } from '../../library/survey.js'
+import { runChild } from './children.js'
+import { unpack } from './clone.js'
+import { type Found, find } from './find/index.js'
+import { type FoundMore, more } from './find/more.js'
+import { bothOrNeither, cloneDirectory, home, openWork, work } from './ground.js'
+import { fetchArtifact, mount } from './mount.js'
+import { untrustedAccount } from './programs.js'
+import { say, timed } from './speak.js'
+import { type Secrets, start, unknownWork } from './start.js'
+
+async function findFor(task: FindTask, secrets: Secrets): Promise<void> {
+  await openWork()
+  const local = (path: string) => join(work, path === task.clonePath ? 'clone.tar' : (path.split('/').at(-1) ?? path))
+  const fetched = task.artifacts.map((entry) =>
+    fetchArtifact(task.mount, home, secrets.drive, entry, local(entry.path)),
+  )
+  const [mounted] = await timed('mount', () =>
+    bothOrNeither(mount(task.mount, home, secrets.drive, true), Promise.all(fetched)),
+  )
+  // Nothing is read through the mount from here on: what was fetched is proven by its hash.
+  const released = mounted.release()
+  await timed('unpack', () => unpack(local(task.clonePath), work, untrustedAccount(home)))
+  await timed('find', () => runChild('find', task, home))
+  await released
+}
+
+async function findIn(task: FindTask): Promise<void> {
+  const [summary, outline] = await Promise.all([readText('code-summary.md'), readText('outline.json')])
+  const found = await find({
+    gitDirectory: cloneDirectory(task.repositoryName),
+    commit: task.commit,
+    search: task.search,
+    summary,
+    outline: JSON.parse(outline) as Outline,
+  })
+  tell(found)
+}
+
+async function findMore(task: MoreTask): Promise<void> {
+  const gitDirectory = cloneDirectory(task.repositoryName)
+  const { commit, search, requests } = task
+  tell(await more({ gitDirectory, commit, search, requests }))
+}
+
+function tell(found: Found & Partial<Pick<FoundMore, 'listings'>>): void {
+  for (const excerpt of found.excerpts) say({ type: 'excerpt', ...excerpt })
+  for (const listing of found.listings ?? []) say({ type: 'listing', ...listing })
+  say({ type: 'searched', ...found.searched })
+}
+
+const readText = (name: string) => readFile(join(work, name), 'utf8')
+
+start({
+  async run(task, secrets) {
+    if (task.task === 'find') await findFor(task, secrets)
+    else if (task.task === 'more') await runChild('more', task, home)
+    else throw unknownWork('ask', task)
+  },
+  async child(what, task) {
+    if (what === 'find' && task.task === 'find') return findIn(task)
+    if (what === 'more' && task.task === 'more') return findMore(task)
+    throw unknownWork(what, task)
+  },
+})

@@ -1,0 +1,119 @@
+// Widening: where that is defined which the best places use, what a test tests, what a file imports. A file gains by being used by files that
+// stand well, and the definitions that are used gain with it.
+import type { Definer, DefinersOf } from './definers.js'
+import type { Ranked } from './rank.js'
+import { weights } from './weights.js'
+
+/** How many files, and how many places of each, are asked what they use. */
+const asking = { files: 10, places: 4 }
+/** A name with more definitions does not tell where it comes from. */
+const mostDefinitions = 4
+const mostGain = 1.5
+
+export interface Gains {
+  /** By path; 1 is the rank of the best file. */
+  files: Map<string, number>
+  /** By path and line. */
+  definitions: Map<string, number>
+}
+
+export interface Neighbourhood {
+  definersOf: DefinersOf
+  /** Paths by their name without its ending. */
+  byName: ReadonlyMap<string, readonly string[]>
+}
+
+export function gainsOf(ranked: readonly Ranked[], { definersOf, byName }: Neighbourhood): Gains {
+  const gains: Gains = { files: new Map(), definitions: new Map() }
+  const best = ranked[0]?.rank ?? 0
+  if (best <= 0) return gains
+  const asked = ranked.slice(0, asking.files)
+  const uses = asked.map((file) => usesOf(file, file.rank / best))
+  const definers = definersOf(new Set(uses.flatMap((names) => [...names.keys()])))
+  for (const [index, file] of asked.entries()) {
+    const share = file.rank / best
+    gainByUse(gains, file, uses[index]!, definers)
+    for (const path of importedBy(file, byName)) add(gains.files, path, weights.imported * share)
+    for (const path of testedBy(file, byName)) add(gains.files, path, weights.testedFile * share)
+  }
+  for (const [path, gain] of gains.files) gains.files.set(path, Math.min(gain, mostGain * weights.definition))
+  return gains
+}
+
+function add(map: Map<string, number>, key: string, gain: number): void {
+  map.set(key, (map.get(key) ?? 0) + gain)
+}
+
+function gainByUse(gains: Gains, file: Ranked, uses: Map<string, number>, definers: Map<string, Definer[]>): void {
+  const perFile = new Map<string, number>()
+  for (const [name, weight] of uses) {
+    const places = definers.get(name) ?? []
+    if (places.length > mostDefinitions) continue
+    for (const { path, line } of places) {
+      if (path === file.file.path) continue
+      add(perFile, path, weight / places.length)
+      add(gains.definitions, `${path}:${line}`, weight / places.length)
+    }
+  }
+  // However much one file uses of another, it is one file that says so.
+  for (const [path, gain] of perFile) add(gains.files, path, weights.definition * (gain / (gain + 1)))
+}
+
+/** Identifiers of a file's best places, each with how good the best place is that has it. */
+function usesOf(file: Ranked, share: number): Map<string, number> {
+  const uses = new Map<string, number>()
+  const { structure } = file
+  const first = file.places[0]?.score ?? 0
+  if (first <= 0) return uses
+  for (const place of file.places.slice(0, asking.places)) {
+    const weight = share * (place.score / first)
+    const text = structure.text.slice(structure.starts[place.from - 1], structure.starts[place.to])
+    for (const name of text.match(identifier) ?? []) if (weight > (uses.get(name) ?? 0)) uses.set(name, weight)
+  }
+  return uses
+}
+
+const identifier = /[A-Za-z_]\w*/g
+
+/** `test_session.py`, `session.test.ts`, `SessionTest.java` and `session_spec.rb` test session. */
+function testedBy({ file }: Ranked, byName: Neighbourhood['byName']): readonly string[] {
+  if (file.kind !== 'test') return []
+  const name = bareName(file.name)
+  const tested = name.replace(/^tests?[-_]|[-_.]?(?:tests?|spec)$|Tests?$|Spec$/gi, '')
+  if (tested === '' || tested === name) return []
+  return [...(byName.get(tested.toLowerCase()) ?? []), ...(byName.get(`_${tested.toLowerCase()}`) ?? [])].slice(0, 4)
+}
+
+export function bareName(name: string): string {
+  const dot = name.indexOf('.', 1)
+  return dot < 0 ? name : name.slice(0, dot)
+}
+
+/** Files whose names stand in lines that import; of several, the one whose folders are named there too, or that is nearest. */
+function importedBy({ file, structure }: Ranked, byName: Neighbourhood['byName']): string[] {
+  const words = new Set<string>()
+  for (let line = 1; line <= structure.lines; line++) {
+    if (structure.imports[line] !== 1) continue
+    for (const word of structure.text.slice(structure.starts[line - 1], structure.starts[line]).match(identifier) ??
+      []) {
+      words.add(word.toLowerCase())
+    }
+  }
+  return [...words].flatMap((word) => nearest(byName.get(word) ?? [], words, file.directory, file.path))
+}
+
+function nearest(paths: readonly string[], words: ReadonlySet<string>, directory: string, own: string): string[] {
+  let best = -1
+  let found: string[] = []
+  for (const path of paths) {
+    if (path === own) continue
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')))
+    let score = folder.split('/').filter((part) => words.has(part.toLowerCase())).length
+    if (folder === directory) score += 1.5
+    else if (folder.startsWith(directory) || directory.startsWith(folder)) score += 0.5
+    if (score > best) found = []
+    if (score >= best) found.push(path)
+    best = Math.max(best, score)
+  }
+  return found.length <= 2 ? found : []
+}

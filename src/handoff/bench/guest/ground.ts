@@ -1,0 +1,30 @@
+// What both programs stand on: where they work, and how two things are done at once.
+import { chmod, mkdir, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { untrustedAccount } from './programs.js'
+
+export const home = homedir()
+/** Where untrusted work happens: on the local disk, open to the account that does it. */
+export const work = join(home, 'work')
+
+export const cloneDirectory = (repositoryName: string) => join(work, `${repositoryName}.git`)
+
+/** A second walk in the same machine starts clean. */
+export async function openWork(): Promise<void> {
+  await rm(work, { recursive: true, force: true })
+  await mkdir(work, { recursive: true })
+  if (untrustedAccount(home)) {
+    // The way there must be open to an account that is not ours; nothing in the home itself is readable by it.
+    await chmod(home, 0o711)
+    await chmod(work, 0o777)
+  }
+}
+
+/** Side by side; when one fails the other is waited for, so that nothing goes on behind our back, and the first failure is told. */
+export async function bothOrNeither<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  const [a, b] = await Promise.allSettled([first, second])
+  if (a.status === 'rejected') throw a.reason
+  if (b.status === 'rejected') throw b.reason
+  return [a.value, b.value]
+}

@@ -1,0 +1,77 @@
+// The program in Sandbox A: mounts beside the clone, stores the commit, surveys it, stores the tables, drains and lets go.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SummariseTask } from '../../library/records.js'
+import { artifact } from '../../library/run.js'
+import { runChild } from './children.js'
+import { clone } from './clone.js'
+import { bothOrNeither, cloneDirectory, home, openWork, work } from './ground.js'
+import { type Mount, mount } from './mount.js'
+import { untrustedAccount } from './programs.js'
+import { say, timed } from './speak.js'
+import { type Secrets, start, unknownWork } from './start.js'
+import { survey } from './survey/index.js'
+import { plantTree, storeTree } from './tree.js'
+
+async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
+  await openWork()
+  const [mounted, local] = await bothOrNeither(
+    timed('mount', () => mount(task.mount, home, secrets.drive, false)),
+    timed('clone', () => clone(task, work, secrets.clone, untrustedAccount(home))),
+  )
+  await bothOrNeither(
+    timed('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
+    timed('survey', () => runChild('survey', task, home)),
+  )
+  await timed('store', () => storeTables(mounted))
+  if (task.form === 'plain') await timed('store', () => plainForm(task, mounted))
+  await timed('drain', async () => {
+    await mounted.drain()
+    await mounted.release()
+  })
+}
+
+async function storeTables(mounted: Mount): Promise<void> {
+  await bothOrNeither(
+    mounted.store(join(work, 'files.json'), artifact.files),
+    mounted.store(join(work, 'outline.json'), artifact.outline),
+  )
+}
+
+async function plainForm(task: SummariseTask, mounted: Mount): Promise<void> {
+  await runChild('tree', task, home)
+  await storeTree(join(work, 'tree'), join(work, 'tree.json'), mounted, `project/${task.repositoryName}`)
+}
+
+async function surveyClone(task: SummariseTask): Promise<void> {
+  const {
+    table,
+    outline,
+    texts,
+    survey: seen,
+  } = await survey({
+    gitDirectory: cloneDirectory(task.repositoryName),
+    commit: task.clone.sha,
+    limits: task.survey,
+  })
+  await writeFile(join(work, 'files.json'), `${JSON.stringify(table)}\n`)
+  await writeFile(join(work, 'outline.json'), `${JSON.stringify(outline)}\n`)
+  say({ type: 'survey', ...seen })
+  for await (const text of texts) say({ type: 'text', ...text })
+}
+
+start({
+  async run(task, secrets) {
+    if (task.task !== 'summarise') throw unknownWork('summarise', task)
+    await summarise(task, secrets)
+  },
+  async child(what, task) {
+    if (task.task !== 'summarise') throw unknownWork(what, task)
+    if (what === 'survey') return surveyClone(task)
+    if (what === 'tree') {
+      const directory = cloneDirectory(task.repositoryName)
+      return plantTree(directory, task.clone.sha, join(work, 'tree'), join(work, 'tree.json'))
+    }
+    throw unknownWork(what, task)
+  },
+})
