@@ -20,6 +20,7 @@ export function makeService() {
     hasToken: () => token !== '',
     repositories: (signal) => read('/api/runs', signal),
     runs: (repository, cursor, signal) => read(address('/api/runs', { repository, cursor }), signal),
+    runOf: (place, signal) => read(address('/api/runs', place), signal),
     run: (place, signal) => read(address(runPath(place), { repository: place.repository }), signal),
     answers: (place, cursor, signal) =>
       read(address(`${runPath(place)}/answers`, { repository: place.repository, cursor }), signal),

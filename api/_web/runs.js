@@ -14,6 +14,7 @@ export function makeChooser({ service, open, failed }) {
     current = new AbortController()
     const { signal } = current
     find('repository').value = repository
+    for (const chip of document.querySelectorAll('.chip')) mark(chip, chip.dataset.name === repository)
     clearProblem(problem)
     list.setAttribute('aria-busy', 'true')
     fill(list, element('p', { class: 'loading', role: 'status' }, 'Reading the runs'))
@@ -87,7 +88,11 @@ export function makeChooser({ service, open, failed }) {
         element(
           'li',
           {},
-          element('button', { type: 'button', class: 'chip', on: { click: () => show(name) } }, plainName(name)),
+          element(
+            'button',
+            { type: 'button', class: 'chip', 'data-name': name, on: { click: () => show(name) } },
+            plainName(name),
+          ),
         ),
       )
     fill(find('repository-list'), ...chips)
@@ -102,6 +107,11 @@ export function makeChooser({ service, open, failed }) {
   })
 
   return { show, offer, stop: () => current.abort(), reset: () => fill(list) }
+}
+
+function mark(chip, chosen) {
+  if (chosen) chip.setAttribute('aria-current', 'true')
+  else chip.removeAttribute('aria-current')
 }
 
 export const titleOf = (run) => plainName(refName(run.ref) || `Commit ${shortCommit(run.commit)}`)

@@ -2,24 +2,26 @@
 //
 //   script.js     which view is shown, and what joins the parts
 //   requests.js   the ask service over HTTP; holds the token      events.js    server-sent events
-//   runs.js       choosing a repository and a run                 earlier.js   what was asked before
+//   runs.js       choosing a repository and a run                 summary.js   a run's own page, from the top
+//   earlier.js    what was asked before                           problem.js   what went wrong and what to do
 //   asking.js     a question on its way to its answer             timeline.js  the steps and the machine, as they happen
 //   answer.js     an answer with its citations                    code.js      the lines a citation names
 //   markdown.js   a model's words as nodes, with inlines.js       links.js     where a link may lead
-//   problem.js    what went wrong and what to do                  elements.js, words.js, citation.js
+//   elements.js, words.js, citation.js                            small things that many need
 //
-// Where the reader is stands in the address (`/?repository=owner/name&run=…`), so that it can be shared and gone back to. The token does not.
+// Where the reader is stands in the address (`/?repository=owner/name&run=…`; `ref=main` and `pull=7` lead to the newest run), so that it can
+// be shared and gone back to. The token does not.
 import { makeAnswer } from './answer.js'
 import { askAndShow } from './asking.js'
 import { openCode, prepareCode } from './code.js'
 import { showEarlier } from './earlier.js'
-import { element, fill, find, focusOn, outsideLink } from './elements.js'
+import { element, fill, find, focusOn } from './elements.js'
 import { linksOf } from './links.js'
-import { markdown } from './markdown.js'
 import { clearProblem, showProblem } from './problem.js'
 import { makeService, Problem } from './requests.js'
-import { addressOf, makeChooser, timeOf, titleOf } from './runs.js'
-import { plainName, plural, shortCommit } from './words.js'
+import { addressOf, makeChooser } from './runs.js'
+import { showFacts, showSummary } from './summary.js'
+import { plainName } from './words.js'
 
 const service = makeService()
 const chooser = makeChooser({ service, open: (place) => go(place), failed: signedOut })
@@ -31,7 +33,7 @@ let view = new AbortController()
 
 const placeInAddress = () => {
   const query = new URLSearchParams(location.search)
-  return { repository: query.get('repository') ?? undefined, run: query.get('run') ?? undefined }
+  return Object.fromEntries(['repository', 'run', 'ref', 'pull'].map((name) => [name, query.get(name) ?? undefined]))
 }
 
 function go(place) {
@@ -46,8 +48,9 @@ async function show() {
   asking?.abort()
   if (find('code').open) find('code').close()
   if (!service.hasToken()) return welcome()
-  const { repository, run } = placeInAddress()
+  const { repository, run, ref, pull } = placeInAddress()
   if (repository && run) return showRun({ repository, run }, view.signal)
+  if (repository && (ref || pull)) return showNewest({ repository, ref, pull }, view.signal)
   return showChoice(repository, view.signal)
 }
 
@@ -148,6 +151,21 @@ async function showChoice(repository, signal) {
 
 // ── a run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** A branch or a pull request is followed to the run that answers for it. */
+async function showNewest({ repository, ref, pull }, signal) {
+  only('run', repository)
+  prepareRun({ repository, run: ref ?? `pull request ${pull}` })
+  try {
+    const { runs } = await service.runOf({ repository, ref, pull: ref ? undefined : pull }, signal)
+    history.replaceState(null, '', addressOf({ repository, run: runs[0].run }))
+    await show()
+  } catch (error) {
+    if (signal.aborted || signedOut(error)) return
+    fill(find('summary'))
+    showProblem(find('run-problem'), error, show)
+  }
+}
+
 async function showRun(place, signal) {
   only('run', place.repository)
   prepareRun(place)
@@ -166,7 +184,7 @@ async function showRun(place, signal) {
 function prepareRun(place) {
   desk = undefined
   find('run-title').textContent = plainName(place.repository)
-  fill(find('run-facts'), element('span', {}, 'Opening run ', element('code', {}, shortCommit(plainName(place.run)))))
+  fill(find('run-facts'), element('span', {}, 'Opening ', element('code', {}, plainName(place.run).slice(0, 24))))
   clearProblem(find('run-problem'))
   find('run-note').hidden = true
   find('asking').hidden = true
@@ -196,31 +214,6 @@ function openDesk(place, run, signal) {
   showFacts(run)
   showSummary(run, links)
   find('asking').hidden = false
-}
-
-function showFacts(run) {
-  const model = run.handoff?.model?.name ?? run.model
-  document.title = `${plainName(run.repository)} at ${shortCommit(run.commit)} · handoff`
-  fill(
-    find('run-facts'),
-    element('span', {}, titleOf(run)),
-    element('code', {}, shortCommit(run.commit)),
-    timeOf(run.sealedAt),
-    element('span', {}, plural(run.files, 'file')),
-    model && element('span', {}, plainName(model)),
-  )
-  find('run-note').hidden = !run.partial
-  find('run-note').textContent = run.partial ? `The summary is not complete: ${plainName(run.partial)}` : ''
-}
-
-/** The file's own title says what the page's head says already. */
-function showSummary(run, links) {
-  const text = String(run.summary ?? '').replace(/^# [^\n]*\n/, '')
-  const mention = (path, from, to, shown) => {
-    const url = links.file(path, from, to)
-    return url && outsideLink(url, { class: 'mention' }, plainName(shown))
-  }
-  fill(find('summary'), markdown(text, { shift: 1, link: links.link, mention }))
 }
 
 // ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ const stepNames = {
   claim: 'Claim the question',
   'open directory': 'Open the run directory',
   'open sandbox': 'Start a sandbox',
-  mount: 'Mount the run directory, read-only',
+  mount: 'Mount the run read-only',
   verify: 'Verify what is stored',
   find: 'Find the lines that matter',
   answer: 'Write the answer',
@@ -82,7 +82,7 @@ function tell(event, { open, lastOpen, now, headline }) {
       return undefined
     case 'step-done': {
       const row = lastOpen('step', String(event.step))
-      row?.close(row.start + Number(event.milliseconds), event.failed ? 'failed' : 'done')
+      row?.took(Number(event.milliseconds), now(), event.failed ? 'failed' : 'done')
       return undefined
     }
     case 'sandbox-open':
@@ -105,7 +105,7 @@ function makeRow(kind, name, start) {
   const words = element('span', { class: 'name' }, kind === 'sandbox' ? name : nameOf(name))
   const node = element(
     'li',
-    { class: kind, 'data-state': 'running' },
+    { class: kind, 'data-state': 'running', 'data-start': start },
     words,
     element('span', { class: 'track', 'aria-hidden': 'true' }, bar),
     time,
@@ -117,11 +117,20 @@ function makeRow(kind, name, start) {
     start,
     end: undefined,
     describe: (text) => words.append(element('small', {}, text)),
+    /** What happens inside the machine is told when it is over: it ended now, and began so much before. */
+    took(milliseconds, end, state) {
+      this.start = Math.max(0, Math.min(this.start, end - milliseconds))
+      this.close(this.start + milliseconds, state)
+      const earlier = node.previousElementSibling
+      if (earlier && this.start + 30 < Number(earlier.dataset.start)) earlier.before(node)
+      node.dataset.start = String(this.start)
+    },
     close(end, state) {
       this.end = end
       if (node.dataset.state === 'running') node.dataset.state = state
     },
     draw(total, now) {
+      const { start } = this
       const end = Math.max(this.end ?? now, start)
       bar.style.setProperty('--from', String(Math.min(1, start / total)))
       bar.style.setProperty('--length', String(Math.min(1, (end - start) / total)))

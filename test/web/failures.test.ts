@@ -1,7 +1,7 @@
 // What the page says when something fails, and what it offers next. It never leaves anybody with nothing to do.
 import { expect, test } from 'vitest'
 import { question, someAnswer } from './content.js'
-import { ask, enter, linesOf, newest, useDesk } from './kit.js'
+import { answered, ask, enter, linesOf, newest, useDesk } from './kit.js'
 import { answerInSteps, problem } from './service.js'
 
 const desk = useDesk()
@@ -45,7 +45,7 @@ test('a problem shows title, detail, next step and request, waits as long as ask
   ])
   expect(await page.getByLabel('Your question').inputValue(), 'the question is still there').toBe(question)
   await alert.getByRole('button', { name: 'Try again', exact: true }).click()
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   expect(await page.getByRole('alert').count()).toBe(0)
   expect(await page.locator('#answers > article').count(), 'the second try takes the place of the first').toBe(1)
 })
@@ -79,7 +79,7 @@ test('a connection lost on the way: the page looks for the answer and finds it',
     response.destroy()
   }
   await ask(page, question)
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   expect(desk.service.questions).toHaveLength(1)
 })
 
@@ -151,7 +151,7 @@ test('stopping ends the request, keeps what was written, and the next question c
   expect(await newest(page).innerText()).toMatch(/Stopped after[\s\S]*The token is younger/)
   desk.service.script.play = answerInSteps
   await ask(page, question)
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
 })
 
 test('a token that is taken back leads to the door', async () => {

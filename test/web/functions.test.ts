@@ -1,17 +1,20 @@
 // The same story before the real functions: a commit is summarised, and a person asks about it on the page.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Summarised, summarise } from '../../src/handoff/index.js'
+import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { startWorld, type World } from '../support/world.js'
 import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
-import { type ServedFunctions, serveFunctions } from './functions.js'
-import { ask, enter, newest } from './kit.js'
+import { token as secret } from './content.js'
+import { answered, ask, enter, newest } from './kit.js'
 
 let repository: TestRepository
 let world: World
 let run: Summarised
-let served: ServedFunctions
+let served: RunningFunctions
 let browser: Browser | undefined
 let watched: Watched | undefined
 const token = [
@@ -35,10 +38,16 @@ beforeAll(async () => {
   world = await startWorld({ repositories: { 'octo/tools': repository.directory } })
   const commit = world.commit('octo/tools', repository.head, 'refs/heads/main')
   run = await summarise({ commit, attempt: 'first' }, world.house, new AbortController().signal)
-  served = await serveFunctions({
-    ...world.clouds.settings,
-    DRIVE9_ROOT: '/handoff',
-    GITHUB_SERVER_URL: 'https://git.example.org',
+  const sha256 = createHash('sha256').update(secret).digest('hex')
+  served = await startFunctions({
+    root: join(import.meta.dirname, '../..'),
+    fromSources: true,
+    environment: {
+      ...world.clouds.settings,
+      DRIVE9_ROOT: '/handoff',
+      GITHUB_SERVER_URL: 'https://git.example.org',
+      HANDOFF_BEARERS: `page=${sha256}=octo/*`,
+    },
   })
 })
 
@@ -72,8 +81,7 @@ test('choose, read, ask, stream, follow a citation, ask again and get the stored
 
   const before = machines()
   await ask(page, 'How does refreshToken refresh the token?')
-  const answer = newest(page)
-  await answer.getByRole('heading', { name: 'Rests on' }).waitFor()
+  const answer = await answered(page)
   expect(machines() - before).toBe(1)
   const timeline = answer.locator('.timeline')
   expect(await timeline.locator('summary').innerText()).toMatch(/^Answered in .* The sandbox lived .* and is gone\.$/)
@@ -129,7 +137,7 @@ test('a hostile file name is a name, and what does not exist is told', async () 
   await enter(page)
   await page.getByLabel('Your question').waitFor()
   await ask(page, 'Where is hostileColour defined?')
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   expect(await page.locator('main img').count()).toBe(0)
   await page.goto(`${served.url}/?repository=octo%2Ftools&run=${'0'.repeat(40)}-none`)
   await enter(page)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { question, someAnswer, someRun } from './content.js'
-import { ask, enter, newest, unfold, useDesk } from './kit.js'
+import { answered, ask, enter, newest, unfold, useDesk } from './kit.js'
 import { problem } from './service.js'
 
 const desk = useDesk()
@@ -118,8 +118,7 @@ test('hostile words in every field of every reply stay words', async () => {
   await page.getByRole('button', { name: 'octo/tools' }).click()
   await page.locator('.runs a').click()
   await ask(page, bad)
-  const answer = newest(page)
-  await answer.getByRole('heading', { name: 'Rests on' }).waitFor()
+  const answer = await answered(page)
   await unfold(page)
   await answer.locator('.words button').first().click()
   await page.getByRole('dialog').locator('.cited').first().waitFor()

@@ -79,3 +79,11 @@ export async function linesOf(place: Locator): Promise<string[]> {
 
 /** The newest answer on the page. */
 export const newest = (page: Page) => page.locator('#answers > article').first()
+
+/** Waits until the newest question is answered; when it was refused instead, says why. */
+export async function answered(page: Page): Promise<Locator> {
+  const article = newest(page)
+  await article.locator('.sources, [role=alert]').first().waitFor()
+  if ((await article.getByRole('alert').count()) > 0) throw new Error((await linesOf(article)).join(' / '))
+  return article
+}

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { pieces, question, someAnswer, token } from './content.js'
-import { ask, enter, newest, runAddress, unfold, useDesk } from './kit.js'
+import { answered, ask, enter, newest, runAddress, unfold, useDesk } from './kit.js'
 
 const desk = useDesk()
 
@@ -37,7 +37,7 @@ test('the whole story with nothing but the keyboard', async () => {
   await tabTo(page, 'question')
   await page.keyboard.type(question)
   await page.keyboard.press('Control+Enter')
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   expect(await focused(page), 'an answer does not take the keyboard away').toBe('question')
   await tabTo(page, 'Source src/token.ts:7')
   await page.keyboard.press('Enter')
@@ -66,7 +66,7 @@ test('the first stop is the way past the head, and stopping by keyboard leaves i
   await newest(page).getByText('number 3 in line').waitFor()
   expect(await focused(page), 'the button that was pressed keeps the keyboard').toBe('ask')
   await page.getByRole('button', { name: 'Stop' }).focus()
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   expect(await focused(page)).toMatch(/^question-/)
 })
 
@@ -108,7 +108,7 @@ const views: [string, (page: Page) => Promise<void>][] = [
     'an answer',
     async (page) => {
       await ask(page, question)
-      await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+      await answered(page)
       await unfold(page)
     },
   ],
@@ -214,7 +214,7 @@ test('nothing moves for those who do not want it', async () => {
 test('on paper there is the summary and the answer, and nothing to press', async () => {
   const page = await desk.visitRun()
   await ask(page, question)
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   await page.emulateMedia({ media: 'print' })
   expect(await page.getByRole('heading', { name: 'What it is and for whom' }).isVisible()).toBe(true)
   expect(await newest(page).locator('.words').isVisible()).toBe(true)

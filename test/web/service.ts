@@ -136,6 +136,8 @@ const one = (value: Record<string, unknown> | undefined) =>
 /** Two runs on a page, to have more than one page. */
 function runsOf(url: URL, script: Script) {
   const runs = script.runs.filter((known) => known['repository'] === url.searchParams.get('repository'))
+  const ref = url.searchParams.get('ref')
+  if (ref !== null) return { runs: runs.filter((known) => known['ref'] === `refs/heads/${ref}`) }
   const from = Number(url.searchParams.get('cursor') ?? 0)
   return { runs: runs.slice(from, from + 2), ...(runs.length > from + 2 ? { next: String(from + 2) } : {}) }
 }

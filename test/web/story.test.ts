@@ -1,7 +1,7 @@
 // The page's story: give the token, choose a run, read, ask, watch, follow a citation, ask again.
 import { expect, test } from 'vitest'
 import { commit, pieces, question, run, someAnswer, token } from './content.js'
-import { ask, enter, newest, runAddress, useDesk } from './kit.js'
+import { answered, ask, enter, newest, runAddress, useDesk } from './kit.js'
 import { fromLedger } from './service.js'
 
 const desk = useDesk()
@@ -16,8 +16,7 @@ test('from the token to an answer, its code, and the same answer again', async (
   expect(new URL(page.url()).search).toBe(runAddress.slice(1))
 
   await ask(page, question)
-  const answer = newest(page)
-  await answer.getByRole('heading', { name: 'Rests on' }).waitFor()
+  const answer = await answered(page)
   expect(service.questions).toEqual([{ repository: 'octo/tools', run, question }])
   expect(await answer.locator('.words').innerText()).toContain('everybody who waits shares that one request')
 
@@ -110,6 +109,13 @@ test('a link opens its run after the token was given, and back leads back', asyn
   expect(new URL(page.url()).searchParams.get('run')).toBe(run)
 })
 
+test('a link to a branch leads to the run that answers for it', async () => {
+  const page = await desk.visit('/?repository=octo%2Ftools&ref=main')
+  await enter(page)
+  await page.getByRole('heading', { name: 'What it is and for whom' }).waitFor()
+  expect(new URL(page.url()).search).toBe(runAddress.slice(1))
+})
+
 test('runs come page by page', async () => {
   const page = await desk.visit('/?repository=octo%2Ftools')
   await enter(page)
@@ -150,7 +156,7 @@ test('an answer anew is asked for as such, by the box and by the button', async 
   const page = await desk.visitRun()
   await page.getByLabel('Answer anew').check()
   await ask(page, question)
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   expect(await page.getByLabel('Answer anew').isChecked(), 'the wish was for one question').toBe(false)
   desk.service.script.play = fromLedger
   await ask(page, question)
@@ -162,7 +168,7 @@ test('an answer anew is asked for as such, by the box and by the button', async 
 test('the token is nowhere but in the header of requests', async () => {
   const page = await desk.visitRun()
   await ask(page, question)
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   const traces = await page.evaluate<Record<string, string>>(`(async () => ({
     local: JSON.stringify({ ...localStorage }), session: JSON.stringify({ ...sessionStorage }), cookie: document.cookie,
     databases: JSON.stringify(await indexedDB.databases()), caches: JSON.stringify(await caches.keys()), workers: String((await navigator.serviceWorker.getRegistrations()).length),
@@ -183,7 +189,7 @@ test('the token is nowhere but in the header of requests', async () => {
 test('a token can be forgotten, with everything it showed', async () => {
   const page = await desk.visitRun()
   await ask(page, question)
-  await newest(page).getByRole('heading', { name: 'Rests on' }).waitFor()
+  await answered(page)
   await page.getByRole('button', { name: 'Forget token' }).click()
   await page.getByLabel('Access token').waitFor()
   const left = await page.evaluate<string>('document.documentElement.outerHTML')
