@@ -2,19 +2,18 @@
 //
 // The machine lives as long as the model may still ask for more. The moment its reply shows that it is answering, the machine is ended, while
 // the rest of the answer is still being written.
-import { runGuest } from '../bench/guest.js'
-import { openSealed, sha256 } from '../bench/run-directory.js'
-import { type OwnedSandbox, openSandbox, together, undoing, type Walk } from '../bench/walk.js'
-import type { CompletedAnswer, Excerpt, Question, Usage } from '../library/answer.js'
+import { sha256 } from '../bench/run-directory.js'
+import { together, undoing, type Walk } from '../bench/walk.js'
+import type { CompletedAnswer, Question, Usage } from '../library/answer.js'
 import { answerMessages, parseReply, parseTerms, streamFilter, termsMessages } from '../library/answer-prompt.js'
 import { verifyCitations } from '../library/citations.js'
 import { citedLines } from '../library/cited-lines.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
-import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../library/records.js'
-import { artifact } from '../library/run.js'
+import type { MoreRequest } from '../library/records.js'
 import type { ModelReply } from '../library/tools.js'
-import { egressOf, type House, lifetimeMargin } from './house.js'
+import type { House } from './house.js'
+import { type Look, lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
 import { readSummary } from './summarise.js'
 import type { ChosenRun } from './which-run.js'
 
@@ -51,35 +50,28 @@ const mostRounds = 3
 const excerptBytes = 40_000
 
 export async function answerFrom(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
-  const { house, run, walk } = job
-  const { tools } = house
-  const lifetimeMs = house.limits.sandboxMs ?? house.limits.deadlineMs + lifetimeMargin
-  const metadata = { ...job.labels, handoff: '1', role: 'ask', run: run.handoff.run }
-  const [[owned, opened], [summary, terms]] = await together(
-    together(
-      openSandbox(walk, tools, 'ask', { metadata, lifetimeMs, egress: egressOf(house) }, signal),
-      openSealed(tools.drive, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
-      { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
-    ),
+  const { house, run } = job
+  const [open, [summary, terms]] = await together(
+    openForReading(job, signal),
     Promise.all([readSummary(house, run.directory, run.handoff, signal), searchTerms(job, signal)]),
-    { first: ([sandbox, token]) => Promise.all([sandbox.close(), token.revoke()]) },
+    { first: ({ close }) => close() },
   )
-  const close = async () => {
-    await Promise.all([owned.close(), opened.revoke()])
-  }
-  return undoing(() => converse({ ...job, owned, token: opened.token.secret, summary, terms, close }, signal), [close])
+  return undoing(() => converse({ ...job, open, summary, terms }, signal), [open.close])
 }
 
 interface Conversation extends AnswerJob {
-  owned: OwnedSandbox
-  token: string
+  open: OpenRun
   summary: string
-  terms: { words: string[]; usage: Usage }
-  close: () => Promise<void>
+  terms: SearchTerms
+}
+
+export interface SearchTerms {
+  words: string[]
+  usage: Usage
 }
 
 /** Words to look for beyond the question's own: asked of the model only when the question is in a script that code is not written in. */
-async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<{ words: string[]; usage: Usage }> {
+export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<SearchTerms> {
   const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
   const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
   if (speaksLatin(job.question.text)) return none
@@ -99,18 +91,12 @@ function speaksLatin(text: string): boolean {
   return letters.length === 0 || latin.length / letters.length > 0.6
 }
 
-interface Shown {
-  excerpts: Excerpt[]
-  listings: { path: string; entries: string[] }[]
-  searched: string[]
-}
-
 async function converse(talk: Conversation, signal: AbortSignal): Promise<Answered> {
-  const shown: Shown = { excerpts: [], listings: [], searched: [] }
+  const shown = nothingShown()
   let usage: Usage = { inputTokens: talk.terms.usage.inputTokens, outputTokens: talk.terms.usage.outputTokens }
   let requests: MoreRequest[] = []
   for (let round = 1; ; round += 1) {
-    await talk.walk.step('find', () => lookInside(talk, shown, requests, signal))
+    await talk.walk.step('find', () => lookInside(talk, talk.open, shown, lookFor(talk, requests), signal))
     const last = round === mostRounds
     const reply = await talk.walk.step('answer', () => askModel(talk, shown, round, last, signal))
     usage = addUsage(usage, reply.usage)
@@ -119,7 +105,7 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
       requests = parsed.requests
       continue
     }
-    await talk.close()
+    await talk.open.close()
     if (parsed.kind === 'more') throw neverAnswered()
     return talk.walk.step('check', async () => checked(talk, shown, parsed, reply, round, usage))
   }
@@ -131,88 +117,8 @@ function neverAnswered(): HandoffError {
   })
 }
 
-/** One crossing: the first round finds, later ones fetch what the model asked for. */
-async function lookInside(
-  talk: Conversation,
-  shown: Shown,
-  requests: MoreRequest[],
-  signal: AbortSignal,
-): Promise<void> {
-  const task = requests.length === 0 && shown.excerpts.length === 0 ? findTask(talk) : moreTask(talk, shown, requests)
-  const before = shown.excerpts.length
-  await runGuest(talk.owned.sandbox, {
-    program: talk.house.program,
-    task,
-    secrets: task.task === 'find' ? { DRIVE9_API_KEY: talk.token } : {},
-    timeoutMs: talk.house.limits.deadlineMs,
-    signal,
-    onRecord: (record) => take(talk, shown, record),
-  })
-  const found = shown.excerpts.slice(before)
-  talk.house.tools.emit({
-    type: 'excerpts-found',
-    count: found.length,
-    files: new Set(found.map((excerpt) => excerpt.path)).size,
-  })
-}
-
-function take(talk: Conversation, shown: Shown, record: GuestRecord): void {
-  if (record.type === 'excerpt') shown.excerpts.push(record)
-  else if (record.type === 'listing') shown.listings.push(record)
-  else if (record.type === 'searched') shown.searched = [...new Set([...shown.searched, ...record.terms])]
-  else if (record.type === 'notice') talk.house.tools.emit({ type: 'notice', text: record.text })
-  else if (record.type === 'step' && record.step === 'mount') talk.walk.note('mount', record.milliseconds)
-}
-
-function findTask(talk: Conversation): FindTask {
-  const { handoff, directory } = talk.run
-  const clonePath = handoff.artifacts.find((entry) => entry.path.endsWith('.git.tar'))?.path
-  if (!clonePath)
-    throw new HandoffError('corrupt', `Run ${handoff.run} has no clone among its artifacts.`, {
-      next: 'Summarise the commit again with force.',
-    })
-  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary])
-  return {
-    task: 'find',
-    mount: {
-      server: talk.house.tools.drive.server,
-      remote: directory,
-      marker: { path: artifact.handoff, sha256: talk.run.pointer.handoff },
-    },
-    artifacts: handoff.artifacts.filter((entry) => needed.has(entry.path)),
-    clonePath,
-    repositoryName: repositoryNameIn(clonePath),
-    commit: handoff.commit,
-    search: searchFor(talk, []),
-  }
-}
-
-/** The directory inside the tar is called as the repository was called when the run was made. */
-const repositoryNameIn = (clonePath: string) => (clonePath.split('/').at(-1) ?? '').replace(/\.git\.tar$/, '')
-
-function moreTask(talk: Conversation, shown: Shown, requests: MoreRequest[]): MoreTask {
-  const { handoff } = talk.run
-  return {
-    task: 'more',
-    repositoryName: repositoryNameIn(findTask(talk).clonePath),
-    commit: handoff.commit,
-    search: searchFor(talk, shown.excerpts),
-    requests,
-  }
-}
-
-function searchFor(talk: Conversation, excerpts: Excerpt[]): Search {
-  return {
-    question: talk.question.text,
-    terms: talk.terms.words.slice(0, 60),
-    textBytes: excerptBytes,
-    hints: [],
-    shown: excerpts.map((excerpt) => ({
-      path: excerpt.path,
-      from: excerpt.from,
-      to: excerpt.from + excerpt.lines.length - 1,
-    })),
-  }
+function lookFor({ question, terms }: Conversation, requests: MoreRequest[]): Look {
+  return { question: question.text, terms: terms.words, textBytes: excerptBytes, requests }
 }
 
 async function askModel(
@@ -227,7 +133,7 @@ async function askModel(
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
     // Words for the reader mean that nothing more is wanted from the machine.
-    if (filter.answering()) void talk.close().catch(() => undefined)
+    if (filter.answering()) void talk.open.close().catch(() => undefined)
   }
   const reply = await model.complete({
     purpose: 'answer',
@@ -250,12 +156,12 @@ async function askModel(
   return reply
 }
 
-function told(job: AnswerJob, purpose: string, reply: ModelReply): void {
+export function told(job: AnswerJob, purpose: string, reply: ModelReply): void {
   const { inputTokens, outputTokens } = reply.usage
   job.house.tools.emit({ type: 'model-call', purpose, inputTokens, outputTokens })
 }
 
-function addUsage(sum: Usage, more: ModelReply['usage']): Usage {
+export function addUsage(sum: Usage, more: ModelReply['usage']): Usage {
   return {
     inputTokens: sum.inputTokens + more.inputTokens,
     outputTokens: sum.outputTokens + more.outputTokens,
@@ -275,7 +181,7 @@ function checked(
   const { text, citations, unsupported } = verifyCitations(parsed.markdown, shown.excerpts, (path) => paths.has(path))
   const { model } = talk.house.tools
   const cost = costOf(usage, model.name, talk.house.prices)
-  const { sandbox } = talk.owned
+  const { sandbox } = talk.open
   return {
     text,
     citations,
