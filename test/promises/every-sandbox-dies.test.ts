@@ -1,0 +1,181 @@
+// A sandbox costs money as long as it lives. Whatever becomes of a walk, of its process or of a reply, none is left, or none that cannot be
+// found and that does not end by itself.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from '../../src/handoff/hall/ask.js'
+import { summarise } from '../../src/handoff/hall/summarise.js'
+import type { Sandboxes } from '../../src/handoff/library/tools.js'
+import type { SandboxRecord } from '../../src/local/e2b/index.js'
+import type { FaultName, PlannedFault } from '../support/gate.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
+
+const never = new AbortController().signal
+let world: QuickWorld
+let seen = 0
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+  seen = world.clouds.sandboxes.sandboxes.length
+}, 60_000)
+
+afterAll(() => world?.close())
+
+/** The machines that were made since this was last asked. */
+function machines(): SandboxRecord[] {
+  const made = world.clouds.sandboxes.sandboxes.slice(seen)
+  seen += made.length
+  return made
+}
+
+const alive = (made: SandboxRecord[]) => made.filter(({ state }) => state !== 'gone')
+
+const broken = (route: string, fault: FaultName): PlannedFault => ({ cloud: 'sandboxes', route, occurrence: 1, fault })
+
+interface Both {
+  place: Place
+  process: QuickProcess
+  walk: (signal?: AbortSignal) => Promise<unknown>
+}
+
+/** A summary and an answer, each in a process with these faults. */
+async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summary: Both; answer: Both }> {
+  const place = world.place(name)
+  const [first, second] = [await world.process({ faults }), await world.process({ faults })]
+  return {
+    summary: {
+      place,
+      process: first,
+      walk: (signal = never) => summarise(place.summarise(first, 'first'), first.house, signal),
+    },
+    answer: {
+      place,
+      process: second,
+      walk: (signal = never) => ask(place.ask(second, 'How are people greeted?'), second.house, signal),
+    },
+  }
+}
+
+const outcome = (walk: Promise<unknown>) =>
+  walk.then(
+    () => 'well',
+    (error: { code?: string }) => error.code ?? String(error),
+  )
+
+test.each<[string, PlannedFault[]]>([
+  ['a walk that goes well', []],
+  [
+    'a reply to the creation that is lost: the machine is found by its metadata',
+    [broken('POST /v2/sandboxes', 'loses its reply')],
+  ],
+  ['a reply to the creation that is cut', [broken('POST /v2/sandboxes', 'is cut')]],
+  ['a creation that comes later than anybody waited for', [broken('POST /v2/sandboxes', 'is late')]],
+  ['a reply to the killing that is lost', [broken('DELETE /sandboxes/{id}', 'loses its reply')]],
+  ['a killing that fails at first', [broken('DELETE /sandboxes/{id}', 'answers 500')]],
+  ['a killing that nobody answers', [broken('DELETE /sandboxes/{id}', 'hangs')]],
+])('after %s, no sandbox is left', async (what, faults) => {
+  const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
+  for (const { walk, process } of [summary, answer]) {
+    expect(await outcome(walk())).toBe('well')
+    const made = machines()
+    expect(made.length).toBeGreaterThan(0)
+    expect(alive(made)).toEqual([])
+    expect(process.gate.passages.filter(({ fault }) => fault)).toHaveLength(faults.length)
+    await process.close()
+  }
+})
+
+test.each<[string, PlannedFault]>([
+  ['the command cannot be started', broken('POST /process.Process/Start', 'answers 503')],
+  ['the command breaks off', broken('POST /process.Process/Start', 'is cut')],
+  [
+    'the program inside fails',
+    { cloud: 'inside', route: 'GET /v1/fs/…/runs/{run}/analysis/handoff.json', occurrence: 1, fault: 'answers 403' },
+  ],
+  ['the model refuses', { cloud: 'model', route: 'POST /v1/chat/completions', occurrence: 1, fault: 'answers 403' }],
+])('after an error because %s, no sandbox is left', async (what, fault) => {
+  const { summary, answer } = await bothWalks(`octo/${what.replaceAll(' ', '-')}`, [fault])
+  for (const { walk, process } of [summary, answer]) {
+    await outcome(walk())
+    expect(alive(machines())).toEqual([])
+    await process.close()
+  }
+})
+
+test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
+  const steps = ['look up', 'open sandbox', 'sandbox is open', 'close sandbox', 'verify', 'summarise', 'seal'] as const
+  for (const [index, step] of steps.entries()) {
+    const place = world.place(`octo/cancelled-${index}`)
+    await using process = await world.process()
+    const stop = new AbortController()
+    process.house.tools.emit = (event) => {
+      const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
+      if (now === step) stop.abort()
+    }
+    expect(await outcome(summarise(place.summarise(process, 'first'), process.house, stop.signal))).toBe('cancelled')
+    expect({ step, alive: alive(machines()) }).toEqual({ step, alive: [] })
+  }
+})
+
+test('a creation that the network delivers twice leaves one machine that the sweep finds, and that ends by itself', async () => {
+  const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
+  expect(await outcome(summary.walk())).toBe('well')
+  const left = alive(machines())
+  expect(left).toHaveLength(1)
+  expect(endsWithin(left[0]!)).toBeLessThanOrEqual(121)
+  await summary.process.close()
+  expect(await sweep('--all', '--yes')).toMatch(/1 sandboxes of this project are alive, 1 of them without an owner/)
+  expect(alive(left)).toEqual([])
+})
+
+const endsWithin = ({ createdAt, endsAt }: SandboxRecord) => (endsAt.getTime() - createdAt.getTime()) / 1_000
+
+test('when the process that opened it is killed, its lifetime ends it on the server, and the sweep ends it sooner', async () => {
+  const others = await strangers()
+  const { summary } = await bothWalks('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
+  const stop = new AbortController()
+  const walking = outcome(summary.walk(stop.signal))
+  await summary.process.gate.died
+  const [orphan] = machines().filter(({ metadata }) => metadata['handoff'] === '1')
+  expect(alive([orphan!])).toHaveLength(1)
+  expect(orphan!.metadata).toMatchObject({ role: 'summarise', attempt: 'first', run: expect.stringMatching(/-first$/) })
+  expect(endsWithin(orphan!)).toBeLessThanOrEqual(121)
+
+  expect(await sweep('--yes')).toContain('0 of them without an owner')
+  expect(await sweep('--all')).toContain('would be destroyed')
+  expect(alive([orphan!])).toHaveLength(1)
+  expect(await sweep('--all', '--yes')).toContain(`${orphan!.id} since`)
+  expect(alive([orphan!])).toEqual([])
+  expect(alive(others)).toHaveLength(2)
+  stop.abort()
+  await walking
+  await summary.process.close()
+})
+
+/** Machines of other projects in the same account, one of them with metadata that looks a little like ours. */
+async function strangers(): Promise<SandboxRecord[]> {
+  await using process = await world.process({ patient: true })
+  const open = (metadata: Record<string, string>) =>
+    (process.house.tools.sandboxes as Sandboxes).open({ metadata, lifetimeMs: 60_000, egress: [] }, never)
+  await open({ project: 'another' })
+  await open({ handoff: '2', role: 'summarise' })
+  return machines()
+}
+
+/** `npm run sweep`, with the age at which a sandbox has lost its owner being the usual one. */
+function sweep(...words: string[]): Promise<string> {
+  const from = (file: string) => join(import.meta.dirname, '../../src', file)
+  const child = spawn(
+    process.execPath,
+    ['--import', from('local/typescript.mjs'), from('commands/sweep.ts'), ...words],
+    {
+      env: { PATH: process.env['PATH'], ...world.clouds.sandboxes.settings },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  return new Promise((resolve) => child.once('close', () => resolve(text)))
+}
