@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 const code = async (folder = dist) =>
-  (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('guest-'))
+  (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('guest'))
 
 /** What a step loads of the bundle, with sizes. */
 async function loadedBy(event: Event, inputs: Record<string, string> = {}) {
@@ -33,7 +33,7 @@ async function sizes(file: string) {
   const urls = [...new Set((await readFile(file, 'utf8')).trim().split('\n'))]
   const names = urls.filter((url) => url.includes('/dist/')).map((url) => url.slice(url.indexOf('/dist/') + 6))
   const bytes = await Promise.all(names.map(async (name) => [name, (await stat(join(dist, name))).size] as const))
-  const inCode = bytes.filter(([name]) => name.endsWith('.js') && !name.startsWith('guest-'))
+  const inCode = bytes.filter(([name]) => name.endsWith('.js') && !name.startsWith('guest'))
   return { files: Object.fromEntries(bytes), bytes: inCode.reduce((sum, [, size]) => sum + size, 0) }
 }
 
@@ -132,7 +132,7 @@ describe('what each way loads', () => {
     const first = await loadedBy(world.push())
     expect(first.step.errors).toEqual([])
     expect(Object.keys(first.files)).toEqual(
-      expect.arrayContaining([...sdks, 'vocab.htk.br', 'hypertok_wasm_core_bg.wasm.br', 'guest-ask.js', 'guest-summarise.js']),
+      expect.arrayContaining([...sdks, 'vocab.htk.br', 'hypertok_wasm_core_bg.wasm.br', 'guest-summarise.js']),
     )
     const again = await loadedBy(world.push())
     expect(again.step.outputs['reused']).toBe('true')
