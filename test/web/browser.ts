@@ -1,7 +1,7 @@
 // A real Chromium for the page's tests. What must never happen on any page is watched from the start: a violation of the policy, an error in
 // the console, a request to anywhere else, a token where it could outlive the page.
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 const candidates = [
   process.env['CHROMIUM'] ?? '',
@@ -36,16 +36,25 @@ export interface Watched {
   close(): Promise<void>
 }
 
+/** Pages of one kind share a context, and with it a process and a cache; that nothing else is shared is what the tests look at. */
+const contexts = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
+
+function contextFor(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
+  const known = contexts.get(browser) ?? new Map<string, Promise<BrowserContext>>()
+  contexts.set(browser, known)
+  const key = JSON.stringify(options)
+  const usual: BrowserContextOptions = { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' }
+  const context = known.get(key) ?? browser.newContext({ ...usual, ...options })
+  known.set(key, context)
+  return context
+}
+
 export async function openPage(
   browser: Browser,
   origin: string,
   options: BrowserContextOptions = {},
 ): Promise<Watched> {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    reducedMotion: 'reduce',
-    ...options,
-  })
+  const context = await contextFor(browser, options)
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   const complaints: string[] = []
@@ -67,5 +76,5 @@ export async function openPage(
     content: `document.addEventListener('securitypolicyviolation', (event) =>
       console.error('policy violated: ' + event.violatedDirective + ' by ' + (event.blockedURI || event.sample)))`,
   })
-  return { page, complaints, close: () => context.close() }
+  return { page, complaints, close: () => page.close() }
 }
