@@ -1,6 +1,7 @@
 // A private repository whose README, file names and code try to forge outputs, mask words, mention teams, close issues and print secrets, and a
 // model that does whatever it finds written there. Nothing of it acts: not in the log, not in the outputs, not in the summary, not in comments.
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findings } from '../handoff/library/markdown-tree.js'
 import { disguises } from '../support/secrets.js'
@@ -225,4 +226,19 @@ test('an error that carries hostile text is one line of ours', async () => {
   expect(step.code).toBe(1)
   expect(step.errors).toHaveLength(1)
   expect(step.commands.filter(({ name }) => !ours.includes(name) && name !== 'error')).toEqual([])
+})
+
+test('a mistake of ours that carries hostile text does not reach the runner as it is', async () => {
+  const environment = {
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'watch-loading.mjs')}`,
+    THROW_AFTER_MS: '150',
+  }
+  const sha = await world.repository.commit({ 'src/later.ts': 'export const later = 1\n' })
+  const step = await world.step({ event: world.push({ sha }), environment })
+  expect(step.code).toBe(1)
+  expect(step.errors).toEqual([expect.stringMatching(/^Something went wrong inside handoff\./)])
+  expect(step.commands.filter(({ name }) => !ours.includes(name) && name !== 'error')).toEqual([])
+  expect(step.quoted.join('\n')).toContain('forged')
+  for (const word of ['the', 'and']) expect(step.masks).not.toContain(word)
+  expect((await world.post(step)).code).toBe(0)
 })

@@ -19,6 +19,12 @@ if (file) {
     return readFile(path, ...rest)
   }
 }
+// A mistake of ours, with hostile text in it.
+if (process.env.THROW_AFTER_MS) {
+  setTimeout(() => {
+    throw new Error('::add-mask::the\n::error::forged\n##[add-mask]and')
+  }, Number(process.env.THROW_AFTER_MS))
+}
 // A Node of the first months of version 24 does not have it.
 if (process.env.WITHOUT_PROXY_FUNCTION) delete http.setGlobalProxyFromEnv
 syncBuiltinESMExports()
