@@ -113,7 +113,8 @@ function openBook(entry: Entry, attributes: FileAttributes): Verdict {
   const special = plain ? undefined : meaningOfName(name)
   const family = special?.kind ?? kindOfFamily(language?.family)
   const isTest = isTestName(name) || (folder.traits & trait.test) !== 0
-  const isFixture = (folder.traits & (trait.fixture | trait.bulk)) !== 0
+  const alike = trait.fixture | trait.bulk | (family === 'configuration' ? trait.translation : 0)
+  const isFixture = (folder.traits & alike) !== 0
   entry.grammar = special?.grammar ?? language?.grammar ?? ''
   entry.byHand = attributes.generated === false
   if (family !== 'source' && !attributes.documentation && (isFixture || isTable(name, ending, family, size))) {

@@ -73,9 +73,9 @@ export function isPointer(bytes: Buffer): boolean {
   return bytes.length < 1_024 && bytes.toString('latin1', 0, 42) === 'version https://git-lfs.github.com/spec/v1'
 }
 
-/** Text that nobody wrote in an editor: very long lines, and little else. */
+/** Text that nobody wrote in an editor. One long line among others (a picture, a key) does not make it so. */
 export function looksMinified(bytes: number, lines: number, longest: number): boolean {
-  return bytes > 4_000 && longest > 2_000 && (bytes / Math.max(1, lines) > 250 || longest > bytes / 3)
+  return bytes > 4_000 && longest > 2_000 && bytes / Math.max(1, lines) > 400
 }
 
 /** For showing: what is not UTF-8 becomes a replacement character, line ends become `\n`, and other control characters cannot do harm. */

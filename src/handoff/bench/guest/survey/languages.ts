@@ -70,7 +70,7 @@ const languages: [grammar: string, family: string, endings: string][] = [
   [
     'none',
     'configuration',
-    'json json5 jsonc yaml yml toml ini cfg conf config properties env xml plist xcconfig csproj fsproj vbproj sln props targets service rc neon edn dhall ron kdl cabal nuspec desktop pem key crt cer pub npmrc',
+    'json json5 jsonc yaml yml toml ini cfg conf config properties env xml plist xcconfig csproj fsproj vbproj sln props targets service rc neon edn dhall ron kdl cabal nuspec desktop pem key crt cer pub npmrc webmanifest',
   ],
 ]
 

@@ -12,8 +12,9 @@ export const trait = {
   documentation: 32,
   /** `test` and `testing`, which in Python are often part of the product; see classify.ts. */
   maybeTest: 64,
-  /** Translations, texts of licences: many files, all alike. */
+  /** Texts of licences, lists of changes: many files, all alike. */
   bulk: 128,
+  translation: 256,
 } as const
 
 const folderTraits = new Map<string, number>()
@@ -41,7 +42,8 @@ give(
   'example examples demo demos sample samples playground playgrounds tutorial tutorials cookbook recipes showcase',
 )
 give(trait.documentation, 'doc docs documentation website site wiki manual man')
-give(trait.bulk, 'locale locales translations i18n l10n lang langs licenses changelog changelogs')
+give(trait.bulk, 'licenses changelog changelogs')
+give(trait.translation, 'locale locales translations i18n l10n lang langs')
 
 export function traitsOfFolder(name: string): number {
   const plain = name.toLowerCase()
