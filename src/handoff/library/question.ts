@@ -5,7 +5,7 @@ import { cleanText } from './plain-text.js'
 
 export const longestQuestion = 4_000
 /** Nobody looks further than this into what is too long anyway. */
-const readable = 500_000
+const readable = 100_000
 
 /** The text of a question as it is kept and asked, or a sentence about why it cannot be. */
 export function parseQuestion(text: string): string {
@@ -136,16 +136,16 @@ function withoutComments(text: string): string {
   const code = codeRanges(text)
   let result = ''
   let from = 0
-  for (let start = text.indexOf('<!--'); start >= 0; start = text.indexOf('<!--', start)) {
-    const inCode = code.find((range) => range.from <= start && start < range.to)
-    const end = inCode ? -1 : text.indexOf('-->', start + 2)
-    const hidesAll = end < 0 && !inCode && /(?:^|\n) {0,3}$/.test(text.slice(Math.max(0, start - 4), start))
-    if (end < 0 && !hidesAll) {
-      start += 4
-      continue
-    }
-    result += text.slice(from, start)
-    start = from = hidesAll ? text.length : end + 3
+  let range = 0
+  for (const { index } of text.matchAll(/<!--/g)) {
+    while (range < code.length && code[range]!.to <= index) range++
+    if (index < from || (range < code.length && code[range]!.from <= index)) continue
+    const end = text.indexOf('-->', index + 2)
+    // Without an end it hides all that follows, but only where a block begins.
+    const hides = end >= 0 || /(?:^|\n) {0,3}$/.test(text.slice(Math.max(0, index - 4), index))
+    if (hides) result += text.slice(from, index)
+    if (hides) from = end < 0 ? text.length : end + 3
+    if (end < 0) break
   }
   return result + text.slice(from)
 }

@@ -8,6 +8,7 @@ import {
   parseTerms,
   termsMessages,
 } from '../../../src/handoff/library/answer-prompt.js'
+import { anyText } from './any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 500
 
@@ -134,7 +135,7 @@ describe('what is asked of the model', () => {
     const hostile = fc.array(
       fc.oneof(
         fc.constantFrom('=== end', '=== question', '\n', '\r', '\u2028', '\u0085', '| ', '1| ', '"', '\\'),
-        fc.string({ unit: 'binary' }),
+        anyText(10),
       ),
       { size: 'max', maxLength: 12 },
     )

@@ -1,6 +1,7 @@
 // Texts that mean harm, as a list of known attacks and as a generator that puts meaningful pieces together at random.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
+import { anyText } from './any-text.js'
 
 export const attacks = JSON.parse(
   readFileSync(new URL('../../corpus/markdown-attacks.json', import.meta.url), 'utf8'),
@@ -20,7 +21,7 @@ export const hostileMarkdown = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...pieces) },
     { weight: 1, arbitrary: fc.constantFrom(...attacks.map((attack) => attack.text)) },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+    { weight: 1, arbitrary: anyText(6) },
   ),
   { maxLength: 40, size: 'max' },
 )
