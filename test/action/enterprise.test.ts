@@ -31,6 +31,23 @@ test('summarises with a comment, and answers, at its own addresses', async () =>
   expect(world.github.server.requests.every(({ path }) => path.startsWith('/api/'))).toBe(true)
 })
 
+test('whoever waits sees how far it is, every three seconds at most', async () => {
+  world.clouds.model.behave({ kind: 'slow', firstMs: 4_000 }, { task: 'answer' })
+  const question = world.github.say(world.onGitHub, 7, 'writer', '/ask What is slow about refreshToken?')
+  const step = await world.step({ event: { ...world.github.eventOf(question), sha: world.repository.head } })
+  world.clouds.model.behaveWell()
+  expect(step.errors).toEqual([])
+  const { history } = world.github.visible(world.onGitHub, 7).at(-1)!
+  const states = history.map(({ body }) => /state=(\w+)/.exec(body)?.[1])
+  expect(states.slice(0, 2)).toEqual(['working', 'working'])
+  expect(states.at(-1)).toBe('done')
+  expect(history[1]!.body).toMatch(
+    /⏳ (Starting a sandbox|Reading|Found \d+ excerpts).*\n\n\[Watch the work\]\(.*\/actions\/runs\/\d+\/attempts\/1\)/,
+  )
+  for (const [index, { at }] of history.slice(1, -1).entries())
+    expect(at - history[index]!.at).toBeGreaterThanOrEqual(2_900)
+})
+
 test('a private repository cannot be read without a token, and the error says what to give', async () => {
   const sha = await world.repository.commit({ 'new.ts': 'export const n = 1\n' })
   const step = await world.step({ event: world.push({ sha }), inputs: { 'clone-token': 'not-the-right-token' } })
