@@ -169,3 +169,27 @@ test('a stream that is not what it should be ends as a problem, not as a broken 
     )
   }
 })
+
+test('events are read whatever the pieces they come in', async () => {
+  const page = await desk.visit()
+  const text =
+    ': ping\r\n\r\nid: 1\r\nevent: token\r\ndata: {"text":"é🙂"}\r\n\r\nevent:answer\ndata: {\ndata: "a":1}\n\nretry: 5\n\ndata: cut'
+  const read = await page.evaluate(`(async (text) => {
+    const { readEvents } = await import('/events.js')
+    const bytes = new TextEncoder().encode(text)
+    const found = []
+    for (const size of [1, 2, 3, 7, bytes.length]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.slice(index * size, (index + 1) * size))
+      const events = []
+      for await (const event of readEvents(new ReadableStream({ start: (stream) => { for (const piece of pieces) stream.enqueue(piece); stream.close() } }))) events.push(event)
+      found.push(JSON.stringify(events))
+    }
+    return [...new Set(found)]
+  })(${JSON.stringify(text)})`)
+  expect(read).toEqual([
+    JSON.stringify([
+      ['token', { text: 'é🙂' }],
+      ['answer', { a: 1 }],
+    ]),
+  ])
+})

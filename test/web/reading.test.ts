@@ -1,6 +1,9 @@
 // Who reads the page: with the keyboard, with ears, on a phone, in the dark, on paper.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { howToGet, startBrowser } from './browser.js'
 import { pieces, question, someAnswer, token } from './content.js'
 import { answered, ask, enter, newest, runAddress, unfold, useDesk } from './kit.js'
 
@@ -226,4 +229,23 @@ test('without JavaScript the page says what it needs', async () => {
   const page = await desk.visit('/', { javaScriptEnabled: false })
   expect(await page.locator('noscript').getByRole('link').isVisible()).toBe(true)
   expect(await page.getByLabel('Access token').isVisible(), 'what would not work is not offered').toBe(false)
+})
+
+test('every file of the page is used, and all modules are fetched at once', async () => {
+  const page = await desk.visit()
+  await page.getByLabel('Access token').waitFor()
+  const files = readdirSync(join(import.meta.dirname, '../../api/_web')).filter((name) => name !== 'index.html')
+  const fetched = desk.service.requests.map(({ path }) => path.slice(1)).filter((path) => path !== '')
+  expect(fetched.filter((name) => !/\.svg$/.test(name)).toSorted()).toEqual(
+    files.filter((name) => !/\.svg$/.test(name)).toSorted(),
+  )
+  const preloaded = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('link[rel=modulepreload]')].map((link) => link.getAttribute('href'))",
+  )
+  expect([...preloaded, 'script.js'].toSorted()).toEqual(files.filter((name) => /\.js$/.test(name)).toSorted())
+})
+
+test('without a browser the tests say how to get one, and fail where one is required', async () => {
+  expect(await startBrowser('', false)).toBeUndefined()
+  await expect(startBrowser('', true)).rejects.toThrow(howToGet)
 })

@@ -71,6 +71,7 @@ export async function startService(): Promise<ScriptedService> {
     questions,
     reset() {
       server.clearRules()
+      server.requests.length = 0
       questions.length = 0
       Object.assign(script, beginning())
     },
