@@ -5,10 +5,12 @@ import type { GuestProgram } from './bench/guest.js'
 import { uniqueId } from './bench/unique.js'
 import type { House } from './hall/house.js'
 import type { RunEvent } from './library/events.js'
+import { makeRedactor } from './library/redact.js'
 import type { Settings } from './library/settings.js'
 import { makeDrive } from './lines/drive9.js'
 import { makeSandboxes } from './lines/e2b.js'
 import { makeGitHost } from './lines/git.js'
+import { guardModel } from './lines/guarded-model.js'
 import { makeModel } from './lines/openai.js'
 
 export interface Wiring {
@@ -23,11 +25,12 @@ export function connect(settings: Settings, wiring: Wiring): House {
   const notice = (text: string) => wiring.emit({ type: 'notice', text })
   const token = wiring.cloneToken ?? settings.cloneToken
   const { drive, model, limits } = settings
+  const secrets = [settings.sandboxes.apiKey, drive.apiKey, model.apiKey, ...(token === undefined ? [] : [token])]
   return {
     tools: {
       sandboxes: makeSandboxes({ ...settings.sandboxes, onNotice: notice }),
       drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
-      model: makeModel(model),
+      model: guardModel(makeModel(model), secrets),
       git: makeGitHost(token === undefined ? {} : { credentials: { password: token } }),
       now: wiring.now ?? (() => new Date()),
       uniqueId,
@@ -37,5 +40,6 @@ export function connect(settings: Settings, wiring: Wiring): House {
     root: drive.root,
     limits,
     ...(model.prices ? { prices: model.prices } : {}),
+    redact: makeRedactor(secrets),
   }
 }

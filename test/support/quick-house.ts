@@ -11,11 +11,13 @@ import { type SummariseRequest, summarise } from '../../src/handoff/hall/summari
 import type { RunEvent } from '../../src/handoff/library/events.js'
 import { recordReader } from '../../src/handoff/library/record-decoder.js'
 import type { GuestRecord } from '../../src/handoff/library/records.js'
+import { makeRedactor } from '../../src/handoff/library/redact.js'
 import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/library/run.js'
 import type { Sandboxes } from '../../src/handoff/library/tools.js'
 import { makeDrive } from '../../src/handoff/lines/drive9.js'
 import { makeSandboxes } from '../../src/handoff/lines/e2b.js'
 import { makeGitHost } from '../../src/handoff/lines/git.js'
+import { guardModel } from '../../src/handoff/lines/guarded-model.js'
 import { makeModel } from '../../src/handoff/lines/openai.js'
 import { makeCounting } from '../../src/handoff/lines/tokens.js'
 import { type Clouds, startClouds } from '../../src/local/clouds.js'
@@ -25,7 +27,7 @@ import { manualClock } from './clock.js'
 import { type CloudName, type Gate, type PlannedFault, startGate } from './gate.js'
 import { type QuickGuest, quickGuest } from './quick-guest.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
-import { leaksOf } from './secrets.js'
+import { keysOf, leaksOf } from './secrets.js'
 
 export interface QuickWorld extends AsyncDisposable {
   clouds: Required<Clouds>
@@ -207,20 +209,24 @@ function houseAt(
       }),
       // A sandbox outlives the process that opened it, so it has a way of its own.
       drive: { ...drive, server: url.inside },
-      model: makeModel({
-        apiKey: clouds.model.key,
-        baseUrl: `${url.model}/v1`,
-        name: clouds.model.name,
-        contextTokens: 128_000,
-        counting,
-        ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
-      }),
+      model: guardModel(
+        makeModel({
+          apiKey: clouds.model.key,
+          baseUrl: `${url.model}/v1`,
+          name: clouds.model.name,
+          contextTokens: 128_000,
+          counting,
+          ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
+        }),
+        Object.values(keysOf(clouds)),
+      ),
       git: makeGitHost(patient ? {} : { requestMs: 300, clock }),
       now: () => new Date(Date.now() + time.offset),
       uniqueId,
       emit,
     },
     program,
+    redact: makeRedactor(Object.values(keysOf(clouds))),
     root: '/handoff',
     limits: { inputTokens: 400_000, deadlineMs: 60_000 },
   }

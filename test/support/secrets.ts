@@ -1,9 +1,21 @@
 // Looks for every key in play, and its usual disguises, everywhere where none may be.
+import { inspect } from 'node:util'
 import type { RunEvent } from '../../src/handoff/index.js'
 import type { Clouds } from '../../src/local/clouds.js'
+import type { RecordedRequest } from '../../src/local/server.js'
+
+const known = new Map<string, string[]>()
 
 /** What a secret looks like after the transforms people forget about. */
 export function disguises(secret: string): string[] {
+  const before = known.get(secret)
+  if (before) return before
+  const made = disguise(secret)
+  known.set(secret, made)
+  return made
+}
+
+function disguise(secret: string): string[] {
   const bytes = Buffer.from(secret)
   // In base64 the same bytes look different at each of three offsets; the edges depend on the neighbours and are left out.
   const shifted = [0, 1, 2].map((offset) =>
@@ -29,40 +41,91 @@ export function leaksIn(where: string, text: string, secrets: Record<string, str
   )
 }
 
-/** After a scenario: the drive's bytes, what was said, what was run, what the model was shown. */
-export function leaksOf(clouds: Required<Clouds>, events: RunEvent[], more: string[]): string[] {
-  const keys: Record<string, string> = {
+/** Everything that a scenario said or kept outside the clouds: answers, comments, logs, errors, in whatever form somebody may look at it. */
+export function leaksInValues(values: Record<string, unknown>, secrets: Record<string, string>): string[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    [
+      String(value),
+      JSON.stringify(value) ?? '',
+      inspect(value, { depth: 12, showHidden: true, getters: true }),
+    ].flatMap((text) => leaksIn(name, text, secrets)),
+  )
+}
+
+/** The keys of the clouds, by the name they have in a complaint. */
+export function keysOf(clouds: Required<Clouds>): Record<string, string> {
+  return {
     'the key of the sandboxes': clouds.sandboxes.settings.E2B_API_KEY,
     "the drive's owner key": clouds.drive.ownerKey,
     "the model's key": clouds.model.key,
+  }
+}
+
+/** Every token that opened a directory for a sandbox. */
+function scopedTokens(clouds: Required<Clouds>): Record<string, string> {
+  const commands = clouds.sandboxes.sandboxes.flatMap((sandbox) => sandbox.commands)
+  const tokens = new Set(
+    commands.map((command) => command.environment['DRIVE9_API_KEY']).filter((token) => token !== undefined),
+  )
+  const every = Math.ceil(tokens.size / mostTokens)
+  const chosen = [...tokens].filter((_, index) => index % every === 0)
+  return Object.fromEntries(chosen.map((token, index) => [`the scoped token ${index + 1}`, token]))
+}
+
+/** After thousands of walks some of the tokens stand for all. */
+const mostTokens = 40
+
+const distinct = (texts: string[]) => [...new Set(texts)].join('\n')
+
+/**
+ * After a scenario: the drive's bytes, what was said, what was run, what the model was shown, and what each cloud was told of the others' keys.
+ * `more` are further secrets, the credential for cloning first.
+ */
+export function leaksOf(clouds: Required<Clouds>, events: RunEvent[], more: string[]): string[] {
+  const keys = {
+    ...keysOf(clouds),
     ...Object.fromEntries(more.map((secret, index) => [`secret ${index + 1}`, secret])),
   }
+  const scoped = scopedTokens(clouds)
+  const all = { ...keys, ...scoped }
   const commands = clouds.sandboxes.sandboxes.flatMap((sandbox) => sandbox.commands)
-  const scoped = Object.fromEntries(
-    commands.flatMap((command, index) =>
-      command.environment['DRIVE9_API_KEY']
-        ? [[`the scoped token of command ${index + 1}`, command.environment['DRIVE9_API_KEY']]]
-        : [],
-    ),
-  )
-  const { 'secret 1': _clone, ...neverInside } = keys
+  const { 'secret 1': _clone, ...neverInside } = keys as Record<string, string>
   return [
     ...clouds.drive
       .readAll()
-      .flatMap(({ path, bytes }) =>
-        leaksIn(`the stored file ${path}`, bytes.toString('latin1'), { ...keys, ...scoped }),
-      ),
-    ...leaksIn('an event', JSON.stringify(events), { ...keys, ...scoped }),
-    ...commands.flatMap((command) =>
-      leaksIn('the text of a command', `${command.command} ${command.arguments.join(' ')}`, { ...keys, ...scoped }),
+      .flatMap(({ path, bytes }) => leaksIn(`the stored file ${path}`, bytes.toString('latin1'), all)),
+    ...leaksInValues({ 'an event': events }, all),
+    ...leaksIn(
+      'the text of a command',
+      distinct(commands.flatMap(({ command, arguments: words }) => [command, ...words])),
+      all,
     ),
-    // A token that can only read may stand in a command's environment; the keys may not.
-    ...commands.flatMap((command) =>
-      leaksIn("a command's environment", Object.values(command.environment).join('\n'), neverInside),
+    // A scoped token may stand in a command's environment, and so may the credential for cloning; the keys may not.
+    ...leaksIn(
+      "a command's environment",
+      distinct(commands.flatMap(({ environment }) => Object.values(environment))),
+      neverInside,
     ),
-    ...clouds.model.prompts.flatMap((prompt) => leaksIn('a prompt', prompt.text, { ...keys, ...scoped })),
-    ...clouds.sandboxes.requests.flatMap((request) =>
-      leaksIn('the address of a request', request.path, { ...keys, ...scoped }),
-    ),
+    ...leaksIn('a prompt', distinct(clouds.model.prompts.map(({ text }) => text)), all),
+    ...leaksBetween(clouds, all),
+  ]
+}
+
+/** Each cloud is told its own key in its own header, and nothing of the others'. */
+function leaksBetween(clouds: Required<Clouds>, all: Record<string, string>): string[] {
+  const { sandboxes, drive, model } = clouds
+  const told = (name: string, requests: readonly RecordedRequest[], ...own: string[]) => {
+    const others = Object.fromEntries(Object.entries(all).filter(([key]) => !own.includes(key)))
+    return [
+      ...leaksIn(`the address of a request to ${name}`, distinct(requests.map(({ path }) => path)), all),
+      ...leaksIn(`a request to ${name}`, distinct(requests.flatMap(({ headers }) => Object.values(headers))), others),
+    ]
+  }
+  const scoped = Object.keys(all).filter((name) => name.startsWith('the scoped token'))
+  return [
+    // What a command is started with goes through the service of the sandboxes, in bodies that are looked at as environments above.
+    ...told('the sandboxes', sandboxes.requests, 'the key of the sandboxes'),
+    ...told('the drive', drive.requests, "the drive's owner key", ...scoped),
+    ...told('the model', model.requests, "the model's key"),
   ]
 }

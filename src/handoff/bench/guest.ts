@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib'
 import { type ErrorCode, HandoffError } from '../library/errors.js'
 import { recordReader } from '../library/record-decoder.js'
 import type { GuestFailure, GuestRecord, GuestTask } from '../library/records.js'
+import { makeRedactor } from '../library/redact.js'
 import type { Sandbox } from '../library/tools.js'
 
 /** The text of the program for a walk; bundled once, read once by whoever starts the process. */
@@ -22,9 +23,12 @@ export interface GuestRun {
 export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
   let failure: { code: GuestFailure; message: string } | undefined
   let done = false
+  // Programs in there are handed a token and may repeat it when they complain.
+  const redact = makeRedactor(Object.values(run.secrets))
   const reader = recordReader((record) => {
-    if (record.type === 'failed') failure = record
+    if (record.type === 'failed') failure = { ...record, message: redact(record.message) }
     else if (record.type === 'done') done = true
+    else if (record.type === 'notice') run.onRecord({ ...record, text: redact(record.text) })
     else run.onRecord(record)
   })
   const { exitCode, stderrTail } = await sandbox.run(
@@ -38,7 +42,7 @@ export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
   )
   reader.end()
   if (failure) throw guestError(failure)
-  if (exitCode !== 0 || !done) throw unfinished(exitCode, stderrTail)
+  if (exitCode !== 0 || !done) throw unfinished(exitCode, redact(stderrTail))
 }
 
 const compress = promisify(gzip)

@@ -79,7 +79,7 @@ export async function prepareQuestion(
   signal: AbortSignal,
 ): Promise<PreparedQuestion> {
   const { tools } = house
-  const text = parseQuestion(request.question.text)
+  const text = house.redact(parseQuestion(request.question.text))
   const question = { ...request.question, text }
   const place = layout(house.root, request.repository)
   const walk = startWalk(tools)

@@ -19,6 +19,8 @@ export interface House {
     sandboxMs?: number
   }
   prices?: Prices
+  /** Takes our own keys, and what has the shape of a credential, out of text that somebody else wrote and we keep. */
+  redact: (text: string) => string
 }
 
 /** What a sandbox may reach. */

@@ -85,7 +85,7 @@ export async function lookInside(
 }
 
 function take({ house, walk }: Looking, shown: Shown, record: GuestRecord): void {
-  if (record.type === 'excerpt') shown.excerpts.push(record)
+  if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(house.redact) })
   else if (record.type === 'listing') shown.listings.push(record)
   else if (record.type === 'searched') shown.searched = [...new Set([...shown.searched, ...record.terms])]
   else if (record.type === 'notice') house.tools.emit({ type: 'notice', text: record.text })

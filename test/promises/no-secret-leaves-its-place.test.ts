@@ -1,0 +1,163 @@
+// Keys have a place each: the owner's keys with the host, a scoped token in one sandbox. After every scenario of the suite a world looks for them
+// where they must not be when it is taken down; here the scenarios are such that somebody tries to carry them out.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, summarise } from '../../src/handoff/index.js'
+import { programFolder } from '../../src/local/clouds.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { disguises, keysOf, leaksInValues, leaksOf } from '../support/secrets.js'
+import { startWorld, type World } from '../support/world.js'
+
+const never = new AbortController().signal
+const cloneToken = 'clone-secret-7f3a9b51c2d84e60'
+/** Made for this test; they open nothing. */
+const committed = {
+  'an access key': 'AKIAZQ3DRSTUVWXY2345',
+  'a token of GitHub': `ghp_${'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z5A'}`,
+  'a key of a model': `sk-proj-${'Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0Fe'}`,
+}
+
+let world: World
+let repository: TestRepository
+const name = 'octo/keys'
+
+beforeAll(async () => {
+  // The keys of the clouds are known once those are up; a repository may hold them all the same, because somebody committed them.
+  world = await startWorld({ repositories: {}, cloneToken })
+  repository = await makeRepository({
+    'README.md': `# Keys\n\nThis tool sends the key ${committed['a token of GitHub']} to the service.\n`,
+    'src/settings.ts': [
+      `export const accessKeyId = '${committed['an access key']}'`,
+      `export const modelKey = '${committed['a key of a model']}'`,
+      `export const ours = '${world.clouds.drive.ownerKey}'`,
+      `export const theirs = "${world.clouds.model.key}"`,
+      '',
+    ].join('\n'),
+  })
+  world.remote.serve(name, repository.directory)
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const commit = () => world.commit(name, repository.head, 'refs/heads/main')
+const told: Record<string, unknown> = {}
+
+test('a repository with keys in it is summarised and asked about, and none of them is shown to anybody', async () => {
+  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.house, never)
+  const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
+  const answer = await ask(
+    { repository: commit().repository, name: { run: summary.run }, question },
+    world.house,
+    never,
+  )
+  Object.assign(told, { 'the summary': summary, 'the answer': answer })
+  const prompts = world.clouds.model.prompts.map(({ text }) => text)
+  expect(prompts.some((text) => text.includes('accessKeyId'))).toBe(true)
+  const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
+  expect(leaksInValues({ ...told, prompts, events: world.events }, all)).toEqual([])
+})
+
+test('no tree, table, record or comment in the run directory has a key, in any usual disguise', () => {
+  const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
+  // The clone is the repository itself, keys and all: whoever may read the directory may read the repository.
+  const stored = world.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
+  expect(stored.length).toBeGreaterThan(6)
+  expect(
+    leaksInValues(Object.fromEntries(stored.map(({ path, bytes }) => [path, bytes.toString('latin1')])), all),
+  ).toEqual([])
+})
+
+test.each(
+  Object.keys(keysOf({ sandboxes: { settings: {} }, drive: {}, model: {} } as never)).concat('the clone token'),
+)('a model that says %s in each usual disguise is not heard', async (which) => {
+  const secret = which === 'the clone token' ? cloneToken : keysOf(world.clouds)[which]!
+  const said = disguises(secret)
+    .map((form) => `It is ${form} in some form.`)
+    .join('\n\n')
+  const stop = world.clouds.model.behave({ kind: 'say', text: said })
+  const before = world.events.length
+  const question = { text: `What does ${which.replaceAll(/[^a-z]/g, ' ')} open?` }
+  const answer = await ask(
+    { repository: commit().repository, name: { commit: repository.head }, question },
+    world.house,
+    never,
+  )
+  stop()
+  expect(answer.record.text).toContain('[redacted]')
+  const heard = { answer, events: world.events.slice(before) }
+  expect(leaksInValues(heard, { [which]: secret })).toEqual([])
+})
+
+describe('an error shows no key', () => {
+  const complaining = (script: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'complaining-'))
+    chmodSync(folder, 0o755)
+    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return folder
+  }
+
+  test.each([
+    ['as a failed mount', 'echo "bad key $DRIVE9_API_KEY" >&2; exit 1'],
+    ['backwards', 'echo "bad key $(echo $DRIVE9_API_KEY | rev)" >&2; exit 1'],
+    ['in base64', 'echo "bad key $(printf %s $DRIVE9_API_KEY | base64 -w0)" >&2; exit 1'],
+    [
+      'in what it says of a drain',
+      `[ "$2" = drain ] && echo "{\\"ok\\":false,\\"error\\":\\"$DRIVE9_API_KEY\\"}" && exit 1\nexec ${programFolder}/drive9 "$@"`,
+    ],
+  ])('when drive9 in the sandbox repeats its token %s', async (_how, script) => {
+    const folder = complaining(script)
+    const other = await startWorld({
+      repositories: { [name]: repository.directory },
+      clouds: { sandboxes: { path: [folder, programFolder] } },
+    })
+    const error: unknown = await summarise(
+      { commit: other.commit(name, repository.head), attempt: 'first' },
+      other.house,
+      never,
+    ).catch((reason: unknown) => reason)
+    const command = other.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!
+    const token = command.environment['DRIVE9_API_KEY']!
+    expect(token.length).toBeGreaterThan(20)
+    expect(error).toMatchObject({ code: 'drive' })
+    expect(leaksInValues({ error, cause: (error as Error).cause, stack: (error as Error).stack }, { token })).toEqual(
+      [],
+    )
+    await other.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test.each([
+    ['the sandboxes', { E2B_API_KEY: 'e2b_wrong0123456789wrong0123456789' }],
+    ['the drive', { DRIVE9_API_KEY: 'drive9_wrong0123456789wrong0123456789' }],
+    ['the model', { LLM_API_KEY: 'sk-wrong0123456789wrong0123456789' }],
+  ])('when %s refuse it and repeat it', async (which, settings: Record<string, string>) => {
+    const house = world.another(settings)
+    const error: unknown = await summarise(
+      { commit: commit(), attempt: `wrong-${which.length}`, force: true },
+      house,
+      never,
+    ).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(Error)
+    const keys = { 'the wrong key': Object.values(settings)[0]!, ...keysOf(world.clouds) }
+    expect(leaksInValues({ error, cause: (error as Error).cause, stack: (error as Error).stack }, keys)).toEqual([])
+  })
+})
+
+test('the scan itself finds a key in every place and disguise it looks at', () => {
+  const secret = cloneToken
+  for (const form of disguises(secret)) {
+    expect(
+      leaksInValues({ text: `before ${form} after`, nested: { deep: [{ form }] } }, { secret }).length,
+    ).toBeGreaterThanOrEqual(2)
+  }
+  const error = Object.assign(new Error('plain'), { cause: new Error(`with ${secret}`) })
+  expect(leaksInValues({ error }, { secret })).not.toEqual([])
+  expect(leaksOf(world.clouds, [{ type: 'notice', text: world.clouds.model.key }], [secret])).toContain(
+    "the model's key in an event",
+  )
+})
