@@ -89,9 +89,9 @@ async function enter(event) {
   const field = find('token')
   const button = find('enter')
   clearProblem(find('token-problem'))
-  service.setToken(field.value.trim())
   button.disabled = true
   try {
+    service.setToken(readToken(field.value))
     const { repositories } = await service.repositories()
     field.value = ''
     chooser.offer(repositories)
@@ -104,6 +104,17 @@ async function enter(event) {
   } finally {
     button.disabled = false
   }
+}
+
+/** What a header cannot carry is no token; the browser would only say that nothing could be sent. */
+function readToken(text) {
+  const token = text.trim()
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new Problem({
+    title: 'That is not a token',
+    detail: 'It holds spaces or characters that no token has.',
+    next: 'Copy it again, whole and alone.',
+  })
 }
 
 let offered = []

@@ -31,6 +31,13 @@ test('a wrong token is refused at the door, with the reason and the way to ask f
   expect(await page.evaluate('document.activeElement.id')).toBe('token')
 })
 
+test('what cannot be a token is not sent', async () => {
+  const page = await desk.visit()
+  await enter(page, 'two words…')
+  expect(await page.getByRole('alert').innerText()).toContain('That is not a token')
+  expect(desk.service.requests.filter(({ path }) => path.startsWith('/api/'))).toEqual([])
+})
+
 test('a problem shows title, detail, next step and request, waits as long as asked, and tries again', async () => {
   const page = await desk.visitRun()
   desk.service.rule({ path, times: 1, fault: answerWith(busy) })

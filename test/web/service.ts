@@ -120,7 +120,7 @@ function data(url: URL, script: Script): Reply {
       lines: ['', 'line twelve', 'line thirteen', 'line fourteen', ''],
     })
   if (id !== undefined) return one(script.answers.find((known) => known['id'] === id))
-  if (part === 'answers') return json(200, { answers: script.answers })
+  if (part === 'answers') return json(200, answersOf(url, script))
   const found = script.runs.find((known) => known['run'] === decodeURIComponent(runId))
   return one(found && { ...found, summary: script.summary, handoff: script.handoff })
 }
@@ -141,6 +141,11 @@ function runsOf(url: URL, script: Script) {
   if (ref !== null) return { runs: runs.filter((known) => known['ref'] === `refs/heads/${ref}`) }
   const from = Number(url.searchParams.get('cursor') ?? 0)
   return { runs: runs.slice(from, from + 2), ...(runs.length > from + 2 ? { next: String(from + 2) } : {}) }
+}
+
+function answersOf(url: URL, { answers }: Script) {
+  const from = Number(url.searchParams.get('cursor') ?? 0)
+  return { answers: answers.slice(from, from + 20), ...(answers.length > from + 20 ? { next: String(from + 20) } : {}) }
 }
 
 async function answer(

@@ -152,6 +152,19 @@ test('earlier answers are folded, open with their citations, and fetch the lines
   await page.getByText('The model’s service did not answer. Ask again in a moment.').waitFor()
 })
 
+test('many earlier answers come page by page, and the keyboard goes on where the new ones begin', async () => {
+  desk.service.script.answers = Array.from({ length: 25 }, (_, index) =>
+    someAnswer({ question: `Question ${index + 1}?` }),
+  )
+  const page = await desk.visitRun()
+  await page.getByText('Question 20?', { exact: true }).waitFor()
+  expect(await page.locator('.before').count()).toBe(20)
+  await page.getByRole('button', { name: 'More answers' }).press('Enter')
+  await page.getByText('Question 25?', { exact: true }).waitFor()
+  expect(await page.getByRole('button', { name: 'More answers' }).count()).toBe(0)
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('Question 21?')
+})
+
 test('an answer anew is asked for as such, by the box and by the button', async () => {
   const page = await desk.visitRun()
   await page.getByLabel('Answer anew').check()
