@@ -15,7 +15,10 @@ export function makeService() {
   const read = async (path, signal) => jsonOf(await send(path, { signal }))
   return {
     setToken: (text) => {
-      token = text
+      token = readToken(text)
+    },
+    forgetToken: () => {
+      token = ''
     },
     hasToken: () => token !== '',
     repositories: (signal) => read('/api/runs', signal),
@@ -32,6 +35,16 @@ export function makeService() {
     },
     ask: (question, signal) => ask(send, question, signal),
   }
+}
+
+/** What a header cannot carry is no token; the browser would only say that nothing could be sent. */
+function readToken(text) {
+  if (/^[\x21-\x7e]+$/.test(text)) return text
+  throw new Problem({
+    title: 'That is not a token',
+    detail: 'It holds spaces or characters that no token has.',
+    next: 'Copy it again, whole and alone.',
+  })
 }
 
 const runPath = ({ run }) => `/api/runs/${encodeURIComponent(run)}`

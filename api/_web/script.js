@@ -91,30 +91,19 @@ async function enter(event) {
   clearProblem(find('token-problem'))
   button.disabled = true
   try {
-    service.setToken(readToken(field.value))
+    service.setToken(field.value.trim())
     const { repositories } = await service.repositories()
     field.value = ''
     chooser.offer(repositories)
     offered = repositories
     await show()
   } catch (error) {
-    service.setToken('')
+    service.forgetToken()
     showProblem(find('token-problem'), error)
     field.focus()
   } finally {
     button.disabled = false
   }
-}
-
-/** What a header cannot carry is no token; the browser would only say that nothing could be sent. */
-function readToken(text) {
-  const token = text.trim()
-  if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new Problem({
-    title: 'That is not a token',
-    detail: 'It holds spaces or characters that no token has.',
-    next: 'Copy it again, whole and alone.',
-  })
 }
 
 let offered = []
@@ -128,20 +117,10 @@ function signedOut(error) {
 }
 
 function leave() {
-  service.setToken('')
+  service.forgetToken()
   offered = []
   desk = undefined
-  for (const id of [
-    'runs',
-    'summary',
-    'answers',
-    'earlier-list',
-    'run-facts',
-    'repository-list',
-    'repositories',
-    'code-body',
-  ])
-    fill(find(id))
+  for (const place of document.querySelectorAll('[data-shown-for-token]')) fill(place)
   find('question').value = ''
   find('repository').value = ''
   show()
