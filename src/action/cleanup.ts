@@ -1,5 +1,6 @@
 // The step after the job: finishes what the main step could not. It may run twice, it never fails the job, and in the usual case it has nothing
 // to do and loads nothing.
+import { failureOf, sentenceOf } from './failure.js'
 import type { Environment, Runner } from './runner.js'
 import { type Left, readLeft } from './state.js'
 
@@ -13,9 +14,7 @@ export async function cleanUp(runner: Runner, environment: Environment): Promise
   try {
     await finishWork(runner, environment, left, { mayLive, talks })
   } catch (error) {
-    runner.warning(
-      `The step after the job could not finish its work: ${error instanceof Error ? error.message : 'unknown'}`,
-    )
+    runner.warning(`The step after the job could not finish its work. ${sentenceOf(failureOf(error))}`)
   } finally {
     // Whatever happened here, the job's own result stands.
     process.exitCode = 0
@@ -36,8 +35,7 @@ async function finishWork(
   ])
   for (const result of results) {
     if (result.status === 'rejected') {
-      const { message } = result.reason as Error
-      runner.warning(`${message} A sandbox that is left ends by itself with its lifetime.`)
+      runner.warning(`${sentenceOf(failureOf(result.reason))} A sandbox that is left ends by itself with its lifetime.`)
     }
   }
 }
