@@ -5,7 +5,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeAnswer, encodeAnswer } from '../../../src/handoff/library/answer-record.js'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
-import { decodeHandoff, decodePointer, decodeRef, encodeHandoff, encodePointer, encodeRef } from '../../../src/handoff/library/handoff.js'
+import {
+  decodeHandoff,
+  decodePointer,
+  decodeRef,
+  encodeHandoff,
+  encodePointer,
+  encodeRef,
+} from '../../../src/handoff/library/handoff.js'
 
 const fixtures = join(import.meta.dirname, '../../fixtures/format')
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -22,7 +29,15 @@ const formatOf = (name: string) => formats[name.split('.')[0]!.split('-')[0]!]!
 
 test('there is a golden file of every kind', () => {
   const kinds = new Set(golden.map((name) => name.split('.')[0]))
-  expect([...kinds].sort()).toEqual(['answer-done', 'answer-failed', 'answer-running', 'handoff', 'handoff-least', 'pointer', 'ref'])
+  expect([...kinds].sort()).toEqual([
+    'answer-done',
+    'answer-failed',
+    'answer-running',
+    'handoff',
+    'handoff-least',
+    'pointer',
+    'ref',
+  ])
 })
 
 test.each(golden)('%s decodes, and encodes to the same bytes', (name) => {
@@ -51,7 +66,18 @@ test.each(golden)('%s of a newer version is refused with a sentence', (name) => 
 
 test.each(golden)('%s without any one of its required fields is refused', (name) => {
   const whole = JSON.parse(readFileSync(join(fixtures, name), 'utf8')) as Record<string, unknown>
-  const optional = new Set(['repositoryId', 'ref', 'basedOn', 'partial', 'cost', 'requestedBy', 'thread', 'asker', 'sandbox', 'reusedFrom'])
+  const optional = new Set([
+    'repositoryId',
+    'ref',
+    'basedOn',
+    'partial',
+    'cost',
+    'requestedBy',
+    'thread',
+    'asker',
+    'sandbox',
+    'reusedFrom',
+  ])
   for (const field of Object.keys(whole)) {
     // In an answer the sandbox may be absent, in a handoff it may not.
     const mayMiss = optional.has(field) && !(field === 'sandbox' && name.startsWith('handoff'))

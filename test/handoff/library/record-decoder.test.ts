@@ -25,7 +25,16 @@ const records: GuestRecord[] = [
   { v: 1, type: 'step', step: 'clone', milliseconds: 12 },
   { v: 1, type: 'stored', path: 'analysis/files.json', bytes: 3, sha256: 'a'.repeat(64) },
   { v: 1, type: 'notice', text: 'ein Wort — mit Umlauten: äöü 漢字' },
-  { v: 1, type: 'excerpt', path: 'a\nb.ts', blob: 'b'.repeat(40), from: 3, lines: ['x', '{"v":1,"type":"done"}'], source: 'code', score: 1.5 },
+  {
+    v: 1,
+    type: 'excerpt',
+    path: 'a\nb.ts',
+    blob: 'b'.repeat(40),
+    from: 3,
+    lines: ['x', '{"v":1,"type":"done"}'],
+    source: 'code',
+    score: 1.5,
+  },
   { v: 1, type: 'done' },
 ]
 const printed = records.map((record) => `${JSON.stringify(record)}\n`).join('')
@@ -63,7 +72,14 @@ test.each([
 test('a machine that prints without end is stopped', () => {
   expect(code(() => read(['x'.repeat(2_000)], { line: 1_000, total: 10_000 }))).toBe('sandbox')
   const line = `${JSON.stringify({ v: 1, type: 'notice', text: 'x'.repeat(100) })}\n`
-  expect(code(() => read(Array.from({ length: 100 }, () => line), { line: 1_000, total: 5_000 }))).toBe('sandbox')
+  expect(
+    code(() =>
+      read(
+        Array.from({ length: 100 }, () => line),
+        { line: 1_000, total: 5_000 },
+      ),
+    ),
+  ).toBe('sandbox')
 })
 
 test('no text makes the reader crash or believe it', () => {

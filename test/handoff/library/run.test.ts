@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
-import { encodeSegment, layout, makeRunId, parseRepository, parseRunId, quote, shaOf } from '../../../src/handoff/library/run.js'
+import {
+  encodeSegment,
+  layout,
+  makeRunId,
+  parseRepository,
+  parseRunId,
+  quote,
+  shaOf,
+} from '../../../src/handoff/library/run.js'
 
 const sha = '0123456789abcdef0123456789abcdef01234567'
 const repository = parseRepository('octo/tools', 'github.com')
@@ -22,12 +30,20 @@ test('a run id is a commit and an attempt, and reads back', () => {
   expect(shaOf(run)).toBe(sha)
 })
 
-test.each(['', sha, `${sha}-`, `${sha}-../x`, `${sha}-a/b`, `${sha.toUpperCase()}-1`, `../${sha}-1`, `${sha}-1\n`, `${sha}-${'a'.repeat(65)}`, '..'])(
-  'refuses %j as a run id',
-  (text) => {
-    expect(refusal(() => parseRunId(text))).toBe('invalid-input')
-  },
-)
+test.each([
+  '',
+  sha,
+  `${sha}-`,
+  `${sha}-../x`,
+  `${sha}-a/b`,
+  `${sha.toUpperCase()}-1`,
+  `../${sha}-1`,
+  `${sha}-1\n`,
+  `${sha}-${'a'.repeat(65)}`,
+  '..',
+])('refuses %j as a run id', (text) => {
+  expect(refusal(() => parseRunId(text))).toBe('invalid-input')
+})
 
 test('no text at all reaches a path through a run id', () => {
   fc.assert(
@@ -38,12 +54,21 @@ test('no text at all reaches a path through a run id', () => {
   )
 })
 
-test.each(['octo', '/tools', 'octo/', 'octo/..', '../tools', 'octo/.', 'a b/c', 'octo/tools\n', 'octo//tools', 'octo/to?ols', `o/${'x'.repeat(101)}`])(
-  'refuses %j as a repository',
-  (text) => {
-    expect(refusal(() => parseRepository(text, 'github.com'))).toBe('invalid-input')
-  },
-)
+test.each([
+  'octo',
+  '/tools',
+  'octo/',
+  'octo/..',
+  '../tools',
+  'octo/.',
+  'a b/c',
+  'octo/tools\n',
+  'octo//tools',
+  'octo/to?ols',
+  `o/${'x'.repeat(101)}`,
+])('refuses %j as a repository', (text) => {
+  expect(refusal(() => parseRepository(text, 'github.com'))).toBe('invalid-input')
+})
 
 test('groups nest, and the host is part of the path', () => {
   const nested = parseRepository('group/sub/tools', 'git.example.org:8443')
@@ -60,13 +85,18 @@ test('the table of paths', () => {
   expect(place.pointer(sha)).toBe(`/handoff/github.com/octo/tools/commits/${sha}.json`)
   expect(place.run(run)).toBe(`/handoff/github.com/octo/tools/runs/${run}`)
   expect(place.sealNote(run)).toBe(`/handoff/github.com/octo/tools/commits/${run}.sealing.json`)
-  expect(place.ref('refs/heads/feature/ä b')).toBe('/handoff/github.com/octo/tools/refs/heads/feature%2F%C3%A4%20b.json')
+  expect(place.ref('refs/heads/feature/ä b')).toBe(
+    '/handoff/github.com/octo/tools/refs/heads/feature%2F%C3%A4%20b.json',
+  )
   expect(place.ref('refs/pull/12/head')).toBe(place.ref('refs/pull/12'))
 })
 
-test.each(['main', 'refs/tags/v1', 'refs/pull/0', 'refs/pull/x', 'refs/heads/', 'refs/pull/1/other'])('refuses %j as a ref', (ref) => {
-  expect(refusal(() => layout('/', repository).ref(ref))).toBe('invalid-input')
-})
+test.each(['main', 'refs/tags/v1', 'refs/pull/0', 'refs/pull/x', 'refs/heads/', 'refs/pull/1/other'])(
+  'refuses %j as a ref',
+  (ref) => {
+    expect(refusal(() => layout('/', repository).ref(ref))).toBe('invalid-input')
+  },
+)
 
 test('every branch name becomes one path segment, and no two meet', () => {
   fc.assert(
@@ -74,7 +104,9 @@ test('every branch name becomes one path segment, and no two meet', () => {
       const [a, b] = [encodeSegment(one), encodeSegment(other)]
       expect(a).toMatch(/^[A-Za-z0-9_%.-]*$/)
       expect(a.startsWith('.')).toBe(false)
-      return (a === b) === (one === other || new TextEncoder().encode(one).join() === new TextEncoder().encode(other).join())
+      return (
+        (a === b) === (one === other || new TextEncoder().encode(one).join() === new TextEncoder().encode(other).join())
+      )
     }),
   )
 })

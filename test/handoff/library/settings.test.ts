@@ -55,7 +55,9 @@ test('a sandbox in the cloud with anything on this machine is refused with the r
   })
   expect(refusal(() => refuseImpossibleMix('https://api.e2b.app', reached))).not.toBe('accepted')
   expect(refusal(() => refuseImpossibleMix('http://127.0.0.1:3000', reached))).toBe('accepted')
-  expect(refusal(() => refuseImpossibleMix(undefined, [{ what: 'drive9', url: 'https://api.drive9.ai' }]))).toBe('accepted')
+  expect(refusal(() => refuseImpossibleMix(undefined, [{ what: 'drive9', url: 'https://api.drive9.ai' }]))).toBe(
+    'accepted',
+  )
 })
 
 test('every secret is known as one', () => {
@@ -72,6 +74,8 @@ test('.env.example names every setting with its sentence, and no value of a secr
   const text = readFileSync(join(import.meta.dirname, '../../../.env.example'), 'utf8')
   for (const setting of settingTable) {
     expect(text).toContain(`# ${setting.text}`)
-    expect(text).toContain(`\n${setting.secret || setting.example === undefined ? `${setting.name}=\n` : `# ${setting.name}=${setting.example}\n`}`)
+    expect(text).toContain(
+      `\n${setting.secret || setting.example === undefined ? `${setting.name}=\n` : `# ${setting.name}=${setting.example}\n`}`,
+    )
   }
 })
