@@ -2,7 +2,15 @@
 export { type AcceptedNote, listAccepted, readAccepted } from './bench/accepted.js'
 export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
 export { connect, type Wiring } from './connect.js'
-export { type AcceptedQuestion, type AskRequest, type AskResult, acceptQuestion, ask } from './hall/ask.js'
+export {
+  type AcceptedQuestion,
+  type AskRequest,
+  type AskResult,
+  acceptQuestion,
+  ask,
+  type CompareRequest,
+  compare,
+} from './hall/ask.js'
 export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
 export type { House } from './hall/house.js'
 export { citedFile, listRepositories, listRuns, oneAnswer, type Page, pageOfAnswers, runSummary } from './hall/look.js'
@@ -23,6 +31,7 @@ export {
   takeQuestion,
   type Visit,
 } from './hall/service.js'
+export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './hall/stale-answer.js'
 export { staleNote } from './hall/staleness.js'
 export { type Summarised, type SummariseRequest, summarise } from './hall/summarise.js'
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'

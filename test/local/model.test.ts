@@ -243,7 +243,7 @@ describe('prose', () => {
   })
 
   it('for a task it does not know says so', async () => {
-    expect(await say('compare', repository)).toMatch(/^This is the offline model/)
+    expect(await say('translate', repository)).toMatch(/^This is the offline model/)
   })
 })
 
@@ -396,5 +396,27 @@ describe('as a service', () => {
     expect(await cached(`${stable} one`)).toBe(0)
     expect(await cached(`${stable} two`)).toBeGreaterThan(3_800)
     expect(await cached(`other ${stable}`)).toBe(0)
+  })
+})
+
+describe('a comparison', () => {
+  const piece = (at: string, text: string) =>
+    `=== file "src/a.ts" at ${at} lines 1-1 (code, excerpt)\n1| ${text}\n=== end\n`
+  const commits = '=== commits\n| earlier: aaaaaaa\n| later: bbbbbbb\n=== end\n'
+  const asking = '=== question\n| What happened to the colour?\n=== end\n'
+
+  it('quotes what stands on one side only, with its commit', async () => {
+    const said = await say(
+      'compare',
+      `${commits}${piece('aaaaaaa', 'let colour = 1')}${piece('bbbbbbb', 'let colour = 2')}${asking}`,
+    )
+    expect(said).toContain('[[bbbbbbb:src/a.ts:1 "let colour = 2"]]')
+    expect(said).toContain('[[aaaaaaa:src/a.ts:1 "let colour = 1"]]')
+  })
+
+  it('says so where nothing differs, also of a file that is shown once because it is the same', async () => {
+    const same = '=== changes\n| same: "src/a.ts"\n=== end\n'
+    const said = await say('compare', `${commits}${same}${piece('bbbbbbb', 'let colour = 1')}${asking}`)
+    expect(said).toMatch(/^Nothing that was shown and bears on this differs between `aaaaaaa` and `bbbbbbb`\./)
   })
 })

@@ -4,20 +4,28 @@
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
 import { claim, complete, type Held, handOver, keepLatest, readAnswer, recentAnswers } from '../bench/ledger.js'
-import { sha256 } from '../bench/run-directory.js'
 import { startWalk, type Walk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../library/answer.js'
 import { answerFile } from '../library/answer-markdown.js'
+import { shortCommit } from '../library/citations.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
-import { answerIdOf, nearDuplicate, parseQuestion } from '../library/question.js'
+import type { GitHub } from '../library/github.js'
+import { nearDuplicate, parseQuestion } from '../library/question.js'
 import { layout } from '../library/run.js'
 import { type Answered, answerFrom } from './answer-from.js'
+import { claimFor, inProgress } from './claim-for.js'
+import { compareFrom } from './compare.js'
 import type { House } from './house.js'
+import { type AnswerStaleness, stalenessOf } from './stale-answer.js'
 import { type ChosenRun, type RunName, type Where, whichRun } from './which-run.js'
 
 export interface AskRequest extends Where {
   name: RunName
+  /** An earlier run: the question is about what changed from it to the run that is named. */
+  compareWith?: RunName
   question: Question
+  /** Tells, where the run is older than the ref's head, which of the cited lines changed since. */
+  github?: GitHub
   /** How long this process may hold the question before somebody else may take it. */
   leaseMs?: number
   /** Written on the sandbox too, so that whoever asked can find it again from outside. */
@@ -29,6 +37,8 @@ export interface AskResult {
   run: ChosenRun
   /** The answer was in the ledger already. */
   reused: boolean
+  /** The ref's head has moved on from the run: what that means for what the answer rests on, as far as anybody can tell. */
+  stale?: AnswerStaleness
 }
 
 /** A question whose id is known; nothing is written yet. */
@@ -62,6 +72,17 @@ export async function ask(request: AskRequest, house: House, signal: AbortSignal
   return accepted.answer(signal)
 }
 
+export interface CompareRequest extends Omit<AskRequest, 'name' | 'compareWith'> {
+  from: RunName
+  to: RunName
+}
+
+/** "What changed in how X works between A and B?" The answer stands in the ledger of the later run. */
+export async function compare(request: CompareRequest, house: House, signal: AbortSignal): Promise<AskResult> {
+  const { from, to, ...rest } = request
+  return ask({ ...rest, name: to, compareWith: from }, house, signal)
+}
+
 /** Everything up to the claim: cheap, no machine, no model. */
 export async function acceptQuestion(
   request: AskRequest,
@@ -83,21 +104,54 @@ export async function prepareQuestion(
   const question = { ...request.question, text }
   const place = layout(house.root, request.repository)
   const walk = startWalk(tools)
-  const run = await walk.step('look up', () => whichRun(request, request.name, house, place, signal))
-  const wanted = claimFor(question, run, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
+  const chosen = (name: RunName) => whichRun(request, name, house, place, signal)
+  const [run, base] = await walk.step('look up', () =>
+    Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
+  )
+  if (base) refuseSame(base, run)
+  const wanted = claimFor(question, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
   const unique = question.fresh && question.nonce === undefined
   const known = unique ? undefined : await readAnswer(tools.drive, run.directory, wanted.id, signal)
-  const job = { question, house, run, walk, labels: request.labels ?? {} }
+  const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
   return {
     id: wanted.id,
     run,
     ...(known === undefined ? {} : { known }),
-    accept: async (later) =>
-      known?.status === 'done' ? answeredBefore(known, run, house) : acceptClaim(job, wanted, later),
+    accept: async (later) => {
+      const before = known?.status === 'done' ? answeredBefore(known, run, house) : undefined
+      return withStaleness(before ?? (await acceptClaim(job, wanted, later)), request, house)
+    },
   }
 }
 
-type Asked = Pick<Work, 'question' | 'house' | 'run' | 'walk' | 'labels'>
+/** Only where the run is behind: an answer about the head itself is as new as can be. */
+function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: House): AcceptedQuestion {
+  const head = accepted.run.behind?.head
+  if (head === undefined) return accepted
+  return {
+    ...accepted,
+    async answer(signal, manner) {
+      const result = await accepted.answer(signal, manner)
+      const asked = { repository: request.repository, record: result.record, head }
+      const stale = await stalenessOf(asked, house, request.github, signal)
+      return stale ? { ...result, stale } : result
+    },
+  }
+}
+
+function refuseSame(base: ChosenRun, run: ChosenRun): void {
+  const { commit } = run.handoff
+  if (shortCommit(base.handoff.commit) !== shortCommit(commit)) return
+  throw new HandoffError(
+    'invalid-input',
+    `Both sides are commit ${shortCommit(commit)}; there is nothing to compare.`,
+    {
+      next: 'Name two different commits.',
+    },
+  )
+}
+
+type Asked = Pick<Work, 'question' | 'house' | 'run' | 'base' | 'walk' | 'labels'>
 
 /** The claim, and what is left to do once we hold it. */
 export async function acceptClaim(job: Asked, wanted: ClaimedAnswer, signal: AbortSignal): Promise<AcceptedQuestion> {
@@ -125,48 +179,12 @@ function answeredBefore(record: CompletedAnswer, run: ChosenRun, house: House): 
   return { id, run, acceptedAt, done: record, answer: async () => ({ record, run, reused: true }) }
 }
 
-function inProgress(record: ClaimedAnswer, now: Date): HandoffError {
-  const seconds = Math.max(1, Math.min(30, Math.ceil((new Date(record.leaseUntil).getTime() - now.getTime()) / 1_000)))
-  return new HandoffError('in-progress', `The same question is being answered (${record.id}).`, {
-    next: 'Ask again in a moment; the answer will be there.',
-    retryAfterSeconds: Math.min(5, seconds),
-  })
-}
-
-function claimFor(question: Question & { text: string }, run: ChosenRun, house: House, leaseMs: number): ClaimedAnswer {
-  const { tools } = house
-  const now = tools.now()
-  const id = answerIdOf(
-    {
-      run: run.handoff.run,
-      question: question.text,
-      model: tools.model.name,
-      ...(question.thread === undefined ? {} : { thread: question.thread }),
-      ...(question.fresh ? { nonce: question.nonce ?? tools.uniqueId() } : {}),
-    },
-    sha256,
-  )
-  return {
-    version: 1,
-    id,
-    run: run.handoff.run,
-    commit: run.handoff.commit,
-    question: question.text,
-    ...(question.thread === undefined ? {} : { thread: question.thread }),
-    ...(question.asker === undefined ? {} : { asker: question.asker }),
-    model: tools.model.name,
-    acceptedAt: now.toISOString(),
-    status: 'running',
-    leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
-    claim: tools.uniqueId(),
-    ...(question.fresh ? { fresh: true } : {}),
-  }
-}
-
 interface Work {
   question: Question & { text: string }
   house: House
   run: ChosenRun
+  /** The earlier run of a comparison. */
+  base?: ChosenRun
   walk: Walk
   held: Held
   earlier: CompletedAnswer[]
@@ -183,10 +201,8 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
     const same = job.question.fresh ? undefined : nearlySame(job)
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)
     await job.manner.turn?.(signal)
-    const answered = await answerFrom(
-      { question: job.question, house, run, walk: job.walk, thread: threadOf(job), labels: job.labels },
-      signal,
-    )
+    const asked = { question: job.question, house, run, walk: job.walk, thread: threadOf(job), labels: job.labels }
+    const answered = await (job.base ? compareFrom({ ...asked, base: job.base }, signal) : answerFrom(asked, signal))
     return await keep(job, answered, signal)
   } catch (error) {
     const told = signal.aborted && !isHandoffError(error) ? abortError(signal, 'answering the question') : error
@@ -199,11 +215,12 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
 
 /** An earlier question in almost the same words, about the same run, by the same model, outside any thread. */
 function nearlySame(job: Work): CompletedAnswer | undefined {
-  if (job.question.thread !== undefined) return undefined
+  if (job.question.thread !== undefined || job.base) return undefined
   return job.earlier.find(
     (record) =>
       record.thread === undefined &&
       record.reusedFrom === undefined &&
+      record.compareWith === undefined &&
       record.model === job.house.tools.model.name &&
       nearDuplicate(record.question, job.question.text),
   )

@@ -21,6 +21,8 @@ export async function resumeQuestion(
   const left = await readAnswer(tools.drive, run.directory, where.id, signal)
   const now = tools.now()
   if (left?.status !== 'running' || new Date(left.leaseUntil) > now) return undefined
+  const earlier = left.compareWith?.run
+  const base = earlier && (await walk.step('look up', () => whichRun(where, { run: earlier }, house, place, signal)))
   const wanted: ClaimedAnswer = {
     ...left,
     model: tools.model.name,
@@ -33,7 +35,11 @@ export async function resumeQuestion(
     ...(left.thread === undefined ? {} : { thread: left.thread }),
     ...(left.fresh ? { fresh: true } : {}),
   }
-  return acceptClaim({ question, house, run, walk, labels: where.labels ?? {} }, wanted, signal).catch((error) => {
+  return acceptClaim(
+    { question, house, run, ...(base ? { base } : {}), walk, labels: where.labels ?? {} },
+    wanted,
+    signal,
+  ).catch((error) => {
     if (isHandoffError(error, 'in-progress')) return undefined
     throw error
   })

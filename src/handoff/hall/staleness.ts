@@ -1,11 +1,13 @@
 // How much of what an answer rests on has changed since. A later push does not make an answer wrong; it says where to look again.
+//
+// GitHub's difference tells lines. Where there is no GitHub, the tables of two sealed runs tell files: the same blob is the same text.
 import { isHandoffError } from '../library/errors.js'
 import type { Call, ChangedFile, Comparison, GitHub } from '../library/github.js'
 import { type CitedRange, changesOf, staleness } from '../library/stale.js'
 
 export interface Difference {
   /** By the names they have at the head; those that can be laid over the answered commit have a patch. */
-  files: ChangedFile[]
+  files: (ChangedFile & { whole?: true })[]
   /** All that changed is in `files`. */
   complete: boolean
 }
@@ -33,10 +35,9 @@ function sentence({ files, complete }: Difference, citations: readonly CitedRang
   const changes = changesOf(files)
   const cited = new Set(citations.map(({ path }) => path))
   const changed = [...cited].filter((path) => changes.has(path)).length
-  if (changed === 0) return complete ? ', none of the cited files changed' : ''
-  const count = `, ${complete ? '' : 'at least '}${changed} cited ${changed === 1 ? 'file' : 'files'} changed`
-  const untouched = complete && staleness(citations, files).valid
-  return untouched ? `${count}, but none of the cited lines` : count
+  const found = staleness(citations, files, { complete }).sentence
+  if (changed === 0) return `; ${found}`
+  return `, ${complete ? '' : 'at least '}${changed} cited ${changed === 1 ? 'file' : 'files'} changed; ${found}`
 }
 
 /** What differs between two commits, however they are related; null when GitHub does not know one of them (any more). */
@@ -63,12 +64,13 @@ function blobsAt(comparison: Comparison): Map<string, string | null> {
 }
 
 /** A path that only one side changed differs; one that both changed to the same does not. Which lines differ nobody has told us. */
-function differing(head: Map<string, string | null>, answered: Map<string, string | null>): ChangedFile[] {
+function differing(head: Map<string, string | null>, answered: Map<string, string | null>): Difference['files'] {
   const paths = [...new Set([...head.keys(), ...answered.keys()])]
   return paths
     .filter((path) => !head.has(path) || !answered.has(path) || head.get(path) !== answered.get(path))
     .map((path) => {
       const removed = head.get(path) === null
-      return { path, status: removed ? 'removed' : 'modified', blob: head.get(path) ?? null }
+      const blob = head.get(path) ?? null
+      return removed ? { path, status: 'removed', blob } : { path, status: 'modified', blob, whole: true }
     })
 }

@@ -12,6 +12,8 @@ export interface ComparedFile {
   blob?: string | null
   /** Hunks in unified form; absent for binary and very large changes. */
   patch?: string
+  /** It is known to be another file now, and nobody can tell which of its lines are others. */
+  whole?: true
 }
 
 /** What happened to a file that was cited, by the name it had then. */
@@ -19,6 +21,8 @@ export type FileChange =
   | { kind: 'deleted' }
   /** The difference was not shown to us. */
   | { kind: 'unknown' }
+  /** Somewhere in it. */
+  | { kind: 'file' }
   /** Old lines that are no more. A range that ends before it begins is a place between two lines where something was put in. */
   | { kind: 'lines'; ranges: LineRange[]; renamedTo?: string }
 
@@ -28,10 +32,13 @@ export interface CitedRange {
   to: number
 }
 
+/** `file`: the file changed, and which of its lines is not known. `unknown`: not even that. */
+type Change = 'changed' | 'deleted' | 'file' | 'unknown'
+
 export interface Staleness {
   /** True when all that was cited is known to be as it was. */
   valid: boolean
-  changed: (CitedRange & { why: 'changed' | 'deleted' | 'unknown' })[]
+  changed: (CitedRange & { why: Change })[]
   /** For people: the end of a sentence, without its mark. */
   sentence: string
 }
@@ -76,6 +83,7 @@ function changeOf(file: ComparedFile, blob: string | undefined): FileChange {
   const renamed = file.status === 'renamed' ? { renamedTo: file.path } : {}
   if (file.status === 'removed') return { kind: 'deleted' }
   if (blob !== undefined && blob === file.blob) return { kind: 'lines', ranges: [], ...renamed }
+  if (file.whole) return { kind: 'file' }
   const ranges = file.patch === undefined ? null : parsePatch(file.patch)
   return ranges === null ? { kind: 'unknown' } : { kind: 'lines', ranges, ...renamed }
 }
@@ -118,7 +126,7 @@ function note(ranges: LineRange[], from: number, to: number): void {
   else ranges.push({ from, to })
 }
 
-function whatHappened(range: CitedRange, change: FileChange): 'changed' | 'deleted' | 'unknown' | undefined {
+function whatHappened(range: CitedRange, change: FileChange): Change | undefined {
   if (change.kind !== 'lines') return change.kind
   return change.ranges.some((one) => touches(one, range)) ? 'changed' : undefined
 }
@@ -142,10 +150,15 @@ function sentenceOf(total: number, changed: Staleness['changed']): string {
   const some = (count: number) => (count === total ? all : `${count} of ${all}`)
   if (changed.length === 0)
     return total === 1 ? `still valid: ${all} did not change` : `still valid: none of ${all} changed`
-  const known = changed.filter((range) => range.why !== 'unknown')
+  const known = changed.filter((range) => range.why === 'changed' || range.why === 'deleted')
+  const inFiles = changed.filter((range) => range.why === 'file')
   const unknown = changed.filter((range) => range.why === 'unknown')
   const parts = []
   if (known.length > 0) parts.push(`${total === 1 ? all : `${known.length} of ${all}`} changed: ${named(known)}`)
+  if (inFiles.length > 0) {
+    const lie = inFiles.length === 1 ? 'lies in a file' : 'lie in files'
+    parts.push(`${some(inFiles.length)} ${lie} that changed, in which lines is not known: ${named(inFiles)}`)
+  }
   if (unknown.length > 0) {
     parts.push(
       `whether ${some(unknown.length)} changed is not known, because the difference is too large to be shown: ${named(unknown)}`,

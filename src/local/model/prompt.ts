@@ -18,6 +18,8 @@ export interface Line {
 
 export interface FileBlock {
   path: string
+  /** The commit, in comparisons. */
+  at?: string
   /** `source`, `documentation`, … as the host classified it. */
   kind: string
   /** `full`, `head`, `signatures` or `line`. */
@@ -67,13 +69,19 @@ function readBlocks(lines: string[]): { files: FileBlock[]; texts: TextBlock[] }
   return { files, texts }
 }
 
-const fileHead = /^=== file ("(?:[^"\\]|\\.)*") lines \d+-\d+ \(([^,()]*), ([^()]*)\)$/
+const fileHead = /^=== file ("(?:[^"\\]|\\.)*")(?: at ([0-9a-f]{7,40}))? lines \d+-\d+ \(([^,()]*), ([^()]*)\)$/
 
 /** Opens the block that this line heads, and returns what takes its lines. */
 function open(head: string, files: FileBlock[], texts: TextBlock[]): (line: string) => void {
-  const [, name, kind = '', form = ''] = fileHead.exec(head) ?? []
+  const [, name, at, kind = '', form = ''] = fileHead.exec(head) ?? []
   if (name !== undefined) {
-    const block: FileBlock = { path: JSON.parse(name) as string, kind, form, lines: [] }
+    const block: FileBlock = {
+      path: JSON.parse(name) as string,
+      ...(at === undefined ? {} : { at }),
+      kind,
+      form,
+      lines: [],
+    }
     files.push(block)
     return (line) => {
       const [, number, text = ''] = /^(\d+)\| ?(.*)$/.exec(line) ?? []

@@ -1,6 +1,7 @@
 // Decides what the local model says to a prompt.
 import { writeAnswer } from './answer.js'
 import type { Mood, WordsBehaviour } from './behaviour.js'
+import { writeComparison } from './compare.js'
 import { forge } from './forge.js'
 import { obey, ordersIn } from './obey.js'
 import { countPieces, type Prompt } from './prompt.js'
@@ -37,6 +38,8 @@ function writeFor(prompt: Prompt, maxTokens: number): string {
   switch (prompt.task) {
     case 'answer':
       return writeAnswer(prompt, maxBytes)
+    case 'compare':
+      return writeComparison(prompt, maxBytes)
     case 'terms':
       return writeTerms(prompt)
     case 'part':

@@ -1,0 +1,54 @@
+// What the ledger is told before the work: the claim of a question, under an id that is made of what is asked and of whom.
+import { sha256 } from '../bench/run-directory.js'
+import type { ClaimedAnswer, Question } from '../library/answer.js'
+import { HandoffError } from '../library/errors.js'
+import { answerIdOf } from '../library/question.js'
+import type { House } from './house.js'
+import type { ChosenRun } from './which-run.js'
+
+/** Somebody else holds the question. */
+export function inProgress(record: ClaimedAnswer, now: Date): HandoffError {
+  const seconds = Math.max(1, Math.min(30, Math.ceil((new Date(record.leaseUntil).getTime() - now.getTime()) / 1_000)))
+  return new HandoffError('in-progress', `The same question is being answered (${record.id}).`, {
+    next: 'Ask again in a moment; the answer will be there.',
+    retryAfterSeconds: Math.min(5, seconds),
+  })
+}
+
+export function claimFor(
+  question: Question & { text: string },
+  run: ChosenRun,
+  base: ChosenRun | undefined,
+  house: House,
+  leaseMs: number,
+): ClaimedAnswer {
+  const { tools } = house
+  const now = tools.now()
+  const id = answerIdOf(
+    {
+      // No run id holds a space.
+      run: base ? `${run.handoff.run} since ${base.handoff.run}` : run.handoff.run,
+      question: question.text,
+      model: tools.model.name,
+      ...(question.thread === undefined ? {} : { thread: question.thread }),
+      ...(question.fresh ? { nonce: question.nonce ?? tools.uniqueId() } : {}),
+    },
+    sha256,
+  )
+  return {
+    version: 1,
+    id,
+    run: run.handoff.run,
+    commit: run.handoff.commit,
+    question: question.text,
+    ...(question.thread === undefined ? {} : { thread: question.thread }),
+    ...(question.asker === undefined ? {} : { asker: question.asker }),
+    ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
+    model: tools.model.name,
+    acceptedAt: now.toISOString(),
+    status: 'running',
+    leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
+    claim: tools.uniqueId(),
+    ...(question.fresh ? { fresh: true } : {}),
+  }
+}
