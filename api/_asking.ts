@@ -156,17 +156,18 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   )
   const job = startJob({ ...order, visit: { ...order.visit, emit: listener.emit } }, stop.signal, listener)
   const left = once(named)
+  // The name of the request is free again before the caller hears that it failed.
   const ended = job.outcome.then(
     () => settleName(left(), job, true),
     () => settleName(left(), job, false),
   )
   exchange.background(ended.finally(stop.done))
+  const settled = job.outcome.then((outcome) => ({ outcome })).finally(() => ended)
   const first = await Promise.race([
-    job.outcome.then((outcome) => ({ outcome })),
+    settled,
     times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy),
   ])
   if (typeof first === 'object') {
-    await ended
     exchange.note(noteOf(first.outcome))
     return jsonResponse(200, viewOf(order.viewer, first.outcome))
   }

@@ -14,8 +14,8 @@ export interface Times {
 /** The time that is left, divided: most for the work, some to tell it, some to clean up. */
 export function divideTime(deadline: number, now: number): Times {
   const left = Math.max(0, deadline - now)
-  const workBy = deadline - Math.min(10_000, left * 0.2)
-  return { workBy, answerBy: workBy - Math.min(5_000, left * 0.1) }
+  const workBy = Math.floor(deadline - Math.min(10_000, left * 0.2))
+  return { workBy, answerBy: Math.floor(workBy - Math.min(5_000, left * 0.1)) }
 }
 
 export interface Order {

@@ -1,6 +1,7 @@
 // A request with a name is worked on once, whatever the network and the instances do.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/local/functions.js'
+import { until } from '../support/until.js'
 import { type Deployment, deploy, events, name, otherToken, post, sha256, token } from './kit.js'
 
 let here: Deployment
@@ -56,15 +57,10 @@ test('another body under the same key: 422, and nothing happens', async () => {
 test('while the first is being answered: 409 with a time to come back; afterwards the answer', async () => {
   const key = newKey()
   const asked = ask('What is being answered?')
-  const takeBack = here.world.clouds.sandboxes.rule({
-    method: 'POST',
-    path: /^\/v2\/sandboxes|^\/sandboxes/,
-    times: 1,
-    fault: { kind: 'delay', milliseconds: 1_000 },
-  })
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 1_500 } })
   const first = post(here.url, asked, key)
-  let meanwhile = await post(second.url, asked, key)
-  while (meanwhile.status === 200) meanwhile = await post(second.url, asked, key)
+  await until('it is being answered', () => here.living() > 0)
+  const meanwhile = await post(second.url, asked, key)
   takeBack()
   expect(meanwhile.status).toBe(409)
   expect(meanwhile.body.code).toBe('in-progress')

@@ -6,6 +6,7 @@ import { summarise } from '../../src/handoff/index.js'
 import { parseRepository, type Repository } from '../../src/handoff/library/run.js'
 import type { CloudsOptions } from '../../src/local/clouds.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
+import { buildFunctions } from '../../src/local/functions-build.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { startWorld, type World } from '../support/world.js'
 
@@ -47,6 +48,8 @@ export interface DeploymentOptions {
   maxDuration?: number
   /** No instance is started; `functions` must not be used. */
   withoutFunctions?: boolean
+  /** The repository's number on its host. */
+  repositoryId?: string
 }
 
 export const files = {
@@ -70,7 +73,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     repositories: { [name]: repository.directory },
     ...(options.clouds === undefined ? {} : { clouds: options.clouds }),
   })
-  const where = { ...parseRepository(name, new URL(world.remote.url).host), id: repositoryId }
+  const where = { ...parseRepository(name, new URL(world.remote.url).host), id: options.repositoryId ?? repositoryId }
   const commit = {
     repository: where,
     sha: repository.head,
@@ -88,9 +91,14 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     ...options.environment,
   }
   const instances: RunningFunctions[] = []
+  // For work on the functions themselves nothing is built.
+  const fromSources = process.env['FUNCTIONS'] === 'sources'
+  const built = fromSources || options.withoutFunctions ? undefined : await buildFunctions(root)
   const another = async (more: Record<string, string> = {}, maxDuration = options.maxDuration) => {
     const started = await startFunctions({
       root,
+      fromSources,
+      ...(built === undefined ? {} : { built }),
       environment: { ...environment, ...more },
       ...(maxDuration === undefined ? {} : { maxDuration }),
     })

@@ -56,7 +56,7 @@ export interface OwnWork {
 const mostTokens = { inputTokens: 90_000, outputTokens: 6_200 }
 /** A sandbox dies by itself so long after the work had to be over. */
 const graceMs = 5_000
-const leaseMarginMs = 10_000
+const leaseMarginMs = 5_000
 
 export function makeService(house: House, limits: ServiceLimits, clock: Clock): Service {
   const place = servicePlace(house.root)
@@ -132,7 +132,7 @@ async function underLimits(
   accept: () => Promise<AcceptedQuestion | undefined>,
 ): Promise<Taken | undefined> {
   const { turns, budgets } = service
-  const until = visit.workBy + graceMs
+  const until = Math.ceil(visit.workBy + graceMs)
   const releases: (() => Promise<void>)[] = []
   const release = async () => {
     await Promise.all(releases.map((one) => one().catch(() => undefined)))
@@ -175,7 +175,7 @@ function ownWork(
         version: 1,
         answer: id,
         run: run.handoff.run,
-        until: visit.workBy + graceMs,
+        until: Math.ceil(visit.workBy + graceMs),
         repository: {
           host,
           owner: repository.slice(0, slash),

@@ -1,0 +1,105 @@
+// Three instances, one set of limits: nobody gets a sandbox over the limit, everybody gets an answer or a time to come back, and nothing is left.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunningFunctions } from '../../src/local/functions.js'
+import { type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
+
+const long = process.env['LONG'] === '1'
+const questions = long ? 200 : 12
+const sandboxes = long ? 20 : 3
+let here: Deployment
+let instances: RunningFunctions[]
+
+beforeAll(async () => {
+  here = await deploy({
+    clouds: { sandboxes: { account: { concurrentLimit: sandboxes } } },
+    environment: {
+      HANDOFF_SANDBOXES: String(sandboxes),
+      HANDOFF_BEARERS: `a=${sha256(token)}=octo/tools; b=${sha256(otherToken)}=octo/tools`,
+      LLM_PRICE_INPUT: '1',
+      LLM_PRICE_OUTPUT: '1',
+    },
+  })
+  instances = [here.functions, await here.another(), await here.another()]
+}, 200_000)
+
+afterAll(async () => {
+  await here?.close()
+})
+
+const ask = (question: string) => ({ repository: name, run: here.run.run, question })
+
+test(
+  `${questions} questions at once over three instances against ${sandboxes} sandboxes`,
+  async () => {
+    const before = here.machines()
+    const answers = await Promise.all(
+      Array.from({ length: questions }, (_none, index) =>
+        post(instances[index % 3]!.url, ask(`What is thing number ${index} in src/token.ts?`)),
+      ),
+    )
+    const told = answers.filter(({ status }) => status !== 200)
+    for (const { status, headers } of told) {
+      expect([202, 429, 503]).toContain(status)
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    // The account itself refuses whatever is over its limit; nobody was refused by it.
+    expect(answers.filter(({ body }) => body.code === 'sandbox').length).toBe(0)
+    expect(answers.filter(({ status }) => status === 200).length).toBe(questions)
+    expect(here.machines() - before).toBe(questions)
+    expect(here.living()).toBe(0)
+    const states = await Promise.all(instances.map((instance) => instance.state()))
+    for (const { memory } of states) expect(memory).toBeLessThan(400_000_000)
+  },
+  long ? 600_000 : 90_000,
+)
+
+test('a full queue says when to come back, and leaves no trace in the ledger', async () => {
+  const small = await here.another({ HANDOFF_QUEUE: '0', HANDOFF_SANDBOXES: '1' })
+  const records = () => here.world.clouds.drive.tree(`${here.run.directory}/analysis/qa`).length
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 1_500 } })
+  const before = records()
+  const answers = await Promise.all(
+    ['one', 'two', 'three'].map((word) => post(small.url, ask(`What of ${word} here?`))),
+  )
+  takeBack()
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 503, 503])
+  for (const refused of answers.filter(({ status }) => status === 503)) {
+    expect(refused.body.code).toBe('sandbox-limit')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  }
+  expect(records() - before).toBe(1)
+}, 60_000)
+
+test('a caller with many questions open is told to wait; another caller is not', async () => {
+  const strict = await here.another({ HANDOFF_CALLER_QUESTIONS: '1' })
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 1_500 } })
+  const answers = await Promise.all([
+    post(strict.url, ask('What is the first open question?')),
+    post(strict.url, ask('What is the second open question?')),
+    post(strict.url, ask('What does somebody else ask?'), {}, otherToken),
+  ])
+  takeBack()
+  expect(
+    answers
+      .slice(0, 2)
+      .map(({ status }) => status)
+      .sort(),
+  ).toEqual([200, 429])
+  expect(answers[2]!.status).toBe(200)
+}, 60_000)
+
+test('a budget in tokens, and one in money, hold over instances; the ledger stays open', async () => {
+  for (const limit of [{ HANDOFF_CALLER_TOKENS: '97000' }, { HANDOFF_CALLER_COST: '0.097' }]) {
+    // Each limit has a fresh day: budgets stand in the directory.
+    here.world.clouds.drive.remove('/handoff/_service/budgets')
+    const [first, second] = [await here.another(limit), await here.another(limit)]
+    const kind = Object.keys(limit)[0]!
+    const asked = ask(`What is paid for under ${kind}?`)
+    expect((await post(first.url, asked)).status).toBe(200)
+    const refused = await post(second.url, ask(`What is too much under ${kind}?`))
+    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 429, code: 'budget' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await post(second.url, asked)).body.reused).toBe(true)
+    expect((await post(second.url, ask(`What does another ask under ${kind}?`), {}, otherToken)).status).toBe(200)
+  }
+}, 90_000)

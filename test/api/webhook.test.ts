@@ -1,0 +1,147 @@
+// The webhook: who may come in, what is taken, once for each comment, and the answer below it as the Action would write it.
+import { createHmac, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { RunningFunctions } from '../../src/local/functions.js'
+import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
+import type { Pull, Repository } from '../../src/local/github/world.js'
+import { until } from '../support/until.js'
+import { type Deployment, deploy, name, webhookSecrets } from './kit.js'
+
+let here: Deployment
+let github: LocalGitHub
+let repository: Repository
+let pull: Pull
+let second: RunningFunctions
+
+beforeAll(async () => {
+  github = await startGitHub()
+  repository = github.addRepository({ name, collaborators: { wanda: 'write', remy: 'read' } })
+  const secret = github.issueToken({ permissions: { contents: 'read', issues: 'write', pull_requests: 'write' } })
+  here = await deploy({
+    repositoryId: String(repository.id),
+    environment: {
+      GITHUB_API_URL: github.apiUrl,
+      HANDOFF_GITHUB_TOKEN: secret,
+      HANDOFF_WEBHOOK_SECRETS: webhookSecrets.join(','),
+    },
+  })
+  second = await here.another()
+}, 200_000)
+
+beforeEach(() => {
+  pull = github.addPull(repository, { author: 'wanda', head: { ref: 'x', sha: here.repository.head } })
+})
+
+afterAll(async () => {
+  expect(github?.unexpected).toEqual([])
+  await here?.close()
+  await github?.close()
+})
+
+const address = (of: RunningFunctions = here.functions) => `${of.url}/api/github`
+const ours = () => github.visible(repository, pull.number).filter((comment) => comment.author.type === 'Bot')
+const [secret, nextSecret] = webhookSecrets as [string, string]
+
+async function answered() {
+  return until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
+}
+
+test('a question below a pull request: 202 within a second, 👀, one comment with the answer, 🚀', async () => {
+  const asked = github.say(repository, pull.number, 'wanda', '/ask How is the token refreshed?')
+  const started = Date.now()
+  const { status } = await github.deliver(address(), github.eventOf(asked), { secret })
+  expect(status).toBe(202)
+  expect(Date.now() - started).toBeLessThan(3_000)
+  const comment = await answered()
+  expect(comment.body).toContain('How is the token refreshed?')
+  expect(comment.body).toMatch(/src\/token\.ts/)
+  expect(ours()).toHaveLength(1)
+  await until('🚀', () => github.reactionsOf(asked).some((one) => one.endsWith(':rocket')))
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  expect(here.living()).toBe(0)
+}, 60_000)
+
+test('the same delivery again, and the same comment under another: nothing more happens', async () => {
+  const asked = github.say(repository, pull.number, 'wanda', '/ask Which colour is it?')
+  const event = github.eventOf(asked)
+  const delivery = randomUUID()
+  const before = here.machines()
+  const statuses = await Promise.all([
+    github.deliver(address(), event, { secret, delivery }),
+    github.deliver(address(second), event, { secret, delivery }),
+    github.deliver(address(second), event, { secret: nextSecret }),
+  ])
+  const bodies = (await Promise.all(statuses.map((one) => one.json()))) as { duplicate?: boolean }[]
+  expect(statuses.map(({ status }) => status)).toEqual([202, 202, 202])
+  expect(bodies.filter(({ duplicate }) => duplicate).length).toBeGreaterThanOrEqual(2)
+  await answered()
+  expect(ours()).toHaveLength(1)
+  expect(here.machines() - before).toBe(1)
+}, 60_000)
+
+test.each<[string, string, string]>([
+  ['somebody who may only read', 'remy', '/ask What?'],
+  ['a bot', 'helper[bot]', '/ask What?'],
+  ['no command', 'wanda', 'What about /ask?'],
+  ['a command without a question', 'wanda', '/ask'],
+])('%s is not answered', async (_what, login, body) => {
+  github.addUser(login)
+  const asked = github.say(repository, pull.number, login, body)
+  const before = here.machines()
+  const response = await github.deliver(address(), github.eventOf(asked), { secret })
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ ignored: expect.any(String) })
+  expect(ours().filter((comment) => comment !== asked)).toEqual([])
+  expect(here.machines()).toBe(before)
+})
+
+test('another event, an edited comment, an issue: seen, and nothing to do', async () => {
+  const asked = github.say(repository, pull.number, 'wanda', '/ask What?')
+  const edited = await github.deliver(address(), github.eventOf(asked, 'edited'), { secret })
+  expect(await edited.json()).toEqual({ ignored: 'The comment is not new.' })
+  const ping = await send('{"zen":"Keep it logically awesome."}', { 'x-github-event': 'ping' })
+  expect(await ping.json()).toEqual({ ok: true })
+  const other = await send('{}', { 'x-github-event': 'push' })
+  expect(other.status).toBe(200)
+})
+
+test.each<[string, string, Record<string, string>, number]>([
+  ['no signature', '{}', { 'x-hub-signature-256': '' }, 401],
+  ['a signature of another secret', '{}', { 'x-hub-signature-256': sign('{}', 'guessed') }, 401],
+  ['a signature of another body', '{}', { 'x-hub-signature-256': sign('{ }', secret) }, 401],
+  ['an old kind of signature', '{}', { 'x-hub-signature-256': '', 'x-hub-signature': 'sha1=00' }, 401],
+  ['a body over the limit', `"${'x'.repeat(1_000_001)}"`, {}, 413],
+  ['another type', '{}', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+  ['no JSON', '{', {}, 400],
+  ['an event without its parts', '{}', {}, 400],
+])('%s is refused before any cloud was reached', async (_what, body, headers, status) => {
+  const before = here.reached() + github.server.requests.length
+  expect((await send(body, headers)).status).toBe(status)
+  expect(here.reached() + github.server.requests.length).toBe(before)
+})
+
+test('a commit without a summary: the newest of the branch answers, and says so', async () => {
+  const other = github.addPull(repository, { author: 'wanda', head: { ref: 'y', sha: 'd'.repeat(40) } })
+  pull = other
+  const asked = github.say(repository, other.number, 'wanda', '/ask Where is the colour?')
+  await github.deliver(address(), github.eventOf(asked), { secret })
+  expect((await answered()).body).toContain('has no summary yet')
+}, 60_000)
+
+function sign(body: string, with_: string): string {
+  return `sha256=${createHmac('sha256', with_).update(body).digest('hex')}`
+}
+
+function send(body: string, headers: Record<string, string>): Promise<Response> {
+  return fetch(address(), {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': 'issue_comment',
+      'x-github-delivery': randomUUID(),
+      'x-hub-signature-256': sign(body, secret),
+      ...headers,
+    },
+  })
+}
