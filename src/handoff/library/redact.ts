@@ -22,8 +22,8 @@ interface Range {
 }
 
 export interface SecretFinder {
-  /** Where secrets stand, in order, not touching each other. */
-  find(text: string): Range[]
+  /** Where secrets stand that begin at `from` or later, in order, not touching each other. */
+  find(text: string, from?: number): Range[]
   /** The place from which a text that goes on has to be kept back, because what stands there may become a secret. */
   openFrom(text: string): number
 }
@@ -50,8 +50,8 @@ export function makeStreamRedactor(secrets: readonly string[]): StreamRedactor {
   const release = (open: number, ranges: Range[]) => {
     const straddling = ranges.find((range) => range.from < open && range.to >= open)
     const to = straddling ? straddling.from : open
-    const clean = ranges.filter((range) => range.from >= done && range.to <= to)
-    const shown = replaceRanges(pending.slice(0, to), clean, done)
+    const before = ranges.filter((range) => range.to <= to)
+    const shown = replaceRanges(pending.slice(0, to), before, done)
     pending = pending.slice(Math.max(0, to - 1))
     done = Math.min(1, to)
     return shown
@@ -60,14 +60,10 @@ export function makeStreamRedactor(secrets: readonly string[]): StreamRedactor {
     push: (piece) => {
       pending += piece
       const open = Math.max(done, finder.openFrom(pending))
-      return open === done ? '' : release(open, finder.find(pending))
+      return open === done ? '' : release(open, finder.find(pending, done))
     },
     end: () => {
-      const shown = replaceRanges(
-        pending,
-        finder.find(pending).filter((range) => range.to > done),
-        done,
-      )
+      const shown = replaceRanges(pending, finder.find(pending, done), done)
       pending = ''
       done = 0
       return shown
@@ -97,15 +93,12 @@ export function makeFinder(secrets: readonly string[]): SecretFinder {
     shortestForm,
   )
   return {
-    find: (text) => {
+    find: (text, from = 0) => {
       const ranges: Range[] = []
       for (const finder of exact) scanExact(finder, text, ranges)
       if (loose.length > 0) scanLoose(loose, text, ranges)
-      for (const { pattern } of secretShapes) {
-        for (const match of text.matchAll(pattern))
-          ranges.push({ from: match.index, to: match.index + match[0].length })
-      }
-      return mergeRanges(ranges)
+      for (const { pattern } of secretShapes) scanShape(pattern, text, from, ranges)
+      return mergeRanges(ranges.filter((range) => range.from >= from))
     },
     openFrom: (text) => Math.min(lastLetters(text, gramSize), openShape(text)),
   }
@@ -119,6 +112,15 @@ function findersFor(forms: string[], shortest: number): GramFinder[] {
     if (size >= shortest) sizes.set(size, [...(sizes.get(size) ?? []), form])
   }
   return [...sizes].map(([size, texts]) => gramFinder(size, texts))
+}
+
+/** What stands before `from` is looked at, to know whether a word begins there, but nothing is found in it. */
+function scanShape(pattern: RegExp, text: string, from: number, ranges: Range[]): void {
+  const scanner = new RegExp(pattern)
+  scanner.lastIndex = from
+  for (let match = scanner.exec(text); match; match = scanner.exec(text)) {
+    ranges.push({ from: match.index, to: scanner.lastIndex })
+  }
 }
 
 const wordSize = 8

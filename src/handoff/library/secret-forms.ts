@@ -20,7 +20,8 @@ export const shortestSecret = 5
 export function formsOf(secret: string): SecretForms {
   const bare = secret.replace(/-----(?:BEGIN|END) [A-Z0-9 ]+-----/g, '').trim()
   if (bare.length < shortestSecret || placeholders.test(bare)) return { exact: [], loose: [] }
-  const written = [bare, JSON.stringify(bare).slice(1, -1), encodeURIComponent(bare.toWellFormed())]
+  const whole = bare.toWellFormed()
+  const written = [bare, whole, JSON.stringify(bare).slice(1, -1), encodeURIComponent(whole)]
   const exact = written.flatMap((form) => [form, backwards(form)])
   const loose = [...written, ...encodings(bare)].flatMap((form) => [form, backwards(form)]).map(lettersOf)
   return { exact: distinct(exact), loose: distinct(loose) }

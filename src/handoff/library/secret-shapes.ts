@@ -7,7 +7,7 @@ export interface SecretShape {
 }
 
 /** The signs a token is made of, and none that ends a word of a program. */
-const mixed = '(?=[A-Za-z0-9_-]*[0-9])(?=[A-Za-z0-9_-]*[A-Z])(?=[A-Za-z0-9_-]*[a-z])'
+const mixed = '(?=[A-Za-z_-]{0,200}[0-9])(?=[a-z0-9_-]{0,200}[A-Z])(?=[A-Z0-9_-]{0,200}[a-z])'
 
 const shape = (rule: string, source: string): SecretShape => ({
   rule,
@@ -38,17 +38,25 @@ export const secretShapes: readonly SecretShape[] = [
   {
     rule: 'private-key',
     pattern: new RegExp(
-      String.raw`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----${keyText}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`,
+      `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----${keyText}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`,
       'g',
     ),
   },
 ]
 
-/** How such credentials begin. */
-const starts =
-  /(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt|agent|soat|ft)-|sk-|e2b_|sk_e2b_|drive9_|dat9_|A[KSB]IA|ACCA|AIza|xox[abeoprs]-|xapp-|[sr]k_(?:live|test)_|npm_|pypi-|hf_|vercel_blob_rw_|eyJ|x-access-token:)/
+/** How such credentials begin, and how long they may become. */
+const starts: readonly { begins: RegExp; longest: number }[] = [
+  {
+    begins:
+      /(?<![A-Za-z0-9])(?:gl(?:pat|dt|rt|ptt|cbt|agent|soat|ft)-|github_pat_|sk-|e2b_|sk_e2b_|A[KSB]IA|ACCA|AIza|xox[abeoprs]-|xapp-|[sr]k_(?:live|test)_|npm_|pypi-|hf_|vercel_blob_)/,
+    longest: 330,
+  },
+  { begins: /(?<![A-Za-z0-9])(?:gh[pousr]_|x-access-)/, longest: 1_030 },
+  { begins: /(?<![A-Za-z0-9])(?:drive9_|dat9_)/, longest: 2_030 },
+  { begins: /(?<![A-Za-z0-9])eyJ/, longest: 12_030 },
+]
 
-const longestShape = 12_000
+const longestShape = 12_030
 const longestKey = 33_000
 
 /** Where something begins, near the end of a text that goes on later, that may still become a credential; the text's length if nothing does. */
@@ -58,12 +66,20 @@ export function openShape(text: string): number {
 
 function openToken(text: string): number {
   let from = text.length
-  while (from > 0 && text.length - from < longestShape && /[\w=+/.%~:-]/.test(text[from - 1]!)) from--
-  // One more character tells whether the first of them begins a word.
-  const before = Math.max(0, from - 1)
-  const found = starts.exec(text.slice(before))
-  return found ? before + found.index : text.length
+  while (from > 0 && text.length - from < longestShape && isTokenSign(text.charCodeAt(from - 1))) from--
+  const places = starts.map(({ begins, longest }) => {
+    // One more character tells whether the first of them begins a word.
+    const window = Math.max(0, Math.max(from, text.length - longest) - 1)
+    const found = begins.exec(text.slice(window))
+    return found ? window + found.index : text.length
+  })
+  return Math.min(...places)
 }
+
+const tokenSigns = new Set(
+  [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=+/.%~:-'].map((sign) => sign.charCodeAt(0)),
+)
+const isTokenSign = (code: number) => tokenSigns.has(code)
 
 /** A private key is open from its header to its footer; the header itself, from its dashes to its dashes. */
 function openKey(text: string): number {
