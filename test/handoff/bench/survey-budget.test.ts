@@ -1,6 +1,6 @@
 // How the bytes are shared out, and in which order files come.
 import { expect, test } from 'vitest'
-import { makeRepository } from '../../support/repository.js'
+import { type Files, makeRepository } from '../../support/repository.js'
 import { bytesOf, rowOf, surveyIn, surveyOf, textOf } from './survey-of.js'
 
 const filler = (words: string, lines: number) => `// ${words}\n`.repeat(lines)
@@ -111,4 +111,24 @@ test('a second survey with the store of the first reads only what changed, and s
   expect(Buffer.from(again.store()).equals(Buffer.from(fresh.store()))).toBe(false)
   const third = await surveyIn(repository, { textBytes: 6_000, cache: again.store() })
   expect(JSON.stringify(third)).toBe(JSON.stringify(fresh))
+})
+
+test('the tests of a very large repository are listed and not looked into, but for some where there is nothing else', async () => {
+  const product: Files = Array.from({ length: 300 }, (_, index): [string, string] => [
+    `src/part${index}.ts`,
+    `export const part${index} = 1\n`,
+  ])
+  const tests: Files = Array.from({ length: 9_900 }, (_, index): [string, string] => [
+    `${index % 2 === 0 ? 'src' : 'checks'}/part${index}.test.ts`,
+    'export {}\n',
+  ])
+  const room = { textBytes: 900 }
+  const result = await surveyOf([...product, ...tests], room)
+  const aside = 'tests are listed and not looked into: the product alone is many times what there is room for.'
+  expect(result.survey.notices).toEqual([`9880 ${aside}`])
+  expect(result.texts.some(({ path }) => path.startsWith('checks/'))).toBe(true)
+  expect(result.survey.counts.kinds).toEqual({ source: 300, test: 9_900 })
+
+  const roomy = await surveyOf([...product, ...tests], { textBytes: 500_000 })
+  expect(roomy.survey.notices).toEqual([])
 })

@@ -153,4 +153,4 @@ test('counts reconcile, the budget holds, nothing leaks, and a store changes not
     }),
     { numRuns: runs },
   )
-}, 600_000)
+}, 1_800_000)
