@@ -48,7 +48,6 @@ function plainDraft(nature: Draft['nature'], grammar = 'none'): Draft {
     nature,
     grammar,
     encoding: 'utf-8',
-    lines: 0,
     telling: { line: 0, text: '' },
     secrets: [],
     clean: false,
@@ -70,7 +69,6 @@ function look(entry: Entry, bytes: Buffer, scanner: Scanner): Look {
     return { draft: plainDraft('minified', grammar) }
   const draft = plainDraft('text', grammar)
   draft.encoding = content.buffer !== bytes.buffer ? 'utf-16' : isUtf8(content) ? 'utf-8' : 'unknown'
-  draft.lines = scan.lines
   return scan.suspicious ? lookWithoutSecrets(entry, text, draft, scan, scanner) : outline(entry, text, draft, scan)
 }
 

@@ -55,7 +55,7 @@ function openPurse(budget: number): Purse {
   }
 }
 
-/** The best file of every folder at the top, and of the folders below those that hold much. */
+/** The best file of every folder at the top. */
 function giveBreadth(order: readonly Entry[], store: Store, limit: number, cap: number, purse: Purse): void {
   const seen = new Set<string>()
   const firsts = order.filter((entry) => {

@@ -14,7 +14,6 @@ export interface Analysis {
   grammar: string
   /** Whether it is UTF-8; other text is shown as well as can be. */
   encoding: 'utf-8' | 'utf-16' | 'unknown'
-  lines: number
   /** The line that tells most in one line, and its number; 0 when there is none. */
   telling: { line: number; text: string }
   /** JSON of `Definition[]`, as it goes into the outline. */
@@ -118,8 +117,8 @@ function encode(keys: string[], records: Analysis[], pool: Int32Array): Buffer {
 }
 
 function formatRecord(key: string, record: Analysis, from: number): string {
-  const { nature, grammar, encoding, lines, telling, secrets, clean, outline } = record
-  const sizes = [lines, from, record.names - record.from, record.to - record.names, telling.line, clean ? 1 : 0]
+  const { nature, grammar, encoding, telling, secrets, clean, outline } = record
+  const sizes = [from, record.names - record.from, record.to - record.names, telling.line, clean ? 1 : 0]
   return [
     key,
     nature,
@@ -153,7 +152,7 @@ function decode(bytes: Buffer): Known | undefined {
 }
 
 function parseRecord(line: string, poolLength: number): Analysis | undefined {
-  const [, nature, grammar, encoding, lines, from, identifiers, names, tellingLine, clean, text, secrets, outline] =
+  const [, nature, grammar, encoding, from, identifiers, names, tellingLine, clean, text, secrets, outline] =
     line.split('\t')
   const start = Number(from)
   const middle = start + Number(identifiers)
@@ -163,7 +162,6 @@ function parseRecord(line: string, poolLength: number): Analysis | undefined {
     nature: nature as Nature,
     grammar: grammar!,
     encoding: encoding as Analysis['encoding'],
-    lines: Number(lines),
     telling: { line: Number(tellingLine), text: text === '""' ? '' : (JSON.parse(text!) as string) },
     secrets: secrets === '[]' ? [] : (JSON.parse(secrets!) as Analysis['secrets']),
     clean: clean === '1',
