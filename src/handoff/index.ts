@@ -14,6 +14,7 @@ export {
 export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
 export type { House } from './hall/house.js'
 export { citedFile, listRepositories, listRuns, oneAnswer, type Page, pageOfAnswers, runSummary } from './hall/look.js'
+export { type Marked, type MarkRequest, markStale } from './hall/mark-stale.js'
 export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
 export { planPrune, prune } from './hall/prune.js'
 export type { Pruned, PruneItem, PrunePlan, PruneRequest, RepositoryPlan } from './hall/prune-plan.js'

@@ -403,7 +403,7 @@ describe('a comparison', () => {
   const piece = (at: string, text: string) =>
     `=== file "src/a.ts" at ${at} lines 1-1 (code, excerpt)\n1| ${text}\n=== end\n`
   const commits = '=== commits\n| earlier: aaaaaaa\n| later: bbbbbbb\n=== end\n'
-  const asking = '=== question\n| What happened to the colour?\n=== end\n'
+  const asking = '=== question\n| Which colour is it?\n=== end\n'
 
   it('quotes what stands on one side only, with its commit', async () => {
     const said = await say(

@@ -32,8 +32,12 @@ export interface GitHub {
    * somebody else was quicker.
    */
   ensureComment(thread: Thread, wanted: WantedComment, call: Call): Promise<{ comment: Comment; created: boolean }>
-  /** Our own comments in the thread whose bodies start with `marker`, oldest first. */
-  ownComments(thread: Thread, wanted: { marker: string; since?: string }, call: Call): Promise<Comment[]>
+  /** Our own comments in the thread whose bodies start with `marker`, oldest first. With `everyThread`: in all threads of its kind there. */
+  ownComments(
+    thread: Thread,
+    wanted: { marker: string; since?: string; everyThread?: boolean },
+    call: Call,
+  ): Promise<Comment[]>
   /** Not repeated: when the reply is lost it rejects with `git` and the comment may exist. `ensureComment` deals with that. */
   createComment(thread: Thread, body: string, call: Call): Promise<Comment>
   getComment(key: CommentKey, call: Call): Promise<Comment | null>

@@ -20,7 +20,7 @@ export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
       const me = await identity(thread.repository, call)
       const all = await commentsOf(ask, thread, wanted.since, call)
       return all
-        .filter((comment) => thread.kind === 'issue' || comment.root === thread.root)
+        .filter((comment) => thread.kind === 'issue' || wanted.everyThread || comment.root === thread.root)
         .filter((comment) => comment.author.id === me.id && comment.body.startsWith(wanted.marker))
         .sort((left, right) => left.id - right.id)
     },

@@ -1,0 +1,46 @@
+// Answers as the ledger keeps them, made by hand.
+import type { Citation, CompletedAnswer } from '../../src/handoff/library/answer.js'
+import { encodeAnswer } from '../../src/handoff/library/answer-record.js'
+import type { RunId } from '../../src/handoff/library/run.js'
+import { shaOf } from '../../src/handoff/library/run.js'
+import type { KeptRuns } from './kept-runs.js'
+
+let count = 0
+
+export const cited = (path: string, from: number, to = from): Citation => ({ path, from, to, verified: true })
+
+/** An answer in the ledger of a run. */
+export function keepAnswer(there: KeptRuns, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
+  count += 1
+  const record: CompletedAnswer = {
+    version: 1,
+    id: id ?? String(count).padStart(32, '0'),
+    run,
+    commit: shaOf(run),
+    question: `Question ${count}?`,
+    model: 'm',
+    acceptedAt: '2026-11-18T10:00:00.000Z',
+    status: 'done',
+    completedAt: '2026-11-18T10:00:01.000Z',
+    text: 'So it is.',
+    citations,
+    unsupported: 0,
+    truncated: false,
+    unanswered: false,
+    excerpts: [],
+    searched: [],
+    rounds: 1,
+    usage: { inputTokens: 1, outputTokens: 1 },
+    seconds: {},
+  }
+  there.drive.write(`${there.place.run(run)}/analysis/qa/${record.id}.json`, encodeAnswer(record))
+  return record
+}
+
+/** `analysis/files.json` of a commit whose files are these, by path the digit of their blob. */
+export function tableOf(commit: string, blobs: Record<string, number>): Record<string, string> {
+  const files = Object.entries(blobs).map(([path, digit]) => {
+    return { path, mode: '100644', blob: String(digit).repeat(40), size: 1, kind: 'source', state: 'read' }
+  })
+  return { 'analysis/files.json': JSON.stringify({ version: 1, commit, trees: {}, files, secrets: [] }) }
+}
