@@ -131,13 +131,6 @@ test('the other way round it is another question', async () => {
   })
 })
 
-test('a model that names the wrong commit is not believed', async () => {
-  const sha = earlier.handoff.commit.slice(0, 7)
-  world.clouds.model.behave({ kind: 'say', text: `It is new. [[${sha}:src/token.ts:3 "refreshMargin"]]` }, { times: 1 })
-  const { record } = await compare(request('Is the margin new?'), world.house, never)
-  expect(record).toMatchObject({ text: 'It is new. (unsupported)', unsupported: 1, cited: [] })
-})
-
 test('a question that was left behind goes on as a comparison', async () => {
   const stop = new AbortController()
   const house = { ...world.house, tools: { ...world.house.tools } }
