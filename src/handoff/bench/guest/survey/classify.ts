@@ -9,8 +9,8 @@ import {
   isLockFile,
   isMinifiedName,
   isPythonTestName,
-  isTestName,
   meaningOfName,
+  namesTests,
   trait,
   traitsOfFolder,
 } from './names.js'
@@ -112,7 +112,7 @@ function openBook(entry: Entry, attributes: FileAttributes): Verdict {
   const plain = language !== undefined && kindOfFamily(language.family) === 'source'
   const special = plain ? undefined : meaningOfName(name)
   const family = special?.kind ?? kindOfFamily(language?.family)
-  const isTest = isTestName(name) || (folder.traits & trait.test) !== 0
+  const forTests = namesTests(name) || (folder.traits & trait.test) !== 0
   const alike = trait.fixture | trait.bulk | (family === 'configuration' ? trait.translation : 0)
   const isFixture = (folder.traits & alike) !== 0
   entry.grammar = special?.grammar ?? language?.grammar ?? ''
@@ -120,7 +120,7 @@ function openBook(entry: Entry, attributes: FileAttributes): Verdict {
   if (family !== 'source' && !attributes.documentation && (isFixture || isTable(name, ending, family, size))) {
     return maybePointer(entry, { kind: 'data', reason: 'data' })
   }
-  const kind = attributes.documentation ? 'documentation' : isTest && family !== 'documentation' ? 'test' : family
+  const kind = attributes.documentation ? 'documentation' : forTests && family !== 'documentation' ? 'test' : family
   const known = language !== undefined || special !== undefined
   return size > (known ? largestText : largestUnknown) ? { kind, reason: 'too large' } : { kind }
 }

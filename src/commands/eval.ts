@@ -1,0 +1,187 @@
+// `npm run eval -- --questions FILE --repositories DIR [--repository NAME] [--limit N]`: how well the lines that answer a question are found, with no
+// model. Each line of FILE is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}; DIR holds clones called `name` or
+// `owner+name`. Everything is counted within what would be sent: 12,000 tokens of numbered lines.
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { find } from '../handoff/bench/guest/find/index.js'
+import { survey } from '../handoff/bench/guest/survey/index.js'
+import type { Excerpt } from '../handoff/index.js'
+import { HandoffError, isHandoffError } from '../handoff/index.js'
+import { makeCounting } from '../handoff/lines/tokens.js'
+
+interface Question {
+  id: string
+  repository: string
+  commit: string
+  question: string
+  gold: { path: string; lines: [from: number, to: number][] }[]
+}
+
+interface Score {
+  questions: number
+  hit1: number
+  hit5: number
+  recall10: number
+  /** Questions whose gold has line ranges, and how many of them got one of those lines. */
+  withLines: number
+  lines: number
+  tokens: number
+  milliseconds: number
+}
+
+interface Arguments {
+  questions: string
+  repositories: string
+  repository?: string
+  limit: number
+}
+
+/** What one answer may be given: the same bound as in production. */
+const textBytes = 40_000
+const execute = promisify(execFile)
+
+function readArguments(words: string[]): Arguments {
+  const values = new Map<string, string>()
+  for (let index = 0; index < words.length; index += 2) values.set(words[index] ?? '', words[index + 1] ?? '')
+  const [questions, repositories, repository] = ['--questions', '--repositories', '--repository'].map((name) =>
+    values.get(name),
+  )
+  if (!questions || !repositories) {
+    throw new HandoffError('invalid-input', 'The questions or the repositories are missing.', {
+      next: 'Write: npm run eval -- --questions FILE --repositories DIR [--repository NAME] [--limit N]',
+    })
+  }
+  return {
+    questions,
+    repositories,
+    limit: Number(values.get('--limit') ?? Number.POSITIVE_INFINITY),
+    ...(repository ? { repository } : {}),
+  }
+}
+
+function gitDirectoryOf(folder: string, repository: string): string {
+  const [owner = '', name = ''] = repository.split('/')
+  const places = [name, `${owner}+${name}`].flatMap((folderName) =>
+    ['', '.git', 'repo', 'repo/.git'].map((inner) => join(folder, folderName, inner)),
+  )
+  const found = places.find((place) => existsSync(join(place, 'HEAD')) && existsSync(join(place, 'objects')))
+  if (found) return found
+  throw new HandoffError('not-found', `There is no clone of ${repository} in ${folder}.`, {
+    next: `Put one there as ${name} or ${owner}+${name}.`,
+  })
+}
+
+async function fullCommit(gitDirectory: string, prefix: string): Promise<string> {
+  const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
+  return stdout.trim()
+}
+
+/** The outline of a commit, as Sandbox A would have left it for Sandbox B. */
+async function outlineOf(gitDirectory: string, commit: string) {
+  const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
+  return outline
+}
+
+async function ask(
+  question: Question,
+  gitDirectory: string,
+  commit: string,
+  outline: Awaited<ReturnType<typeof outlineOf>>,
+  count: (text: string) => Promise<number>,
+): Promise<Score> {
+  const start = performance.now()
+  const { excerpts } = await find({
+    gitDirectory,
+    commit,
+    outline,
+    search: { question: question.question, terms: [], textBytes, hints: [], shown: [] },
+  })
+  const milliseconds = performance.now() - start
+  const order = [...new Set(excerpts.map((excerpt) => excerpt.path))]
+  const gold = question.gold.map(({ path }) => path)
+  const ranges = question.gold.flatMap(({ path, lines }) => lines.map(([from, to]) => ({ path, from, to })))
+  return {
+    questions: 1,
+    hit1: Number(gold.includes(order[0] ?? '')),
+    hit5: Number(order.slice(0, 5).some((path) => gold.includes(path))),
+    recall10: gold.filter((path) => order.slice(0, 10).includes(path)).length / gold.length,
+    withLines: Number(ranges.length > 0),
+    lines: Number(ranges.some((range) => excerpts.some((excerpt) => overlaps(excerpt, range)))),
+    tokens: await count(excerpts.map(asSent).join('\n')),
+    milliseconds,
+  }
+}
+
+function overlaps({ path, from, lines }: Excerpt, range: { path: string; from: number; to: number }): boolean {
+  return path === range.path && from <= range.to && from + lines.length - 1 >= range.from
+}
+
+function asSent({ path, from, lines }: Excerpt): string {
+  const numbered = lines.map((line, index) => `${from + index}| ${line}`)
+  return [`=== file ${JSON.stringify(path)} lines ${from}-${from + lines.length - 1}`, ...numbered, '=== end'].join(
+    '\n',
+  )
+}
+
+function add(sum: Score | undefined, one: Score): Score {
+  if (!sum) return { ...one }
+  const keys = Object.keys(one) as (keyof Score)[]
+  return Object.fromEntries(keys.map((key) => [key, sum[key] + one[key]])) as unknown as Score
+}
+
+function row(name: string, score: Score): string {
+  const percent = (part: number, whole: number) => (whole === 0 ? '–' : ((100 * part) / whole).toFixed(1)).padStart(6)
+  const { questions } = score
+  const cells = [score.hit1, score.hit5, score.recall10].map((part) => percent(part, questions))
+  return [
+    name.padEnd(28),
+    String(questions).padStart(5),
+    ...cells,
+    percent(score.lines, score.withLines),
+    String(Math.round(score.tokens / questions)).padStart(7),
+    `${Math.round(score.milliseconds / questions)} ms`.padStart(8),
+  ].join(' ')
+}
+
+async function evaluate(given: Arguments): Promise<void> {
+  const text = await readFile(given.questions, 'utf8')
+  const questions = (
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)) as Question[]
+  )
+    .filter(
+      ({ repository }) =>
+        given.repository === undefined ||
+        repository === given.repository ||
+        repository.endsWith(`/${given.repository}`),
+    )
+    .slice(0, given.limit)
+  const count = makeCounting('gpt-4o')
+  process.stdout.write(`${'repository'.padEnd(28)} asked  hit@1  hit@5 rec@10  lines  tokens     time\n`)
+  let all: Score | undefined
+  for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
+    const [repository = '', prefix = ''] = key.split('@')
+    const gitDirectory = gitDirectoryOf(given.repositories, repository)
+    const commit = await fullCommit(gitDirectory, prefix)
+    const outline = await outlineOf(gitDirectory, commit)
+    let sum: Score | undefined
+    for (const question of group) sum = add(sum, await ask(question, gitDirectory, commit, outline, count))
+    if (!sum) continue
+    process.stdout.write(`${row(repository, sum)}\n`)
+    all = add(all, sum)
+  }
+  if (all) process.stdout.write(`${row('all', all)}\n`)
+}
+
+try {
+  await evaluate(readArguments(process.argv.slice(2)))
+} catch (error) {
+  if (!isHandoffError(error)) throw error
+  process.stderr.write(`${error.message}${error.next ? `\n${error.next}` : ''}\n`)
+  process.exitCode = 1
+}

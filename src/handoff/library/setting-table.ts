@@ -1,0 +1,183 @@
+// Every setting there is, with a sentence each. `.env.example` and the README's tables are generated from this table.
+
+export interface Setting {
+  name: string
+  text: string
+  /** Shown where the value may stand in a file; secrets are left empty. */
+  example?: string
+  secret?: boolean
+  group: 'sandboxes' | 'durable directory' | 'model' | 'git host' | 'limits' | 'service'
+}
+
+export const settingTable: Setting[] = [
+  { group: 'sandboxes', name: 'E2B_API_KEY', secret: true, text: 'Key of the E2B account that the sandboxes run in.' },
+  {
+    group: 'sandboxes',
+    name: 'E2B_TEMPLATE',
+    example: 'handoff',
+    text: 'Template of the sandboxes, built by `npm run template`. `base` works too and is prepared at every start, which takes longer.',
+  },
+  {
+    group: 'sandboxes',
+    name: 'E2B_API_URL',
+    text: 'Address of the control plane of a self-hosted E2B, where it is not api.<domain>.',
+  },
+  {
+    group: 'sandboxes',
+    name: 'E2B_SANDBOX_URL',
+    text: 'Address of the sandboxes of a self-hosted E2B, where one address serves them all.',
+  },
+  { group: 'sandboxes', name: 'E2B_DOMAIN', text: 'Domain of a self-hosted E2B; e2b.app when empty.' },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_API_KEY',
+    secret: true,
+    text: 'Owner key of the drive9 account. It stays with the host; sandboxes get short-lived tokens for one directory.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_SERVER',
+    example: 'https://api.drive9.ai',
+    text: 'Address of drive9, as the host and the sandboxes reach it.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_ROOT',
+    example: '/handoff',
+    text: 'Directory on drive9 that everything is kept in.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_OBJECT_HOSTS',
+    text: 'Hosts of its object storage, separated by commas, for the egress list of sandboxes.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_BINARY_URL',
+    text: 'Where the drive9 program is downloaded from for templates and for plain sandboxes: an address whose content never changes.',
+  },
+  { group: 'durable directory', name: 'DRIVE9_BINARY_SHA256', text: 'What that download must hash to.' },
+  {
+    group: 'model',
+    name: 'LLM_API_KEY',
+    secret: true,
+    text: 'Key of the model service; any text for a server that wants none.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_BASE_URL',
+    example: 'https://api.openai.com/v1',
+    text: 'Address of an OpenAI-compatible service, the part before /chat/completions.',
+  },
+  { group: 'model', name: 'LLM_MODEL', text: 'Name of the model, as the service calls it.' },
+  {
+    group: 'model',
+    name: 'LLM_CONTEXT_TOKENS',
+    example: '128000',
+    text: 'Tokens that the model takes in one request, input and output together.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_PRICE_INPUT',
+    text: 'US dollars for a million input tokens. Without it, and for a model that is not in the table, no price is shown.',
+  },
+  { group: 'model', name: 'LLM_PRICE_OUTPUT', text: 'US dollars for a million output tokens.' },
+  {
+    group: 'git host',
+    name: 'HANDOFF_CLONE_TOKEN',
+    secret: true,
+    text: 'Token that can read private repositories and nothing else.',
+  },
+  {
+    group: 'limits',
+    name: 'HANDOFF_MAX_INPUT_TOKENS',
+    example: '400000',
+    text: 'Input tokens that one summary may cost.',
+  },
+  { group: 'limits', name: 'HANDOFF_MAX_COST', text: 'US dollars that one summary may cost; needs a known price.' },
+  {
+    group: 'limits',
+    name: 'HANDOFF_DEADLINE_SECONDS',
+    example: '900',
+    text: 'Seconds after which a walk is given up.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_BEARERS',
+    text: 'Who may ask the service: `name=<sha256 of the token in hex>=owner/name,owner/*`, several separated by `;`. A repository may carry its number: `owner/name#123`.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_AUDIENCE',
+    text: 'Address of this deployment. With it, jobs of GitHub Actions may ask about their own repository with a token made for this audience.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_ISSUER',
+    example: 'https://token.actions.githubusercontent.com',
+    text: 'Who issues those tokens: `https://<host>/_services/token` for an Enterprise Server.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_WEBHOOK_SECRETS',
+    secret: true,
+    text: 'Secret of the GitHub webhook; two, separated by a comma, while one replaces the other.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_GITHUB_TOKEN',
+    secret: true,
+    text: 'Fine-grained token that writes comments (pull requests: write), where there is no App.',
+  },
+  { group: 'service', name: 'HANDOFF_APP_ID', text: 'Number of the GitHub App that writes comments.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_APP_PRIVATE_KEY',
+    secret: true,
+    text: 'Private key of that App, as downloaded; line ends may be written as \\n.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_ASK_PERMISSION',
+    example: 'write',
+    text: 'What somebody must be allowed in a repository to ask by a comment: read, triage, write, maintain or admin.',
+  },
+  {
+    group: 'service',
+    name: 'GITHUB_SERVER_URL',
+    example: 'https://github.com',
+    text: 'The git host whose repositories are asked about.',
+  },
+  {
+    group: 'service',
+    name: 'GITHUB_API_URL',
+    example: 'https://api.github.com',
+    text: 'Address of its API.',
+  },
+  { group: 'service', name: 'HANDOFF_MODELS', text: 'Further models that a request may name, separated by commas.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_SANDBOXES',
+    example: '20',
+    text: 'Sandboxes at once over all instances; no more than the account has.',
+  },
+  { group: 'service', name: 'HANDOFF_QUEUE', example: '400', text: 'Questions that may wait for a sandbox.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_QUESTIONS',
+    example: '400',
+    text: 'Questions of one caller that may wait or be answered at once.',
+  },
+  { group: 'service', name: 'HANDOFF_CALLER_TOKENS', text: 'Tokens that one caller may spend in a day (UTC).' },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_COST',
+    text: 'US dollars that one caller may spend in a day; needs a known price.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_CORS_ORIGINS',
+    text: 'Origins of other pages that may ask from a browser, separated by commas; none when empty.',
+  },
+  { group: 'service', name: 'CRON_SECRET', secret: true, text: 'What the platform bears when it calls /api/cron.' },
+]
