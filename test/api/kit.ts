@@ -8,6 +8,7 @@ import type { CloudsOptions } from '../../src/local/clouds.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { buildFunctions } from '../../src/local/functions-build.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { until } from '../support/until.js'
 import { startWorld, type World } from '../support/world.js'
 
 export const root = join(import.meta.dirname, '../..')
@@ -107,6 +108,12 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   }
   const functions = options.withoutFunctions ? (undefined as unknown as RunningFunctions) : await another()
   const close = async () => {
+    // What goes on in the background has a machine perhaps; a platform would let it end, too.
+    await until(
+      'the background is quiet',
+      () => world.clouds.sandboxes.sandboxes.every(({ state }) => state === 'gone'),
+      20_000,
+    )
     await Promise.all(instances.map((one) => one.close()))
     await world.close()
     await repository[Symbol.asyncDispose]()

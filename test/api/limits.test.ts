@@ -91,7 +91,8 @@ test('a caller with many questions open is told to wait; another caller is not',
 test('a budget in tokens, and one in money, hold over instances; the ledger stays open', async () => {
   for (const limit of [{ HANDOFF_CALLER_TOKENS: '97000' }, { HANDOFF_CALLER_COST: '0.097' }]) {
     // Each limit has a fresh day: budgets stand in the directory.
-    here.world.clouds.drive.remove('/handoff/_service/budgets')
+    const { drive } = here.world.clouds
+    for (const { path, isDirectory } of drive.tree('/handoff/_service/budgets')) if (!isDirectory) drive.remove(path)
     const [first, second] = [await here.another(limit), await here.another(limit)]
     const kind = Object.keys(limit)[0]!
     const asked = ask(`What is paid for under ${kind}?`)

@@ -6,7 +6,7 @@ import { call, cronSecret, type Deployment, deploy, events, name, post } from '.
 let here: Deployment
 
 beforeAll(async () => {
-  here = await deploy({ maxDuration: 6 })
+  here = await deploy({ maxDuration: 5 })
 }, 200_000)
 
 afterAll(async () => {
@@ -33,7 +33,7 @@ test('near the deadline an answer in one piece becomes a place to look, and the 
   const started = Date.now()
   const first = await post(here.url, ask('What takes too long?'))
   expect(first.status).toBe(202)
-  expect(Date.now() - started).toBeLessThan(6_000)
+  expect(Date.now() - started).toBeLessThan(5_000)
   expect(first.headers.get('location')).toBe(first.body.self)
   await until('the machine is gone', () => here.living() === 0)
   takeBack()
@@ -57,7 +57,7 @@ test('events end with one error that says where the answer will be', async () =>
 }, 60_000)
 
 test('an instance that is killed leaves its promise to the clock', async () => {
-  const victim = await here.another({}, 4)
+  const victim = await here.another({}, 3)
   const takeBack = silence()
   const { status, body } = await post(victim.url, ask('What is left behind?'), { prefer: 'respond-async' })
   expect(status).toBe(202)
@@ -116,5 +116,5 @@ test('a sandbox is told to die before the function does', () => {
     .filter(({ method, path, body }) => method === 'POST' && /sandboxes$/.test(path) && body.includes('"role":"ask"'))
     .map(({ body }) => (JSON.parse(body.toString()) as { timeout: number }).timeout)
   expect(lifetimes.length).toBeGreaterThan(0)
-  for (const seconds of lifetimes) expect(seconds).toBeLessThanOrEqual(6 + 5)
+  for (const seconds of lifetimes) expect(seconds).toBeLessThanOrEqual(5 + 5)
 })

@@ -1,0 +1,104 @@
+// `npm run dev`: the page and the functions on this machine, from their sources, begun again whenever one of them changes. Clouds whose key is not
+// set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
+import { createHash, randomBytes } from 'node:crypto'
+import { watch } from 'node:fs'
+import { join } from 'node:path'
+import { connect, isHandoffError, parseRepository, summarise } from '../handoff/index.js'
+import { type RunningFunctions, startFunctions } from '../local/functions.js'
+import { startGitRemote } from '../local/git-remote.js'
+import { openClouds } from './clouds-of.js'
+import { readEnvironment } from './environment.js'
+import { programText, repositoryRoot } from './program.js'
+import { resolveTarget } from './target.js'
+
+const port = Number(process.env['PORT'] ?? 3000)
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const name = 'local/handoff'
+
+async function dev(stop: AbortSignal): Promise<void> {
+  await using clouds = await openClouds(readEnvironment())
+  for (const cloud of clouds.introduction) say(`  ${cloud.name.padEnd(9)} ${cloud.where}`)
+  await using remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
+  await summariseHere(clouds, remote.url, remote.cloneUrl(name), stop)
+  const token = randomBytes(16).toString('hex')
+  const environment: Record<string, string> = {
+    GITHUB_SERVER_URL: remote.url,
+    ...definedOnly(clouds.environment),
+    HANDOFF_BEARERS: `you=${createHash('sha256').update(token).digest('hex')}=*`,
+  }
+  let running = await begin(environment)
+  say(`\n  ${running.url}\n  repository ${name}\n  token      ${token}\n`)
+  const again = restarter(async () => {
+    await running.close()
+    running = await begin(environment)
+    say('begun again')
+  })
+  const watchers = ['api', 'src/handoff', 'vercel.json'].map((path) =>
+    watch(join(repositoryRoot, path), { recursive: true }, (_event, file) => {
+      // The page is read anew for every request.
+      if (!String(file).startsWith('_web')) again()
+    }),
+  )
+  await new Promise((resolve) => stop.addEventListener('abort', resolve))
+  for (const watcher of watchers) watcher.close()
+  await running.close()
+}
+
+function begin(environment: Record<string, string>): Promise<RunningFunctions> {
+  return startFunctions({
+    root: repositoryRoot,
+    environment,
+    fromSources: true,
+    port,
+    onOutput: (text) => process.stdout.write(text),
+  })
+}
+
+/** Several changes at once are one. What cannot be begun is said, and waits for the next change. */
+function restarter(restart: () => Promise<void>): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let last = Promise.resolve()
+  return () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      last = last.then(restart).catch((error: unknown) => {
+        say(error instanceof Error ? error.message : String(error))
+      })
+    }, 150)
+  }
+}
+
+async function summariseHere(
+  clouds: Awaited<ReturnType<typeof openClouds>>,
+  server: string,
+  cloneUrl: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const subject = await resolveTarget(repositoryRoot, clouds, stop)
+  const house = connect(clouds.settings(), { program: programText, emit: () => {} })
+  const commit = {
+    repository: parseRepository(name, new URL(server).host),
+    sha: subject.commit.sha,
+    cloneUrl,
+    ref: 'refs/heads/main',
+  }
+  say(`\nSummarising ${commit.sha.slice(0, 12)} …`)
+  const { run } = await summarise({ commit, attempt: `dev-${house.tools.uniqueId()}` }, house, stop)
+  say(`run ${run}`)
+}
+
+function definedOnly(environment: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort())
+try {
+  await dev(stop.signal)
+} catch (error) {
+  if (!isHandoffError(error)) throw error
+  say(`${error.message}${error.next ? `\n${error.next}` : ''}`)
+  process.exitCode = 1
+}

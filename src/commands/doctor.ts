@@ -1,0 +1,171 @@
+// `npm run doctor -- <url>`: looks at a deployment from outside and says what is not as it should be. Sends nothing that costs; with
+// HANDOFF_TOKEN in the environment it looks behind the door, too.
+import { readEnvironment } from './environment.js'
+
+interface Finding {
+  what: string
+  /** Undefined: it is as it should be. */
+  problem?: string
+  next?: string
+}
+
+interface Seen {
+  status: number
+  headers: Headers
+  text: string
+}
+
+async function look(url: URL, path: string, init: RequestInit = {}): Promise<Seen> {
+  const response = await fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(20_000), ...init })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+function json(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+async function checkHealth(url: URL): Promise<Finding[]> {
+  const { status, text, headers } = await look(url, '/api/health')
+  if (status === 401 && !headers.has('x-request-id')) {
+    const next =
+      'Check the production address, or switch Deployment Protection off for it: GitHub and jobs cannot pass it.'
+    return [{ what: 'health', problem: 'the platform itself asks for a login before our code is reached', next }]
+  }
+  const { missing, wrong, status: state } = json(text) as { missing?: string[]; wrong?: string[]; status?: string }
+  if (state === undefined)
+    return [{ what: 'health', problem: `the answer (${status}) is not that of handoff`, next: 'Check the address.' }]
+  return [
+    {
+      what: 'settings are there',
+      ...(missing?.length
+        ? { problem: `missing: ${missing.join(', ')}`, next: 'Set them in the project and deploy again.' }
+        : {}),
+    },
+    {
+      what: 'settings can be read',
+      ...(wrong?.length
+        ? { problem: `cannot be read: ${wrong.join(', ')}`, next: 'Their form stands in api/README.md.' }
+        : {}),
+    },
+  ]
+}
+
+const closed: [string, string, RequestInit][] = [
+  [
+    'questions want a token',
+    '/api/ask',
+    { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } },
+  ],
+  ['runs want a token', '/api/runs', {}],
+  ['the clock wants its secret', '/api/cron', {}],
+  ['the webhook wants a signature', '/api/github', { method: 'POST', body: '{}' }],
+]
+
+async function checkClosed(url: URL): Promise<Finding[]> {
+  return Promise.all(
+    closed.map(async ([what, path, init]) => {
+      const { status } = await look(url, path, init)
+      return { what, ...(status === 401 ? {} : { problem: `${path} answered ${status} to nobody; 401 was expected` }) }
+    }),
+  )
+}
+
+/** What must never be published. */
+const secretPlaces = [
+  '/.env',
+  '/package.json',
+  '/vercel.json',
+  '/action.yml',
+  '/src/handoff/index.ts',
+  '/api/_door.ts',
+  '/test/api/kit.ts',
+  '/dist/index.js',
+  '/.git/config',
+]
+
+async function checkPublished(url: URL): Promise<Finding[]> {
+  const found = await Promise.all(secretPlaces.map(async (path) => ({ path, seen: await look(url, path) })))
+  const open = found.filter(({ seen }) => seen.status === 200).map(({ path }) => path)
+  const next = 'outputDirectory in vercel.json must be api/_web, and buildCommand empty.'
+  return [
+    {
+      what: 'only the page is published',
+      ...(open.length === 0 ? {} : { problem: `also published: ${open.join(', ')}`, next }),
+    },
+  ]
+}
+
+async function checkPage(url: URL): Promise<Finding[]> {
+  const { status, headers } = await look(url, '/')
+  const policy = headers.get('content-security-policy') ?? ''
+  const strict = policy.includes("default-src 'none'") && !policy.includes('unsafe')
+  return [
+    { what: 'the page is there', ...(status === 200 ? {} : { problem: `/ answered ${status}` }) },
+    {
+      what: 'the page may run nothing but its own files',
+      ...(strict ? {} : { problem: 'its Content-Security-Policy is missing or loose' }),
+    },
+    {
+      what: 'addresses are used by https only',
+      ...(url.protocol === 'https:' || ['localhost', '127.0.0.1'].includes(url.hostname)
+        ? {}
+        : { problem: 'tokens travel in clear text' }),
+    },
+  ]
+}
+
+async function checkDescription(url: URL): Promise<Finding[]> {
+  const { status, text } = await look(url, '/api/openapi')
+  const fits = status === 200 && String(json(text)['openapi']).startsWith('3.1')
+  return [{ what: 'the description is there', ...(fits ? {} : { problem: `/api/openapi answered ${status}` }) }]
+}
+
+async function checkInside(url: URL, token: string): Promise<Finding[]> {
+  const { status, text } = await look(url, '/api/health?deep=1', { headers: { authorization: `Bearer ${token}` } })
+  const { drive } = json(text) as { drive?: { status?: string; code?: string } }
+  if (status === 401) return [{ what: 'the token is known', problem: 'HANDOFF_TOKEN was refused' }]
+  const problem =
+    drive?.status === 'ok' ? {} : { problem: `drive9: ${drive?.code ?? drive?.status ?? `status ${status}`}` }
+  return [{ what: 'the token is known' }, { what: 'the directory is reached', ...problem }]
+}
+
+async function checkAll(url: URL, token: string | undefined): Promise<Finding[]> {
+  const checks = [checkHealth, checkClosed, checkPublished, checkPage, checkDescription]
+  const found = await Promise.all(checks.map((check) => check(url)))
+  return [...found.flat(), ...(token === undefined ? [] : await checkInside(url, token))]
+}
+
+async function main(): Promise<number> {
+  const [address] = process.argv.slice(2)
+  if (address === undefined || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+    process.stderr.write('Write: npm run doctor -- https://<deployment>\n')
+    return 2
+  }
+  const token = readEnvironment()['HANDOFF_TOKEN']?.trim()
+  try {
+    const findings = await checkAll(new URL(address), token === '' ? undefined : token)
+    for (const { what, problem, next } of findings) {
+      process.stdout.write(
+        `${problem === undefined ? '✓' : '✗'} ${what}${problem === undefined ? '' : `: ${problem}`}\n`,
+      )
+      if (next !== undefined) process.stdout.write(`  ${next}\n`)
+    }
+    const wrong = findings.filter(({ problem }) => problem !== undefined).length
+    process.stdout.write(
+      wrong === 0
+        ? 'The deployment is as it should be.\n'
+        : `${wrong} of ${findings.length} are not as they should be.\n`,
+    )
+    return wrong === 0 ? 0 : 1
+  } catch (error) {
+    process.stderr.write(`${address} cannot be reached: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
+
+process.exitCode = await main()

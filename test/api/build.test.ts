@@ -1,0 +1,119 @@
+// What a deployment would hold, as the platform's own builder makes it without a network: the page and nothing else, and functions that have
+// everything they import.
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type BuiltFunctions, buildFunctions, readPlatformSettings } from '../../src/local/functions-build.js'
+import { root } from './kit.js'
+
+let built: BuiltFunctions
+
+beforeAll(async () => {
+  built = await buildFunctions(root)
+}, 200_000)
+
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => statSync(join(folder, path)).isFile())
+
+test('six functions, and nothing else became one', () => {
+  expect(built.functions).toEqual(['api/ask', 'api/cron', 'api/github', 'api/health', 'api/openapi', 'api/runs'])
+})
+
+test('the static files are the page: every file of it, and no source, no test, no setting', () => {
+  const published = filesIn(join(built.directory, 'static')).sort()
+  expect(published).toEqual(filesIn(join(root, 'api/_web')).sort())
+  expect(published).toContain('index.html')
+  expect(published.filter((path) => !/^[a-z-]+\.(html|css|js|svg|png|ico|txt|webmanifest)$/.test(path))).toEqual([])
+})
+
+test('the settings of the platform: nothing is built, only the page is published, every pattern is used', async () => {
+  const settings = await readPlatformSettings(root)
+  expect(settings).toMatchObject({ framework: null, buildCommand: '', outputDirectory: 'api/_web', regions: ['iad1'] })
+  expect(settings.functions['api/ask.ts']).toMatchObject({ maxDuration: 300, supportsCancellation: true })
+  expect(Object.keys(settings.functions).at(-1)).toBe('api/*.ts')
+  for (const rule of Object.values(settings.functions)) expect(rule.excludeFiles?.length ?? 0).toBeLessThanOrEqual(256)
+  expect(settings.crons).toEqual([{ path: '/api/cron', schedule: expect.stringMatching(/^\d+ \d+ \* \* \*$/) }])
+  const policy = settings.headers[0]!.headers.find(({ key }) => key === 'Content-Security-Policy')!.value
+  expect(policy).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  )
+})
+
+test('what a deployment does not upload', () => {
+  const ignored = readFileSync(join(root, '.vercelignore'), 'utf8').split('\n')
+  expect(ignored).toEqual(expect.arrayContaining(['.env', 'test', 'src/local', 'src/action', 'src/commands']))
+})
+
+describe.each(['api/ask', 'api/cron', 'api/github', 'api/health', 'api/openapi', 'api/runs'])('%s', (name) => {
+  const folder = () => join(built.directory, `${name}.func`)
+
+  test('every file that an import names is inside', () => {
+    const files = new Set(filesIn(folder()))
+    const missing = [...files]
+      .filter((path) => path.endsWith('.js') && !path.startsWith('node_modules/'))
+      .flatMap((path) =>
+        importsOf(readFileSync(join(folder(), path), 'utf8')).flatMap((specifier) =>
+          isInside(files, path, specifier) ? [] : [`${path} → ${specifier}`],
+        ),
+      )
+    expect(missing).toEqual([])
+  })
+
+  test('it imports, from where it stands alone', async () => {
+    const program = `import(${JSON.stringify(join(folder(), `${name}.js`))}).then((m) => console.log(typeof m.default.fetch))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+    })
+    expect(stdout.trim()).toBe('function')
+  })
+
+  test('it holds neither the program of the other walk nor the large memory of the tokenizer', () => {
+    const files = filesIn(folder())
+    expect(files.filter((path) => /guest-summarise|wasm\/shared\/.*\.wasm$/.test(path))).toEqual([])
+    const bytes = files.reduce((sum, path) => sum + statSync(join(folder(), path)).size, 0)
+    expect(bytes).toBeLessThan(25_000_000)
+  })
+})
+
+const importForms =
+  /^(?:import|export)\b[^'"]*?\bfrom\s*['"]([^'"]+)['"]|^import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
+
+function importsOf(text: string): string[] {
+  return [...text.matchAll(importForms)].map((match) => match[1] ?? match[2] ?? match[3]!)
+}
+
+function isInside(files: Set<string>, from: string, specifier: string): boolean {
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return true
+  if (specifier.startsWith('.')) return files.has(normalize(join(dirname(from), specifier)))
+  const parts = specifier.split('/')
+  const packageName = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]!
+  return files.has(`node_modules/${packageName}/package.json`)
+}
+
+test('a health check, a refusal and an answer from the ledger load no SDK', () => {
+  const loaded = (name: string) => {
+    const seen = new Set<string>()
+    const follow = (path: string) => {
+      if (seen.has(path)) return
+      seen.add(path)
+      const text = readFileSync(join(built.directory, `${name}.func`, path), 'utf8')
+      for (const match of text.matchAll(
+        /^(?:import|export)\s[^(]*?from\s*['"]([^'"]+)['"]|^import\s*['"]([^'"]+)['"]/gm,
+      )) {
+        const specifier = match[1] ?? match[2]!
+        if (specifier.startsWith('.')) follow(normalize(join(dirname(path), specifier)))
+        else seen.add(specifier)
+      }
+    }
+    follow(`${name}.js`)
+    return [...seen]
+  }
+  for (const name of built.functions) {
+    const files = loaded(name)
+    expect(files.filter((path) => !path.startsWith('api/') && !path.startsWith('node:'))).toEqual([])
+  }
+})
