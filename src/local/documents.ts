@@ -1,9 +1,10 @@
-// Texts that are generated so that they cannot drift: `.env.example` from the table of settings, and the tables of inputs and outputs from
-// action.yml, between their marks.
+// Texts that are generated so that they cannot drift: `.env.example` from the table of settings, and between their marks the tables of inputs
+// and outputs from action.yml and the promises from the names of their tests.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type Setting, settingTable } from '../handoff/library/settings.js'
+import { promisesPage } from './promises-page.js'
 
 const intro = [
   '# Settings of handoff. Copy this file to .env and fill in what you have.',
@@ -15,12 +16,12 @@ const withTables = ['src/action/README.md', 'README.md']
 
 export async function writeDocuments(root: string): Promise<void> {
   await writeFile(join(root, '.env.example'), environmentExample())
-  const description = await readFile(join(root, 'action.yml'), 'utf8')
+  const [description, promises] = await Promise.all([readFile(join(root, 'action.yml'), 'utf8'), promisesPage(root)])
   for (const name of withTables) {
     const path = join(root, name)
     const text = await readFile(path, 'utf8').catch(() => undefined)
     if (text === undefined) continue
-    const filled = withActionTables(text, description)
+    const filled = between(withActionTables(text, description), 'promises', promises)
     if (filled !== text) await writeFile(path, filled)
   }
 }

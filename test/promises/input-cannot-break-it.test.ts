@@ -23,7 +23,7 @@ import { anyText } from '../handoff/library/any-text.js'
 import { hostileMarkdown as hostilePieces } from '../handoff/library/hostile-markdown.js'
 import { findings } from '../handoff/library/markdown-tree.js'
 
-const numRuns = process.env['LONG'] === '1' ? 20_000 : 300
+const numRuns = process.env['LONG'] === '1' ? 5_000 : 300
 const check = <T>(property: fc.IProperty<[T]>) => fc.assert(property, { numRuns })
 
 /** The value, or undefined when it is refused in order. Any other error is a failure. */

@@ -88,6 +88,7 @@ async function schedule(seed: number): Promise<Schedule> {
     ),
   )
   world.clouds.drive.remove(place.layout.repository)
+  world.forget()
   figures.schedules += 1
   return { plan: plans.map(planText).join(' | '), wrong: [...wrong, ...watch.wrong] }
 }

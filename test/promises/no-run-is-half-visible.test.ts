@@ -84,6 +84,7 @@ async function schedule(seed: number): Promise<Schedule> {
   figures.looks += reader.looked
   figures['bytes compared'] += reader.bytesCompared
   world.clouds.drive.remove(place.layout.repository)
+  world.forget()
   return { plan: planText(plan), wrong: [...wrong, ...reader.wrong] }
 }
 

@@ -29,9 +29,11 @@ const possible = (cloud: CloudName) =>
 
 export function planFrom(seed: number, targets: readonly CallTarget[]): PlannedFault[] {
   const random = randomFrom(seed)
-  const first = targets[seed % targets.length]!
-  const round = Math.floor(seed / targets.length) * 5 + seed
-  const plan: PlannedFault[] = [{ ...first, fault: possible(first.cloud)[round % possible(first.cloud).length]! }]
+  const index = seed % targets.length
+  const first = targets[index]!
+  const kinds = possible(first.cloud)
+  const kind = (Math.floor(seed / targets.length) + index) % kinds.length
+  const plan: PlannedFault[] = [{ ...first, fault: kinds[kind]! }]
   for (let more = random.below(3); more > 0; more -= 1) {
     const target = random.pick(targets)
     const fault = random.pick(possible(target.cloud))

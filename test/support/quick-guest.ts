@@ -40,7 +40,7 @@ const say = (record) => writeSync(1, JSON.stringify({ ...record, v: 1 }) + '\\n'
 
 function once(method, url, body, headers) {
   return new Promise((resolve, reject) => {
-    const call = request(url, { method, headers, timeout: 700 }, (answer) => {
+    const call = request(url, { method, headers, timeout: 1500 }, (answer) => {
       const pieces = []
       answer.on('data', (piece) => pieces.push(piece))
       answer.once('error', reject)

@@ -42,6 +42,8 @@ export interface QuickWorld extends AsyncDisposable {
   place(name: string): Place
   /** A process whose way out is a gate. */
   process(plan?: { faults?: PlannedFault[]; watch?: () => void; patient?: boolean }): Promise<QuickProcess>
+  /** Drops what the clouds remember of long ago, so that thousands of scenarios fit into memory. */
+  forget(): void
   close(): Promise<void>
 }
 
@@ -120,6 +122,11 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
         close: gate.close,
         [Symbol.asyncDispose]: gate.close,
       }
+    },
+    forget() {
+      const { sandboxes, drive, model } = clouds
+      for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, events])
+        if (list.length > 1_000) list.splice(0, list.length - 500)
     },
     close,
     [Symbol.asyncDispose]: close,

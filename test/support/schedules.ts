@@ -28,7 +28,10 @@ export async function runSchedules(seeds: number[], run: (seed: number) => Promi
           wrong: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
         }
       })
-      if (wrong.length > 0) failures.push(`SEED=${seed} (${plan}): ${[...new Set(wrong)].join('; ')}`)
+      if (wrong.length === 0) continue
+      failures.push(`SEED=${seed} (${plan}): ${[...new Set(wrong)].join('; ')}`)
+      // At once: a long run should not have to end before one can begin to look.
+      console.error(failures.at(-1))
     }
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
