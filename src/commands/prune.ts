@@ -23,7 +23,7 @@ const usage = `Usage: npm run prune -- [options]
 Says what would be removed of what handoff keeps on drive9; removes it with --yes.
 
   --repository owner/name   one repository; all under DRIVE9_ROOT when absent
-  --host name               its git host (github.com)
+  --host name               its git host; that of GITHUB_SERVER_URL, or github.com, when absent
   --keep-days 90            sealed runs older than this go
   --keep-runs 50            and those that have so many newer ones in their repository
   --unfinished-hours 24     attempts that nobody has written to for so long go; never sooner than a walk may take
@@ -41,7 +41,7 @@ it see the branches of private repositories.
 
 const options = {
   repository: { type: 'string' },
-  host: { type: 'string', default: 'github.com' },
+  host: { type: 'string' },
   'keep-days': { type: 'string', default: '90' },
   'keep-runs': { type: 'string', default: '50' },
   'unfinished-hours': { type: 'string', default: '24' },
@@ -79,7 +79,7 @@ function requestOf(flags: Flags, environment: NodeJS.ProcessEnv): PruneRequest {
   }
   const github = gitHubOf(environment)
   return {
-    ...(repository === undefined ? {} : { repository: parseRepository(repository, flags.host) }),
+    ...(repository === undefined ? {} : { repository: parseRepository(repository, flags.host ?? hostOf(environment)) }),
     keepDays: whole(flags, 'keep-days'),
     keepRuns: whole(flags, 'keep-runs'),
     unfinishedHours: whole(flags, 'unfinished-hours'),
@@ -89,6 +89,11 @@ function requestOf(flags: Flags, environment: NodeJS.ProcessEnv): PruneRequest {
   }
 }
 
+function hostOf(environment: NodeJS.ProcessEnv): string {
+  const serverUrl = environment['GITHUB_SERVER_URL']?.trim() || 'https://github.com'
+  return URL.canParse(serverUrl) ? new URL(serverUrl).host : ''
+}
+
 /** A token of one GitHub says nothing of repositories elsewhere. */
 function gitHubOf(environment: NodeJS.ProcessEnv): ((repository: Repository) => GitHub | undefined) | undefined {
   const token = environment['HANDOFF_GITHUB_TOKEN']?.trim() || environment['GITHUB_TOKEN']?.trim()
@@ -96,8 +101,7 @@ function gitHubOf(environment: NodeJS.ProcessEnv): ((repository: Repository) => 
   const serverUrl = environment['GITHUB_SERVER_URL']?.trim() || 'https://github.com'
   const apiUrl = environment['GITHUB_API_URL']?.trim() || 'https://api.github.com'
   const github = makeGitHub({ apiUrl, serverUrl, credentials: { token }, userAgent: 'handoff' })
-  const host = URL.canParse(serverUrl) ? new URL(serverUrl).host : ''
-  return (repository) => (repository.host === host ? github : undefined)
+  return (repository) => (repository.host === hostOf(environment) ? github : undefined)
 }
 
 async function main(): Promise<void> {

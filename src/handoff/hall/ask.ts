@@ -133,7 +133,11 @@ function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: H
     async answer(signal, manner) {
       const result = await accepted.answer(signal, manner)
       const asked = { repository: request.repository, record: result.record, head }
-      const stale = await stalenessOf(asked, house, request.github, signal)
+      // The answer is there: whatever happens to this question costs only the remark.
+      const stale = await stalenessOf(asked, house, request.github, signal).catch((error: unknown) => {
+        if (isHandoffError(error)) return undefined
+        throw error
+      })
       return stale ? { ...result, stale } : result
     },
   }
@@ -235,7 +239,7 @@ const threadOf = (job: Work) =>
 
 /** The parts of an answer that are the answer; who asked and when is the new record's own. */
 function reusedParts(record: CompletedAnswer): Answered {
-  const { text, citations, unsupported, truncated, unanswered, excerpts, searched } = record
+  const { text, citations, unsupported, truncated, unanswered, excerpts, searched, cited } = record
   return {
     text,
     citations,
@@ -244,6 +248,7 @@ function reusedParts(record: CompletedAnswer): Answered {
     unanswered,
     excerpts,
     searched,
+    ...(cited === undefined ? {} : { cited }),
     rounds: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
   }
