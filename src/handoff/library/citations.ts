@@ -30,7 +30,7 @@ export function verifyCitations(
   const files = shownFiles(shown)
   const known = (path: string) => files.has(path) || knownPath(path)
   const text = withoutOpenEnd(markdown)
-  const groups = groupsOf(text, findCitations(text, known)).slice(0, mostCitations)
+  const groups = groupsOf(text, findCitations(text, known))
   const list = new Map<string, Citation>()
   const checked = groups.map((group) => group.citations.map((one) => remember(list, check(one, files, known))))
   const sentences = sentencesOf(text, groups)
@@ -123,12 +123,14 @@ function clamp(range: LineRange, file: ShownFile, quote?: LineRange): LineRange 
   return quote || beyond <= near ? inside : null
 }
 
-/** The same place is in the list once. */
+/** The same place is in the list once. What the list cannot hold does not count. */
 function remember(list: Map<string, Citation>, citation: Citation): Citation {
   const key = JSON.stringify([citation.path, citation.from, citation.to, citation.problem ?? ''])
   const known = list.get(key)
-  if (!known && list.size < mostCitations) list.set(key, citation)
-  return known ?? citation
+  if (known) return known
+  if (list.size >= mostCitations) return { ...citation, verified: false }
+  list.set(key, citation)
+  return citation
 }
 
 /** Citations with nothing but spaces and commas between them support one thing. */

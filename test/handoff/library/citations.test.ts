@@ -68,6 +68,22 @@ describe('citations', () => {
     expect(citationRatio([])).toBe('no citations')
   })
 
+  it('counts no more than a record holds, and shows none that it does not count', () => {
+    const long = [
+      excerpt(
+        'src/long.ts',
+        1,
+        Array.from({ length: 3_000 }, (_, index) => `line ${index + 1}`),
+      ),
+    ]
+    const text = Array.from({ length: 1_200 }, (_, index) => `One. [[src/long.ts:${index + 1}]]`).join(' Two. ')
+    const checked = verifyCitations(text, long, () => false)
+    expect(checked.citations).toHaveLength(1_000)
+    expect(checked.text.match(/\[src\/long\.ts:\d+\]/g)).toHaveLength(1_000)
+    expect(checked.text).not.toContain('[[')
+    expect(checked.unsupported).toBe(200)
+  })
+
   it('verifies nothing that does not stand in what was shown', () => {
     const path = fc.constantFrom(
       'src/a.ts',
