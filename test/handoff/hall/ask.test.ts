@@ -90,6 +90,7 @@ test('nearly the same words reuse the answer and say so', async () => {
   const { record, reused } = await ask(question('How is the token refreshed here?'), world.house, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
   expect(record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
+  expect(record.cited?.length).toBeGreaterThan(0)
 })
 
 test('fresh answers again', async () => {
