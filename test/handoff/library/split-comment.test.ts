@@ -43,10 +43,10 @@ describe('a comment that is too long', () => {
   it('keeps code in a quote and in a list what it is', () => {
     const lines = Array.from({ length: 40 }, (_, index) => `@octocat/${index} # not a heading`)
     for (const text of [
-      lines
+      `${lines
         .map((line) => `> ${line}`)
         .join('\n')
-        .replace('> ', '> ```\n> ') + '\n> ```',
+        .replace('> ', '> ```\n> ')}\n> \`\`\``,
       `- item\n\n  \`\`\`\n${lines.map((line) => `  ${line}`).join('\n')}\n  \`\`\`\n- next`,
       `- a\n  - b\n    - c\n\n      \`\`\`\n${lines.map((line) => `      ${line}`).join('\n')}\n      \`\`\``,
     ]) {
