@@ -85,7 +85,8 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
         kept = { bytes, revision }
         return settles
       }
-      await clock.sleep(Math.random() * Math.min(20 * (tries + 1), 200), cleanupSignal())
+      // What we kept was old: the next look decides. Only who loses again steps aside for a moment.
+      if (tries > 0) await clock.sleep(Math.random() * Math.min(20 * tries, 200), cleanupSignal())
     }
     throw new HandoffError('conflict', 'Too many processes write the same small file at this moment.', {
       next: 'Try again in a moment.',

@@ -1,0 +1,217 @@
+// The state that holds across instances, on a real drive: many processes at once, clocks moved by hand, and what is left when somebody dies.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { makeBudgets } from '../../../src/handoff/bench/budgets.js'
+import { beginRequest } from '../../../src/handoff/bench/request-keys.js'
+import { servicePlace } from '../../../src/handoff/bench/service-place.js'
+import { sharedFile } from '../../../src/handoff/bench/shared-file.js'
+import { makeTurns } from '../../../src/handoff/bench/turns.js'
+import { isHandoffError } from '../../../src/handoff/library/errors.js'
+import { systemClock } from '../../../src/handoff/lines/clock.js'
+import { makeDrive } from '../../../src/handoff/lines/drive9.js'
+import { type LocalDrive, startDrive } from '../../../src/local/drive9/server.js'
+import { manualClock } from '../../support/clock.js'
+import { until } from '../../support/until.js'
+
+let local: LocalDrive
+let root: string
+let count = 0
+const never = new AbortController().signal
+
+beforeAll(async () => {
+  local = await startDrive()
+})
+
+beforeEach(() => {
+  count += 1
+  root = `/state-${count}`
+})
+
+afterAll(async () => {
+  await local?.close()
+})
+
+const drive = () => makeDrive({ server: local.url, key: local.ownerKey })
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: unknown) => (isHandoffError(error) ? error.code : String(error)),
+  )
+}
+
+function counter() {
+  return sharedFile<{ count: number }>({
+    drive: drive(),
+    path: `${root}/count.json`,
+    clock: systemClock,
+    decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number },
+    encode: (state) => new TextEncoder().encode(JSON.stringify(state)),
+    empty: () => ({ count: 0 }),
+  })
+}
+
+test('three processes count to 150 together, and nothing is lost; few writes do it', async () => {
+  const files = [counter(), counter(), counter()]
+  const add = (state: { count: number }) => {
+    state.count += 1
+    return state.count
+  }
+  const before = local.requests.filter(({ method }) => method === 'PUT').length
+  const seen = await Promise.all(Array.from({ length: 150 }, (_none, index) => files[index % 3]!.update(add)))
+  expect(new Set(seen).size).toBe(150)
+  expect(await counter().update((state) => state.count)).toBe(150)
+  expect(local.requests.filter(({ method }) => method === 'PUT').length - before).toBeLessThan(75)
+})
+
+test('a change that throws changes nothing, and a look that writes nothing is made on what stands there now', async () => {
+  const [one, two] = [counter(), counter()]
+  await one.update((state) => {
+    state.count = 7
+  })
+  await two.update((state) => {
+    state.count = 8
+  })
+  expect(await one.update((state) => state.count)).toBe(8)
+  await expect(
+    one.update(() => {
+      throw new Error('not so')
+    }),
+  ).rejects.toThrow('not so')
+  expect(await two.update((state) => state.count)).toBe(8)
+})
+
+const limits = { sandboxes: 2, waiting: 3, perCaller: 10 }
+const turns = (clock = systemClock, more = {}) =>
+  makeTurns(drive(), `${root}/turns.json`, { ...limits, ...more }, clock)
+const soon = () => Date.now() + 60_000
+
+test('no more turns than there are, over two processes; who leaves makes room for who waits', async () => {
+  const [here, there] = [turns(), turns()]
+  const first = await here.enter({ holder: 'a', caller: 'x', until: soon() })
+  const second = await there.enter({ holder: 'b', caller: 'x', until: soon() })
+  const third = await there.enter({ holder: 'c', caller: 'x', until: soon() })
+  await Promise.all([first.come(never), second.come(never)])
+  const positions: number[] = []
+  let came = false
+  const coming = third
+    .come(never, (position) => positions.push(position))
+    .then(() => {
+      came = true
+    })
+  expect(await here.stateOf('c')).toBe('waiting')
+  expect(came).toBe(false)
+  await first.leave()
+  await coming
+  expect(positions).toEqual([1])
+  expect(await here.stateOf('c')).toBe('running')
+  expect(await here.stateOf('a')).toBe('none')
+})
+
+test('turns go round: one question of another caller comes before the tenth of the same', async () => {
+  const all = turns(systemClock, { waiting: 20, sandboxes: 1 })
+  const busy = await all.enter({ holder: 'busy', caller: 'many', until: soon() })
+  const order: string[] = []
+  const waiting = []
+  for (const [holder, caller] of [
+    ['m1', 'many'],
+    ['m2', 'many'],
+    ['s1', 'single'],
+  ] as const) {
+    const turn = await all.enter({ holder, caller, until: soon() })
+    waiting.push(
+      turn.come(never).then(async () => {
+        order.push(holder)
+        await turn.leave()
+      }),
+    )
+  }
+  const other = await turns(systemClock, { sandboxes: 2, waiting: 20 }).enter({
+    holder: 'x',
+    caller: 'many',
+    until: soon(),
+  })
+  await other.leave()
+  await busy.leave()
+  await Promise.all(waiting)
+  expect(order[0]).toBe('s1')
+})
+
+test('a full queue and a busy caller are told when to come back; the same question twice is not', async () => {
+  const all = turns(systemClock, { sandboxes: 1, waiting: 1, perCaller: 2 })
+  await all.enter({ holder: 'a', caller: 'x', until: soon() })
+  expect(await codeOf(all.enter({ holder: 'a', caller: 'y', until: soon() }))).toBe('in-progress')
+  await all.enter({ holder: 'b', caller: 'x', until: soon() })
+  expect(await codeOf(all.enter({ holder: 'c', caller: 'x', until: soon() }))).toBe('budget')
+  expect(await codeOf(all.enter({ holder: 'd', caller: 'y', until: soon() }))).toBe('sandbox-limit')
+})
+
+test('a turn whose holder died runs out, and so does a place in the queue', async () => {
+  const clock = manualClock({ start: Date.now() })
+  const all = turns(clock, { sandboxes: 1, waiting: 1 })
+  await all.enter({ holder: 'dead', caller: 'x', until: clock.now() + 5_000 })
+  await all.enter({ holder: 'dead too', caller: 'x', until: clock.now() + 5_000 })
+  clock.advance(16_000)
+  const mine = await all.enter({ holder: 'mine', caller: 'x', until: clock.now() + 5_000 })
+  await mine.come(never)
+  expect(await all.stateOf('dead')).toBe('none')
+  expect(await all.stateOf('mine')).toBe('running')
+})
+
+test('who stops waiting is told so, and gives the place back', async () => {
+  const all = turns(systemClock, { sandboxes: 1 })
+  await all.enter({ holder: 'a', caller: 'x', until: soon() })
+  const second = await all.enter({ holder: 'b', caller: 'x', until: soon() })
+  const stop = new AbortController()
+  const coming = codeOf(second.come(stop.signal))
+  stop.abort()
+  expect(await coming).toBe('cancelled')
+  await second.leave()
+  expect(await all.stateOf('b')).toBe('none')
+})
+
+test('a budget is reserved before and settled after, over two processes, and is whole again the next day', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T20:00:00Z') })
+  const make = () => makeBudgets(drive(), servicePlace(root), { tokensPerDay: 100 }, clock)
+  const [here, there] = [make(), make()]
+  const later = () => clock.now() + 60_000
+  const settle = await here.reserve('x', 'one', { tokens: 80, cost: 0 }, later())
+  const refused = await there.reserve('x', 'two', { tokens: 80, cost: 0 }, later()).catch((error: unknown) => error)
+  expect(refused).toMatchObject({ code: 'budget', retryAfterSeconds: 10 })
+  await settle({ tokens: 10, cost: 0 })
+  await (await there.reserve('x', 'two', { tokens: 80, cost: 0 }, later()))({ tokens: 80, cost: 0 })
+  const spent = await here.reserve('x', 'three', { tokens: 80, cost: 0 }, later()).catch((error: unknown) => error)
+  expect(spent).toMatchObject({ code: 'budget', retryAfterSeconds: 4 * 3_600 })
+  await there.reserve('y', 'four', { tokens: 80, cost: 0 }, later())
+  clock.advance(5 * 3_600_000)
+  await here.reserve('x', 'five', { tokens: 80, cost: 0 }, later())
+})
+
+test('a reservation of somebody who died does not stay', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z') })
+  const budgets = makeBudgets(drive(), servicePlace(root), { costPerDay: 1 }, clock)
+  await budgets.reserve('x', 'dead', { tokens: 0, cost: 0.9 }, clock.now() + 1_000)
+  clock.advance(2_000)
+  expect(await codeOf(budgets.reserve('x', 'next', { tokens: 0, cost: 0.9 }, clock.now() + 1_000))).toBe('done')
+})
+
+test('a request with a name begins once, is known when it was accepted, and is open again when it failed or its worker died', async () => {
+  const path = `${root}/keys/a.json`
+  const at = (now: number, body = 'a') =>
+    beginRequest(drive(), path, { body: body.repeat(64), now, until: now + 1_000 }, never)
+  const begun = await Promise.all(Array.from({ length: 8 }, () => at(1_000)))
+  const [first] = begun.filter((one) => one.kind === 'begun')
+  expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', ...Array.from({ length: 7 }, () => 'in-progress')])
+  expect((await at(1_500, 'b')).kind).toBe('other-body')
+  await first!.release()
+  const second = await at(1_600)
+  expect(second.kind).toBe('begun')
+  expect((await at(1_700)).kind).toBe('in-progress')
+  const third = await at(3_000)
+  expect(third.kind).toBe('begun')
+  if (third.kind === 'begun') await third.accept({ run: 'r', answer: 'x' })
+  expect(await at(3_100)).toMatchObject({ kind: 'known', pointer: { run: 'r', answer: 'x' } })
+  // The one that was overtaken cannot undo what came after it.
+  if (second.kind === 'begun') await second.release()
+  expect((await at(3_200)).kind).toBe('known')
+  await until('a day later it is forgotten', async () => (await at(3_200 + 86_400_001, 'b')).kind === 'begun')
+})
