@@ -96,8 +96,11 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
   let usage: Usage = { inputTokens: talk.terms.usage.inputTokens, outputTokens: talk.terms.usage.outputTokens }
   let requests: MoreRequest[] = []
   for (let round = 1; ; round += 1) {
-    await talk.walk.step('find', () => lookInside(talk, talk.open, shown, lookFor(talk, requests), signal))
-    const last = round === mostRounds
+    // A reply that began like an answer and then asked for more has cost us the machine: the model answers with what it has seen.
+    const last = round === mostRounds || talk.open.closing()
+    if (!talk.open.closing()) {
+      await talk.walk.step('find', () => lookInside(talk, talk.open, shown, lookFor(talk, requests), signal))
+    }
     const reply = await talk.walk.step('answer', () => askModel(talk, shown, round, last, signal))
     usage = addUsage(usage, reply.usage)
     const parsed = parseReply(reply.text)

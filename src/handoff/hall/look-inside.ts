@@ -24,6 +24,8 @@ export interface OpenRun {
   token: string
   /** Idempotent: the machine is gone and the token is revoked. */
   close(): Promise<void>
+  /** Whether somebody has begun to end it. */
+  closing(): boolean
 }
 
 export async function openForReading({ house, walk, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
@@ -35,10 +37,12 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
     openSealed(tools.drive, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
     { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
   )
+  let closing = false
   const close = async () => {
+    closing = true
     await Promise.all([owned.close(), opened.revoke()])
   }
-  return { sandbox: owned.sandbox, token: opened.token.secret, close }
+  return { sandbox: owned.sandbox, token: opened.token.secret, close, closing: () => closing }
 }
 
 export interface Shown {

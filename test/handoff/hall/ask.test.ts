@@ -26,7 +26,11 @@ beforeAll(async () => {
     'src/other.ts': 'export const colour = "green"\n',
   })
   world = await startWorld({ repositories: { [name]: repository.directory } })
-  run = await summarise({ commit: world.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' }, world.house, never)
+  run = await summarise(
+    { commit: world.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
+    world.house,
+    never,
+  )
 })
 
 beforeEach(() => {
@@ -63,7 +67,13 @@ async function refusal(work: Promise<unknown>) {
 test('an answer rests on lines of the commit, and every citation is checked', async () => {
   const { record, reused } = await ask(question('How is the token refreshed?'), world.house, never)
   expect(reused).toBe(false)
-  expect(record).toMatchObject({ status: 'done', commit: repository.head, rounds: 1, unanswered: false, model: 'offline-extractive' })
+  expect(record).toMatchObject({
+    status: 'done',
+    commit: repository.head,
+    rounds: 1,
+    unanswered: false,
+    model: 'offline-extractive',
+  })
   expect(record.citations.length).toBeGreaterThan(0)
   expect(record.citations.every((citation) => citation.verified)).toBe(true)
   expect(record.citations.some((citation) => citation.path === 'src/token.ts')).toBe(true)
@@ -132,6 +142,14 @@ test('a model that asks for more gets one more crossing', async () => {
   expect(world.clouds.sandboxes.sandboxes.at(-1)!.commands).toHaveLength(2)
 })
 
+test('a reply that begins like an answer and then asks for more costs no second machine and still ends in an answer', async () => {
+  const thinking = `I should look at the code first.\n${'Some more thoughts that nobody wants to read. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
+  world.clouds.model.behave({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
+  const before = machines()
+  const { record } = await ask(question('What does Token hold?'), world.house, never)
+  expect({ status: record.status, machines: machines() - before }).toEqual({ status: 'done', machines: 1 })
+})
+
 test('forged citations are dropped, and the sentences that lost theirs are marked', async () => {
   world.clouds.model.behave({ kind: 'forge', how: 'path' }, { times: 1 })
   const { record } = await ask(question('Who calls refreshToken?'), world.house, never)
@@ -178,7 +196,10 @@ test.each([
   ['a tag', { ref: 'refs/tags/v1' }, 'invalid-input'],
 ])('%s is its own clear error, before any machine', async (_what, named, code) => {
   const before = machines()
-  expect(await refusal(ask({ ...question('What?'), name: named }, world.house, never))).toMatchObject({ code, next: expect.any(String) })
+  expect(await refusal(ask({ ...question('What?'), name: named }, world.house, never))).toMatchObject({
+    code,
+    next: expect.any(String),
+  })
   expect(machines()).toBe(before)
 })
 
@@ -187,8 +208,12 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
   const place = layout('/handoff', question('x').repository)
   const other = 'c'.repeat(40)
   drive.write(`${place.runs}/${other}-1/.handoff-marker`, 'x')
-  expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.house, never))).toMatchObject({ code: 'not-sealed' })
-  expect(await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.house, never))).toMatchObject({
+  expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.house, never))).toMatchObject({
+    code: 'not-sealed',
+  })
+  expect(
+    await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.house, never)),
+  ).toMatchObject({
     code: 'not-sealed',
     message: expect.stringContaining(run.run),
   })
