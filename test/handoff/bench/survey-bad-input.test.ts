@@ -227,6 +227,22 @@ test('a commit that is not there, and a program that is not', async () => {
   ).rejects.toMatchObject({ failure: 'tool-missing' })
 })
 
+test('rules that are too many, or in a file too large, are told of and do not apply', async () => {
+  const many = `${Array.from({ length: 2_100 }, (_, index) => `never${index}`).join('\n')}\n`
+  const result = await surveyOf({
+    '.handoffignore': `out.ts\n${many}`,
+    'deep/.gitattributes': `* linguist-generated\n${'# more\n'.repeat(150_000)}`,
+    'deep/a.ts': 'export const a = 1\n',
+    'out.ts': 'export const b = 1\n',
+  })
+  expect(['deep/a.ts', 'out.ts'].map((path) => verdictOf(result, path))).toEqual(['source', 'source: ignored'])
+  expect(result.survey.notices).toEqual([
+    '1 file is left out by .handoffignore.',
+    '101 patterns of .handoffignore are too many and left out.',
+    '"deep/.gitattributes" is too large to be read, so that nothing follows its rules.',
+  ])
+})
+
 test('an object that the clone has lost is told of and does not end the survey', async () => {
   await using repository = await makeRepository({ 'a.ts': 'export const a = 1\n' })
   const tree = spawn('git', ['-C', repository.directory, 'mktree', '--missing'])

@@ -7,17 +7,15 @@
 import type { SurveyLimits } from '../../../library/records.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../library/survey.js'
 import { GuestError } from '../speak.js'
-import { type AttributesFile, attributesFrom } from './attributes.js'
-import { classify, type Selection } from './classify.js'
-import { textBytes } from './content.js'
+import { classify } from './classify.js'
 import { type BlobReader, gitIn, listTree, openBlobs, type SpawnGit } from './git.js'
-import { parsePatterns, pathSelector, patternLimit } from './globs.js'
 import { lookInto, setTestsAside } from './look.js'
 import { noticesOf } from './notices.js'
 import { writePieces } from './pieces.js'
 import { shareOut } from './plan.js'
 import { rank } from './rank.js'
 import { countFiles, makeSurvey, makeTable, outlineText, parseOutline, secretPlaces } from './report.js'
+import { readRules, selectionOf } from './rules.js'
 import { openStore } from './store.js'
 import { type Tree, treeParser } from './tree.js'
 
@@ -51,10 +49,10 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   const few = openBlobs(git, 'few')
   let many: BlobReader | undefined
   try {
-    const [, head] = await Promise.all([listed, readHead(few, options.commit)])
+    const [, root] = await Promise.all([listed, rootOf(options.commit, few)])
     // Started before there is something to ask of it, so that nobody waits for its start.
     many = openBlobs(git, 'many')
-    return await surveyTree(parser.finish(head.rootTree), head, options, few, many)
+    return await surveyTree(parser.finish(root), options, few, many)
   } finally {
     few.stop()
     many?.stop()
@@ -63,14 +61,13 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
 
 async function surveyTree(
   tree: Tree,
-  head: Head,
   options: SurveyOptions,
   few: BlobReader,
   many: BlobReader,
 ): Promise<SurveyResult> {
   const { commit, limits } = options
-  const patterns = parsePatterns(head.ignore.split('\n'))
-  classify(tree, selectionOf(await attributesOf(tree, head, few), patterns, limits))
+  const rules = await readRules(tree, few)
+  classify(tree, selectionOf(rules, limits))
 
   const store = openStore(options.cache)
   const testsAside = setTestsAside(tree, limits)
@@ -82,8 +79,7 @@ async function surveyTree(
 
   const counts = countFiles(tree.entries)
   const secrets = secretPlaces(tree.entries, store, pieces)
-  const patternsLeft = Math.max(0, patterns.length - patternLimit)
-  const notices = noticesOf({ tree, counts, store, secrets: secrets.length, testsAside, patternsLeft })
+  const notices = noticesOf({ tree, counts, store, secrets: secrets.length, testsAside, rules })
   const outlineJson = outlineText(commit, tree.entries, store)
   return {
     survey: makeSurvey(commit, tree, counts, secrets, notices),
@@ -97,50 +93,12 @@ async function surveyTree(
   }
 }
 
-interface Head {
-  rootTree: string
-  attributes: string
-  ignore: string
-}
-
-/** What can be asked for before the list is there. */
-async function readHead(reader: BlobReader, commit: string): Promise<Head> {
-  const answers: string[] = []
-  await reader.read([commit, `${commit}:.gitattributes`, `${commit}:.handoffignore`], (_, bytes) => {
-    answers.push(bytes ? (textBytes(bytes)?.toString('utf8') ?? '') : '')
+/** The commit names the tree it is of; the list of files does not. */
+async function rootOf(commit: string, reader: BlobReader): Promise<string> {
+  let root: string | undefined
+  await reader.read([commit], (_, bytes) => {
+    root = /^tree ([0-9a-f]{40,64})\n/.exec(bytes?.toString('latin1', 0, 100) ?? '')?.[1]
   })
-  const [head = '', attributes = '', ignore = ''] = answers
-  const rootTree = /^tree ([0-9a-f]{40,64})$/m.exec(head)?.[1]
-  if (rootTree === undefined) throw new GuestError('no-such-commit', `the clone does not have the commit ${commit}`)
-  return { rootTree, attributes, ignore }
-}
-
-/** Every folder may have a file of attributes. */
-async function attributesOf(tree: Tree, head: Head, reader: BlobReader): Promise<AttributesFile[]> {
-  const files = [{ directory: '', text: head.attributes }]
-  const nested = tree.entries.filter(
-    ({ name, folder, mode, size }) =>
-      name === '.gitattributes' && folder.depth > 0 && mode.startsWith('100') && size < 100_000,
-  )
-  await reader.read(
-    nested.map(({ blob }) => blob),
-    (index, bytes) => files.push({ directory: nested[index]!.folder.path, text: bytes?.toString('utf8') ?? '' }),
-  )
-  return files
-}
-
-function selectionOf(
-  attributes: AttributesFile[],
-  ignore: ReturnType<typeof parsePatterns>,
-  limits: SurveyLimits,
-): Selection {
-  const taker = (patterns: ReturnType<typeof parsePatterns>, without: boolean) =>
-    patterns.length > 0 ? pathSelector(patterns) : () => without
-  const included = taker(parsePatterns(limits.include), limits.include.length === 0)
-  const excluded = taker(parsePatterns(limits.exclude), false)
-  return {
-    attributes: attributesFrom(attributes),
-    excluded: (path) => !included(path) || excluded(path),
-    ignored: taker(ignore, false),
-  }
+  if (root === undefined) throw new GuestError('no-such-commit', `the clone does not have the commit ${commit}`)
+  return root
 }

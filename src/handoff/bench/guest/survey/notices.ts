@@ -1,7 +1,9 @@
 // Sentences about what a reader would not expect: what could not be read, what was left out and why, what looks like a credential.
 import type { SurveyCounts } from '../../../library/survey.js'
 import { largestText, largestUnknown as smallestTooLarge } from './classify.js'
+import { patternLimit } from './globs.js'
 import { longestPath } from './report.js'
+import type { Rules } from './rules.js'
 import type { Store } from './store.js'
 import type { Entry, Tree } from './tree.js'
 
@@ -12,12 +14,11 @@ export interface Circumstances {
   secrets: number
   /** Tests of a very large repository that were not looked into. */
   testsAside: number
-  /** How many patterns .handoffignore has that were not read. */
-  patternsLeft: number
+  rules: Rules
 }
 
 export function noticesOf(circumstances: Circumstances): string[] {
-  const { tree, counts, store, secrets, testsAside, patternsLeft } = circumstances
+  const { tree, counts, store, secrets, testsAside, rules } = circumstances
   if (counts.files === 0) return ['The commit has no files.']
   return [
     emptiness(counts),
@@ -36,7 +37,13 @@ export function noticesOf(circumstances: Circumstances): string[] {
       'tests are',
       ' listed and not looked into: the product alone is many times what there is room for.',
     ),
-    say(patternsLeft, 'pattern of .handoffignore is', 'patterns of .handoffignore are', ' too many and left out.'),
+    say(
+      Math.max(0, rules.ignore.length - patternLimit),
+      'pattern of .handoffignore is',
+      'patterns of .handoffignore are',
+      ' too many and left out.',
+    ),
+    ...rules.unread.map((path) => `${short(path)} is too large to be read, so that nothing follows its rules.`),
     store.refused ? 'What an earlier survey knew could not be used; everything was read again.' : '',
   ].filter((notice) => notice !== '')
 }
