@@ -34,15 +34,14 @@ export async function writePieces(
     toRead.map(({ entry }) => entry.blob),
     (index, bytes) => {
       const share = toRead[index]!
-      const content = bytes && textBytes(bytes)
-      if (!content) return
-      const record = store.records[share.entry.record]!
-      const { text, places } = record.clean
-        ? { text: shownText(content), places: [] }
-        : redactSecrets(shownText(content))
-      record.clean = places.length === 0
-      if (places.length > 0) pieces.secrets.set(share.entry, places)
-      take(share, cutTo(share, text, store, share.bytes + spare - Buffer.byteLength(share.entry.path)))
+      const whole = bytes && textBytes(bytes)
+      if (!whole) return
+      // Of a file that is shown by its beginning the rest need not be made plain first.
+      const content = share.form === 'head' ? whole.subarray(0, share.bytes * 2 + 1_000) : whole
+      const isWhole = content.length === whole.length
+      const text = plainText(share.entry, content, isWhole, store, pieces)
+      const room = share.bytes + spare - Buffer.byteLength(share.entry.path)
+      take(share, cutTo(share, text, isWhole, store, room))
     },
   )
 
@@ -56,19 +55,36 @@ export async function writePieces(
   return pieces
 }
 
+/** Without credentials. What all rules have found nothing in is not asked again, in this survey or in one with its store. */
+function plainText(entry: Entry, content: Buffer, isWhole: boolean, store: Store, pieces: Pieces): string {
+  const record = store.records[entry.record]!
+  const shown = shownText(content)
+  if (record.clean) return shown
+  const { text, places } = redactSecrets(shown)
+  if (isWhole) record.clean = places.length === 0
+  if (isWhole && places.length > 0) pieces.secrets.set(entry, places)
+  return text
+}
+
 function oneLine({ entry }: Share, store: Store): Pick<ChosenText, 'form' | 'from' | 'text'> {
   const { telling } = store.records[entry.record]!
   return { form: 'line', from: Math.max(1, telling.line), text: telling.text }
 }
 
-function cutTo(share: Share, text: string, store: Store, room: number): Pick<ChosenText, 'form' | 'from' | 'text'> {
+function cutTo(
+  share: Share,
+  text: string,
+  isWhole: boolean,
+  store: Store,
+  room: number,
+): Pick<ChosenText, 'form' | 'from' | 'text'> {
   const allowed = Math.max(0, share.form === 'full' ? room : Math.min(room, share.bytes))
   if (share.form === 'signatures') {
     const definitions = JSON.parse(store.records[share.entry.record]!.outline) as Definition[]
     return { form: 'signatures', from: 1, text: signatures(text, definitions, allowed) }
   }
   const cut = beginning(text, allowed)
-  return { form: cut.length === text.length ? 'full' : 'head', from: 1, text: cut }
+  return { form: isWhole && cut.length === text.length ? 'full' : 'head', from: 1, text: cut }
 }
 
 /** Up to a number of bytes, to the end of a line where there is one near. */
