@@ -77,7 +77,7 @@ export function problemOf(error: unknown): Problem {
   if (isHouseError(error)) {
     const { code, message, next, retryAfterSeconds } = error
     const status = statusOf[code] ?? 500
-    const wait = retryAfterSeconds ?? (status === 503 || status === 429 ? 10 : undefined)
+    const wait = retryAfterSeconds ?? ([429, 503, 504].includes(status) ? 10 : undefined)
     return {
       status,
       code,

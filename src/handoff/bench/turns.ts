@@ -71,8 +71,10 @@ const shape = read.object({
 })
 
 /** A place in the queue lasts so long without a sign of life; a turn that was given out and not taken up, too. */
-const waitingMs = 15_000
+const waitingMs = 30_000
 const lookEveryMs = 250
+/** So many looks in a row may fail before those who wait are told. */
+const mostFailures = 5
 
 export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock: Clock): Turns {
   const file = sharedFile<State>({
@@ -89,23 +91,31 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
   /** While anybody here waits: show that we live, give out what is free, see whose turn it is. */
   async function watch(): Promise<void> {
     watching = true
+    let failures = 0
     while (watchers.size > 0) {
-      await clock.sleep(lookEveryMs, new AbortController().signal)
+      await clock.sleep(lookEveryMs * (failures + 1), new AbortController().signal)
       const here = [...watchers.values()]
       try {
         const positions = await file.update((state, now) => {
           advance(state, limits, now)
-          return here.map(({ wanted }) => lookFor(state, wanted, now))
+          return here.map(({ wanted, since }) => lookFor(state, wanted, since, now))
         })
+        failures = 0
         for (const [index, watcher] of here.entries()) watcher.tell(positions[index]!)
       } catch (error) {
-        for (const watcher of here) watcher.fail(error)
+        failures += 1
+        if (failures >= mostFailures) for (const watcher of here) watcher.fail(error)
       }
     }
     watching = false
   }
 
-  function come(wanted: Wanted, signal: AbortSignal, onPosition: (position: number) => void): Promise<void> {
+  function come(
+    wanted: Wanted,
+    since: number,
+    signal: AbortSignal,
+    onPosition: (position: number) => void,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         watchers.delete(wanted.holder)
@@ -118,9 +128,9 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
       let shown = -1
       watchers.set(wanted.holder, {
         wanted,
+        since,
         tell(position) {
           if (position === 0) return end(resolve)
-          if (position < 0) return end(() => reject(lost()))
           if (position !== shown) onPosition(position)
           shown = position
         },
@@ -138,14 +148,14 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
         const { holder, caller } = wanted
         state.waiting.push({ holder, caller, since: now, until: now + waitingMs })
         advance(state, limits, now)
-        return lookFor(state, wanted, now)
+        return { position: lookFor(state, wanted, now, now), since: now }
       })
       let left: Promise<void> | undefined
       return {
         come: async (signal, onPosition = () => {}) => {
-          if (first === 0) return
-          onPosition(first)
-          await come(wanted, signal, onPosition)
+          if (first.position === 0) return
+          onPosition(first.position)
+          await come(wanted, first.since, signal, onPosition)
         },
         leave: () => (left ??= file.update((state, now) => giveBack(state, wanted, limits, now))),
       }
@@ -160,7 +170,8 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
 
 interface Watcher {
   wanted: Wanted
-  /** 0: our turn; below: our place is gone. */
+  since: number
+  /** 0: our turn. */
   tell(position: number): void
   fail(error: unknown): void
 }
@@ -180,17 +191,24 @@ function advance(state: State, limits: TurnLimits, now: number): void {
   }
 }
 
-/** Our place: 0 when it is our turn, which is then kept; -1 when there is none any more. */
-function lookFor(state: State, wanted: Wanted, now: number): number {
-  const turn = state.running.find((one) => one.holder === wanted.holder)
+/**
+ * Our place: 0 when it is our turn, which is then kept. Whoever was too slow to show a sign of life comes back to where they stood: they wait,
+ * whatever the table says.
+ */
+function lookFor(state: State, wanted: Wanted, since: number, now: number): number {
+  const { holder, caller } = wanted
+  const turn = state.running.find((one) => one.holder === holder)
   if (turn) {
     turn.until = wanted.until
     return 0
   }
-  const index = state.waiting.findIndex((one) => one.holder === wanted.holder)
-  const place = state.waiting[index]
-  if (place && place.until < now + waitingMs / 2) place.until = now + waitingMs
-  return index < 0 ? -1 : index + 1
+  const place = state.waiting.find((one) => one.holder === holder)
+  if (!place) {
+    const behind = state.waiting.findIndex((one) => one.since > since)
+    const back = { holder, caller, since, until: now + waitingMs }
+    state.waiting.splice(behind < 0 ? state.waiting.length : behind, 0, back)
+  } else if (place.until < now + waitingMs / 2) place.until = now + waitingMs
+  return state.waiting.findIndex((one) => one.holder === holder) + 1
 }
 
 function giveBack(state: State, { holder }: Wanted, limits: TurnLimits, now: number): void {
@@ -222,12 +240,5 @@ function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): 
   throw new HandoffError('sandbox-limit', 'All sandboxes are taken, and so is every place in the queue.', {
     next: 'Ask again when the time in Retry-After has passed.',
     retryAfterSeconds: seconds(state.waiting.length + 1),
-  })
-}
-
-function lost(): HandoffError {
-  return new HandoffError('sandbox-limit', 'The place in the queue for a sandbox was lost.', {
-    next: 'Ask again.',
-    retryAfterSeconds: 1,
   })
 }

@@ -150,7 +150,7 @@ test('a turn whose holder died runs out, and so does a place in the queue', asyn
   const all = turns(clock, { sandboxes: 1, waiting: 1 })
   await all.enter({ holder: 'dead', caller: 'x', until: clock.now() + 5_000 })
   await all.enter({ holder: 'dead too', caller: 'x', until: clock.now() + 5_000 })
-  clock.advance(16_000)
+  clock.advance(31_000)
   const mine = await all.enter({ holder: 'mine', caller: 'x', until: clock.now() + 5_000 })
   await mine.come(never)
   expect(await all.stateOf('dead')).toBe('none')
