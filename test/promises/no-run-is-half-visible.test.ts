@@ -7,12 +7,15 @@ import { summarise } from '../../src/handoff/hall/summarise.js'
 import { whichRun } from '../../src/handoff/hall/which-run.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { type CallTarget, faultLedger, planFrom, planText, targetsIn } from '../support/faults.js'
+import type { PlannedFault } from '../support/gate.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { leaksIn } from '../support/secrets.js'
 import { readerOf } from '../support/visible.js'
 
 const never = new AbortController().signal
+/** For a whole walk; nothing in it waits longer than half a second for an answer. */
+const patienceMs = 8_000
 const ledger = faultLedger()
 const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0 }
 let small: QuickWorld
@@ -62,14 +65,21 @@ test('whatever call fails, a reader sees no run or a whole one, and the next att
   expect(failures).toEqual([])
 }, 1_200_000)
 
-async function schedule(seed: number): Promise<Schedule> {
+function schedule(seed: number): Promise<Schedule> {
   const { world, turn } = worldOf(seed)
-  const plan = planFrom(turn, targets.get(world)!)
-  const name = `octo/schedule-${seed}`
+  return broken(world, planFrom(turn, targets.get(world)!), `octo/schedule-${seed}`, {})
+}
+
+async function broken(
+  world: QuickWorld,
+  plan: PlannedFault[],
+  name: string,
+  how: { real?: boolean },
+): Promise<Schedule> {
   const place = world.place(name)
   const reader = readerOf(world.clouds.drive, place.layout, world.repository.head)
   const wrong: string[] = []
-  const process = await world.process({ faults: plan, watch: reader.look })
+  const process = await world.process({ faults: plan, watch: reader.look, ...how })
   try {
     wrong.push(...(await disturbed(world, place, process)))
     reader.look()
@@ -88,10 +98,22 @@ async function schedule(seed: number): Promise<Schedule> {
   return { plan: planText(plan), wrong: [...wrong, ...reader.wrong] }
 }
 
+test('the same with the real program and a mount inside the sandbox', async () => {
+  await using process = await small.process({ patient: true, real: true })
+  await summarise(small.place('octo/real').summarise(process, 'first'), process.house, never)
+  const all = targetsIn(process.gate.passages)
+  // What the host does is broken above; here it is mostly what the programs in the sandbox meet.
+  const inside = all.filter(({ cloud, route }) => cloud === 'inside' || cloud === 'git' || route.includes('Start'))
+  const failures = await runSchedules(schedulesFrom(6, 120), (seed) =>
+    broken(small, planFrom(seed * 5, inside), `octo/real-${seed}`, { real: true }),
+  )
+  expect(failures).toEqual([])
+}, 1_200_000)
+
 /** It may end well, or with an error of ours that tells no secret; or its process dies and it does not end at all. */
 async function disturbed(world: QuickWorld, place: Place, process: QuickProcess): Promise<string[]> {
   const stop = new AbortController()
-  const deadline = setTimeout(() => stop.abort(), 4_000)
+  const deadline = setTimeout(() => stop.abort(), patienceMs)
   const walk = summarise(place.summarise(process, 'disturbed'), process.house, stop.signal).then(
     () => 'sealed' as const,
     (error: unknown) => ({ error }),

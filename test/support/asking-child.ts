@@ -17,7 +17,7 @@ export async function askInChild(asked: {
 }): Promise<{ killed: boolean }> {
   const { world, place, gate, question, killAt } = asked
   const program = join(world.clouds.sandboxes.directory, 'guest-text.mjs')
-  writeFileSync(program, await world.guest.program())
+  writeFileSync(program, await world.guest.patient())
   const request = place.ask({ gate } as QuickProcess, question)
   const child = spawn(
     process.execPath,

@@ -77,7 +77,7 @@ export interface GateOptions {
 }
 
 /** Later than any deadline of a quick house. */
-const lateMs = 450
+const lateMs = 750
 
 const kinds: Record<FaultName, Fault> = {
   'answers 500': { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' },

@@ -15,6 +15,8 @@ export interface Canned {
 
 export interface QuickGuest extends Disposable {
   program: () => Promise<string>
+  /** The same, which waits as long as it takes: for walks that nobody disturbs, on a machine that is busy. */
+  patient: () => Promise<string>
 }
 
 export function quickGuest(canned: Canned): QuickGuest {
@@ -22,9 +24,10 @@ export function quickGuest(canned: Canned): QuickGuest {
   const file = join(folder, 'canned.json')
   const files = canned.files.map(({ path, bytes }) => ({ path, text: Buffer.from(bytes).toString('base64') }))
   writeFileSync(file, JSON.stringify({ ...canned, files }))
-  const text = `const cannedFile = ${JSON.stringify(file)}\n${source}`
+  const text = (waitMs: number) => `const cannedFile = ${JSON.stringify(file)}\nconst waitMs = ${waitMs}\n${source}`
   return {
-    program: async () => text,
+    program: async () => text(800),
+    patient: async () => text(30_000),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -40,7 +43,7 @@ const say = (record) => writeSync(1, JSON.stringify({ ...record, v: 1 }) + '\\n'
 
 function once(method, url, body, headers) {
   return new Promise((resolve, reject) => {
-    const call = request(url, { method, headers, timeout: 1500 }, (answer) => {
+    const call = request(url, { method, headers, timeout: waitMs }, (answer) => {
       const pieces = []
       answer.on('data', (piece) => pieces.push(piece))
       answer.once('error', reject)

@@ -40,8 +40,13 @@ export interface QuickWorld extends AsyncDisposable {
   events: RunEvent[]
   /** A repository of its own for one scenario, with the same commit in it. */
   place(name: string): Place
-  /** A process whose way out is a gate. */
-  process(plan?: { faults?: PlannedFault[]; watch?: () => void; patient?: boolean }): Promise<QuickProcess>
+  /** A process whose way out is a gate. With `real` its sandboxes run the real program. */
+  process(plan?: {
+    faults?: PlannedFault[]
+    watch?: () => void
+    patient?: boolean
+    real?: boolean
+  }): Promise<QuickProcess>
   /** Drops what the clouds remember of long ago, so that thousands of scenarios fit into memory. */
   forget(): void
   close(): Promise<void>
@@ -72,6 +77,8 @@ const smallRepository: Files = {
   'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
   'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
 }
+/** The drive9 program waits as often as it would, and much shorter. */
+const hastyDrive = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
 const never = new AbortController().signal
 /** One for all houses: to load the vocabulary takes longer than a walk here. */
 const counting = makeCounting('offline-extractive')
@@ -79,7 +86,10 @@ const realProgram = (walk: string) => readFile(join(import.meta.dirname, `../../
 
 export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
   const repository = await makeRepository(options.files ?? smallRepository)
-  const [clouds, remote] = await Promise.all([startClouds() as Promise<Required<Clouds>>, startGitRemote()])
+  const [clouds, remote] = await Promise.all([
+    startClouds({ sandboxes: { environment: hastyDrive } }) as Promise<Required<Clouds>>,
+    startGitRemote(),
+  ])
   const echo = await startEcho(remote)
   const events: RunEvent[] = []
   const targets = {
@@ -112,7 +122,13 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     async process(plan = {}) {
       const gate = await startGate({ targets, ...plan })
       const clock = { offset: 0 }
-      const house = houseAt(wiring, gate.url, guest.program, plan.patient === true, clock)
+      const house = houseAt(
+        wiring,
+        gate.url,
+        plan.real ? realProgram : plan.patient ? guest.patient : guest.program,
+        plan.patient === true,
+        clock,
+      )
       return {
         house,
         gate,
@@ -183,10 +199,10 @@ interface Wiring {
 }
 
 const hasty = {
-  drive: { answerMs: 300, silenceMs: 300, pauseMs: 1, tries: 3, settingUpMs: 2_500 },
-  requestTimeoutMs: 400,
-  firstTextMs: 300,
-  betweenTextMs: 300,
+  drive: { answerMs: 500, silenceMs: 500, pauseMs: 1, tries: 3, settingUpMs: 2_500 },
+  requestTimeoutMs: 600,
+  firstTextMs: 500,
+  betweenTextMs: 500,
 }
 
 /** `connect`, with its waits. */
@@ -227,7 +243,7 @@ function houseAt(
         }),
         Object.values(keysOf(clouds)),
       ),
-      git: makeGitHost(patient ? {} : { requestMs: 300, clock }),
+      git: makeGitHost(patient ? {} : { requestMs: 500, clock }),
       now: () => new Date(Date.now() + time.offset),
       uniqueId,
       emit,
