@@ -43,7 +43,7 @@ describe('the pieces of a file', () => {
         const still = after.filter((_, index) => !shown.has(index))
         let at = 0
         for (const line of still) {
-          at = before.indexOf(line, at) + 1
+          at = (before as string[]).indexOf(line, at) + 1
           expect(at).toBeGreaterThan(0)
         }
         expect(kept).toBeLessThanOrEqual(after.length)
