@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../library/secrets.js'
 import type { Definition } from '../../../library/survey.js'
-import { isPointer, looksMinified, saysGenerated, textBytes } from './content.js'
+import { isPointer, looksMinified, markRange, saysGenerated, textBytes } from './content.js'
 import { type Audience, findDefinitions } from './definitions.js'
 import { localName } from './graph.js'
 import { grammarOfScript, languageOfGrammar } from './languages.js'
@@ -60,15 +60,16 @@ function look(entry: Entry, bytes: Buffer, scanner: Scanner): Look {
   const content = entry.pointer ? undefined : textBytes(bytes)
   if (!content) return { draft: plainDraft('binary') }
   const isDocument = entry.kind === 'documentation'
-  const text = content.toString('latin1')
-  const grammar = entry.grammar || (grammarOfScript(text) ?? 'unknown')
-  if (!entry.byHand && saysGenerated(text, isDocument)) return { draft: plainDraft('generated', grammar) }
+  const start = content.toString('latin1', 0, markRange)
+  const grammar = entry.grammar || (grammarOfScript(start) ?? 'unknown')
+  if (!entry.byHand && saysGenerated(start, isDocument)) return { draft: plainDraft('generated', grammar) }
   const scan = scanner(content, isProduct(entry))
   const machineMade = entry.kind === 'source' || entry.kind === 'test'
   if (machineMade && !entry.byHand && looksMinified(content.length, scan.lines, scan.longest))
     return { draft: plainDraft('minified', grammar) }
   const draft = plainDraft('text', grammar)
   draft.encoding = content.buffer !== bytes.buffer ? 'utf-16' : isUtf8(content) ? 'utf-8' : 'unknown'
+  const text = content.toString('latin1')
   return scan.suspicious ? lookWithoutSecrets(entry, text, draft, scan, scanner) : outline(entry, text, draft, scan)
 }
 
