@@ -163,10 +163,7 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   )
   exchange.background(ended.finally(stop.done))
   const settled = job.outcome.then((outcome) => ({ outcome })).finally(() => ended)
-  const first = await Promise.race([
-    settled,
-    times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy),
-  ])
+  const first = await Promise.race([settled, times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy)])
   if (typeof first === 'object') {
     exchange.note(noteOf(first.outcome))
     return jsonResponse(200, viewOf(order.viewer, first.outcome))
