@@ -1,5 +1,5 @@
-// Where a job runs and what started it, read once from what the runner tells.
-import { readFileSync } from 'node:fs'
+// Where a job runs and what started it: as GitHub's own `@actions/github` reads it, with the few things that it does not.
+import { HandoffError } from '../handoff/index.js'
 import type { Environment } from './runner.js'
 
 export interface Context {
@@ -37,32 +37,36 @@ export interface PullPayload {
   base?: { ref?: unknown; repo?: { id?: unknown } | null }
 }
 
-export function readContext(environment: Environment): Context {
+/** The package reads the event when it is loaded, so it is loaded where somebody wants to know. It knows neither numbers nor folders. */
+export async function readContext(environment: Environment): Promise<Context> {
+  const told = await import('./told.js').then(({ context }) => context, refuseEvent)
   const get = (name: string) => environment[name] ?? ''
   return {
-    event: get('GITHUB_EVENT_NAME'),
-    payload: readPayload(get('GITHUB_EVENT_PATH')),
-    repository: get('GITHUB_REPOSITORY'),
+    event: told.eventName,
+    payload: payloadOf(told.payload),
+    repository: `${told.repo.owner}/${told.repo.repo}`,
     repositoryId: get('GITHUB_REPOSITORY_ID'),
-    sha: get('GITHUB_SHA'),
-    ref: get('GITHUB_REF'),
-    actor: get('GITHUB_ACTOR'),
-    runId: get('GITHUB_RUN_ID'),
-    runAttempt: get('GITHUB_RUN_ATTEMPT') || '1',
-    serverUrl: (get('GITHUB_SERVER_URL') || 'https://github.com').replace(/\/+$/, ''),
-    apiUrl: (get('GITHUB_API_URL') || 'https://api.github.com').replace(/\/+$/, ''),
+    sha: told.sha,
+    ref: told.ref,
+    actor: told.actor,
+    runId: String(told.runId),
+    runAttempt: String(told.runAttempt || 1),
+    serverUrl: (told.serverUrl || 'https://github.com').replace(/\/+$/, ''),
+    apiUrl: (told.apiUrl || 'https://api.github.com').replace(/\/+$/, ''),
     temporary: get('RUNNER_TEMP') || '/tmp',
   }
 }
 
-function readPayload(path: string): Payload {
-  if (path === '') return {}
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return typeof value === 'object' && value !== null ? (value as Payload) : {}
-  } catch {
-    return {}
-  }
+/** The error of the package quotes what it could not read. */
+function refuseEvent(): never {
+  throw new HandoffError('invalid-input', 'The event that started this job could not be read.', {
+    next: 'Run the job again.',
+  })
+}
+
+/** The package hands out whatever the file holds. */
+function payloadOf(value: unknown): Payload {
+  return typeof value === 'object' && value !== null ? (value as Payload) : {}
 }
 
 /** The page of this job's workflow run. */

@@ -35,7 +35,7 @@ export async function endTalk(
   signal: AbortSignal,
 ): Promise<void> {
   if (!left.talk) return
-  const context = readContext(environment)
+  const context = await readContext(environment)
   const redact = makeRedactor(secretValues(runner))
   const github = openGitHub({ runner, context, redact, options: { githubToken: runner.input('github-token') } })
   const { target, question } = left.talk

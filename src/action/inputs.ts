@@ -52,22 +52,22 @@ export interface Options {
   githubToken: string
 }
 
-export function readOptions(runner: Pick<Runner, 'input'>): Options {
+export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
   const text = runner.input
   return {
     mode: choice(text('mode') || 'auto', 'mode', modes),
     question: text('question'),
     run: text('run'),
-    fresh: flag(text('fresh'), 'fresh'),
+    fresh: flag(runner, 'fresh'),
     allow: choice(text('allow') || 'write', 'allow', levels),
-    comment: flag(text('comment'), 'comment'),
-    force: flag(text('force'), 'force'),
+    comment: flag(runner, 'comment'),
+    force: flag(runner, 'force'),
     form: choice(text('form') || 'tar', 'form', ['tar', 'plain']),
     include: list(text('include')),
     exclude: list(text('exclude')),
     endpoint: address(text('endpoint')),
     waitSeconds: seconds(text('wait-for-run')),
-    allowUntrustedHead: flag(text('allow-untrusted-head'), 'allow-untrusted-head'),
+    allowUntrustedHead: flag(runner, 'allow-untrusted-head'),
     githubToken: text('github-token'),
   }
 }
@@ -95,11 +95,13 @@ function choice<T extends string>(text: string, name: string, allowed: readonly 
   throw refuse(`The input ${name} is none of ${allowed.join(', ')}.`, `Write ${name}: ${allowed[0]}.`)
 }
 
-/** As YAML 1.2 has it, which is what the runner's own toolkit takes. */
-function flag(text: string, name: string): boolean {
-  if (/^(true|True|TRUE)$/.test(text)) return true
-  if (/^(false|False|FALSE|)$/.test(text)) return false
-  throw refuse(`The input ${name} is neither true nor false.`, `Write ${name}: true or ${name}: false.`)
+/** Says so in our words: the package's error is of two lines and knows no advice. */
+function flag(runner: Pick<Runner, 'flag'>, name: string): boolean {
+  try {
+    return runner.flag(name)
+  } catch {
+    throw refuse(`The input ${name} is neither true nor false.`, `Write ${name}: true or ${name}: false.`)
+  }
 }
 
 /** One pattern on a line. */

@@ -13,7 +13,7 @@ import { makeSaver, readLeft, type Saver } from './state.js'
 const environment = process.env
 
 async function work(runner: Runner, saver: Saver): Promise<void> {
-  const context = readContext(environment)
+  const context = await readContext(environment)
   const options = readOptions(runner)
   const decision = decide(context, options)
   if (decision.kind === 'nothing') return decision.notice ? runner.notice(decision.why) : runner.info(decision.why)
@@ -46,13 +46,7 @@ function forgetOtherSettings(): void {
   for (const name of Object.keys(environment)) if (/^(E2B|OPENAI|LLM|DRIVE9)_/.test(name)) delete environment[name]
 }
 
-const runner = makeRunner({
-  environment,
-  write: (text) => process.stdout.write(text),
-  setExitCode: (code) => {
-    process.exitCode = code
-  },
-})
+const runner = makeRunner()
 
 const instead = await useProxy(environment)
 if (instead !== null) process.exitCode = instead

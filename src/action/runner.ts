@@ -1,17 +1,19 @@
-// What a job's step may say to the runner: inputs, outputs, state, masks, the log and the job summary. Small on purpose: the step after the job
-// and the events that are none of ours load this file and little else.
+// What a job's step may say to the runner: inputs, outputs, state, masks, the log and the job summary, all by GitHub's own `@actions/core`. The step
+// after the job and the events that are none of ours load this file and little else; the build leaves out what of that package is not used here.
 //
-// The runner obeys lines of the log. `::word::` at the start of a line is a command, and so is `##[word]` anywhere in one. Whatever is not a
-// constant of ours is therefore either written inside a command (where line ends are escaped), or made unable to be one, or stands between
-// `::stop-commands::` guards with a token that nobody can know.
+// The runner obeys lines of the log. `::word::` at the start of a line is a command, and so is `##[word]` anywhere in one. The package escapes
+// what stands inside a command and makes the delimiters of files; it prints everything else as it is. So whatever is not a constant of ours is
+// written inside a command, or made unable to be one here, or stands between `::stop-commands::` guards with a token that nobody can know.
 import { randomUUID } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
+import * as core from '@actions/core'
 
 export type Environment = Record<string, string | undefined>
 
 export interface Runner {
   /** Trimmed; empty when absent. */
   input(name: string): string
+  /** As YAML 1.2 has it; false when absent. Throws for any other word. */
+  flag(name: string): boolean
   /** What the main step saved, for the step after the job. */
   state(name: string): string
   saveState(name: string, value: string): void
@@ -26,55 +28,37 @@ export interface Runner {
   warning(sentence: string): void
   /** The one error of a failed step. */
   fail(sentence: string): void
-  /** Adds to the job summary. Markdown that is safe already. */
-  summarise(markdown: string): void
+  /** Adds to the job summary. Markdown that is safe already and fits: the package neither escapes nor counts. */
+  summarise(markdown: string): Promise<void>
 }
 
-export interface RunnerOutside {
-  environment: Environment
-  write: (text: string) => void
-  /** Told that the step has failed. */
-  setExitCode: (code: number) => void
-}
-
-export function makeRunner({ environment, write, setExitCode }: RunnerOutside): Runner {
-  const command = (name: string, data: string) => write(`::${name}::${escapeData(data)}\n`)
-  const toFile = (file: string, text: string) => {
-    const path = environment[file]
-    if (path) appendFileSync(path, text)
-  }
+export function makeRunner(): Runner {
   return {
-    input: (name) => (environment[`INPUT_${name.replaceAll(' ', '_').toUpperCase()}`] ?? '').trim(),
-    state: (name) => environment[`STATE_${name}`] ?? '',
-    saveState: (name, value) => toFile('GITHUB_STATE', fileEntry(name, value)),
-    setOutput: (name, value) => toFile('GITHUB_OUTPUT', fileEntry(name, value)),
-    mask: (text) => command('add-mask', text),
-    info: (sentence) => write(`${tame(sentence)}\n`),
-    quote(title, text) {
-      const token = randomUUID()
-      write(`::group::${escapeData(tame(title))}\n::stop-commands::${token}\n`)
-      write(`${text.replace(/[\r\u2028\u2029\u0085\v\f]/g, '\n')}\n`)
-      write(`\n::${token}::\n::endgroup::\n`)
+    input: (name) => core.getInput(name),
+    flag: (name) => core.getInput(name) !== '' && core.getBooleanInput(name),
+    state: (name) => core.getState(name),
+    saveState: (name, value) => core.saveState(name, value),
+    setOutput: (name, value) => core.setOutput(name, value),
+    mask: (text) => core.setSecret(text),
+    info: (sentence) => core.info(tame(sentence)),
+    quote,
+    notice: (sentence) => core.notice(sentence),
+    warning: (sentence) => core.warning(sentence),
+    fail: (sentence) => core.setFailed(sentence),
+    async summarise(markdown) {
+      // An Enterprise Server of some age has no job summaries, and the package would fail there.
+      if (process.env['GITHUB_STEP_SUMMARY']) await core.summary.addRaw(markdown, true).write()
     },
-    notice: (sentence) => command('notice', sentence),
-    warning: (sentence) => command('warning', sentence),
-    fail(sentence) {
-      command('error', sentence)
-      setExitCode(1)
-    },
-    summarise: (markdown) => toFile('GITHUB_STEP_SUMMARY', `${markdown}\n`),
   }
 }
 
-/** A delimiter that no value can hold, because it is made after the value. */
-function fileEntry(name: string, value: string): string {
-  let delimiter = `ghadelimiter_${randomUUID()}`
-  while (value.includes(delimiter)) delimiter = `ghadelimiter_${randomUUID()}`
-  return `${name}<<${delimiter}\n${value}\n${delimiter}\n`
-}
-
-function escapeData(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+function quote(title: string, text: string): void {
+  const token = randomUUID()
+  core.startGroup(tame(title))
+  core.info(`::stop-commands::${token}`)
+  core.info(text.replace(/[\r\u2028\u2029\u0085\v\f]/g, '\n'))
+  core.info(`\n::${token}::`)
+  core.endGroup()
 }
 
 /** On one line, and no command. */

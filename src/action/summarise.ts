@@ -70,7 +70,7 @@ async function tellJob(job: Job, result: Summarised): Promise<void> {
   runner.setOutput('sandbox', handoff.sandbox.id)
   runner.quote(`Summary of ${handoff.commit}`, summary)
   for (const notice of handoff.notices) runner.info(redact(notice))
-  runner.summarise(redact(handoffReport(result, job.context)))
+  await runner.summarise(redact(handoffReport(result, job.context)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
 }
 

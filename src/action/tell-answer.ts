@@ -32,7 +32,7 @@ export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   for (const note of reply.notes) runner.info(redact(note))
   runner.quote('The answer', text)
   const markdown = answerMarkdown(record, place, { form: 'job-summary', reused: reply.reused, notes: reply.notes })
-  runner.summarise(fitMarkdown(redact(markdown)))
+  await runner.summarise(fitMarkdown(redact(markdown)))
 }
 
 function cut(text: string, instead?: string): string {

@@ -40,24 +40,35 @@ export async function buildAction(root: string, dist: string): Promise<void> {
   await Promise.all([
     writeFile(join(dist, 'package.json'), '{ "type": "module" }\n'),
     writeTokenFiles(dist),
-    writeLicences(root, dist, metafile),
+    writeLicences(root, dist, shippedFiles(metafile)),
   ])
+}
+
+/** Of all files that were read, those of which something is left. */
+function shippedFiles({ outputs }: Metafile): string[] {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
+  return [...new Set(inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path))]
 }
 
 /**
  * The house has one inner door, and the bundler would bring the whole house to whoever uses one word of it. So an import from the door becomes
  * imports from the rooms behind it, and a room's file brings what is used of it: none of them does anything by being loaded.
+ *
+ * The same is true of GitHub's packages, which do not say so themselves: for a line in the log they would bring two HTTP clients, and for the
+ * name of an event a third and all of GitHub's API, to steps that end after a few milliseconds.
  */
 function onlyWhatIsUsed(root: string): Plugin {
   const house = join(root, 'src', 'handoff') + sep
+  const fromGitHub = `${sep}${join('node_modules', '@actions')}${sep}`
+  const isQuiet = (path: string) => path.startsWith(house) || path.includes(fromGitHub)
   return {
     name: 'only what is used',
     setup({ onLoad, onResolve, resolve }) {
-      onResolve({ filter: /^\./ }, async (asked) => {
+      onResolve({ filter: /^(?:\.|@actions\/)/ }, async (asked) => {
         if (asked.pluginData === 'seen' || asked.kind === 'entry-point') return undefined
         const { importer, namespace, resolveDir, kind } = asked
         const found = await resolve(asked.path, { importer, namespace, resolveDir, kind, pluginData: 'seen' })
-        return found.path.startsWith(house) ? { ...found, sideEffects: false } : undefined
+        return isQuiet(found.path) ? { ...found, sideEffects: false } : undefined
       })
       onLoad({ filter: /[/\\]src[/\\]action[/\\][a-z-]+\.ts$/ }, async ({ path }) => {
         const [text, door] = await Promise.all([readFile(path, 'utf8'), readFile(join(house, 'index.ts'), 'utf8')])
@@ -148,7 +159,7 @@ async function writeTokenFiles(dist: string): Promise<void> {
   }
 }
 
-async function writeLicences(root: string, dist: string, metafile: Metafile): Promise<void> {
-  const inputs = [...Object.keys(metafile.inputs), ...tokenFiles.map(({ from }) => `node_modules/${from}`)]
+async function writeLicences(root: string, dist: string, shipped: string[]): Promise<void> {
+  const inputs = [...shipped, ...tokenFiles.map(({ from }) => `node_modules/${from}`)]
   await writeFile(join(dist, 'licenses.txt'), await licencesOf(root, inputs))
 }

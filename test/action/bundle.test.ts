@@ -77,6 +77,8 @@ describe('what is in it', () => {
   test('licences name everything that is bundled, each with a text', async () => {
     const text = await readFile(join(dist, 'licenses.txt'), 'utf8')
     for (const name of [
+      '@actions/core',
+      '@actions/github',
       'e2b',
       'openai',
       'hypertok',
@@ -88,6 +90,14 @@ describe('what is in it', () => {
       expect(part, name).toMatch(/copyright|Apache License/i)
       expect(part!.length, name).toBeGreaterThan(500)
     }
+  })
+
+  test("of GitHub's own packages only what is used: no HTTP client, no client of the API, no starter of programs", async () => {
+    const [list = ''] = (await readFile(join(dist, 'licenses.txt'), 'utf8')).split('─', 1)
+    expect(list).toContain('  @actions/core ')
+    expect(list).not.toMatch(/undici|tunnel|http-client|exec|@octokit/)
+    const texts = await Promise.all((await code()).map((name) => readFile(join(dist, name), 'utf8')))
+    expect(texts.filter((text) => /actions\/oidc-client|lsb_release|octokit-core/.test(text)).length).toBe(0)
   })
 
   test('the same sources give the same bytes in any folder', async () => {
@@ -149,4 +159,4 @@ async function hashes(folder: string): Promise<Record<string, string>> {
   )
 }
 
-const builtins = new Set(['fs', 'path', 'module', 'url', 'crypto', 'util', 'worker_threads'])
+const builtins = new Set(['fs', 'os', 'path', 'module', 'url', 'crypto', 'util', 'worker_threads'])

@@ -1,6 +1,6 @@
 // A private repository whose README, file names and code try to forge outputs, mask words, mention teams, close issues and print secrets, and a
 // model that does whatever it finds written there. Nothing of it acts: not in the log, not in the outputs, not in the summary, not in comments.
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findings } from '../handoff/library/markdown-tree.js'
@@ -241,4 +241,16 @@ test('a mistake of ours that carries hostile text does not reach the runner as i
   expect(step.quoted.join('\n')).toContain('forged')
   for (const word of ['the', 'and']) expect(step.masks).not.toContain(word)
   expect((await world.post(step)).code).toBe(0)
+})
+
+test('an event that cannot be read fails the step in our words, and not the step after it', async () => {
+  const path = join(world.folder, 'broken-event.json')
+  await writeFile(path, '::add-mask::the\n##[add-mask]and\n{"comment":')
+  const broken = { event: world.push(), environment: { GITHUB_EVENT_PATH: path } }
+  const step = await world.step(broken)
+  expect(step.code).toBe(1)
+  expect(step.errors).toEqual(['The event that started this job could not be read. Run the job again.'])
+  expect(step.raw).not.toContain('and')
+  const after = await world.post(step, broken.environment)
+  expect([after.code, after.errors, after.warnings]).toEqual([0, [], []])
 })

@@ -15,7 +15,7 @@ import { leaksOf } from '../support/secrets.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
 
 export const root = join(import.meta.dirname, '../..')
-const node = join(root, 'node_modules/.bin/node')
+export const node = join(root, 'node_modules/.bin/node')
 
 interface Description {
   inputs: Record<string, { default?: string; description: string }>

@@ -1,15 +1,18 @@
 // The small parts of the door, each for itself: what a runner is told, which event asks for what, what is masked.
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../src/action/context.js'
 import { decide } from '../../src/action/events.js'
 import { inInputWords, readOptions } from '../../src/action/inputs.js'
 import { formsOfSecret } from '../../src/action/masks.js'
 import { makeRunner } from '../../src/action/runner.js'
-import { readLog, readPairs } from './runner-rules.js'
+import { node, root } from './kit.js'
+import { type ReadLog, readLog, readPairs } from './runner-rules.js'
 
 const runs = process.env['LONG'] ? 10_000 : 500
 const nasty = fc.array(
@@ -35,53 +38,88 @@ const nasty = fc.array(
   { maxLength: 12 },
 )
 
-function open() {
-  const folder = mkdtempSync(join(tmpdir(), 'runner-'))
-  const file = join(folder, 'output')
-  writeFileSync(file, '')
-  let log = ''
-  const runner = makeRunner({
-    environment: { GITHUB_OUTPUT: file, 'INPUT_A-NAME': '  text  ' },
-    write: (text) => {
-      log += text
-    },
-    setExitCode: () => {},
+/** What the log is after each of these texts was said in every way. */
+function logsOf(texts: string[]): ReadLog[] {
+  const mark = `\n${randomUUID()}\n`
+  const loader = join(root, 'src/local/typescript.mjs')
+  const printed = execFileSync(node, ['--import', loader, join(import.meta.dirname, 'speaker.ts')], {
+    input: JSON.stringify({ texts, mark }),
+    encoding: 'utf8',
+    maxBuffer: 1_000_000_000,
   })
-  return { runner, log: () => readLog(log), outputs: () => readPairs(readFileSync(file, 'utf8')) }
+  return printed.split(mark).slice(0, -1).map(readLog)
 }
 
 describe('the log', () => {
-  test('obeys no sentence and no quotation, whatever it holds', () => {
-    fc.assert(
-      fc.property(nasty, (parts) => {
-        const { runner, log } = open()
-        runner.info(parts.join(''))
-        runner.quote('A title', parts.join(''))
-        runner.notice(parts.join(''))
-        expect(log().commands.map(({ name }) => name)).toEqual(['group', 'endgroup', 'notice'])
-      }),
-      { numRuns: runs },
-    )
-  })
+  test('obeys no sentence, no title and no quotation, whatever it holds', () => {
+    const texts = fc.sample(nasty, runs).map((parts) => parts.join(''))
+    const logs = logsOf(texts)
+    expect(logs.length).toBe(runs)
+    for (const [at, log] of logs.entries()) {
+      expect(
+        log.commands.map(({ name }) => name),
+        JSON.stringify(texts[at]),
+      ).toEqual(['group', 'endgroup', 'notice'])
+    }
+  }, 60_000)
 
   test('shows a notice as it was meant', () => {
-    const { runner, log } = open()
-    runner.notice('100 % sure,\nin two lines')
-    expect(log().notices).toEqual(['100 % sure,\nin two lines'])
+    expect(logsOf(['100 % sure,\nin two lines']).map(({ notices }) => notices)).toEqual([['100 % sure,\nin two lines']])
   })
 })
 
-test('an output is what was set, whatever it holds', () => {
-  fc.assert(
-    fc.property(nasty, (parts) => {
-      const { runner, outputs } = open()
-      runner.setOutput('answer', parts.join(''))
-      runner.setOutput('after', 'it')
-      // The runner reads lines; a carriage return before a line's end stays.
-      expect(outputs()).toEqual({ answer: parts.join(''), after: 'it' })
-    }),
-    { numRuns: 100 },
-  )
+describe('the files and inputs of a step', () => {
+  const names = ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY', 'INPUT_A-NAME', 'INPUT_FRESH']
+  afterEach(() => {
+    for (const name of names) delete process.env[name]
+  })
+  /** An empty file, where the runner would say that it is. */
+  function fileFor(variable: string): string {
+    const file = join(mkdtempSync(join(tmpdir(), 'runner-')), 'file')
+    writeFileSync(file, '')
+    process.env[variable] = file
+    return file
+  }
+
+  test('an output is what was set, whatever it holds', () => {
+    fc.assert(
+      fc.property(nasty, (parts) => {
+        const file = fileFor('GITHUB_OUTPUT')
+        makeRunner().setOutput('answer', parts.join(''))
+        makeRunner().setOutput('after', 'it')
+        // The runner reads lines; a carriage return before a line's end stays.
+        expect(readPairs(readFileSync(file, 'utf8'))).toEqual({ answer: parts.join(''), after: 'it' })
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('the job summary is added to, and is no reason to fail where there is none', async () => {
+    await makeRunner().summarise('lost')
+    const file = fileFor('GITHUB_STEP_SUMMARY')
+    await makeRunner().summarise('one')
+    await makeRunner().summarise('two')
+    expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n')
+  })
+
+  test('an input is trimmed, and a flag is a word of YAML 1.2', () => {
+    process.env['INPUT_A-NAME'] = '  text  '
+    expect(makeRunner().input('a-name')).toBe('text')
+    expect(makeRunner().flag('fresh')).toBe(false)
+    for (const [word, value] of [
+      ['True', true],
+      ['TRUE', true],
+      ['false', false],
+      ['', false],
+    ] as const) {
+      process.env['INPUT_FRESH'] = word
+      expect(makeRunner().flag('fresh'), word).toBe(value)
+    }
+    for (const word of ['yes', 'tRUE', '1', 'on']) {
+      process.env['INPUT_FRESH'] = word
+      expect(() => readOptions(makeRunner()), word).toThrow('The input fresh is neither true nor false.')
+    }
+  })
 })
 
 describe('masks', () => {
@@ -118,8 +156,13 @@ describe('masks', () => {
   })
 })
 
+const given = (inputs: Record<string, string>) => ({
+  input: (name: string) => inputs[name] ?? '',
+  flag: (name: string) => inputs[name] === 'true',
+})
+
 describe('inputs', () => {
-  const options = (inputs: Record<string, string>) => readOptions({ input: (name) => inputs[name] ?? '' })
+  const options = (inputs: Record<string, string>) => readOptions(given(inputs))
 
   test('are what a workflow would have with nothing set', () => {
     expect(options({})).toMatchObject({
@@ -171,7 +214,7 @@ describe('events', () => {
     apiUrl: 'https://api.github.com',
     temporary: '/tmp',
   })
-  const options = (inputs: Record<string, string> = {}) => readOptions({ input: (name) => inputs[name] ?? '' })
+  const options = (inputs: Record<string, string> = {}) => readOptions(given(inputs))
   const person = { login: 'writer', id: 5, type: 'User' }
   const comment = (body: string, user: object | null = person) => ({
     action: 'created',
