@@ -1,0 +1,80 @@
+// Asking from a terminal, about one commit and about what changed between two.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { summarise } from '../../src/handoff/index.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { startWorld, type World } from '../support/world.js'
+
+const root = join(import.meta.dirname, '../..')
+let world: World
+let repository: TestRepository
+
+beforeAll(async () => {
+  repository = await makeRepository([
+    { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 2\n}\n' },
+    { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 3 + 1\n}\n' },
+  ])
+  world = await startWorld({ repositories: { 'octo/shop': repository.directory } })
+  const never = new AbortController().signal
+  for (const sha of repository.commits) {
+    await summarise({ commit: world.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, world.house, never)
+  }
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { ...process.env, ...world.clouds.settings, DRIVE9_ROOT: '/handoff', CI: 'true' }
+  const all = ['--import', './src/local/typescript.mjs', 'src/commands/ask.ts', ...words]
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, { cwd: root, env }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr })
+    })
+  })
+}
+
+const where = () => [
+  '--repository',
+  'octo/shop',
+  '--host',
+  'git.example.org',
+  '--clone-url',
+  world.remote.cloneUrl('octo/shop'),
+]
+
+test('a question about a branch is answered with its sources', async () => {
+  const { code, stdout, stderr } = await run(...where(), 'What does priceOf return?')
+  expect(code, stderr).toBe(0)
+  expect(stdout).toContain('What does priceOf return?')
+  expect(stdout).toContain('src/price.ts')
+})
+
+test('a question about two commits names both', async () => {
+  const [older, newer] = repository.commits as [string, string]
+  const { code, stdout, stderr } = await run(
+    ...where(),
+    '--of',
+    newer,
+    '--compare-with',
+    older,
+    '--json',
+    'What changed in priceOf?',
+  )
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'done', commit: newer, compareWith: { commit: older } })
+})
+
+test.each([
+  [['--repository', 'octo/shop'], 'A repository and one question are needed.'],
+  [['--repository', 'octo', 'What?'], 'is not a repository name'],
+  [['--nonsense', 'What?'], 'nonsense'],
+])('%j ends with one sentence', async (words, sentence) => {
+  const { code, stderr } = await run(...(words as string[]))
+  expect(code).toBe(1)
+  expect(stderr).toContain(sentence)
+  expect(stderr).not.toContain('    at ')
+})
