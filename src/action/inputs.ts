@@ -81,10 +81,10 @@ export function secretValues(runner: Pick<Runner, 'input'>): string[] {
   return [...new Set(secretInputs.map((name) => runner.input(name)))].filter((value) => value !== '')
 }
 
-/** Says `e2b-api-key` where the house says `E2B_API_KEY`. */
+/** Says `e2b-api-key` where the house says `E2B_API_KEY`; the name of a secret or a variable stays, it can have no dashes. */
 export function inInputWords(text: string): string {
   return Object.entries(settingInputs).reduce(
-    (words, [input, setting]) => words.replace(new RegExp(`\\b${setting}\\b`, 'g'), input),
+    (words, [input, setting]) => words.replace(new RegExp(`(?<!\\b(?:secrets|vars)\\.)\\b${setting}\\b`, 'g'), input),
     text,
   )
 }
