@@ -1,5 +1,7 @@
 // Many at once, and services that are full, slow or not ready: everybody gets an answer or an honest reason with an honest time, the limits of the
 // account hold, and neither memory nor sockets grow with the number of those who asked.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
@@ -144,8 +146,8 @@ test('asking for a while leaves memory and sockets as they were', async () => {
       'sockets after': after.sockets,
     }),
   )
-  expect(figures.asked).toBeGreaterThan(20)
-  expect(after.heap - before.heap).toBeLessThan(40_000_000)
+  expect(figures.asked).toBeGreaterThan(8)
+  expect(after.heap - before.heap).toBeLessThan(15_000_000)
   expect(after.sockets).toBeLessThan(before.sockets + 60)
 }, 900_000)
 
@@ -156,8 +158,14 @@ function forget(): void {
   for (const { gate } of houses) gate.passages.length = 0
 }
 
+/** What is only waiting to be collected is not in use. */
+const collectGarbage = (() => {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as () => void
+})()
+
 function usage(): { heap: number; sockets: number } {
-  globalThis.gc?.()
+  collectGarbage()
   const sockets = process.getActiveResourcesInfo().filter((name) => /TCPSocket|TCPServer/.test(name)).length
   return { heap: process.memoryUsage().heapUsed, sockets }
 }

@@ -106,7 +106,8 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   const { targets, faults = [], watch = () => undefined } = options
   const passages: Passage[] = []
   const noted = new WeakMap<RecordedRequest, Passage>()
-  const agent = new Agent({ keepAlive: true })
+  // A connection for each call: one that is kept may be closed at the other end in the very moment it is used again.
+  const agent = new Agent({ keepAlive: false })
   const death = Promise.withResolvers<void>()
   const servers = new Map<CloudName, LocalServer>()
 

@@ -30,7 +30,15 @@ function disguise(secret: string): string[] {
     bytes.toString('hex').toUpperCase(),
     [...secret].reverse().join(''),
     encodeURIComponent(secret),
+    ...pieces(secret),
+    ...pieces([...secret].reverse().join('')),
   ]
+}
+
+/** Most of a long key is as good as all of it to whoever finds it, and messages are cut. How such keys begin is the same for all of a kind. */
+function pieces(secret: string): string[] {
+  if (secret.length < 96) return []
+  return [0.5, 0.65, 0.8].map((share) => secret.slice(Math.floor(secret.length * share)).slice(0, 24))
 }
 
 export function leaksIn(where: string, text: string, secrets: Record<string, string>): string[] {
