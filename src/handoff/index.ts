@@ -38,16 +38,16 @@ export { type Summarised, type SummariseRequest, summarise } from './hall/summar
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
 export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/write-summary.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'
-export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './library/answer-markdown.js'
-export { type AskEvent, readAskEvent, type Target as AskTarget } from './library/ask-event.js'
+export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './library/answers/answer-markdown.js'
+export { type AskEvent, readAskEvent, type Target as AskTarget } from './library/answers/ask-event.js'
+export { parseAskCommand, parseQuestion } from './library/answers/question.js'
 export type { Clock } from './library/clock.js'
 export { abortError, type ErrorCode, HandoffError, isHandoffError } from './library/errors.js'
 export type { RunEvent, Step } from './library/events.js'
-export { fitMarkdown } from './library/fit-markdown.js'
 export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './library/github.js'
 export { encodeHandoff, type Handoff } from './library/handoff.js'
-export { parseAskCommand, parseQuestion } from './library/question.js'
-export { makeRedactor } from './library/redact.js'
+export { fitMarkdown } from './library/markdown/fit-markdown.js'
+export { safeInline, safeMarkdown, safeTable, safeText, splitComment } from './library/markdown/safe-markdown.js'
 export {
   artifact,
   type Commit,
@@ -61,7 +61,7 @@ export {
   type Repository,
   type RunId,
 } from './library/run.js'
-export { safeInline, safeMarkdown, safeTable, safeText, splitComment } from './library/safe-markdown.js'
+export { makeRedactor } from './library/secrets/redact.js'
 export {
   type Environment,
   isLoopback,

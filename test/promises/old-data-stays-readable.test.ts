@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
-import { decodeAnswer } from '../../src/handoff/library/answer-record.js'
+import { decodeAnswer } from '../../src/handoff/library/answers/answer-record.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { readFileTable } from '../../src/handoff/library/file-table.js'
 import { decodeHandoff, decodePointer, decodeRef } from '../../src/handoff/library/handoff.js'
-import { decodeProse } from '../../src/handoff/library/prose.js'
+import { decodeProse } from '../../src/handoff/library/summaries/prose.js'
 import { startQuickWorld } from '../support/quick-house.js'
 
 const never = new AbortController().signal

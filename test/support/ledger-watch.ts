@@ -1,7 +1,7 @@
 // Watches the ledger of one run between any two requests of the drive: no record is ever torn, and none that is done ever changes.
 
 import type { AnswerRecord } from '../../src/handoff/library/answer.js'
-import { decodeAnswer } from '../../src/handoff/library/answer-record.js'
+import { decodeAnswer } from '../../src/handoff/library/answers/answer-record.js'
 import { artifact } from '../../src/handoff/library/run.js'
 import type { LocalDrive } from '../../src/local/drive9/server.js'
 

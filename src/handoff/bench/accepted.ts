@@ -1,6 +1,6 @@
 // Questions that somebody was promised an answer to. One small file each, from before the promise until the answer is there, so that whoever
 // looks (a poll, the cron) can take up what an instance left behind.
-import type { Target } from '../library/ask-event.js'
+import type { Target } from '../library/answers/ask-event.js'
 import * as read from '../library/decode.js'
 import { isHandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'

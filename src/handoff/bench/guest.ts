@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 import { type ErrorCode, HandoffError } from '../library/errors.js'
 import { recordReader } from '../library/record-decoder.js'
 import type { GuestFailure, GuestRecord, GuestTask } from '../library/records.js'
-import { makeRedactor } from '../library/redact.js'
+import { makeRedactor } from '../library/secrets/redact.js'
 import type { Sandbox } from '../library/tools.js'
 
 /** The text of the program for a walk; bundled once, read once by whoever starts the process. */

@@ -4,7 +4,7 @@
 // after the lease ran out takes the record over at the revision they saw. Completing is conditional on the claim's own revision: a holder that
 // was overtaken finds out instead of overwriting.
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../library/answer.js'
-import { decodeAnswer, encodeAnswer } from '../library/answer-record.js'
+import { decodeAnswer, encodeAnswer } from '../library/answers/answer-record.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { artifact } from '../library/run.js'
 import type { Drive } from '../library/tools.js'

@@ -3,9 +3,9 @@
 //
 // The state stands in the marker, so that everybody who comes later (the same event again, the job's post step, another process) can tell
 // without reading prose. Nobody writes anything else over `done`.
-import type { Target } from '../library/ask-event.js'
+import type { Target } from '../library/answers/ask-event.js'
+import { askPrefix, type ConversationState, readAskMarker, writeAskMarker } from '../library/answers/markers.js'
 import type { Call, Comment, CommentKey, GitHub } from '../library/github.js'
-import { askPrefix, type ConversationState, readAskMarker, writeAskMarker } from '../library/markers.js'
 
 export interface AnswerComment {
   readonly github: GitHub

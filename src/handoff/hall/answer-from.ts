@@ -5,9 +5,15 @@
 import { sha256 } from '../bench/run-directory.js'
 import { together, undoing, type Walk } from '../bench/walk.js'
 import type { CompletedAnswer, Question, Usage } from '../library/answer.js'
-import { answerMessages, parseReply, parseTerms, streamFilter, termsMessages } from '../library/answer-prompt.js'
-import { verifyCitations } from '../library/citations.js'
-import { citedLines } from '../library/cited-lines.js'
+import {
+  answerMessages,
+  parseReply,
+  parseTerms,
+  streamFilter,
+  termsMessages,
+} from '../library/answers/answer-prompt.js'
+import { verifyCitations } from '../library/answers/citations.js'
+import { citedLines } from '../library/answers/cited-lines.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { MoreRequest } from '../library/records.js'

@@ -1,6 +1,6 @@
 // Keeps what has been paid for while a summary is being written, so that a run after a crash asks for none of it again. One write at a time:
 // what comes while one is on its way goes with the next.
-import type { Prose } from '../library/prose.js'
+import type { Prose } from '../library/summaries/prose.js'
 
 export interface Checkpoint {
   load(): Promise<Prose | undefined>

@@ -1,8 +1,8 @@
 // What the ledger is told before the work: the claim of a question, under an id that is made of what is asked and of whom.
 import { sha256 } from '../bench/run-directory.js'
 import type { ClaimedAnswer, Question } from '../library/answer.js'
+import { answerIdOf } from '../library/answers/question.js'
 import { HandoffError } from '../library/errors.js'
-import { answerIdOf } from '../library/question.js'
 import type { House } from './house.js'
 import type { ChosenRun } from './which-run.js'
 

@@ -2,7 +2,7 @@
 //
 // 👀 at once; one comment, edited in place while the work goes on; and an end on every path: the answer, or what went wrong and what to do,
 // or that it was stopped. 🚀 or 😕 takes the place of 👀. It may be called twice for one question, at once or later, in other processes.
-import type { Target } from '../library/ask-event.js'
+import type { Target } from '../library/answers/ask-event.js'
 import type { Clock } from '../library/clock.js'
 import { abortError, type HandoffError, isHandoffError } from '../library/errors.js'
 import type { Call, CommentKey, GitHub, Reaction } from '../library/github.js'

@@ -2,7 +2,7 @@
 import { listAnswers, readAnswer } from '../bench/ledger.js'
 import { readSealed } from '../bench/run-directory.js'
 import type { AnswerRecord } from '../library/answer.js'
-import { covers } from '../library/cited-lines.js'
+import { covers } from '../library/answers/cited-lines.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { Handoff } from '../library/handoff.js'
 import { layout, type Repository } from '../library/run.js'

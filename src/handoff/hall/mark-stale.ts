@@ -4,12 +4,12 @@
 // What a comment says it rests on is not read from its words: it names a run and an answer, and the ledger has the rest.
 import { readAnswer } from '../bench/ledger.js'
 import type { CompletedAnswer } from '../library/answer.js'
+import { readAskMarker } from '../library/answers/markers.js'
+import { answerOf, markedBody, staleHead } from '../library/answers/stale-mark.js'
 import { isHandoffError } from '../library/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../library/github.js'
-import { readAskMarker } from '../library/markers.js'
+import { safeInline } from '../library/markdown/safe-text.js'
 import { fullName, layout, parseRunId, type Repository } from '../library/run.js'
-import { safeInline } from '../library/safe-text.js'
-import { answerOf, markedBody, staleHead } from '../library/stale-mark.js'
 import type { House } from './house.js'
 import { type AnswerStaleness, stalenessOf } from './stale-answer.js'
 

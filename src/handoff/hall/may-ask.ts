@@ -1,7 +1,8 @@
 // Who may ask. The answer comes from GitHub's permission API: the association that an event carries says MEMBER of people who may only read.
+
+import { startsWithMarker } from '../library/answers/markers.js'
 import type { Author, Call, GitHub, PermissionLevel } from '../library/github.js'
 import { permissionLevels } from '../library/github.js'
-import { startsWithMarker } from '../library/markers.js'
 
 export type AskLevel = Exclude<PermissionLevel, 'none'>
 

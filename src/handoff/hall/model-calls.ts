@@ -2,8 +2,8 @@
 import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import type { RunEvent } from '../library/events.js'
-import type { Spending } from '../library/spending.js'
-import type { Messages } from '../library/summary-prompt.js'
+import type { Spending } from '../library/summaries/spending.js'
+import type { Messages } from '../library/summaries/summary-prompt.js'
 import type { Model, ModelReply } from '../library/tools.js'
 
 export interface CallLimits {

@@ -1,10 +1,10 @@
 // Has the model write the four sections, or change those of them that a push can touch.
 
-import type { CommitFacts } from '../library/commit-facts.js'
-import { childrenOf, shownFile } from '../library/draft.js'
-import { cleanModelText } from '../library/model-text.js'
-import { sectionsTouched, updatedSections } from '../library/section-update.js'
-import type { SourceFile } from '../library/source.js'
+import type { CommitFacts } from '../library/summaries/commit-facts.js'
+import { childrenOf, shownFile } from '../library/summaries/draft.js'
+import { cleanModelText } from '../library/summaries/model-text.js'
+import { sectionsTouched, updatedSections } from '../library/summaries/section-update.js'
+import type { SourceFile } from '../library/summaries/source.js'
 import {
   coverTopLevel,
   mapSections,
@@ -13,10 +13,15 @@ import {
   type Verification,
   verifyClaims,
   withoutCover,
-} from '../library/summary.js'
-import { type DescribedPart, type Messages, type ShownFile, summaryMessages } from '../library/summary-prompt.js'
+} from '../library/summaries/summary.js'
+import {
+  type DescribedPart,
+  type Messages,
+  type ShownFile,
+  summaryMessages,
+} from '../library/summaries/summary-prompt.js'
+import type { World } from '../library/summaries/world.js'
 import type { ModelReply } from '../library/tools.js'
-import type { World } from '../library/world.js'
 import { fitted, shortened, type Writing } from './summary-writing.js'
 
 export interface SectionWriting extends Writing {

@@ -2,10 +2,16 @@
 // commits, the tables of both sealed runs tell which files did. Nobody is asked for money.
 import { readSealed } from '../bench/run-directory.js'
 import type { CompletedAnswer } from '../library/answer.js'
+import {
+  type CitedRange,
+  type ComparedFile,
+  type Staleness,
+  staleness,
+  staleSentence,
+} from '../library/answers/stale.js'
 import { isHandoffError } from '../library/errors.js'
 import type { GitHub } from '../library/github.js'
 import { fullName, layout, type Repository } from '../library/run.js'
-import { type CitedRange, type ComparedFile, type Staleness, staleness, staleSentence } from '../library/stale.js'
 import { type BlobsOfRun, blobsOf } from './file-tables.js'
 import type { House } from './house.js'
 import { differenceBetween } from './staleness.js'

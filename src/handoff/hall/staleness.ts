@@ -1,9 +1,10 @@
 // How much of what an answer rests on has changed since. A later push does not make an answer wrong; it says where to look again.
 //
 // GitHub's difference tells lines. Where there is no GitHub, the tables of two sealed runs tell files: the same blob is the same text.
+
+import { type CitedRange, changesOf, staleness } from '../library/answers/stale.js'
 import { isHandoffError } from '../library/errors.js'
 import type { Call, ChangedFile, Comparison, GitHub } from '../library/github.js'
-import { type CitedRange, changesOf, staleness } from '../library/stale.js'
 
 export interface Difference {
   /** By the names they have at the head; those that can be laid over the answered commit have a patch. */

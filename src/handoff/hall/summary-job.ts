@@ -1,9 +1,10 @@
 // What a summary is asked to be made of, and what every step of making it knows.
-import type { CommitFacts } from '../library/commit-facts.js'
+
 import type { RunEvent } from '../library/events.js'
-import type { Prose } from '../library/prose.js'
-import type { Spending, SpendingLimits } from '../library/spending.js'
-import type { Sizes } from '../library/summary-sizes.js'
+import type { CommitFacts } from '../library/summaries/commit-facts.js'
+import type { Prose } from '../library/summaries/prose.js'
+import type { Spending, SpendingLimits } from '../library/summaries/spending.js'
+import type { Sizes } from '../library/summaries/summary-sizes.js'
 import type { FileTable, Survey } from '../library/survey.js'
 import type { Model } from '../library/tools.js'
 import type { Checkpoint } from './checkpoints.js'

@@ -1,21 +1,22 @@
 // Has the model write what a draft lacks: leaves first, then what joins them, then the four sections. Every text is checked against the commit
 // before anything is built on it.
-import { verifyClaims } from '../library/claims.js'
-import { childrenOf, type Draft, type LeafWork } from '../library/draft.js'
-import { cleanModelText } from '../library/model-text.js'
-import { cutText } from '../library/plain-text.js'
-import type { ProsePart } from '../library/prose.js'
-import { keepLost } from '../library/section-update.js'
-import { mapSections } from '../library/summary.js'
+
+import { cutText } from '../library/markdown/plain-text.js'
+import { verifyClaims } from '../library/summaries/claims.js'
+import { childrenOf, type Draft, type LeafWork } from '../library/summaries/draft.js'
+import { cleanModelText } from '../library/summaries/model-text.js'
+import type { ProsePart } from '../library/summaries/prose.js'
+import { keepLost } from '../library/summaries/section-update.js'
+import { mapSections } from '../library/summaries/summary.js'
 import {
   combineMessages,
   type DescribedPart,
   type Messages,
   partMessages,
   type ShownFile,
-} from '../library/summary-prompt.js'
-import type { Sizes } from '../library/summary-sizes.js'
-import { forgetting, type World } from '../library/world.js'
+} from '../library/summaries/summary-prompt.js'
+import type { Sizes } from '../library/summaries/summary-sizes.js'
+import { forgetting, type World } from '../library/summaries/world.js'
 import type { Calls } from './model-calls.js'
 
 export interface Writing {

@@ -28,6 +28,9 @@ export function readFileTable(bytes: Uint8Array): FileTable {
     return read.decodeJson(new TextDecoder().decode(bytes), shape) as FileTable
   } catch (error) {
     if (!(error instanceof read.DecodeError)) throw error
-    throw new HandoffError('sandbox', `The table of files cannot be read: ${quote(error.message)}.`, { cause: error, next: 'Try again; nothing was sealed.' })
+    throw new HandoffError('sandbox', `The table of files cannot be read: ${quote(error.message)}.`, {
+      cause: error,
+      next: 'Try again; nothing was sealed.',
+    })
   }
 }

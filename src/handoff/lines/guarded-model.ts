@@ -1,6 +1,6 @@
 // Between us and any model: none of our keys goes to it, though somebody may have committed one, and none comes back from it, though it may have
 // learned one elsewhere. What it says is kept for ever and shown to many.
-import { makeRedactor, makeStreamRedactor } from '../library/redact.js'
+import { makeRedactor, makeStreamRedactor } from '../library/secrets/redact.js'
 import type { Model, ModelReply, ModelRequest } from '../library/tools.js'
 
 export function guardModel(model: Model, secrets: readonly string[]): Model {

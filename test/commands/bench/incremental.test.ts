@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { measurePushes } from '../../../src/commands/bench/incremental.js'
-import { textBytesFor } from '../../../src/handoff/library/summary-plan.js'
+import { textBytesFor } from '../../../src/handoff/library/summaries/summary-plan.js'
 import { largeRepository } from '../../handoff/hall/summary-kit.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'incremental-'))

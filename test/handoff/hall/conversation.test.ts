@@ -1,9 +1,9 @@
 // What people see of a question and its answer, on a GitHub that really keeps comments: every path has an end, and one visible comment.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Conversation, converse, terminal } from '../../../src/handoff/hall/conversation.js'
-import type { Target } from '../../../src/handoff/library/ask-event.js'
+import type { Target } from '../../../src/handoff/library/answers/ask-event.js'
+import { readAskMarker } from '../../../src/handoff/library/answers/markers.js'
 import { HandoffError } from '../../../src/handoff/library/errors.js'
-import { readAskMarker } from '../../../src/handoff/library/markers.js'
 import { systemClock } from '../../../src/handoff/lines/clock.js'
 import { makeGitHub } from '../../../src/handoff/lines/github.js'
 import { type LocalGitHub, startGitHub } from '../../../src/local/github/github.js'

@@ -1,7 +1,7 @@
 // After a push: answers whose evidence is gone are marked in their comments, once per head, and nothing else is touched.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answerMarkdown, type CompletedAnswer, markStale } from '../../../src/handoff/index.js'
-import { writeAskMarker } from '../../../src/handoff/library/markers.js'
+import { writeAskMarker } from '../../../src/handoff/library/answers/markers.js'
 import { makeGitHub } from '../../../src/handoff/lines/github.js'
 import { type LocalGitHub, startGitHub } from '../../../src/local/github/github.js'
 import type { Pull, Repository, StoredComment } from '../../../src/local/github/world.js'

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { SummaryOrder, WrittenSummary } from '../../../src/handoff/hall/write-summary.js'
 import type { RunEvent } from '../../../src/handoff/library/events.js'
-import { decodeProse, encodeProse } from '../../../src/handoff/library/prose.js'
-import { summaryFile } from '../../../src/handoff/library/summary.js'
+import { decodeProse, encodeProse } from '../../../src/handoff/library/summaries/prose.js'
+import { summaryFile } from '../../../src/handoff/library/summaries/summary.js'
 import type { ChosenText, FileKind, FileTable, Survey } from '../../../src/handoff/library/survey.js'
 import type { Model, ModelReply, ModelRequest } from '../../../src/handoff/library/tools.js'
 

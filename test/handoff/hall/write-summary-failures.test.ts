@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Checkpoint, writeSummary } from '../../../src/handoff/hall/write-summary.js'
 import { HandoffError, isHandoffError } from '../../../src/handoff/library/errors.js'
-import { decodeProse, encodeProse, type Prose } from '../../../src/handoff/library/prose.js'
-import { sectionsMarkdown } from '../../../src/handoff/library/summary.js'
+import { decodeProse, encodeProse, type Prose } from '../../../src/handoff/library/summaries/prose.js'
+import { sectionsMarkdown } from '../../../src/handoff/library/summaries/summary.js'
 import {
   largeRepository,
   order,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type SummaryOrder, type WrittenSummary, writeSummary } from '../../../src/handoff/hall/write-summary.js'
-import type { Prose } from '../../../src/handoff/library/prose.js'
-import { sectionsMarkdown } from '../../../src/handoff/library/summary.js'
+import type { Prose } from '../../../src/handoff/library/summaries/prose.js'
+import { sectionsMarkdown } from '../../../src/handoff/library/summaries/summary.js'
 import {
   type Files,
   largeRepository,

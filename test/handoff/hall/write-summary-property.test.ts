@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { writeSummary } from '../../../src/handoff/hall/write-summary.js'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
-import { sectionsMarkdown } from '../../../src/handoff/library/summary.js'
+import { sectionsMarkdown } from '../../../src/handoff/library/summaries/summary.js'
 import {
   countByBytes,
   type Files,

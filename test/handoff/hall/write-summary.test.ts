@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { writeSummary } from '../../../src/handoff/hall/write-summary.js'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
-import { headings, sectionsMarkdown } from '../../../src/handoff/library/summary.js'
+import { headings, sectionsMarkdown } from '../../../src/handoff/library/summaries/summary.js'
 import { type Files, largeRepository, order, readPrompt, recorder, scriptedModel, surveyOf } from './summary-kit.js'
 
 const small: Files = {

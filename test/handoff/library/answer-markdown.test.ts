@@ -7,10 +7,10 @@ import {
   answerData,
   answerFile,
   answerMarkdown,
-} from '../../../src/handoff/library/answer-markdown.js'
-import { permalink } from '../../../src/handoff/library/permalinks.js'
+} from '../../../src/handoff/library/answers/answer-markdown.js'
+import { permalink } from '../../../src/handoff/library/answers/permalinks.js'
+import { splitComment } from '../../../src/handoff/library/markdown/safe-markdown.js'
 import type { RunId } from '../../../src/handoff/library/run.js'
-import { splitComment } from '../../../src/handoff/library/safe-markdown.js'
 import { attacks } from './hostile-markdown.js'
 import { findings } from './markdown-tree.js'
 

@@ -7,7 +7,7 @@ import {
   answerMessages,
   parseTerms,
   termsMessages,
-} from '../../../src/handoff/library/answer-prompt.js'
+} from '../../../src/handoff/library/answers/answer-prompt.js'
 import { anyText } from './any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 500

@@ -1,6 +1,6 @@
 // Which events are questions, and where their answers go.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readAskEvent } from '../../../src/handoff/library/ask-event.js'
+import { readAskEvent } from '../../../src/handoff/library/answers/ask-event.js'
 import { type LocalGitHub, startGitHub } from '../../../src/local/github/github.js'
 import type { Pull, Repository, StoredComment } from '../../../src/local/github/world.js'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Citation, Excerpt } from '../../../src/handoff/library/answer.js'
-import { citedLines, covers } from '../../../src/handoff/library/cited-lines.js'
+import { citedLines, covers } from '../../../src/handoff/library/answers/cited-lines.js'
 
 const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_none, index) => `line ${from + index}`)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { sentencesOf, verifyClaims } from '../../../src/handoff/library/claims.js'
-import { isOddPath } from '../../../src/handoff/library/mentions.js'
-import { goneDirectories, type WorldFacts, worldOf } from '../../../src/handoff/library/world.js'
+import { sentencesOf, verifyClaims } from '../../../src/handoff/library/summaries/claims.js'
+import { isOddPath } from '../../../src/handoff/library/summaries/mentions.js'
+import { goneDirectories, type WorldFacts, worldOf } from '../../../src/handoff/library/summaries/world.js'
 
 const lines = new Map([
   ['src/a.ts', 100],

@@ -1,10 +1,10 @@
 // Two commits in one prompt and one answer: what is shown of each, and whose lines a citation is believed of.
 import { describe, expect, test } from 'vitest'
 import type { CompletedAnswer, Excerpt } from '../../../src/handoff/library/answer.js'
-import { answerData, answerMarkdown } from '../../../src/handoff/library/answer-markdown.js'
-import { decodeAnswer, encodeAnswer } from '../../../src/handoff/library/answer-record.js'
-import { compareMessages, verifyComparison } from '../../../src/handoff/library/compare.js'
-import { counterparts, pathChanges, withoutTwins } from '../../../src/handoff/library/compare-sides.js'
+import { answerData, answerMarkdown } from '../../../src/handoff/library/answers/answer-markdown.js'
+import { decodeAnswer, encodeAnswer } from '../../../src/handoff/library/answers/answer-record.js'
+import { compareMessages, verifyComparison } from '../../../src/handoff/library/answers/compare.js'
+import { counterparts, pathChanges, withoutTwins } from '../../../src/handoff/library/answers/compare-sides.js'
 import { makeRunId } from '../../../src/handoff/library/run.js'
 import { readPrompt } from '../../../src/local/model/prompt.js'
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeAnswer, encodeAnswer } from '../../../src/handoff/library/answer-record.js'
+import { decodeAnswer, encodeAnswer } from '../../../src/handoff/library/answers/answer-record.js'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
 import {
   decodeHandoff,

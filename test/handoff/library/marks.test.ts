@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { align, decodeMarks, encodeMarks, marksOf, marksPattern } from '../../../src/handoff/library/marks.js'
+import { align, decodeMarks, encodeMarks, marksOf, marksPattern } from '../../../src/handoff/library/summaries/marks.js'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const linesOf = (texts: string[]) => texts.map((text) => ({ text }))

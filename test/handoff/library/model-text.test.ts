@@ -1,7 +1,7 @@
 import { HtmlRenderer, Parser } from 'commonmark'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cleanModelText } from '../../../src/handoff/library/model-text.js'
+import { cleanModelText } from '../../../src/handoff/library/summaries/model-text.js'
 
 /** Everything that a renderer would pass through as HTML, link or image. */
 function activeNodes(markdown: string): string[] {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { commonDirectory, joinsOf, leavesOf } from '../../../src/handoff/library/partition.js'
+import { commonDirectory, joinsOf, leavesOf } from '../../../src/handoff/library/summaries/partition.js'
 
 const items = fc
   .uniqueArray(

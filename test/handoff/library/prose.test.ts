@@ -8,7 +8,7 @@ import {
   proseLimit,
   pruneProse,
   readProse,
-} from '../../../src/handoff/library/prose.js'
+} from '../../../src/handoff/library/summaries/prose.js'
 
 const blob = (digit: string) => digit.repeat(40)
 const key = 'a'.repeat(64)

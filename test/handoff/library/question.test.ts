@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isHandoffError } from '../../../src/handoff/library/errors.js'
 import {
   answerIdOf,
   nearDuplicate,
   normaliseQuestion,
   parseAskCommand,
   parseQuestion,
-} from '../../../src/handoff/library/question.js'
+} from '../../../src/handoff/library/answers/question.js'
+import { isHandoffError } from '../../../src/handoff/library/errors.js'
 import { anyText } from './any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 500

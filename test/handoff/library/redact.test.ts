@@ -8,7 +8,7 @@ import {
   makeSecretScan,
   makeStreamRedactor,
   redacted,
-} from '../../../src/handoff/library/redact.js'
+} from '../../../src/handoff/library/secrets/redact.js'
 import { anyText } from './any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 500

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { safeInline, safeMarkdown, safeTable, safeText } from '../../../src/handoff/library/safe-markdown.js'
+import { safeInline, safeMarkdown, safeTable, safeText } from '../../../src/handoff/library/markdown/safe-markdown.js'
 import { attacks, hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 

@@ -1,7 +1,7 @@
 // Which texts hold credentials, and what is left of them. The samples are put together at run time, so that no scanner takes this file for a leak.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { redactSecrets } from '../../../src/handoff/library/secrets.js'
+import { redactSecrets } from '../../../src/handoff/library/secrets/secrets.js'
 
 const runs = process.env['LONG'] === '1' ? 1_000 : 50
 const letters = 'aZ3k9QmW2xR7tY5uP1vB8nC4dF6gH0jL'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ComparedFile, parsePatch, staleness, staleSentence } from '../../../src/handoff/library/stale.js'
+import { type ComparedFile, parsePatch, staleness, staleSentence } from '../../../src/handoff/library/answers/stale.js'
 
 const at = (path: string, from: number, to = from) => ({ path, from, to })
 const modified = (path: string, patch?: string): ComparedFile => ({

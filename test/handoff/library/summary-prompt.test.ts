@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { headings, type Sections } from '../../../src/handoff/library/summary.js'
+import { headings, type Sections } from '../../../src/handoff/library/summaries/summary.js'
 import {
   combineInstructions,
   combineMessages,
@@ -9,7 +9,7 @@ import {
   type ShownFile,
   summaryInstructions,
   summaryMessages,
-} from '../../../src/handoff/library/summary-prompt.js'
+} from '../../../src/handoff/library/summaries/summary-prompt.js'
 
 const file = (path: string, ...texts: string[]): ShownFile => ({
   path,

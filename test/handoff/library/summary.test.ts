@@ -8,7 +8,7 @@ import {
   sectionsMarkdown,
   summaryFile,
   withoutCover,
-} from '../../../src/handoff/library/summary.js'
+} from '../../../src/handoff/library/summaries/summary.js'
 import type { SurveyCounts } from '../../../src/handoff/library/survey.js'
 
 const [what, how, where, run] = headings

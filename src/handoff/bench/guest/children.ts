@@ -14,10 +14,14 @@ const allowed = new Set(['survey', 'text', 'excerpt', 'listing', 'searched', 'no
 export function runChild(work: ChildWork, task: GuestTask, home: string): Promise<void> {
   const account = untrustedAccount(home)
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--max-old-space-size=1536', fileURLToPath(import.meta.url), work], {
-      ...placement(home, { environment: { HANDOFF_TASK: JSON.stringify(task) }, ...(account ? { account } : {}) }),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn(
+      process.execPath,
+      ['--max-old-space-size=1536', '--max-semi-space-size=4', fileURLToPath(import.meta.url), work],
+      {
+        ...placement(home, { environment: { HANDOFF_TASK: JSON.stringify(task) }, ...(account ? { account } : {}) }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
     let stderr = ''
     const lines = lineReader((line) => forward(line, reject))
     child.stdout?.on('data', lines)

@@ -46,7 +46,7 @@ async function plainForm(task: SummariseTask, mounted: Mount): Promise<void> {
 async function surveyClone(task: SummariseTask): Promise<void> {
   const {
     table,
-    outline,
+    outlineJson,
     texts,
     survey: seen,
   } = await survey({
@@ -55,7 +55,7 @@ async function surveyClone(task: SummariseTask): Promise<void> {
     limits: task.survey,
   })
   await writeFile(join(work, 'files.json'), `${JSON.stringify(table)}\n`)
-  await writeFile(join(work, 'outline.json'), `${JSON.stringify(outline)}\n`)
+  await writeFile(join(work, 'outline.json'), outlineJson)
   say({ type: 'survey', ...seen })
   for await (const text of texts) say({ type: 'text', ...text })
 }

@@ -38,7 +38,8 @@ export function chooseExcerpts(
   for (const { choice, place } of bidsOf(choices)) {
     if (room < leastRoom) break
     const numbers = newLines(choice, place)
-    const lines = (choice.lines ??= linesOf(choice.bytes.toString('utf8')))
+    choice.lines ??= linesOf(choice.bytes.toString('utf8'))
+    const { lines } = choice
     const cost = numbers.reduce((sum, number) => sum + lineCost(lines[number - 1] ?? '', number), 0)
     if (numbers.length === 0 || cost + frameCost(choice.file.file.path) > room) continue
     room -= cost + frameCost(choice.file.file.path)

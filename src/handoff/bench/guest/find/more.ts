@@ -42,8 +42,8 @@ export async function more({ gitDirectory, commit, search, requests }: MoreOptio
 async function readRanges(gitDirectory: string, tree: Tree, requests: MoreRequest[]): Promise<Excerpt[]> {
   const wanted = requests.flatMap((request) => {
     const entry = request.kind === 'read' && tree.entries.find(({ path }) => path === request.path)
-    const readable = entry && entry.mode.startsWith('100') && entry.size <= limits.fileBytes
-    return readable && request.kind === 'read' ? [{ request, entry }] : []
+    if (!entry || request.kind !== 'read') return []
+    return entry.mode.startsWith('100') && entry.size <= limits.fileBytes ? [{ request, entry }] : []
   })
   const excerpts: Excerpt[] = []
   if (wanted.length === 0) return excerpts

@@ -169,7 +169,10 @@ function addPlaces(places: Place[], { starts }: Structure, from: number, to: num
       score: 0,
     })
   }
-  if (to - from < sizes.whole) return add(from, to)
+  if (to - from < sizes.whole) {
+    add(from, to)
+    return
+  }
   for (let first = from; ; first += sizes.stride) {
     const last = Math.min(to, first + sizes.window - 1)
     add(first, last)

@@ -84,13 +84,16 @@ function scoreFile(file: Ranked, survey: Survey, query: Query, pairs: PairRarity
       place.score = 0
       continue
     }
-    const own = place.definition && namesOf(place.definition.name)
+    // A heading is a sentence, and says little more than the lines below it.
+    const isHeading = place.definition?.kind === 'heading'
+    const own = place.definition && !isHeading ? namesOf(place.definition.name) : undefined
     addNames(times, own, weights.ownName)
-    if (place.enclosing) addNames(times, namesOf(place.enclosing.name), weights.enclosingName)
+    if (place.enclosing && !isHeading) addNames(times, namesOf(place.enclosing.name), weights.enclosingName)
     addNames(times, file.path, weights.path)
+    const length = Math.max(weights.leastLength, place.bytes / average)
     let sum = 0
     for (let concept = 0; concept < times.length; concept++) {
-      if (times[concept]! > 0) sum += rarity[concept]! * saturated(times[concept]!, place.bytes / average)
+      if (times[concept]! > 0) sum += rarity[concept]! * saturated(times[concept]!, length)
     }
     if (own && place.definition) sum += weights.nameCoverage * coverage(place.definition.name, own, rarity)
     sum += weights.neighbours * pairs.of(file, place)

@@ -1,6 +1,6 @@
 // Lines as they are shown: without secrets, not longer than anybody reads, and with what they cost.
 import type { Excerpt } from '../../../library/answer.js'
-import { redactSecrets } from '../../../library/secrets.js'
+import { redactSecrets } from '../../../library/secrets/secrets.js'
 import { sizes } from './weights.js'
 
 /** A file's lines as they are, cut where they are too long. The first line is at 0. */

@@ -61,7 +61,10 @@ function pathReader(query: Query): (file: SourceFile) => Map<number, number> {
   const folders = new Map<string, Map<number, number>>()
   return ({ directory, name }) => {
     let folder = folders.get(directory)
-    if (!folder) folders.set(directory, (folder = nameMeaning(query, directory)))
+    if (!folder) {
+      folder = nameMeaning(query, directory)
+      folders.set(directory, folder)
+    }
     return nameMeaning(query, name.replace(/\.\w+$/, ''), new Map(folder))
   }
 }

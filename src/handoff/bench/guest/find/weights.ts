@@ -11,6 +11,8 @@ export const weights = {
   /** BM25: how fast repetition stops to matter, and how much length does. */
   saturation: 2,
   lengthPenalty: 0.5,
+  /** No place counts as shorter than this part of the average. */
+  leastLength: 0.3,
   /** How often a word in these places counts as said. */
   ownName: 3,
   enclosingName: 2.5,
@@ -23,7 +25,7 @@ export const weights = {
   /** What a file is, as a factor. */
   test: 0.75,
   testWhenAsked: 0.9,
-  documentation: 0.7,
+  documentation: 0.6,
   stub: 0.5,
   example: 0.85,
 

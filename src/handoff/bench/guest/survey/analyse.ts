@@ -1,6 +1,6 @@
 // Looks into one file: is it text, who wrote it, what does it define, which names does it use, does it hold a credential.
 import { isUtf8 } from 'node:buffer'
-import { redactSecrets } from '../../../library/secrets.js'
+import { redactSecrets } from '../../../library/secrets/secrets.js'
 import type { Definition } from '../../../library/survey.js'
 import { isPointer, looksMinified, markRange, saysGenerated, textBytes } from './content.js'
 import { type Audience, findDefinitions } from './definitions.js'

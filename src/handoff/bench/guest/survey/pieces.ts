@@ -1,6 +1,6 @@
 // The shares of the budget as text: whole, the beginning, the lines of the definitions, or one line. Credentials are taken out of the whole
 // file before anything is cut from it, and what comes out is measured again: it can be longer than what went in.
-import { redactSecrets } from '../../../library/secrets.js'
+import { redactSecrets } from '../../../library/secrets/secrets.js'
 import type { ChosenText, Definition, SecretPlace } from '../../../library/survey.js'
 import { shownText, textBytes } from './content.js'
 import type { BlobReader } from './git.js'

@@ -1,7 +1,7 @@
 // One look at every byte of a file: where its lines begin, which identifiers it has, and whether it may hold a credential. Everything that is
 // read goes through here, so this is the one place that is written for speed: no strings, no objects, and the results stay in arrays that
 // are used again for the next file.
-import { leadsToSecret } from '../../../library/secret-rules.js'
+import { leadsToSecret } from '../../../library/secrets/secret-rules.js'
 
 export interface Scan {
   /** Lines, as an editor counts them. */

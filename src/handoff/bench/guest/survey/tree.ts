@@ -1,5 +1,5 @@
 // The list of the commit as entries and folders. Paths are bytes to git; they are shown as UTF-8, and kept exactly where that loses something.
-import { redactSecrets } from '../../../library/secrets.js'
+import { redactSecrets } from '../../../library/secrets/secrets.js'
 import type { FileKind, FileRow, SkipReason } from '../../../library/survey.js'
 
 export interface Folder {
