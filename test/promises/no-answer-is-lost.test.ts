@@ -10,6 +10,7 @@ import { artifact } from '../../src/handoff/library/run.js'
 import { askInChild } from '../support/asking-child.js'
 import { type CallTarget, faultLedger, planFrom, planText, targetsIn } from '../support/faults.js'
 import { watchLedger } from '../support/ledger-watch.js'
+import { sweepOrphans } from '../support/orphans.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
@@ -17,7 +18,15 @@ import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../supp
 const never = new AbortController().signal
 const long = process.env['LONG'] === '1'
 const ledger = faultLedger()
-const figures = { schedules: 0, asked: 0, answered: 0, refused: 0, died: 0, 'answered by whoever came next': 0 }
+const figures = {
+  schedules: 0,
+  asked: 0,
+  answered: 0,
+  refused: 0,
+  died: 0,
+  'answered by whoever came next': 0,
+  'orphans swept': 0,
+}
 let world: QuickWorld
 let targets: CallTarget[]
 /** A sealed run, to be laid where a schedule wants one. */
@@ -121,6 +130,9 @@ async function whoComesNext(place: Place, question: string): Promise<AskResult> 
   process.later(3_600_000)
   const result = await ask(place.ask(process, question), process.house, never)
   if (!result.reused) figures['answered by whoever came next'] += 1
+  const { count, wrong } = await sweepOrphans(world, place, process)
+  figures['orphans swept'] += count
+  if (wrong.length > 0) throw new Error(wrong.join('; '))
   return result
 }
 

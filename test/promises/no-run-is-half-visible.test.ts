@@ -8,6 +8,7 @@ import { whichRun } from '../../src/handoff/hall/which-run.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { type CallTarget, faultLedger, planFrom, planText, targetsIn } from '../support/faults.js'
 import type { PlannedFault } from '../support/gate.js'
+import { sweepOrphans } from '../support/orphans.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { leaksIn } from '../support/secrets.js'
@@ -17,7 +18,7 @@ const never = new AbortController().signal
 /** For a whole walk; nothing in it waits longer than half a second for an answer. */
 const patienceMs = 8_000
 const ledger = faultLedger()
-const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0 }
+const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0, 'orphans swept': 0 }
 let small: QuickWorld
 /** Its clone and its tables are so large that they travel by upload. */
 let large: QuickWorld
@@ -148,8 +149,10 @@ async function readByProduction(world: QuickWorld, place: Place): Promise<string
 async function second(world: QuickWorld, place: Place): Promise<string[]> {
   await using process = await world.process({ patient: true })
   const { run } = await summarise(place.summarise(process, 'second'), process.house, never)
+  const { count, wrong } = await sweepOrphans(world, place, process)
+  figures['orphans swept'] += count
   const visible = readerOf(world.clouds.drive, place.layout, world.repository.head).run()
-  return run === visible ? [] : [`the second attempt gave ${run}, visible is ${visible}`]
+  return run === visible ? wrong : [...wrong, `the second attempt gave ${run}, visible is ${visible}`]
 }
 
 test('every call that a summary makes was broken in some way', () => {

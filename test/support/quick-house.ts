@@ -53,6 +53,8 @@ export interface QuickWorld extends AsyncDisposable {
 }
 
 export interface Place {
+  /** The name of its repository; written on every sandbox of the scenario. */
+  name: string
   layout: Layout
   summarise(process: QuickProcess, attempt: string, more?: Partial<SummariseRequest>): SummariseRequest
   ask(process: QuickProcess, question: string, more?: Partial<AskRequest>): AskRequest
@@ -180,14 +182,17 @@ function placeOf(name: string, sha: string): Place {
     ref: 'refs/heads/main',
     cloneUrl: urlOf(process),
   })
+  const labels = { scenario: name }
   return {
+    name,
     layout: layout('/handoff', repository),
-    summarise: (process, attempt, more = {}) => ({ commit: commit(process), attempt, ...more }),
+    summarise: (process, attempt, more = {}) => ({ commit: commit(process), attempt, labels, ...more }),
     ask: (process, text, more = {}) => ({
       repository,
       cloneUrl: urlOf(process),
       name: { commit: sha },
       question: { text, asker: 'test' },
+      labels,
       ...more,
     }),
   }
