@@ -6,8 +6,8 @@ export default defineConfig({
     // Every test starts its own servers on free ports, so files may run side by side.
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // As many files at once as the machine has cores: most of the time they wait for servers and programs of their own.
-    maxWorkers: '100%',
+    // More files at once than the usual machine has cores: most of the time they wait for servers and programs of their own.
+    maxWorkers: 3,
     reporters: ['default'],
   },
 })

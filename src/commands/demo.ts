@@ -18,7 +18,7 @@ import { programText, repositoryRoot } from './program.js'
 import { resolveTarget, type Subject } from './target.js'
 import { makeTerminal, type Terminal } from './terminal.js'
 
-const defaultQuestion = 'How is a sandbox given access to the run directory, and what happens to its token afterwards?'
+const defaultQuestion = 'What must handoff.json hash to before a reader believes a run?'
 const otherQuestion = 'What does this project do, and where does the work start?'
 
 interface Arguments {

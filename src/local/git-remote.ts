@@ -2,6 +2,7 @@
 // (`/owner/name.git`), to everybody or to those who bear a credential, and takes no pushes. Nothing is written to what it serves: what it
 // allows is said to git in its environment.
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { type LocalServer, type RecordedRequest, type Reply, startServer } from './server.js'
@@ -129,10 +130,12 @@ async function passOn(output: AsyncIterable<Buffer>, response: ServerResponse): 
 
 async function write(response: ServerResponse, chunk: Buffer): Promise<void> {
   if (chunk.length === 0 || response.write(chunk) || response.destroyed) return
-  await new Promise<void>((resolve) => {
-    response.once('drain', resolve)
-    response.once('close', resolve)
-  })
+  const over = new AbortController()
+  try {
+    await Promise.race(['drain', 'close'].map((event) => once(response, event, { signal: over.signal })))
+  } finally {
+    over.abort()
+  }
 }
 
 function environmentFor(

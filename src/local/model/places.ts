@@ -21,6 +21,8 @@ interface Query {
   total: number
   /** For a word, the ones that nearly say it. */
   kin: Map<string, string>
+  /** Whether a line only says what is asked: in a test, an example, a default. It answers nothing. */
+  repeats: (line: string) => boolean
 }
 
 const near = 3
@@ -57,8 +59,15 @@ function makeQuery(prompt: Prompt, lines: Set<string>[]): Query {
   for (const word of earlier) if (!weights.has(word)) weights.set(word, rarity(word) / 3)
   const kin = new Map<string, string>()
   for (const word of asked) for (const other of kinOf(word).map(stem)) if (!asked.has(other)) kin.set(other, word)
-  return { weights, names: namesIn(prompt.question), total, kin }
+  return { weights, names: namesIn(prompt.question), total, kin, repeats: repeatsOf(prompt.question) }
 }
+
+function repeatsOf(question: string): (line: string) => boolean {
+  const start = plain(question).slice(0, 40)
+  return (line) => start.length >= 20 && plain(line).includes(start)
+}
+
+const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')
 
 function placesIn(file: FileBlock, stems: Set<string>[], query: Query): Place[] {
   const fromPath = matched(new Set(stemsOf(file.path)), query)
@@ -67,7 +76,7 @@ function placesIn(file: FileBlock, stems: Set<string>[], query: Query): Place[] 
   for (const [index, line] of file.lines.entries()) {
     const own = found[index]!
     const named = query.names.filter((name) => line.text.includes(name)).length
-    if (own.size === 0 && named === 0) continue
+    if ((own.size === 0 && named === 0) || query.repeats(line.text)) continue
     const around = mergeMax(found.slice(Math.max(0, index - near), index + near + 1))
     let score = sum(own) + 6 * named
     for (const [word, weight] of around) if (!own.has(word)) score += 0.4 * weight

@@ -67,6 +67,10 @@ test('every secret is known as one', () => {
     'value of DRIVE9_API_KEY',
     'value of LLM_API_KEY',
     'value of HANDOFF_CLONE_TOKEN',
+    'value of HANDOFF_WEBHOOK_SECRETS',
+    'value of HANDOFF_GITHUB_TOKEN',
+    'value of HANDOFF_APP_PRIVATE_KEY',
+    'value of CRON_SECRET',
   ])
 })
 
