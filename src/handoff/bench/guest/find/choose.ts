@@ -6,8 +6,8 @@ import type { Ranked } from './rank.js'
 import { fitExcerpts, frameCost, lineCost, linesOf, safeLines } from './shown.js'
 import { sizes } from './weights.js'
 
-/** Files whose places compete, and places of one file. */
-const competing = { files: 40, places: 80 }
+/** Places of one file that compete. */
+const competingPlaces = 80
 /** With less there is nothing to be shown. */
 const leastRoom = 200
 
@@ -33,7 +33,7 @@ export function chooseExcerpts(
   contents: ReadonlyMap<number, Buffer>,
   search: Search,
 ): Excerpt[] {
-  const choices = ranked.slice(0, competing.files).map((file, order) => choiceOf(file, order, contents, search))
+  const choices = ranked.slice(0, sizes.competing).map((file, order) => choiceOf(file, order, contents, search))
   let room = search.textBytes
   for (const { choice, place } of bidsOf(choices)) {
     if (room < leastRoom) break
@@ -61,7 +61,7 @@ function bidsOf(choices: readonly Choice[]): Bid[] {
   const bestPlace = Math.max(...choices.map(({ file }) => file.places[0]?.score ?? 0))
   const bestRank = choices[0]?.file.rank ?? 1
   const bids = choices.flatMap((choice) =>
-    choice.file.places.slice(0, competing.places).map((place, number) => {
+    choice.file.places.slice(0, competingPlaces).map((place, number) => {
       const merit = (place.score / bestPlace) ** 0.5 * (choice.file.rank / bestRank)
       const value = (merit * 0.9 ** number) / (place.bytes + 60) ** 0.35
       return { choice, place, value: number === 0 && choice.order < sizes.shownFiles ? value * 100 : value }

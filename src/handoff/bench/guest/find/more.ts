@@ -54,9 +54,10 @@ async function readRanges(gitDirectory: string, tree: Tree, requests: MoreReques
       (index, bytes) => {
         const { request, entry } = wanted[index]!
         if (!bytes || bytes.subarray(0, 8_000).includes(0)) return
-        const lines = safeLines(bytes).slice(request.from - 1, Math.min(request.to, request.from + limits.lines - 1))
+        const from = Math.max(1, request.from)
+        const lines = safeLines(bytes).slice(from - 1, Math.max(0, Math.min(request.to, from + limits.lines - 1)))
         if (lines.length > 0)
-          excerpts.push({ path: entry.path, blob: entry.blob, from: request.from, lines, source: 'code', score: 0 })
+          excerpts.push({ path: entry.path, blob: entry.blob, from, lines, source: 'code', score: 0 })
       },
     )
   } finally {

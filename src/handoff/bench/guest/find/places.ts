@@ -1,7 +1,7 @@
 // A file as places: its definitions, and what stands between them. A place is what is ranked and shown: a function whole, a class without its
 // methods, a window of something long.
 import type { Definition } from '../../../library/survey.js'
-import { textBytes } from '../survey/content.js'
+import { isPointer, saysGenerated, textBytes } from '../survey/content.js'
 import { findDefinitions } from '../survey/definitions.js'
 import type { SourceFile } from './corpus.js'
 import { sizes } from './weights.js'
@@ -35,6 +35,7 @@ export function structureOf(file: SourceFile, bytes: Buffer): Structure | undefi
   const starts = lineStarts(bytes)
   const lines = starts.length - 1
   if (bytes.length > 4_000 && bytes.length / lines > 300) return undefined
+  if (isPointer(bytes) || saysGenerated(text.slice(0, 2_000), file.kind === 'documentation')) return undefined
   const scan = { lines, longest: 0, suspicious: false, identifierCount: 0, identifiers: starts, lineStarts: starts }
   const definitions = findDefinitions(text, scan, file.grammar, false).definitions
   const structure: Structure = { text, lines, starts, definitions, places: [], imports: importLines(text, starts) }

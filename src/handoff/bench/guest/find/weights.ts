@@ -51,5 +51,7 @@ export const sizes = {
   stride: 30,
   /** Files whose best place is shown before any file shows a second one. */
   shownFiles: 14,
+  /** Files whose places compete for room. */
+  competing: 40,
   longestLine: 400,
 }

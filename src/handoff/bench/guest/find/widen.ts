@@ -1,6 +1,7 @@
 // Widening: where that is defined which the best places use, what a test tests, what a file imports. A file gains by being used by files that
 // stand well, and the definitions that are used gain with it.
 import type { Definer, DefinersOf } from './definers.js'
+import type { Hint } from './hints.js'
 import type { Ranked } from './rank.js'
 import { weights } from './weights.js'
 
@@ -15,6 +16,7 @@ export interface Gains {
   files: Map<string, number>
   /** By path and line. */
   definitions: Map<string, number>
+  hints: readonly Hint[]
 }
 
 export interface Neighbourhood {
@@ -23,8 +25,12 @@ export interface Neighbourhood {
   byName: ReadonlyMap<string, readonly string[]>
 }
 
-export function gainsOf(ranked: readonly Ranked[], { definersOf, byName }: Neighbourhood): Gains {
-  const gains: Gains = { files: new Map(), definitions: new Map() }
+export function gainsOf(
+  ranked: readonly Ranked[],
+  { definersOf, byName }: Neighbourhood,
+  hints: readonly Hint[],
+): Gains {
+  const gains: Gains = { files: new Map(), definitions: new Map(), hints }
   const best = ranked[0]?.rank ?? 0
   if (best <= 0) return gains
   const asked = ranked.slice(0, asking.files)
@@ -37,7 +43,36 @@ export function gainsOf(ranked: readonly Ranked[], { definersOf, byName }: Neigh
     for (const path of testedBy(file, byName)) add(gains.files, path, weights.testedFile * share)
   }
   for (const [path, gain] of gains.files) gains.files.set(path, Math.min(gain, mostGain * weights.definition))
+  for (const [path, share] of bestHints(hints)) add(gains.files, path, weights.hint * share)
   return gains
+}
+
+/** However often a file is pointed to, it is lifted once. */
+function bestHints(hints: readonly Hint[]): Map<string, number> {
+  const best = new Map<string, number>()
+  for (const { path, share } of hints) best.set(path, Math.max(share, best.get(path) ?? 0))
+  return best
+}
+
+/** Everybody gets what they gained, and the order is made again. */
+export function applyGains(ranked: readonly Ranked[], late: readonly Ranked[], gains: Gains): Ranked[] {
+  const best = ranked[0]?.rank ?? 0
+  const all = [...ranked, ...late]
+  for (const file of all) {
+    const { path } = file.file
+    file.rank += best * (gains.files.get(path) ?? 0)
+    const hints = gains.hints.filter((hint) => hint.path === path)
+    for (const place of file.places) {
+      const used = place.definition ? (gains.definitions.get(`${path}:${place.definition.line}`) ?? 0) : 0
+      const hinted = hints.reduce(
+        (most, { line, share }) => (place.from <= line && line <= place.to ? Math.max(most, share) : most),
+        0,
+      )
+      place.score *= 1 + weights.place * Math.min(mostGain, used + hinted)
+    }
+    file.places.sort((a, b) => b.score - a.score)
+  }
+  return all.sort((a, b) => b.rank - a.rank)
 }
 
 function add(map: Map<string, number>, key: string, gain: number): void {
