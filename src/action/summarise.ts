@@ -1,12 +1,19 @@
 // The first walk in a job: the commit of the event becomes a sealed run, and the job's outputs, its summary and a comment tell of it.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { encodeHandoff, isHandoffError, type Summarised, type SummariseRequest, summarise } from '../handoff/index.js'
+import {
+  encodeHandoff,
+  isHandoffError,
+  markStale,
+  type Summarised,
+  type SummariseRequest,
+  summarise,
+} from '../handoff/index.js'
 import { runPage } from './context.js'
 import type { CommitWanted } from './events.js'
 import { failureOf, sentenceOf } from './failure.js'
 import { openGitHub } from './github.js'
-import { commitOf, type Job, type OpenHouse, openHouse } from './job.js'
+import { commitOf, type Job, type OpenHouse, openHouse, repositoryOf } from './job.js'
 import { handoffReport, stickyComment, stickyMarker } from './report.js'
 
 export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<void> {
@@ -17,7 +24,9 @@ export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<v
   const open = openHouse(job)
   const result = await summariseOnce(job, wanted, open)
   await tellJob(job, result)
-  if (options.comment && wanted.pull !== undefined) await keepComment(job, wanted.pull, result, open.signal)
+  if (!options.comment || wanted.pull === undefined) return
+  await keepComment(job, wanted.pull, result, open.signal)
+  await markAnswers(job, wanted.pull, open)
 }
 
 /** Jobs of one workflow run share its number and its try; the one that comes second to a directory takes a name of its own. */
@@ -88,5 +97,23 @@ async function keepComment(job: Job, pull: number, result: Summarised, signal: A
     if (signal.aborted) throw error
     const told = failureOf(error)
     runner.warning(`The comment on pull request ${pull} could not be written. ${sentenceOf(told)}`)
+  }
+}
+
+/** Answers given before this push say so themselves when the lines that they rest on have changed. */
+async function markAnswers(job: Job, pull: number, { house, signal }: OpenHouse): Promise<void> {
+  const { runner } = job
+  try {
+    const onNotice = (text: string) => runner.info(text)
+    const { marked, cleared } = await markStale(
+      openGitHub(job),
+      { house, repository: repositoryOf(job), pull, onNotice },
+      signal,
+    )
+    for (const { url } of marked) runner.info(`The lines that this answer rests on have changed: ${url}.`)
+    for (const { url } of cleared) runner.info(`The lines that this answer rests on are back: ${url}.`)
+  } catch (error) {
+    if (signal.aborted) throw error
+    runner.warning(`Earlier answers on pull request ${pull} could not be looked at. ${sentenceOf(failureOf(error))}`)
   }
 }

@@ -315,3 +315,20 @@ test('mode ask needs a question, and a run that makes sense', async () => {
   const odd = await world.step({ event, inputs: { mode: 'ask', question: 'Why?', run: 'yesterday' } })
   expect(odd.errors).toEqual([expect.stringContaining('is neither a run, nor a commit, nor a ref')])
 })
+
+test('a push that changes what an answer rests on marks the answer, once', async () => {
+  const question = say('writer', '/ask What is `hour`?')
+  await asked(question)
+  const [, before, third] = world.repository.commits as [string, string, string]
+  const pull = world.onGitHub.pulls.get(7)!
+  pull.head.sha = third
+  const marks = () =>
+    answersTo(question).filter(({ body }) => body.includes(`<!-- handoff:stale v=1 head=${third} -->`))
+  for (const _again of [1, 2]) {
+    const step = await world.step({ event: world.pull(7, third), inputs: { comment: 'true' } })
+    expect([...step.errors, ...step.warnings]).toEqual([])
+    expect(marks()).toHaveLength(1)
+  }
+  expect(marks()[0]!.body).toContain('Some of what this answer rests on is gone.')
+  pull.head.sha = before
+})
