@@ -6,7 +6,9 @@ import { gitIn, listTree, openBlobs } from '../survey/git.js'
 import { type Tree, treeParser } from '../survey/tree.js'
 import { openCorpus } from './corpus.js'
 import { findIn } from './index.js'
+import { readQuestion } from './query.js'
 import { excerptCost, fitExcerpts, safeLines } from './shown.js'
+import { nameMeaning } from './standing.js'
 
 export interface MoreOptions {
   gitDirectory: string
@@ -21,7 +23,7 @@ export interface FoundMore {
   searched: { terms: string[]; files: number; candidates: number }
 }
 
-const limits = { requests: 8, lines: 400, names: 200, searchBytes: 10_000, fileBytes: 2_000_000 }
+const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchBytes: 10_000, fileBytes: 2_000_000 }
 
 export async function more({ gitDirectory, commit, search, requests }: MoreOptions): Promise<FoundMore> {
   const git = gitIn(gitDirectory)
@@ -98,10 +100,22 @@ async function lookFor(
   const result = await findIn(await openCorpus(gitDirectory, commit), {
     search: { ...search, question: terms, terms: [], textBytes, shown },
   })
-  found.excerpts.push(...result.excerpts)
+  found.excerpts.push(...firstHits(result.excerpts, terms))
   found.searched = {
     terms: [...new Set([...found.searched.terms, ...result.searched.terms])],
     files: result.searched.files,
     candidates: found.searched.candidates + result.searched.candidates,
   }
+}
+
+/** Excerpts up to the last line that may still be counted as a hit. */
+function firstHits(excerpts: readonly Excerpt[], terms: string): Excerpt[] {
+  const query = readQuestion(terms, [])
+  const isHit = (line: string) => nameMeaning(query, line).size > 0
+  let hits = 0
+  return excerpts.flatMap((excerpt) => {
+    const end = excerpt.lines.findIndex((line) => isHit(line) && ++hits > limits.hits)
+    if (end === 0) return []
+    return end < 0 ? [excerpt] : [{ ...excerpt, lines: excerpt.lines.slice(0, end) }]
+  })
 }
