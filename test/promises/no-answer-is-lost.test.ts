@@ -62,7 +62,7 @@ function lay(name: string): Place & { directory: string } {
 }
 
 test('whatever call fails, every question that is asked ends as one whole answer, and everybody is told the same', async () => {
-  const failures = await runSchedules(schedulesFrom(60, 2_000), schedule)
+  const failures = await runSchedules(schedulesFrom(40, 2_000), schedule)
   console.log(figuresText({ ...figures, 'faults injected': ledger.injected() }))
   expect(failures).toEqual([])
 }, 1_800_000)
