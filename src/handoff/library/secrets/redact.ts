@@ -28,10 +28,13 @@ export interface SecretFinder {
   openFrom(text: string): number
 }
 
-/** Replaces every secret by `[redacted]`. Doing so twice changes nothing more. */
+/** Replaces every secret by `[redacted]`. Doing so twice changes nothing more. What it looks for is worked out at the first text. */
 export function makeRedactor(secrets: readonly string[]): (text: string) => string {
-  const finder = makeFinder(secrets)
-  return (text) => replaceRanges(text, finder.find(text), 0)
+  let finder: SecretFinder | undefined
+  return (text) => {
+    finder ??= makeFinder(secrets)
+    return replaceRanges(text, finder.find(text), 0)
+  }
 }
 
 export interface StreamRedactor {

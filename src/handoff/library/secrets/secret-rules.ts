@@ -1,44 +1,12 @@
-// How credentials look. Each rule is one expression whose groups are (what stands before)(the value) and, where the shape alone says too
-// little, a test of the value. All expressions are bounded: none of them can be made slow by the text it looks at.
+// What is a credential in a file of a repository. Each rule is one expression whose groups are (what stands before)(the value) and, where the
+// shape alone says too little, a test of the value. All expressions are bounded: none of them can be made slow by the text it looks at.
+import { credentials } from './credentials.js'
 
 export interface Rule {
   name: string
   pattern: RegExp
   accept?: (value: string, before: string) => boolean
 }
-
-/** What follows the beginning of a token, and is the token with it. */
-type Token = [name: string, beginning: string, body: string, accept?: Rule['accept']]
-
-const hasDigit = (value: string) => /\d/.test(value)
-const isMixed = (value: string) => /\d/.test(value) && /[A-Z]/.test(value) && /[a-z]/.test(value)
-
-const tokens: Token[] = [
-  ['aws-key', 'A(?:KIA|SIA|BIA|CCA)', '[A-Z2-7]{16}(?![A-Z0-9])'],
-  ['github-token', 'gh[pousr]_', '[A-Za-z0-9]{36,255}'],
-  ['github-token', 'github_pat_', '[A-Za-z0-9_]{22,255}'],
-  ['gitlab-token', 'gl(?:pat|ptt|dt|rt|cbt)-', '[\\w-]{20,255}'],
-  ['slack-token', 'xox[abeoprs]-', '[A-Za-z0-9-]{16,255}', hasDigit],
-  ['slack-token', 'xapp-', '[A-Za-z0-9-]{20,255}', hasDigit],
-  ['slack-webhook', 'hooks\\.slack\\.com/services/', 'T[A-Z0-9]{6,20}/B[A-Z0-9]{6,20}/[A-Za-z0-9]{16,40}'],
-  ['stripe-key', '[sr]k_(?:live|test)_', '[A-Za-z0-9]{16,255}'],
-  ['stripe-key', 'whsec_', '[A-Za-z0-9+/]{24,255}'],
-  ['model-key', 'sk-', '(?:[a-z]{2,12}-)?[A-Za-z0-9_-]{20,255}', isMixed],
-  ['npm-token', 'npm_', '[A-Za-z0-9]{36}(?![A-Za-z0-9])'],
-  ['pypi-token', 'pypi-AgE', '[\\w-]{50,1000}'],
-  ['google-key', 'AIza', '[0-9A-Za-z_-]{35}(?![\\w-])'],
-  ['google-key', 'GOCSPX-', '[0-9A-Za-z_-]{24,100}'],
-  ['google-key', 'ya29\\.', '[0-9A-Za-z_-]{24,500}'],
-  ['azure-key', '(?<=(?:Account|SharedAccess)Key=)', '[A-Za-z0-9+/]{40,100}={0,2}'],
-  ['sendgrid-key', 'SG\\.', '[\\w-]{16,32}\\.[\\w-]{32,64}'],
-  ['twilio-key', 'SK', '[0-9a-f]{32}(?![0-9a-f])'],
-  ['hugging-face-token', 'hf_', '[A-Za-z0-9]{34}(?![A-Za-z0-9])'],
-  ['digitalocean-token', 'do[opr]_v1_', '[a-f0-9]{64}'],
-  ['shopify-token', 'shp(?:at|ca|pa|ss)_', '[a-fA-F0-9]{32}'],
-  ['sandbox-key', 'e2b_', '[a-f0-9]{32,64}'],
-  ['drive-key', '(?:drive9|dat9)_', '[A-Za-z0-9_.-]{40,4000}'],
-  ['web-token', 'eyJ', '[A-Za-z0-9_-]{10,2000}\\.eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{10,2000}'],
-]
 
 const privateKey: Rule = {
   name: 'private-key',
@@ -49,15 +17,23 @@ const privateKey: Rule = {
   accept: (value) => /[A-Za-z0-9+/]{40}/.test(value) && !value.includes('[redacted:'),
 }
 
+/** Known by what stands before it alone. */
+const azureKey: Rule = {
+  name: 'azure-key',
+  pattern: /((?:Account|SharedAccess)Key=)([A-Za-z0-9+/]{40,100}={0,2})/g,
+}
+
 export const tokenRules: Rule[] = [
   privateKey,
-  ...tokens.map(([name, beginning, body, accept]): Rule => {
-    const pattern = new RegExp(`()(?<![A-Za-z0-9_])(${beginning}${body})`, 'g')
+  ...credentials.map(({ rule: name, begins, inFiles, accept }): Rule => {
+    const pattern = new RegExp(`()(?<![A-Za-z0-9_])(${begins}${inFiles})`, 'g')
     return accept ? { name, pattern, accept } : { name, pattern }
   }),
+  azureKey,
 ]
 
-const anyToken = new RegExp(`PRIVATE KEY|(?:${tokens.map(([, beginning]) => beginning).join('|')})[A-Za-z0-9_+/.-]{15}`)
+const beginnings = credentials.map(({ begins }) => begins).join('|')
+const anyToken = new RegExp(`PRIVATE KEY|(?:Key=|${beginnings})[A-Za-z0-9_+/.-]{15}`)
 
 /** One look for all token rules together: most texts have none of them. */
 export function mayHoldToken(text: string): boolean {

@@ -1,40 +1,21 @@
 // What credentials of well-known services look like. These catch keys that nobody told us about; keys that we hold are found by their own
 // characters (redact.ts), so a shape may be strict and leave ordinary code alone.
+import { credentials } from './credentials.js'
 
 export interface SecretShape {
   rule: string
   pattern: RegExp
 }
 
-/** The signs a token is made of, and none that ends a word of a program. */
-const mixed = '(?=[A-Za-z_-]{0,200}[0-9])(?=[a-z0-9_-]{0,200}[A-Z])(?=[A-Z0-9_-]{0,200}[a-z])'
-
-const shape = (rule: string, source: string): SecretShape => ({
-  rule,
-  pattern: new RegExp(`(?<![A-Za-z0-9])${source}`, 'g'),
-})
-
 /** A key's text lies in lines, or in one line with the line ends written out; a program that only names the header has no such line. */
 const keyText = String.raw`(?=[\s\S]{0,300}?[A-Za-z0-9+/]{40})(?:[A-Za-z0-9+/=\s]|\\[nr]|[A-Za-z-]{4,20}: [^\n]{0,80}\n|["'+, ]){40,30000}`
 
 export const secretShapes: readonly SecretShape[] = [
-  shape('github-token', 'gh[pousr]_[A-Za-z0-9](?:[A-Za-z0-9._-]{18,1000}[A-Za-z0-9_])'),
-  shape('github-token', 'github_pat_[A-Za-z0-9_]{20,200}'),
-  shape('gitlab-token', 'gl(?:pat|dt|rt|ptt|cbt|agent|soat|ft)-[A-Za-z0-9_-]{20,100}'),
-  shape('model-key', `sk-${mixed}[A-Za-z0-9_-]{20,300}`),
-  shape('sandbox-key', '(?:e2b|sk_e2b)_[A-Za-z0-9]{20,100}'),
-  shape('drive-key', `(?:drive9|dat9)_${mixed}[A-Za-z0-9_=+/.-]{20,2000}`),
-  shape('aws-key', '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])'),
-  shape('google-key', 'AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])'),
-  shape('slack-token', 'xox[abeoprs]-[A-Za-z0-9-]{10,250}'),
-  shape('slack-token', 'xapp-[0-9]-[A-Za-z0-9-]{10,250}'),
-  shape('stripe-key', '[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}'),
-  shape('npm-token', 'npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])'),
-  shape('pypi-token', 'pypi-[A-Za-z0-9_-]{50,300}'),
-  shape('hugging-face-token', `hf_${mixed}[A-Za-z0-9]{30,60}`),
-  shape('vercel-token', 'vercel_blob_rw_[A-Za-z0-9_]{20,200}'),
-  shape('web-token', String.raw`eyJ[A-Za-z0-9_-]{8,3000}\.eyJ[A-Za-z0-9_-]{8,6000}\.[A-Za-z0-9_-]{8,3000}`),
-  shape('clone-password', String.raw`x-access-token:[^\s@:/]{10,1000}(?=@)`),
+  ...credentials.map(({ rule, begins, inFiles, inWords = inFiles }) => ({
+    rule,
+    pattern: new RegExp(`(?<![A-Za-z0-9])${begins}${inWords}`, 'g'),
+  })),
+  { rule: 'clone-password', pattern: /(?<![A-Za-z0-9])x-access-token:[^\s@:/]{10,1000}(?=@)/g },
   {
     rule: 'private-key',
     pattern: new RegExp(
@@ -44,19 +25,21 @@ export const secretShapes: readonly SecretShape[] = [
   },
 ]
 
-/** How such credentials begin, and how long they may become. */
+/** How such credentials begin, and how long they may become: those of a length together. */
 const starts: readonly { begins: RegExp; longest: number }[] = [
-  {
-    begins:
-      /(?<![A-Za-z0-9])(?:gl(?:pat|dt|rt|ptt|cbt|agent|soat|ft)-|github_pat_|sk-|e2b_|sk_e2b_|A[KSB]IA|ACCA|AIza|xox[abeoprs]-|xapp-|[sr]k_(?:live|test)_|npm_|pypi-|hf_|vercel_blob_)/,
-    longest: 330,
-  },
-  { begins: /(?<![A-Za-z0-9])(?:gh[pousr]_|x-access-)/, longest: 1_030 },
-  { begins: /(?<![A-Za-z0-9])(?:drive9_|dat9_)/, longest: 2_030 },
-  { begins: /(?<![A-Za-z0-9])eyJ/, longest: 12_030 },
+  startsUpTo(0, 400),
+  startsUpTo(400, 1_030, 'x-access-'),
+  startsUpTo(1_030, 5_000),
+  startsUpTo(5_000, 20_000),
 ]
 
-const longestShape = 12_030
+function startsUpTo(over: number, longest: number, ...more: string[]): { begins: RegExp; longest: number } {
+  const those = credentials.filter((one) => one.longest > over && one.longest <= longest)
+  const begins = [...those.map((one) => one.opens ?? one.begins), ...more].join('|')
+  return { begins: new RegExp(`(?<![A-Za-z0-9])(?:${begins})`), longest }
+}
+
+const longestShape = Math.max(...credentials.map(({ longest }) => longest))
 const longestKey = 33_000
 
 /** Where something begins, near the end of a text that goes on later, that may still become a credential; the text's length if nothing does. */
