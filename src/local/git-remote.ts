@@ -29,6 +29,7 @@ export interface GitRemote extends LocalServer {
 
 export async function startGitRemote(options: GitRemoteOptions = {}): Promise<GitRemote> {
   const repositories = new Map(Object.entries(options.repositories ?? {}))
+  const gitDirectories = new Map<string, Promise<string>>()
   let credentials = options.credentials
 
   async function handle(request: RecordedRequest, response: ServerResponse): Promise<Reply | undefined> {
@@ -46,7 +47,8 @@ export async function startGitRemote(options: GitRemoteOptions = {}): Promise<Gi
     if (service === 'git-receive-pack' || query.includes('git-receive-pack')) {
       return { status: 403, body: 'This repository takes no pushes.\n' }
     }
-    await runBackend(await gitDirectory(directory), { path: service, query, request }, options, response)
+    if (!gitDirectories.has(directory)) gitDirectories.set(directory, gitDirectory(directory))
+    await runBackend(await gitDirectories.get(directory)!, { path: service, query, request }, options, response)
     return undefined
   }
 

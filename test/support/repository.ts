@@ -1,7 +1,7 @@
 // Makes a real git repository from an object literal. Nothing is written to a work tree, so that paths which no file system takes, and
 // bytes that are no text, come into a commit as they are.
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -49,8 +49,8 @@ export async function makeRepository(
   const branch = options.branch ?? 'main'
   const git = async (...words: string[]) =>
     (await execute('git', ['-C', directory, ...words], { env })).stdout.trimEnd()
-  await git('init', '--quiet', '--bare', `--initial-branch=${branch}`)
-  await git('config', 'gc.auto', '0')
+  await git('init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`)
+  await appendFile(join(directory, 'config'), '[gc]\n\tauto = 0\n')
 
   const commits: string[] = []
   const add = async (all: Files[], message?: string) => {

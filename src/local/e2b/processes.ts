@@ -6,6 +6,11 @@
 // environment, starts its own session, loses its parent and walks away is not found.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
+export const markerName = 'E2B_SANDBOX_ID'
+
+/** Given the beginning that the ids of a cloud share, it begins the marker of all of them, before there are any. */
+export const markerOf = (id: string) => `${markerName}=${id}`
+
 export interface Belonging {
   /** How an environment entry of its processes begins: `E2B_SANDBOX_ID=…`. */
   marker: string
@@ -101,9 +106,23 @@ function readRow(id: number, { marker, directory }: Belonging): Row | undefined 
   return {
     id,
     ...stat,
-    marked: `\0${orEmpty(() => readFileSync(`/proc/${id}/environ`, 'latin1'))}`.includes(`\0${marker}`),
-    inside: `${orEmpty(() => readlinkSync(`/proc/${id}/cwd`))}/`.startsWith(`${directory}/`),
+    marked: markOf(id, stat.started).startsWith(marker),
+    inside: stat.parent === 1 && `${orEmpty(() => readlinkSync(`/proc/${id}/cwd`))}/`.startsWith(`${directory}/`),
   }
+}
+
+/** Of each process what its environment said: most of a machine's processes are nobody's, and are met at every look. */
+const marks = new Map<number, { started: string; mark: string }>()
+
+/** The marker in its environment; empty when it has none. A process has it from its first moment or never, so it is read once. */
+function markOf(id: number, started: string): string {
+  const known = marks.get(id)
+  if (known?.started === started) return known.mark
+  const environment = orEmpty(() => readFileSync(`/proc/${id}/environ`, 'latin1'))
+  const mark = environment.split('\0').find((entry) => entry.startsWith(`${markerName}=`)) ?? ''
+  // An environment is empty for a moment while a program takes the place of another.
+  if (environment !== '') marks.set(id, { started, mark })
+  return mark
 }
 
 function readStat(id: number): { state: string; parent: number; session: number; started: string } | undefined {

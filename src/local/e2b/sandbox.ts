@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { freshId, type RecordedRequest } from '../server.js'
 import type { RunningCommand } from './commands.js'
 import { clearDirectory, type Home, makeHome, type UserName } from './home.js'
-import { type Belonging, endProcesses, freeze, thaw } from './processes.js'
+import { type Belonging, endProcesses, freeze, markerName, markerOf, thaw } from './processes.js'
 import type { MessageStream } from './wire.js'
 
 /** What tests and the demo may look at, also when the machine is long gone. */
@@ -86,11 +86,6 @@ export interface EnvdRequest {
   response: ServerResponse
 }
 
-const marker = 'E2B_SANDBOX_ID'
-
-/** Given the beginning that the ids of a cloud share, it begins the marker of all of them, before there are any. */
-export const markerOf = (id: string) => `${marker}=${id}`
-
 export function openSandbox(specification: SandboxSpecification, seconds: number): LocalSandbox {
   const { id, directory, template, metadata, network, searchPath } = specification
   const sandbox: LocalSandbox = {
@@ -127,7 +122,7 @@ export function environmentOf({ id, template, home, specification }: LocalSandbo
     ...specification.environment,
     ...more,
     // Last, because it is also how the processes are found again.
-    [marker]: id,
+    [markerName]: id,
   }
 }
 

@@ -1,5 +1,5 @@
 // Finds any piece of some texts inside a long one: every run of `size` characters that occurs in one of them. One pass, a rolling hash, and a
-// table that says no to almost every place; only the others are looked up letter by letter.
+// table that says no to almost every place; only the others are compared letter by letter.
 
 export interface GramFinder {
   size: number
@@ -10,36 +10,63 @@ export interface GramFinder {
 const base = 0x01000193
 
 export function gramFinder(size: number, texts: readonly string[]): GramFinder {
-  const grams = new Set<string>()
-  for (const text of texts) for (let at = 0; at + size <= text.length; at++) grams.add(text.slice(at, at + size))
-  const bits = Math.min(22, Math.max(12, Math.ceil(Math.log2(grams.size + 1)) + 4))
-  const table = new Uint8Array(1 << bits)
+  const all = texts.join('')
+  const bits = Math.min(24, Math.max(10, Math.ceil(Math.log2(all.length + 1)) + 2))
   const shift = 32 - bits
-  for (const gram of grams) table[mixed(hashOf(gram, size)) >>> shift] = 1
-  const leading = power(size - 1)
+  const last = (1 << bits) - 1
+  /** Where in `all` a run with this hash stands, counted from one; the next free row takes what finds its own taken. */
+  const places = new Int32Array(1 << bits)
+  const hashes = new Int32Array(1 << bits)
+  const rowOf = (hash: number, text: string, at: number) => {
+    let row = mixed(hash) >>> shift
+    for (; places[row] !== 0; row = (row + 1) & last) {
+      if (hashes[row] === hash && isSame(all, places[row]! - 1, text, at, size)) break
+    }
+    return row
+  }
+  let from = 0
+  for (const text of texts) {
+    eachRun(text, size, (hash, at) => {
+      const row = rowOf(hash, text, at)
+      places[row] = from + at + 1
+      hashes[row] = hash
+    })
+    from += text.length
+  }
   return {
     size,
     scan: (text, found) => {
-      if (grams.size === 0 || text.length < size) return
-      let hash = hashOf(text, size)
-      for (let at = 0; ; at++) {
-        if (table[mixed(hash) >>> shift] === 1 && grams.has(text.slice(at, at + size))) found(at)
-        if (at + size >= text.length) return
-        const rest = (hash - Math.imul(text.charCodeAt(at), leading)) | 0
-        hash = (Math.imul(rest, base) + text.charCodeAt(at + size)) | 0
-      }
+      if (all.length === 0) return
+      eachRun(text, size, (hash, at) => {
+        if (places[mixed(hash) >>> shift] !== 0 && places[rowOf(hash, text, at)] !== 0) found(at)
+      })
     },
   }
 }
 
-function hashOf(text: string, size: number): number {
+function eachRun(text: string, size: number, visit: (hash: number, at: number) => void): void {
+  if (text.length < size) return
+  const leading = power(size - 1)
   let hash = 0
-  for (let index = 0; index < size; index++) hash = (Math.imul(hash, base) + text.charCodeAt(index)) | 0
-  return hash
+  for (let index = 0; index < size; index++) hash = next(hash, text.charCodeAt(index))
+  for (let at = 0; ; at++) {
+    visit(hash, at)
+    if (at + size >= text.length) return
+    hash = next((hash - Math.imul(text.charCodeAt(at), leading)) | 0, text.charCodeAt(at + size))
+  }
 }
+
+const next = (hash: number, code: number) => (Math.imul(hash, base) + code) | 0
 
 /** Spreads the low bits, which change most, over the high ones, which are used. */
 const mixed = (hash: number) => Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+
+function isSame(one: string, oneAt: number, other: string, otherAt: number, size: number): boolean {
+  for (let index = 0; index < size; index++) {
+    if (one.charCodeAt(oneAt + index) !== other.charCodeAt(otherAt + index)) return false
+  }
+  return true
+}
 
 function power(exponent: number): number {
   let result = 1
