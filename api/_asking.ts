@@ -3,7 +3,7 @@
 // The order is the promise: who asks, then what is asked, then the name of the request, and only then the house. Whatever happens later, the
 // work goes on inside `waitUntil` until its machine is gone.
 import { createHash } from 'node:crypto'
-import type * as House from '../src/handoff/index.js'
+import type { Begun } from '../src/handoff/asking.js'
 import { allow, authenticate, type Caller } from './_auth.js'
 import { type Door, door } from './_door.js'
 import { jobListener, timings } from './_events.js'
@@ -21,7 +21,7 @@ import {
   wantJsonBody,
   wrong,
 } from './_request.js'
-import { type EventStream, eventStream } from './_sse.js'
+import type { EventStream } from './_sse.js'
 import { addressOf, answerView, jsonResponse, pendingResponse, type Viewer } from './_views.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
@@ -55,7 +55,7 @@ async function orderFor(
   if (body.model !== undefined && !settings.models.includes(body.model)) {
     throw wrong('This model is not offered here.', `There are ${settings.models.join(', ')}.`)
   }
-  const house = await here.house()
+  const house = await here.asking()
   const { serverUrl } = settings.github
   const repository = house.parseRepository(body.repository, new URL(serverUrl).host)
   if ('run' in body.name) house.parseRunId(body.name.run)
@@ -93,17 +93,18 @@ async function orderFor(
 
 // ── a request with a name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-type Named = Extract<House.Begun, { kind: 'begun' }>
+type Named = Extract<Begun, { kind: 'begun' }>
 
 async function underName(
   exchange: Exchange,
   order: Order,
   named: { mode: Mode; key: string; caller: Caller; bytes: Buffer },
 ): Promise<Response> {
-  const { service, viewer } = order
+  const { service } = order
+  const { beginRequest } = await order.door.asking()
   const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
   const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
-  const begun = await viewer.house.beginRequest(service.house.tools.drive, path, asked, exchange.request.signal)
+  const begun = await beginRequest(service.house.tools.drive, path, asked, exchange.request.signal)
   switch (begun.kind) {
     case 'other-body':
       throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another request.', {
@@ -133,12 +134,7 @@ async function settleName(named: Named | undefined, job: Job, answered: boolean)
 
 // ── three ways ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function answerIn(
-  mode: Mode,
-  exchange: Exchange,
-  order: Order,
-  named: Named | undefined,
-): Promise<Response> | Response {
+function answerIn(mode: Mode, exchange: Exchange, order: Order, named: Named | undefined): Promise<Response> {
   const times = divideTime(exchange.deadline, Date.now())
   return mode === 'events'
     ? inEvents(exchange, order, named, times)
@@ -181,7 +177,8 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   )
 }
 
-function inEvents(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Response {
+async function inEvents(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
+  const { eventStream } = await import('./_sse.js')
   const stream = eventStream()
   stream.send('status', { state: 'looking', requestId: exchange.requestId })
   const told = tellEvents(stream, exchange, order, named, times)

@@ -1,5 +1,6 @@
 // The environment becomes the service, once per process and as late as can be: a refusal and a health check load nothing of the house.
 import { readFile } from 'node:fs/promises'
+import type * as Asking from '../src/handoff/asking.js'
 import type * as House from '../src/handoff/index.js'
 import type { Handler } from './_exchange.js'
 import { type Served, serveWith, settingsHere } from './_here.js'
@@ -9,7 +10,9 @@ import type { Environment, ServiceSettings } from './_settings.js'
 export interface Door {
   environment: Environment
   settings: ServiceSettings
-  /** The house's words; no settings are needed for them. */
+  /** What a question needs as long as its answer may be in the ledger; no settings are needed for the words. */
+  asking(): Promise<typeof Asking>
+  /** All of the house. */
   house(): Promise<typeof House>
   /** The service; rejects with `missing-setting` where it cannot be. One for each model that may be asked. */
   service(model?: string): Promise<House.Service>
@@ -27,28 +30,33 @@ const askProgram = () => readFile(new URL('../dist/guest-ask.js', import.meta.ur
 function openDoor(environment: Environment): Door {
   const settings = settingsHere()
   const services = new Map<string, Promise<House.Service>>()
-  let loading: Promise<typeof House> | undefined
+  let loading: Promise<typeof Asking> | undefined
   let verifying: Promise<House.OidcVerifier> | undefined
   let github: Promise<House.GitHub> | undefined
   let redact: ((text: string) => string) | undefined
 
-  const house = async () => {
-    loading ??= import('../src/handoff/index.js').then((loaded) => {
+  const asking = async () => {
+    loading ??= import('../src/handoff/asking.js').then((loaded) => {
       redact = loaded.makeRedactor(loaded.secretsIn(environment))
       return loaded
     })
     return loading
   }
 
+  const house = async () => {
+    await asking()
+    return import('../src/handoff/index.js')
+  }
+
   async function makeService(model: string | undefined): Promise<House.Service> {
-    const { connect, makeService: make, parseSettings, systemClock } = await house()
+    const words = await asking()
+    const { connect, makeService: make, parseSettings, systemClock } = words
     const parsed = parseSettings(environment)
     const name = model ?? parsed.model.name
     const wired = connect(
       { ...parsed, model: { ...parsed.model, name, longestWaitMs: longestModelWaitMs } },
-      { program: askProgram, emit: () => {} },
+      { program: askProgram, emit: () => {}, ...(redact === undefined ? {} : { redact }) },
     )
-    const words = await house()
     const drive = withOurKey(wired.tools.drive, 'drive', words)
     return make({ ...wired, tools: { ...wired.tools, drive } }, settings.limits, systemClock)
   }
@@ -79,6 +87,7 @@ function openDoor(environment: Environment): Door {
   return {
     environment,
     settings,
+    asking,
     house,
     service(model) {
       const key = model ?? ''

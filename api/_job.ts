@@ -1,6 +1,5 @@
 // One question on its way through the service, for whoever waits for it: over HTTP in three ways, from a comment, or because it was left behind.
 import type * as House from '../src/handoff/index.js'
-import { type Post, postOnPull } from './_comment.js'
 import type { Door } from './_door.js'
 import type { Seen, Viewer } from './_views.js'
 
@@ -44,6 +43,8 @@ export interface Outcome {
   record: House.CompletedAnswer
   seen: Seen
   reused: boolean
+  /** What the head has changed of what the answer rests on, where it has moved on. */
+  stale?: House.AnswerStaleness
   comment?: { url: string }
 }
 
@@ -64,11 +65,11 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   async function run(): Promise<Outcome> {
     const { service, request, visit } = order
     for (;;) {
-      const { takeQuestion } = order.viewer.house
+      const { takeQuestion } = await order.door.asking()
       const taken = await takeQuestion(service, request, visit, signal)
       const at = 'acceptedAt' in taken ? taken.acceptedAt : new Date(service.clock.now()).toISOString()
       place = { id: taken.id, acceptedAt: at, ...taken.run }
-      if (taken.kind === 'done') return told(taken.record, taken.run, true)
+      if (taken.kind === 'done') return shownAgain(taken.record, taken.run)
       const done = taken.kind === 'ours' ? await work(taken) : await follow(taken)
       if (done) return done
       await service.clock.sleep(200, signal)
@@ -78,23 +79,35 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   async function work(taken: Extract<House.Taken, { kind: 'ours' }>): Promise<Outcome> {
     own = taken.work
     listener.onAccepted(place!)
-    const { record, reused } = await own.finish(signal, listener.onPosition)
-    const outcome = await told(record, taken.run, reused)
-    if (promised) await promised.then(() => order.viewer.house.promiseKept(order.service, taken.id))
+    const { record, reused, stale } = await own.finish(signal, listener.onPosition)
+    const outcome = await posted({ record, seen: taken.run, reused, ...(stale === undefined ? {} : { stale }) })
+    if (promised) await promised.then(forget)
     return outcome
+
+    async function forget(): Promise<void> {
+      const { promiseKept } = await order.door.house()
+      await promiseKept(order.service, taken.id)
+    }
   }
 
   async function follow(taken: Extract<House.Taken, { kind: 'joined' }>): Promise<Outcome | undefined> {
     listener.onJoined(place!)
-    const { followAnswer } = order.viewer.house
+    const { followAnswer } = await order.door.asking()
     const record = await followAnswer(order.service, taken.run.directory, taken.id, signal)
-    return record && told(record, taken.run, true)
+    return record && shownAgain(record, taken.run)
   }
 
-  async function told(record: House.CompletedAnswer, seen: Seen, reused: boolean): Promise<Outcome> {
-    if (!order.post) return { record, seen, reused }
-    const post: Post = { github: await order.door.github(), viewer: order.viewer, seen, record, reused, signal }
-    return { record, seen, reused, comment: await postOnPull(post, order.post.pull) }
+  /** An answer that was not made for us: is it still true? */
+  async function shownAgain(record: House.CompletedAnswer, run: House.ChosenRun): Promise<Outcome> {
+    const { staleNow } = await order.door.asking()
+    const stale = await staleNow(order.service, order.request, run, record, signal)
+    return posted({ record, seen: run, reused: true, ...(stale === undefined ? {} : { stale }) })
+  }
+
+  async function posted(outcome: Outcome): Promise<Outcome> {
+    if (!order.post) return outcome
+    const { postOnPull } = await import('./_comment.js')
+    return { ...outcome, comment: await postOnPull(order.door, order.service, outcome, order.post.pull, signal) }
   }
 
   return {

@@ -26,8 +26,7 @@ export async function takeUp(here: Door, service: House.Service, left: Left, dea
   await taken.work.promise(left.post)
   const { record, reused } = await taken.work.finish(signal)
   if (left.post && 'pull' in left.post) {
-    const viewer = { house, serverUrl: here.settings.github.serverUrl }
-    await postOnPull({ github: await here.github(), viewer, seen: taken.run, record, reused, signal }, left.post.pull)
+    await postOnPull(here, service, { record, seen: taken.run, reused }, left.post.pull, signal)
   }
   await house.promiseKept(service, left.id)
   return true

@@ -49,7 +49,7 @@ interface Look {
   exchange: Exchange
   here: Door
   caller: Caller
-  viewer: Viewer
+  viewer: Viewer & { house: typeof House }
   service: House.Service
   query: URLSearchParams
 }
@@ -139,7 +139,8 @@ async function stateOf(
 ): Promise<'queued' | 'running'> {
   const { service, exchange, here, caller, viewer } = look
   if (Date.parse(record.leaseUntil) > Date.now()) {
-    return (await service.turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
+    const { turns } = await service.shared()
+    return (await turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
   }
   const note = await viewer.house.readAccepted(
     service.house.tools.drive,

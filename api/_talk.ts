@@ -1,10 +1,8 @@
-// A question in a comment: the conversation below it, to its end. The same conversation as in the Action, in the same words.
+// A question in a comment: the conversation below it, to its end. The same as in the Action; here is how the service comes by the answer.
 import type * as House from '../src/handoff/index.js'
-import { commentParts } from './_comment.js'
 import type { Door } from './_door.js'
 import { type Outcome, type Placed, startJob } from './_job.js'
 import { problemOf } from './_problem.js'
-import type { Viewer } from './_views.js'
 
 export interface Talk {
   here: Door
@@ -16,33 +14,27 @@ export interface Talk {
   workBy: number
 }
 
-interface Asked {
-  target: House.AskTarget
-  asked: NonNullable<House.AcceptedNote['asked']>
-}
-
+type Asked = NonNullable<House.AcceptedNote['asked']>
 type Reply = Outcome & { notes: string[] }
+type Progress = (text: string) => void
 
 export async function talk(of: Talk): Promise<void> {
-  const { house, service, github, note, workBy } = of
-  if (!note.asked || !note.post || !('thread' in note.post)) return
-  const asked: Asked = { target: note.post, asked: note.asked }
+  const { here, house, service, github, note, workBy } = of
+  const { asked, post } = note
+  if (!asked || !post || !('thread' in post)) return
   const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
-  const viewer: Viewer = { house, serverUrl: of.here.settings.github.serverUrl }
-  const ending = await house.converse<Reply>({
+  const { host, owner, name } = note.repository
+  const { serverUrl } = here.settings.github
+  const ending = await house.talk<Reply>({
     github,
-    target: asked.target,
-    question: asked.asked.text,
-    harmless: house.safeText,
+    target: post,
+    question: asked.text,
+    redact: service.house.redact,
+    place: { host, repository: `${owner}/${name}`, serverUrl, permalinks: 'github' },
     clock: service.clock,
     onNotice: () => {},
     signal,
-    answer: (onProgress) => answer(of, asked, viewer, onProgress, signal),
-    render: ({ record, seen, reused, notes }) =>
-      commentParts(
-        { github, viewer, seen, record, reused, notes, signal: AbortSignal.timeout(20_000) },
-        asked.asked.pull,
-      ),
+    answer: (wanted, onProgress) => answer(of, asked, wanted, onProgress, signal),
   })
   // What time or a limit ended stays noted, and the cron goes on with it.
   const passes = 'error' in ending && mayPass.has(problemOf(ending.error).code)
@@ -51,30 +43,19 @@ export async function talk(of: Talk): Promise<void> {
 
 const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit'])
 
-interface Place {
-  name: House.RunName
-  notes: string[]
-}
-
-/** About the head as it is when the question is taken; where it has no summary yet, about the newest of the branch it goes to. */
+/** From the first of the places that has a run. */
 async function answer(
   of: Talk,
-  { asked }: Asked,
-  viewer: Viewer,
-  onProgress: (text: string) => void,
+  asked: Asked,
+  { thread, places }: House.TalkQuestion,
+  onProgress: Progress,
   signal: AbortSignal,
 ): Promise<Reply> {
-  const { github, note, house } = of
-  const name = `${note.repository.owner}/${note.repository.name}`
-  const { head, base } = await github.pull(name, asked.pull, { signal })
-  const older = `The head commit ${head.sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${base.ref}.`
-  const places: Place[] = [
-    { name: { commit: head.sha }, notes: [] },
-    { name: { ref: `refs/heads/${base.ref}` }, notes: [older] },
-  ]
+  const { house } = of
   for (const place of places) {
     try {
-      return { ...(await answerAt(of, asked, viewer, place.name, onProgress, signal)), notes: place.notes }
+      const outcome = await answerAt(of, asked, thread, place.name, onProgress, signal)
+      return { ...outcome, notes: place.note === undefined ? [] : [place.note] }
     } catch (error) {
       const unread = house.isHandoffError(error, 'not-found') || house.isHandoffError(error, 'not-sealed')
       if (!unread || place === places.at(-1)) throw error
@@ -84,33 +65,34 @@ async function answer(
 }
 
 function answerAt(
-  { here, service, note, workBy }: Talk,
-  asked: Asked['asked'],
-  viewer: Viewer,
+  { here, house, service, note, workBy }: Talk,
+  asked: Asked,
+  thread: string,
   name: House.RunName,
-  onProgress: (text: string) => void,
+  onProgress: Progress,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { repository } = note
-  const words = new Map<string, string>(Object.entries(progressWords))
+  const fullName = `${repository.owner}/${repository.name}`
+  const { serverUrl } = here.settings.github
   const emit = (event: House.RunEvent) => {
-    const text = event.type === 'step-start' ? words.get(event.step) : undefined
+    const text = house.progressOf(event, fullName)
     if (text !== undefined) onProgress(text)
   }
   const order = {
     door: here,
     service,
-    viewer,
+    viewer: { house, serverUrl },
     visit: { caller: note.caller, workBy, emit, labels: { request: 'webhook' } },
     request: {
       repository,
       strict: true,
-      cloneUrl: `${viewer.serverUrl}/${repository.owner}/${repository.name}.git`,
+      cloneUrl: `${serverUrl}/${fullName}.git`,
       name,
       question: {
         text: asked.text,
         asker: asked.asker,
-        ...(asked.thread === undefined ? {} : { thread: asked.thread }),
+        thread,
         ...(asked.fresh ? { fresh: true, nonce: note.answer } : {}),
       },
     },
@@ -121,10 +103,4 @@ function answerAt(
     onPosition: (position: number) => onProgress(`Waiting for a sandbox; ${position} in the queue…`),
   }
   return startJob(order, signal, listener).outcome
-}
-
-const progressWords = {
-  'open sandbox': 'Starting a sandbox…',
-  find: 'Reading the code…',
-  answer: 'Writing the answer…',
 }

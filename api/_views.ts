@@ -7,7 +7,7 @@ export interface Seen {
 }
 
 export interface Viewer {
-  house: typeof House
+  house: Pick<typeof House, 'answerData'>
   serverUrl: string
 }
 
@@ -16,7 +16,7 @@ export function addressOf(handoff: Pick<House.Handoff, 'run' | 'repository'>, an
   return `/api/runs/${handoff.run}${part}?repository=${encodeURIComponent(handoff.repository)}`
 }
 
-export function placeOf(viewer: Viewer, handoff: House.Handoff): House.AnswerPlace {
+export function placeOf(viewer: Pick<Viewer, 'serverUrl'>, handoff: House.Handoff): House.AnswerPlace {
   return { host: handoff.host, repository: handoff.repository, serverUrl: viewer.serverUrl, permalinks: 'github' }
 }
 

@@ -156,7 +156,6 @@ function noteOf(here: Door, service: House.Service, { event, command }: Asked, d
       text: command.question.slice(0, 19_000),
       pull: thread.number,
       asker: `github:${event.asker.login}`,
-      thread: thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`,
       ...(command.fresh ? { fresh: true } : {}),
     },
   }

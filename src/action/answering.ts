@@ -7,8 +7,9 @@ import {
   HandoffError,
   type House,
   isHandoffError,
-  type RunEvent,
+  progressOf,
   type RunName,
+  type RunPlace,
   systemClock,
 } from '../handoff/index.js'
 import { endpointAnswers } from './endpoint.js'
@@ -23,11 +24,7 @@ export interface Inquiry {
   places: Place[]
 }
 
-export interface Place {
-  name: RunName
-  /** A sentence, where this is not what was meant first. */
-  note?: string
-}
+export type Place = RunPlace
 
 export interface Reply {
   record: CompletedAnswer
@@ -47,7 +44,7 @@ export function openAnswers(job: Job): Answers {
 function ownAnswers(job: Job): Answers {
   let tell: (text: string) => void = () => {}
   const { house, signal } = openHouse(job, (event) => {
-    const words = progressOf(event, job)
+    const words = progressOf(event, job.context.repository)
     if (words !== undefined) tell(words)
   })
   return {
@@ -112,16 +109,4 @@ function requestAt(job: Job, inquiry: Inquiry, name: RunName): AskRequest {
     },
     labels: { owner: job.owner },
   }
-}
-
-/** What somebody who waits sees. Ours alone: no text of a repository or a model. */
-function progressOf(event: RunEvent, { context }: Job): string | undefined {
-  if (event.type === 'step-start' && event.step === 'open sandbox') return 'Starting a sandbox…'
-  if (event.type === 'step-end' && event.step === 'open sandbox' && !event.failed) {
-    return `Reading \`${context.repository}\`… (sandbox up in ${(event.milliseconds / 1_000).toFixed(1)} s)`
-  }
-  if (event.type === 'excerpts-found')
-    return `Found ${event.count} excerpts in ${event.files} files; the model is answering…`
-  if (event.type === 'step-start' && event.step === 'check') return 'Checking every citation…'
-  return undefined
 }

@@ -1,5 +1,5 @@
-// Settings become the outside. The only wiring: nobody else knows which line stands behind which interface. Does no I/O; SDKs are loaded when
-// the first call needs them.
+// Settings become the outside. The only wiring: nobody else knows which line stands behind which interface. Does no I/O; lines that not every
+// question needs, and all SDKs, are loaded when the first call needs them.
 
 import type { GuestProgram } from './bench/guest.js'
 import { uniqueId } from './bench/unique.js'
@@ -7,9 +7,10 @@ import type { House } from './hall/house.js'
 import type { RunEvent } from './library/events.js'
 import { makeRedactor } from './library/secrets/redact.js'
 import type { Settings } from './library/settings.js'
+import type { GitHost, Sandboxes } from './library/tools.js'
 import { makeDrive } from './lines/drive9.js'
-import { makeSandboxes } from './lines/e2b.js'
-import { makeGitHost } from './lines/git.js'
+import type { SandboxSettings } from './lines/e2b.js'
+import type { GitHostConfig } from './lines/git.js'
 import { guardModel } from './lines/guarded-model.js'
 import { makeModel } from './lines/openai.js'
 
@@ -18,6 +19,8 @@ export interface Wiring {
   emit: (event: RunEvent) => void
   /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
   cloneToken?: string
+  /** Takes secrets out of text, where the door knows more of them than these settings hold. */
+  redact?: (text: string) => string
   now?: () => Date
 }
 
@@ -28,10 +31,10 @@ export function connect(settings: Settings, wiring: Wiring): House {
   const secrets = [settings.sandboxes.apiKey, drive.apiKey, model.apiKey, ...(token === undefined ? [] : [token])]
   return {
     tools: {
-      sandboxes: makeSandboxes({ ...settings.sandboxes, onNotice: notice }),
+      sandboxes: sandboxesLater({ ...settings.sandboxes, onNotice: notice }),
       drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
       model: guardModel(makeModel(model), secrets),
-      git: makeGitHost(token === undefined ? {} : { credentials: { password: token } }),
+      git: gitLater(token === undefined ? {} : { credentials: { password: token } }),
       now: wiring.now ?? (() => new Date()),
       uniqueId,
       emit: wiring.emit,
@@ -40,6 +43,23 @@ export function connect(settings: Settings, wiring: Wiring): House {
     root: drive.root,
     limits,
     ...(model.prices ? { prices: model.prices } : {}),
-    redact: makeRedactor(secrets),
+    redact: wiring.redact ?? makeRedactor(secrets),
   }
+}
+
+function sandboxesLater(settings: SandboxSettings): Sandboxes {
+  let loading: Promise<Sandboxes> | undefined
+  const line = () => (loading ??= import('./lines/e2b.js').then(({ makeSandboxes }) => makeSandboxes(settings)))
+  return {
+    open: async (...call) => (await line()).open(...call),
+    find: async (...call) => (await line()).find(...call),
+    kill: async (...call) => (await line()).kill(...call),
+    warm: async () => (await line()).warm?.(),
+  }
+}
+
+function gitLater(config: GitHostConfig): GitHost {
+  let loading: Promise<GitHost> | undefined
+  const line = () => (loading ??= import('./lines/git.js').then(({ makeGitHost }) => makeGitHost(config)))
+  return { heads: async (...call) => (await line()).heads(...call) }
 }

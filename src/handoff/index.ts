@@ -2,39 +2,40 @@
 export { type AcceptedNote, listAccepted, readAccepted } from './bench/accepted.js'
 export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
 export { connect, type Wiring } from './connect.js'
-export {
-  type AcceptedQuestion,
-  type AskRequest,
-  type AskResult,
-  acceptQuestion,
-  ask,
-  type CompareRequest,
-  compare,
-} from './hall/ask.js'
+export { acceptQuestion, ask, type CompareRequest, compare } from './hall/ask.js'
 export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
 export type { House } from './hall/house.js'
 export { citedFile, listRepositories, listRuns, oneAnswer, type Page, pageOfAnswers, runSummary } from './hall/look.js'
 export { type Marked, type MarkRequest, markStale } from './hall/mark-stale.js'
 export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
+export type { AcceptedQuestion, AskRequest, AskResult } from './hall/prepare-question.js'
 export { planPrune, prune } from './hall/prune.js'
 export type { Pruned, PruneItem, PrunePlan, PruneRequest, RepositoryPlan } from './hall/prune-plan.js'
 export {
   followAnswer,
   houseFor,
   makeService,
-  type OwnWork,
-  promiseComment,
-  promiseKept,
   type Service,
   type ServiceLimits,
+  staleNow,
   type Taken,
-  takeLeft,
   takeQuestion,
   type Visit,
 } from './hall/service.js'
 export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './hall/stale-answer.js'
 export { staleNote } from './hall/staleness.js'
 export { type Summarised, type SummariseRequest, summarise } from './hall/summarise.js'
+export {
+  commentParts,
+  progressOf,
+  type RunPlace,
+  type Talk,
+  type TalkQuestion,
+  type ToldAnswer,
+  talk,
+  threadOf,
+} from './hall/talk.js'
+export { type OwnWork, promiseComment, promiseKept, takeLeft } from './hall/under-limits.js'
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
 export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/write-summary.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'

@@ -1,7 +1,9 @@
 // Builds the functions and gathers the page as the platform does, with the platform's own builder, and without a network: what comes out is
-// what a deployment runs. Kept by what went in, so that nothing is built twice.
+// what a deployment runs. Kept by what went in, so that nothing is built twice, and kept far from the sources: what is not inside a function
+// is not found by going up from it, as on the platform.
 import { createHash } from 'node:crypto'
 import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -47,11 +49,13 @@ export function settingsOf(settings: PlatformSettings, name: string): FunctionSe
   return found?.[1] ?? {}
 }
 
-export async function buildFunctions(root: string, into = join(root, 'build', 'functions')): Promise<BuiltFunctions> {
+const usualPlace = () => join(tmpdir(), `handoff-functions-${userInfo().uid}`)
+
+export async function buildFunctions(root: string, into = usualPlace()): Promise<BuiltFunctions> {
   const started = Date.now()
   const [settings, functions] = await Promise.all([readPlatformSettings(root), functionNames(root)])
   const directory = join(into, await fingerprint(root))
-  await mkdir(into, { recursive: true })
+  await mkdir(into, { recursive: true, mode: 0o700 })
   if (!(await exists(directory)) && (await mine(directory))) {
     const making = `${directory}.making`
     await rm(making, { recursive: true, force: true })
@@ -59,9 +63,21 @@ export async function buildFunctions(root: string, into = join(root, 'build', 'f
     await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
     await rename(making, directory)
     await rm(`${directory}.lock`, { recursive: true, force: true })
+    await forgetOld(into)
   }
   return { directory, functions, milliseconds: Date.now() - started }
 }
+
+/** What was built from older sources is of no use once nobody runs it any more. */
+async function forgetOld(into: string): Promise<void> {
+  const before = Date.now() - keptMs
+  for (const name of await readdir(into)) {
+    const made = await stat(join(into, name)).catch(() => undefined)
+    if (made && made.mtimeMs < before) await rm(join(into, name), { recursive: true, force: true })
+  }
+}
+
+const keptMs = 6 * 60 * 60 * 1_000
 
 /** Of several processes that want the same, one builds; the others wait for it, unless it has died. */
 async function mine(directory: string): Promise<boolean> {

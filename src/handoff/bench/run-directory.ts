@@ -127,19 +127,31 @@ export interface SealedRun {
   pointer: CommitPointer
 }
 
-/** The run that speaks for a commit, or nothing. A pointer whose handoff is missing or different is an error: somebody changed what must not change. */
+/**
+ * The run that speaks for a commit, or nothing. A pointer whose handoff is missing or different is an error: somebody changed what must not change.
+ * Where the run is `expected` to be a certain one, both are read side by side; the pointer still decides.
+ */
 export async function readSealed(
   drive: Drive,
   place: Layout,
   sha: string,
   signal: AbortSignal,
+  expected?: RunId,
 ): Promise<SealedRun | undefined> {
+  const early = expected && readHandoffBytes(drive, place, expected, signal)
+  early?.catch(() => undefined)
   const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
   // What is being removed speaks for nothing any more.
   if (bytes === null || readRemoval(bytes)) return undefined
   const pointer = decodePointer(bytes)
-  return { pointer, handoff: await readHandoff(drive, place, pointer, signal) }
+  const read = pointer.run === expected ? await early : undefined
+  // Read before its pointer it may be older than that; then it is read again.
+  const known = read && sha256(read) === pointer.handoff ? read : undefined
+  return { pointer, handoff: await readHandoff(drive, place, pointer, signal, known) }
 }
+
+const readHandoffBytes = (drive: Drive, place: Layout, run: RunId, signal: AbortSignal) =>
+  drive.read(`${place.run(run)}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
 
 /** The record that a pointer or a note vouches for. */
 export async function readHandoff(
@@ -147,8 +159,9 @@ export async function readHandoff(
   place: Layout,
   vouched: Pick<CommitPointer, 'run' | 'handoff'>,
   signal: AbortSignal,
+  known?: Uint8Array,
 ): Promise<Handoff> {
-  const bytes = await drive.read(`${place.run(vouched.run)}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
+  const bytes = known ?? (await readHandoffBytes(drive, place, vouched.run, signal))
   if (bytes === null || sha256(bytes) !== vouched.handoff) {
     throw new HandoffError(
       'corrupt',

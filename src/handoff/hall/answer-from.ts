@@ -20,7 +20,7 @@ import type { MoreRequest } from '../library/records.js'
 import type { ModelReply } from '../library/tools.js'
 import type { House } from './house.js'
 import { type Look, lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
-import { readSummary } from './summarise.js'
+import { readSummary } from './read-summary.js'
 import type { ChosenRun } from './which-run.js'
 
 export type Answered = Pick<
@@ -105,7 +105,12 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
     // A reply that began like an answer and then asked for more has cost us the machine: the model answers with what it has seen.
     const last = round === mostRounds || talk.open.closing()
     if (!talk.open.closing()) {
-      await talk.walk.step('find', () => lookInside(talk, talk.open, shown, lookFor(talk, requests), signal))
+      await talk.walk.step('find', () => {
+        const looking = lookInside(talk, talk.open, shown, lookFor(talk, requests), signal)
+        // Meanwhile what talks to the model is loaded; what is wrong with it is said when the model is asked.
+        talk.house.tools.model.warm?.().catch(() => undefined)
+        return looking
+      })
     }
     const reply = await talk.walk.step('answer', () => askModel(talk, shown, round, last, signal))
     usage = addUsage(usage, reply.usage)

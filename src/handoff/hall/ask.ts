@@ -3,69 +3,27 @@
 // The host knows that the run is sealed and that the question is its own (claimed in the ledger) before it pays for a machine. Sandbox B reads
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
-import { claim, complete, type Held, handOver, keepLatest, readAnswer, recentAnswers } from '../bench/ledger.js'
-import { startWalk, type Walk } from '../bench/walk.js'
+import { claim, complete, type Held, handOver, keepLatest, recentAnswers } from '../bench/ledger.js'
+import type { Walk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../library/answer.js'
 import { answerFile } from '../library/answers/answer-markdown.js'
-import { shortCommit } from '../library/answers/citations.js'
-import { nearDuplicate, parseQuestion } from '../library/answers/question.js'
+import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
-import type { GitHub } from '../library/github.js'
-import { layout } from '../library/run.js'
 import { type Answered, answerFrom } from './answer-from.js'
-import { claimFor, inProgress } from './claim-for.js'
+import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
 import type { House } from './house.js'
-import { type AnswerStaleness, stalenessOf } from './stale-answer.js'
-import { type ChosenRun, type RunName, type Where, whichRun } from './which-run.js'
+import {
+  type AcceptedQuestion,
+  type AskRequest,
+  type AskResult,
+  answeredBefore,
+  type Manner,
+  prepareQuestion,
+} from './prepare-question.js'
+import type { ChosenRun, RunName } from './which-run.js'
 
-export interface AskRequest extends Where {
-  name: RunName
-  /** An earlier run: the question is about what changed from it to the run that is named. */
-  compareWith?: RunName
-  question: Question
-  /** Tells, where the run is older than the ref's head, which of the cited lines changed since. */
-  github?: GitHub
-  /** How long this process may hold the question before somebody else may take it. */
-  leaseMs?: number
-  /** Written on the sandbox too, so that whoever asked can find it again from outside. */
-  labels?: Record<string, string>
-}
-
-export interface AskResult {
-  record: CompletedAnswer
-  run: ChosenRun
-  /** The answer was in the ledger already. */
-  reused: boolean
-  /** The ref's head has moved on from the run: what that means for what the answer rests on, as far as anybody can tell. */
-  stale?: AnswerStaleness
-}
-
-/** A question whose id is known; nothing is written yet. */
-export interface PreparedQuestion {
-  id: string
-  run: ChosenRun
-  /** What the ledger says of it now; a failed one, and a running one whose lease ran out, may be accepted again. */
-  known?: AnswerRecord
-  accept(signal: AbortSignal): Promise<AcceptedQuestion>
-}
-
-/** A question that was accepted: its id is known and its claim is in the ledger. `answer` does the work and may be left to the background. */
-export interface AcceptedQuestion {
-  id: string
-  run: ChosenRun
-  acceptedAt: string
-  /** Set when there is nothing left to do. */
-  done?: CompletedAnswer
-  answer(signal: AbortSignal, manner?: Manner): Promise<AskResult>
-}
-
-export interface Manner {
-  /** Waited for before a machine is started: whose turn it is. */
-  turn?: (signal: AbortSignal) => Promise<void>
-  /** An error that it takes leaves the question to whoever looks next, as soon as these milliseconds have passed. */
-  handBack?: (error: HandoffError) => number | undefined
-}
+export type { AcceptedQuestion, AskRequest, AskResult, Manner, PreparedQuestion } from './prepare-question.js'
 
 export async function ask(request: AskRequest, house: House, signal: AbortSignal): Promise<AskResult> {
   const accepted = await acceptQuestion(request, house, signal)
@@ -93,68 +51,6 @@ export async function acceptQuestion(
   return prepared.accept(signal)
 }
 
-/** Only reads: which run, which id, and what the ledger knows. */
-export async function prepareQuestion(
-  request: AskRequest,
-  house: House,
-  signal: AbortSignal,
-): Promise<PreparedQuestion> {
-  const { tools } = house
-  const text = house.redact(parseQuestion(request.question.text))
-  const question = { ...request.question, text }
-  const place = layout(house.root, request.repository)
-  const walk = startWalk(tools)
-  const chosen = (name: RunName) => whichRun(request, name, house, place, signal)
-  const [run, base] = await walk.step('look up', () =>
-    Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
-  )
-  if (base) refuseSame(base, run)
-  const wanted = claimFor(question, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
-  const unique = question.fresh && question.nonce === undefined
-  const known = unique ? undefined : await readAnswer(tools.drive, run.directory, wanted.id, signal)
-  const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
-  return {
-    id: wanted.id,
-    run,
-    ...(known === undefined ? {} : { known }),
-    accept: async (later) => {
-      const before = known?.status === 'done' ? answeredBefore(known, run, house) : undefined
-      return withStaleness(before ?? (await acceptClaim(job, wanted, later)), request, house)
-    },
-  }
-}
-
-/** Only where the run is behind: an answer about the head itself is as new as can be. */
-function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: House): AcceptedQuestion {
-  const head = accepted.run.behind?.head
-  if (head === undefined) return accepted
-  return {
-    ...accepted,
-    async answer(signal, manner) {
-      const result = await accepted.answer(signal, manner)
-      const asked = { repository: request.repository, record: result.record, head }
-      // The answer is there: whatever happens to this question costs only the remark.
-      const stale = await stalenessOf(asked, house, request.github, signal).catch((error: unknown) => {
-        if (isHandoffError(error)) return undefined
-        throw error
-      })
-      return stale ? { ...result, stale } : result
-    },
-  }
-}
-
-function refuseSame(base: ChosenRun, run: ChosenRun): void {
-  const { commit } = run.handoff
-  if (shortCommit(base.handoff.commit) !== shortCommit(commit)) return
-  throw new HandoffError(
-    'invalid-input',
-    `Both sides are commit ${shortCommit(commit)}; there is nothing to compare.`,
-    {
-      next: 'Name two different commits.',
-    },
-  )
-}
-
 type Asked = Pick<Work, 'question' | 'house' | 'run' | 'base' | 'walk' | 'labels'>
 
 /** The claim, and what is left to do once we hold it. */
@@ -175,12 +71,6 @@ export async function acceptClaim(job: Asked, wanted: ClaimedAnswer, signal: Abo
     acceptedAt: wanted.acceptedAt,
     answer: (later, manner = {}) => work({ ...job, held, earlier, manner }, later),
   }
-}
-
-function answeredBefore(record: CompletedAnswer, run: ChosenRun, house: House): AcceptedQuestion {
-  house.tools.emit({ type: 'answer-reused', id: record.id })
-  const { id, acceptedAt } = record
-  return { id, run, acceptedAt, done: record, answer: async () => ({ record, run, reused: true }) }
 }
 
 interface Work {

@@ -15,6 +15,26 @@ export function inProgress(record: ClaimedAnswer, now: Date): HandoffError {
   })
 }
 
+/** The id of a question's answer, which is known before anything is read; a comparison has the earlier run in it. */
+export function idFor(
+  question: Question & { text: string },
+  run: string,
+  base: string | undefined,
+  { tools }: House,
+): string {
+  return answerIdOf(
+    {
+      // No run id holds a space.
+      run: base ? `${run} since ${base}` : run,
+      question: question.text,
+      model: tools.model.name,
+      ...(question.thread === undefined ? {} : { thread: question.thread }),
+      ...(question.fresh ? { nonce: question.nonce ?? tools.uniqueId() } : {}),
+    },
+    sha256,
+  )
+}
+
 export function claimFor(
   question: Question & { text: string },
   run: ChosenRun,
@@ -24,17 +44,7 @@ export function claimFor(
 ): ClaimedAnswer {
   const { tools } = house
   const now = tools.now()
-  const id = answerIdOf(
-    {
-      // No run id holds a space.
-      run: base ? `${run.handoff.run} since ${base.handoff.run}` : run.handoff.run,
-      question: question.text,
-      model: tools.model.name,
-      ...(question.thread === undefined ? {} : { thread: question.thread }),
-      ...(question.fresh ? { nonce: question.nonce ?? tools.uniqueId() } : {}),
-    },
-    sha256,
-  )
+  const id = idFor(question, run.handoff.run, base?.handoff.run, house)
   return {
     version: 1,
     id,

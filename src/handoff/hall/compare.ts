@@ -8,6 +8,7 @@ import { sha256 } from '../bench/run-directory.js'
 import { together, undoing } from '../bench/walk.js'
 import type { Excerpt } from '../library/answer.js'
 import { parseReply, streamFilter } from '../library/answers/answer-prompt.js'
+import { shortCommit } from '../library/answers/citations.js'
 import { compareMessages, type Side, verifyComparison } from '../library/answers/compare.js'
 import { counterparts, pathChanges, withoutTwins } from '../library/answers/compare-sides.js'
 import { HandoffError } from '../library/errors.js'
@@ -17,7 +18,7 @@ import type { ModelReply } from '../library/tools.js'
 import { type Answered, type AnswerJob, addUsage, type SearchTerms, searchTerms, told } from './answer-from.js'
 import { type BlobsOfRun, blobsOf } from './file-tables.js'
 import { lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
-import { readSummary } from './summarise.js'
+import { readSummary } from './read-summary.js'
 import type { ChosenRun } from './which-run.js'
 
 export interface CompareJob extends AnswerJob {
@@ -36,6 +37,18 @@ interface Half {
   blobs: BlobsOfRun
   summary: string
   shown: Shown
+}
+
+export function refuseSame(base: ChosenRun, run: ChosenRun): void {
+  const { commit } = run.handoff
+  if (shortCommit(base.handoff.commit) !== shortCommit(commit)) return
+  throw new HandoffError(
+    'invalid-input',
+    `Both sides are commit ${shortCommit(commit)}; there is nothing to compare.`,
+    {
+      next: 'Name two different commits.',
+    },
+  )
 }
 
 export async function compareFrom(job: CompareJob, signal: AbortSignal): Promise<Answered> {

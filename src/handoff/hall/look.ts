@@ -8,7 +8,7 @@ import type { Handoff } from '../library/handoff.js'
 import { layout, type Repository } from '../library/run.js'
 import type { DriveEntry } from '../library/tools.js'
 import type { House } from './house.js'
-import { readSummary } from './summarise.js'
+import { readSummary } from './read-summary.js'
 import type { ChosenRun } from './which-run.js'
 
 export interface Page<T> {

@@ -3,24 +3,15 @@
 // Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
 // it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
 import { prepareRef } from '../bench/refs.js'
-import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../bench/run-directory.js'
+import { point, readSealed, recoverSealed, type SealedRun, seal, verifyStored } from '../bench/run-directory.js'
 import { startWalk, type Walk } from '../bench/walk.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { Handoff } from '../library/handoff.js'
-import {
-  artifact,
-  type Commit,
-  fullName,
-  type Layout,
-  layout,
-  makeRunId,
-  parseSha,
-  type RunId,
-  shaOf,
-} from '../library/run.js'
+import { type Commit, fullName, type Layout, layout, makeRunId, parseSha, type RunId, shaOf } from '../library/run.js'
 import type { House } from './house.js'
 import { type PreviousRun, previousRun } from './previous.js'
 import { type Found, readRepository } from './read-repository.js'
+import { readSummary } from './read-summary.js'
 import { checkpointAt, fileTable, type SummaryFiles, summaryOf } from './summary-of.js'
 
 export interface SummariseRequest {
@@ -119,21 +110,6 @@ async function reuse(
     prepareRef(drive, git, place, request.commit, signal).then((ref) => ref.finish(signal)),
   ])
   return { run: handoff.run, directory, handoff, summary, reused: true, refMoved }
-}
-
-export async function readSummary(
-  house: House,
-  directory: string,
-  handoff: Handoff,
-  signal: AbortSignal,
-): Promise<string> {
-  const recorded = handoff.artifacts.find((entry) => entry.path === artifact.summary)
-  const bytes = await house.tools.drive.read(`${directory}/${artifact.summary}`, { maxBytes: 2_000_000, signal })
-  if (bytes !== null && recorded !== undefined && sha256(bytes) === recorded.sha256)
-    return new TextDecoder().decode(bytes)
-  throw new HandoffError('corrupt', `The summary of run ${handoff.run} is not the one that was sealed.`, {
-    next: 'Summarise the commit again with force.',
-  })
 }
 
 async function make(

@@ -55,7 +55,7 @@ async function byCommit(
 ): Promise<ChosenRun> {
   const run = 'run' in name ? parseRunId(name.run) : undefined
   const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
-  const sealed = await sealedOrRecovered(house, place, sha, signal)
+  const sealed = await sealedOrRecovered(house, place, sha, signal, run)
   if (!sealed) throw await absent(house, place, sha, run, signal)
   if (run !== undefined && sealed.handoff.run !== run) {
     throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
@@ -70,9 +70,10 @@ async function sealedOrRecovered(
   place: Layout,
   sha: string,
   signal: AbortSignal,
+  expected?: RunId,
 ): Promise<SealedRun | undefined> {
   return (
-    (await readSealed(house.tools.drive, place, sha, signal)) ??
+    (await readSealed(house.tools.drive, place, sha, signal, expected)) ??
     (await recoverSealed(house.tools.drive, place, sha, signal))
   )
 }

@@ -35,6 +35,8 @@ export interface Sandboxes {
   find(metadata: Record<string, string>, signal: AbortSignal): Promise<FoundSandbox[]>
   /** Idempotent: false when it was gone already. */
   kill(id: string, signal: AbortSignal): Promise<boolean>
+  /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
+  warm?(): Promise<void>
 }
 
 export interface FoundSandbox {
@@ -157,6 +159,8 @@ export interface Model {
   complete(request: ModelRequest): Promise<ModelReply>
   /** Exact where the vocabulary is known, else never less than the truth by the margin we promise. */
   countTokens(text: string): Promise<number>
+  /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
+  warm?(): Promise<void>
 }
 
 // ── the git host ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────

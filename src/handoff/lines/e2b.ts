@@ -18,6 +18,9 @@ export function makeSandboxes(settings: SandboxSettings): Sandboxes {
     open: (request, signal) => open(service, request, signal),
     find: (metadata, signal) => asOurs(signal, 'Listing sandboxes', () => findSandboxes(service, metadata, signal)),
     kill: (id, signal) => asOurs(signal, `Killing sandbox ${id}`, () => killSandbox(service, id, signal)),
+    async warm() {
+      await service.sdk()
+    },
   }
 }
 

@@ -93,7 +93,7 @@ test('an answer that is shown again through a ref whose head moved says what tha
     name: { ref: 'refs/heads/main' },
     question,
   }
-  const shown = await askAgain({ ...request, github }, there.house, never)
+  const shown = await askAgain({ ...request, github: async () => github }, there.house, never)
   expect(shown).toMatchObject({ reused: true, record: { id: record.id }, run: { behind: { head } } })
   expect(shown.stale).toMatchObject({ head, valid: false, sentence: 'the one cited range changed: a.ts:2' })
   // Nobody to ask, and no run of the head: the answer comes all the same.

@@ -1,0 +1,153 @@
+// Which question it is, and what the ledger knows of it: everything that is read before anything is written. Whoever asks what was asked before
+// needs nothing else, so what the work itself needs is loaded only when there is work.
+import { readAnswer } from '../bench/ledger.js'
+import { startWalk } from '../bench/walk.js'
+import type { AnswerRecord, CompletedAnswer, Question } from '../library/answer.js'
+import { parseQuestion } from '../library/answers/question.js'
+import { type HandoffError, isHandoffError } from '../library/errors.js'
+import type { GitHub } from '../library/github.js'
+import { type Layout, layout, parseRunId } from '../library/run.js'
+import type { acceptClaim } from './ask.js'
+import { claimFor, idFor } from './claim-for.js'
+import type { House } from './house.js'
+import type { AnswerStaleness } from './stale-answer.js'
+import { type ChosenRun, type RunName, type Where, whichRun } from './which-run.js'
+
+export interface AskRequest extends Where {
+  name: RunName
+  /** An earlier run: the question is about what changed from it to the run that is named. */
+  compareWith?: RunName
+  question: Question
+  /** Tells, where the run is older than the ref's head, which of the cited lines changed since. */
+  github?: () => Promise<GitHub>
+  /** How long this process may hold the question before somebody else may take it. */
+  leaseMs?: number
+  /** Written on the sandbox too, so that whoever asked can find it again from outside. */
+  labels?: Record<string, string>
+}
+
+export interface AskResult {
+  record: CompletedAnswer
+  run: ChosenRun
+  /** The answer was in the ledger already. */
+  reused: boolean
+  /** The ref's head has moved on from the run: what that means for what the answer rests on, as far as anybody can tell. */
+  stale?: AnswerStaleness
+}
+
+/** A question whose id is known; nothing is written yet. */
+export interface PreparedQuestion {
+  id: string
+  run: ChosenRun
+  /** What the ledger says of it now; a failed one, and a running one whose lease ran out, may be accepted again. */
+  known?: AnswerRecord
+  accept(signal: AbortSignal): Promise<AcceptedQuestion>
+}
+
+/** A question that was accepted: its id is known and its claim is in the ledger. `answer` does the work and may be left to the background. */
+export interface AcceptedQuestion {
+  id: string
+  run: ChosenRun
+  acceptedAt: string
+  /** Set when there is nothing left to do. */
+  done?: CompletedAnswer
+  answer(signal: AbortSignal, manner?: Manner): Promise<AskResult>
+}
+
+export interface Manner {
+  /** Waited for before a machine is started: whose turn it is. */
+  turn?: (signal: AbortSignal) => Promise<void>
+  /** An error that it takes leaves the question to whoever looks next, as soon as these milliseconds have passed. */
+  handBack?: (error: HandoffError) => number | undefined
+}
+
+/** Only reads: which run, which id, and what the ledger knows. */
+export async function prepareQuestion(
+  request: AskRequest,
+  house: House,
+  signal: AbortSignal,
+): Promise<PreparedQuestion> {
+  const { tools } = house
+  const text = house.redact(parseQuestion(request.question.text))
+  const question = { ...request.question, text }
+  const place = layout(house.root, request.repository)
+  const walk = startWalk(tools)
+  const early = lookEarly({ ...request, question }, house, place, signal)
+  const chosen = (name: RunName) => whichRun(request, name, house, place, signal)
+  const [run, base] = await walk.step('look up', () =>
+    Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
+  )
+  if (base) (await import('./compare.js')).refuseSame(base, run)
+  const wanted = claimFor(question, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
+  const known = isUnique(question)
+    ? undefined
+    : await (early?.id === wanted.id ? early.record : readAnswer(tools.drive, run.directory, wanted.id, signal))
+  const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
+  return {
+    id: wanted.id,
+    run,
+    ...(known === undefined ? {} : { known }),
+    accept: async (later) => {
+      const before = known?.status === 'done' ? answeredBefore(known, run, house) : undefined
+      return withStaleness(before ?? (await acceptLater(job, wanted, later)), request, house)
+    },
+  }
+}
+
+const acceptLater: typeof acceptClaim = async (...parts) => (await import('./ask.js')).acceptClaim(...parts)
+
+/** A question that is asked anew each time has an id that nobody can know. */
+const isUnique = (question: Question) => question.fresh === true && question.nonce === undefined
+
+/** Who names the run itself need not wait for its pointer: the record is read beside it, and believed only when the run is. */
+function lookEarly(
+  { name, compareWith, question }: AskRequest,
+  house: House,
+  place: Layout,
+  signal: AbortSignal,
+): { id: string; record: Promise<AnswerRecord | undefined> } | undefined {
+  if (!('run' in name) || compareWith || isUnique(question)) return undefined
+  const run = parseRunId(name.run)
+  const id = idFor(question, run, undefined, house)
+  const record = readAnswer(house.tools.drive, place.run(run), id, signal)
+  // Whatever is wrong with the run is what is told.
+  record.catch(() => undefined)
+  return { id, record }
+}
+
+/** Only where the run is behind: an answer about the head itself is as new as can be. */
+function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: House): AcceptedQuestion {
+  const head = accepted.run.behind?.head
+  if (head === undefined) return accepted
+  return {
+    ...accepted,
+    async answer(signal, manner) {
+      const result = await accepted.answer(signal, manner)
+      const stale = await staleAt(result.record, head, request, house, signal)
+      return stale ? { ...result, stale } : result
+    },
+  }
+}
+
+/** The answer is there: whatever happens to this question costs only the remark. */
+export async function staleAt(
+  record: CompletedAnswer,
+  head: string,
+  { repository, github }: Pick<AskRequest, 'repository' | 'github'>,
+  house: House,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  const { stalenessOf } = await import('./stale-answer.js')
+  try {
+    return await stalenessOf({ repository, record, head }, house, await github?.(), signal)
+  } catch (error) {
+    if (isHandoffError(error)) return undefined
+    throw error
+  }
+}
+
+export function answeredBefore(record: CompletedAnswer, run: ChosenRun, house: House): AcceptedQuestion {
+  house.tools.emit({ type: 'answer-reused', id: record.id })
+  const { id, acceptedAt } = record
+  return { id, run, acceptedAt, done: record, answer: async () => ({ record, run, reused: true }) }
+}

@@ -1,0 +1,119 @@
+// A question in a comment on a pull request, from whoever heard it to the last word below it: which runs may answer, the conversation, and the
+// answer as comments. Doors say who may ask and how an answer is come by; what people see is the same from each of them.
+import type { CompletedAnswer } from '../library/answer.js'
+import { answerMarkdown } from '../library/answers/answer-markdown.js'
+import type { Target } from '../library/answers/ask-event.js'
+import type { AnswerPlace } from '../library/answers/permalinks.js'
+import { isHandoffError } from '../library/errors.js'
+import type { RunEvent } from '../library/events.js'
+import type { PullFacts } from '../library/github.js'
+import { safeText, splitComment } from '../library/markdown/safe-markdown.js'
+import { type Conversation, converse, type Ending } from './conversation.js'
+import { staleNote } from './staleness.js'
+import type { RunName } from './which-run.js'
+
+/** Where an answer may come from, with what is to be said when it is the one. */
+export interface RunPlace {
+  name: RunName
+  /** A sentence, where this is not what was meant first. */
+  note?: string
+}
+
+/** What the answer is to know beside the question's text. */
+export interface TalkQuestion {
+  /** Questions of one thread know of each other. */
+  thread: string
+  /** Best first. */
+  places: RunPlace[]
+}
+
+export interface ToldAnswer {
+  record: CompletedAnswer
+  reused: boolean
+  /** What a reader should know first: which run was used, and why. */
+  notes?: readonly string[]
+}
+
+type Spoken = 'github' | 'target' | 'question' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
+
+export interface Talk<A extends ToldAnswer> extends Pick<Conversation<A>, Spoken> {
+  /** Takes what nobody may see out of text. */
+  redact: (text: string) => string
+  /** Where links in the answer lead. */
+  place: AnswerPlace
+  /** Called again when somebody else was answering the same. */
+  answer: (wanted: TalkQuestion, onProgress: (text: string) => void) => Promise<A>
+}
+
+export function talk<A extends ToldAnswer>(of: Talk<A>): Promise<Ending<A>> {
+  const { github, target, redact, signal } = of
+  const { repository, number } = target.thread
+  let pull: PullFacts | undefined
+  return converse<A>({
+    ...of,
+    harmless: (text) => safeText(redact(text)),
+    async answer(onProgress) {
+      // Resolved once, when the question is accepted: what is pushed later is named, not read.
+      pull ??= await github.pull(repository, number, { signal })
+      return of.answer({ thread: threadOf(target), places: placesOf(pull) }, onProgress)
+    },
+    render: (told) => commentParts({ ...of, repository, number }, told),
+  })
+}
+
+export function threadOf({ thread }: Target): string {
+  return thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`
+}
+
+function placesOf({ head, base }: PullFacts): RunPlace[] {
+  const note = `The head commit ${head.sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${base.ref}.`
+  return [{ name: { commit: head.sha } }, { name: { ref: `refs/heads/${base.ref}` }, note }]
+}
+
+export interface Commenting extends Pick<Talk<ToldAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
+  repository: string
+  /** The pull request's. */
+  number: number
+}
+
+/** The answer in parts, each with room to spare below GitHub's limit. */
+export async function commentParts(on: Commenting, { record, reused, notes }: ToldAnswer): Promise<string[]> {
+  const stale = await staleWords(on, record)
+  const markdown = answerMarkdown(record, on.place, {
+    form: 'comment',
+    reused,
+    ...(notes === undefined ? {} : { notes }),
+    ...(stale === undefined ? {} : { stale }),
+  })
+  return splitComment(on.redact(markdown))
+}
+
+/** The head as it is now, when the answer is ready. A failure to look costs the remark, not the answer. */
+async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
+  const { github, repository, number } = on
+  const call = { signal: AbortSignal.any([on.signal, AbortSignal.timeout(15_000)]), patient: false }
+  try {
+    const { head } = await github.pull(repository, number, call)
+    const cited = citations.filter((citation) => citation.verified)
+    const asked = { repository, answered: commit, head: head.sha, citations: cited }
+    const note = await staleNote(github, asked, call)
+    const words = note?.replace(/^answered at `\w+`; /, '').replaceAll('`', '')
+    return words === undefined ? undefined : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+  } catch (error) {
+    const why = isHandoffError(error) ? error.message : 'an unexpected error'
+    on.onNotice(`Whether the head has moved could not be seen: ${why}`)
+    return undefined
+  }
+}
+
+/** What somebody who waits sees of the work. Ours alone: no text of a repository or a model. */
+export function progressOf(event: RunEvent, repository: string): string | undefined {
+  if (event.type === 'step-start' && event.step === 'open sandbox') return 'Starting a sandbox…'
+  if (event.type === 'step-end' && event.step === 'open sandbox' && !event.failed) {
+    return `Reading \`${repository}\`… (sandbox up in ${(event.milliseconds / 1_000).toFixed(1)} s)`
+  }
+  if (event.type === 'excerpts-found')
+    return `Found ${event.count} excerpts in ${event.files} files; the model is answering…`
+  if (event.type === 'step-start' && event.step === 'check') return 'Checking every citation…'
+  return undefined
+}

@@ -1,0 +1,182 @@
+// One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
+import { type AcceptedNote, forgetAccepted, noteAccepted } from '../bench/accepted.js'
+import { makeBudgets } from '../bench/budgets.js'
+import type { ServicePlace } from '../bench/service-place.js'
+import { makeTurns, type Turn } from '../bench/turns.js'
+import { cleanupSignal } from '../bench/walk.js'
+import type { Clock } from '../library/clock.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import { costOf } from '../library/prices.js'
+import type { Repository } from '../library/run.js'
+import type { House } from './house.js'
+import type { AcceptedQuestion, AskResult } from './prepare-question.js'
+import { resumeQuestion } from './resume.js'
+import {
+  graceMs,
+  houseFor,
+  leaseMarginMs,
+  type Service,
+  type ServiceLimits,
+  type Shared,
+  type Taken,
+  type Visit,
+} from './service.js'
+
+export interface OwnWork {
+  /** From now on the question is never dropped: when our time is over it is left to whoever looks next. To be called before a promise is made. */
+  promise(post?: AcceptedNote['post']): Promise<void>
+  /** Waits for the turn, answers, and gives everything back, on every path. */
+  finish(signal: AbortSignal, onPosition?: (position: number) => void): Promise<AskResult>
+}
+
+/** What a question may cost at most: three rounds of excerpts, the summary, a conversation, and the replies. */
+const mostTokens = { inputTokens: 90_000, outputTokens: 6_200 }
+
+export function share(house: House, place: ServicePlace, limits: ServiceLimits, clock: Clock): Shared {
+  const { drive, model } = house.tools
+  if (limits.costPerDay !== undefined && costOf(mostTokens, model.name, house.prices) === undefined) {
+    throw new HandoffError(
+      'missing-setting',
+      'Callers have a budget in money, and the price of the model is not known.',
+      {
+        next: 'Set LLM_PRICE_INPUT and LLM_PRICE_OUTPUT, or give them a budget in tokens alone.',
+      },
+    )
+  }
+  return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
+}
+
+/** A question that was left behind is taken up; undefined when there is nothing to do. */
+export async function takeLeft(
+  service: Service,
+  left: { repository: Repository; run: string; id: string },
+  visit: Visit,
+  signal: AbortSignal,
+): Promise<Taken | undefined> {
+  const house = houseFor(service, visit)
+  const leaseMs = house.limits.deadlineMs + leaseMarginMs
+  const resume = () => resumeQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
+  return underLimits(service, left.id, visit, resume)
+}
+
+/** Turn, budget, claim: in this order, because what was not claimed can be refused without a trace. */
+export async function underLimits(
+  service: Service,
+  id: string,
+  visit: Visit,
+  accept: () => Promise<AcceptedQuestion | undefined>,
+): Promise<Taken | undefined> {
+  const { turns, budgets } = await service.shared()
+  const until = Math.ceil(visit.workBy + graceMs)
+  const releases: (() => Promise<void>)[] = []
+  const release = async () => {
+    await Promise.all(releases.map((one) => one().catch(() => undefined)))
+  }
+  try {
+    const turn = await turns.enter({ holder: id, caller: visit.caller, until })
+    releases.push(turn.leave)
+    const settle = await budgets.reserve(visit.caller, id, atMost(service), until)
+    releases.push(() => settle())
+    const accepted = await accept()
+    if (accepted === undefined || accepted.done) {
+      await release()
+      return accepted?.done && { kind: 'done', id, run: accepted.run, record: accepted.done }
+    }
+    const { run, acceptedAt } = accepted
+    return { kind: 'ours', id, run, acceptedAt, work: ownWork(service, visit, accepted, turn, settle, release) }
+  } catch (error) {
+    await release()
+    if (isHandoffError(error, 'in-progress')) return undefined
+    throw error
+  }
+}
+
+function ownWork(
+  service: Service,
+  visit: Visit,
+  accepted: AcceptedQuestion,
+  turn: Turn,
+  settle: (spent?: { tokens: number; cost: number }) => Promise<void>,
+  release: () => Promise<void>,
+): OwnWork {
+  const { drive, model } = service.house.tools
+  const { id, run } = accepted
+  let promised = false
+  return {
+    async promise(post) {
+      const { host, repository, repositoryId } = run.handoff
+      const slash = repository.lastIndexOf('/')
+      const note: AcceptedNote = {
+        version: 1,
+        answer: id,
+        run: run.handoff.run,
+        until: Math.ceil(visit.workBy + graceMs),
+        repository: {
+          host,
+          owner: repository.slice(0, slash),
+          name: repository.slice(slash + 1),
+          ...(repositoryId === undefined ? {} : { id: repositoryId }),
+        },
+        caller: visit.caller,
+        model: model.name,
+        ...(post === undefined ? {} : { post }),
+      }
+      await noteAccepted(drive, service.place, note, cleanupSignal())
+      promised = true
+    },
+    async finish(signal, onPosition) {
+      try {
+        const result = await accepted.answer(signal, {
+          turn: (until) => turn.come(until, onPosition),
+          handBack: (error) => (promised ? waitAfter(error) : undefined),
+        })
+        const { inputTokens, outputTokens } = result.record.usage
+        if (!result.reused)
+          await settle({ tokens: inputTokens + outputTokens, cost: result.record.cost?.amount ?? 0 }).catch(
+            () => undefined,
+          )
+        return result
+      } catch (error) {
+        // It failed for good: nobody is to look for it again.
+        if (promised && !(isHandoffError(error) && waitAfter(error) !== undefined)) {
+          await promiseKept(service, id).catch(() => undefined)
+        }
+        throw error
+      } finally {
+        await release()
+      }
+    },
+  }
+}
+
+/** Promises something whose run is not chosen yet. */
+export async function promiseComment(service: Service, note: AcceptedNote, signal: AbortSignal): Promise<void> {
+  await noteAccepted(service.house.tools.drive, service.place, note, signal)
+}
+
+export async function promiseKept(service: Service, id: string): Promise<void> {
+  await forgetAccepted(service.house.tools.drive, service.place, id, cleanupSignal())
+}
+
+/** For what passes by itself the question is put back; undefined for what would only happen again. */
+function waitAfter(error: HandoffError): number | undefined {
+  switch (error.code) {
+    case 'timeout':
+    case 'cancelled':
+      return 0
+    case 'sandbox-limit':
+    case 'model-limit':
+    case 'sandbox':
+    case 'drive':
+    case 'model':
+      return Math.min(error.retryAfterSeconds ?? 5, 60) * 1_000
+    default:
+      return undefined
+  }
+}
+
+function atMost(service: Service): { tokens: number; cost: number } {
+  const { house } = service
+  const cost = costOf(mostTokens, house.tools.model.name, house.prices)?.amount ?? 0
+  return { tokens: mostTokens.inputTokens + mostTokens.outputTokens, cost }
+}
