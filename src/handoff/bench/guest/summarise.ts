@@ -44,20 +44,15 @@ async function plainForm(task: SummariseTask, mounted: Mount): Promise<void> {
 }
 
 async function surveyClone(task: SummariseTask): Promise<void> {
-  const {
-    table,
-    outlineJson,
-    texts,
-    survey: seen,
-  } = await survey({
+  const found = await survey({
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.clone.sha,
     limits: task.survey,
   })
-  await writeFile(join(work, 'files.json'), `${JSON.stringify(table)}\n`)
-  await writeFile(join(work, 'outline.json'), outlineJson)
-  say({ type: 'survey', ...seen })
-  for await (const text of texts) say({ type: 'text', ...text })
+  await writeFile(join(work, 'files.json'), found.files())
+  await writeFile(join(work, 'outline.json'), found.outlines())
+  say({ type: 'survey', ...found.survey })
+  for (const text of found.texts) say({ type: 'text', ...text })
 }
 
 start({

@@ -49,18 +49,22 @@ export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
   }
   const chains = new Map<string, Chain>()
   return (path, directory) => {
-    const found: FileAttributes = {}
-    if (rules.size === 0) return found
+    if (rules.size === 0) return nothing
     let chain = chains.get(directory)
     if (!chain) {
       chain = chainTo(rules, directory)
       chains.set(directory, chain)
     }
+    if (chain.length === 0) return nothing
     const name = path.slice(path.lastIndexOf('/') + 1)
-    for (const link of chain) apply(link.rules, link.start === 0 ? path : path.slice(link.start), name, found)
-    return found
+    let found: FileAttributes | undefined
+    for (const link of chain) found = apply(link.rules, link.start === 0 ? path : path.slice(link.start), name, found)
+    return found ?? nothing
   }
 }
+
+/** Of nearly every file nothing is said. */
+const nothing: FileAttributes = Object.freeze({})
 
 /** The files that speak of a directory, from the top down: the nearest has the last word. `start` is where its own paths begin. */
 type Chain = { rules: Rule[]; start: number }[]
@@ -77,17 +81,26 @@ function chainTo(rules: Map<string, Rule[]>, directory: string): Chain {
   return chain
 }
 
-function apply(rules: Rule[], path: string, name: string, found: FileAttributes): void {
-  for (const rule of rules) {
+function apply(
+  rules: Rule[],
+  path: string,
+  name: string,
+  found: FileAttributes | undefined,
+): FileAttributes | undefined {
+  let result = found
+  for (let index = 0; index < rules.length; index++) {
+    const rule = rules[index]!
     const { beginning, ending, anchored } = rule.pattern
     // Nearly every rule says no at once, and there are many files.
     if (ending === undefined ? !(anchored ? path : name).startsWith(beginning) : !name.endsWith(ending)) continue
     if (!patternMatches(rule.pattern, path, name, false)) continue
+    result ??= {}
     for (const [attribute, value] of rule.values) {
-      if (value === undefined) delete found[attribute]
-      else found[attribute] = value
+      if (value === undefined) delete result[attribute]
+      else result[attribute] = value
     }
   }
+  return result
 }
 
 function parseRule(line: string): Rule | undefined {

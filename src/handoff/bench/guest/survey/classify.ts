@@ -39,16 +39,12 @@ export function classify(tree: Tree, selection: Selection): void {
 function traitFolders({ folders, entries }: Tree): void {
   const suites = new Set<Folder>()
   for (const entry of entries) {
-    for (
-      let folder: Folder | undefined = isPythonTestName(entry.name) ? entry.folder : undefined;
-      folder;
-      folder = folder.parent
-    ) {
-      if (suites.has(folder)) break
+    if (!entry.name.endsWith('.py') || !isPythonTestName(entry.name)) continue
+    for (let folder: Folder | undefined = entry.folder; folder && !suites.has(folder); folder = folder.parent)
       suites.add(folder)
-    }
   }
-  const packages = new Set(entries.filter((entry) => entry.name === '__init__.py').map((entry) => entry.folder))
+  const packages = new Set<Folder>()
+  for (const { name, folder } of entries) if (name === '__init__.py') packages.add(folder)
   for (const folder of folders) {
     if (!folder.parent) continue
     const own = traitsOfFolder(folder.path.slice(folder.path.lastIndexOf('/') + 1))
@@ -80,22 +76,23 @@ function verdictOf(entry: Entry, selection: Selection): Verdict {
   if (entry.mode === '120000') return { kind: 'symlink', reason: 'symlink' }
   if (entry.mode === '160000') return { kind: 'submodule', reason: 'submodule' }
   const attributes = selection.attributes(entry.path, entry.folder.path)
-  return closedBook(entry, attributes) ?? openBook(entry, attributes)
+  const ending = endingOf(entry.name)
+  return closedBook(entry, ending, attributes) ?? openBook(entry, ending, attributes)
 }
 
 /** What nobody reads, by its name or by what the attributes say. */
-function closedBook(entry: Entry, attributes: FileAttributes): Verdict | undefined {
+function closedBook(entry: Entry, ending: string, attributes: FileAttributes): Verdict | undefined {
   const { name, folder, size } = entry
-  const meaning = meaningOf(endingOf(name))
+  const meaning = meaningOf(ending)
   const vendored = attributes.vendored ?? (folder.traits & trait.vendored) !== 0
   const generated = attributes.generated ?? ((folder.traits & trait.generated) !== 0 || isGeneratedName(name))
   if (attributes.lfs && size < 1_024) return { kind: 'lfs-pointer', reason: 'lfs pointer' }
   if (attributes.binary) return { kind: 'binary', reason: 'binary' }
-  if (isLockFile(name)) return { kind: 'lock', reason: 'lock file' }
+  if (isLockFile(name, ending)) return { kind: 'lock', reason: 'lock file' }
   if (vendored) return { kind: 'vendored', reason: 'vendored' }
   if (meaning === 'binary') return maybePointer(entry, { kind: 'binary', reason: 'binary' })
   if (generated) return { kind: 'generated', reason: 'generated' }
-  if (isMinifiedName(name)) return { kind: 'minified', reason: 'minified' }
+  if (isMinifiedName(name, ending)) return { kind: 'minified', reason: 'minified' }
   return meaning === 'data' ? maybePointer(entry, { kind: 'data', reason: 'data' }) : undefined
 }
 
@@ -105,9 +102,8 @@ function maybePointer(entry: Entry, verdict: Verdict): Verdict {
   return entry.pointer ? { kind: verdict.kind } : verdict
 }
 
-function openBook(entry: Entry, attributes: FileAttributes): Verdict {
+function openBook(entry: Entry, ending: string, attributes: FileAttributes): Verdict {
   const { name, folder, size } = entry
-  const ending = endingOf(name)
   const language = languageOfEnding(ending)
   const plain = language !== undefined && kindOfFamily(language.family) === 'source'
   const special = plain ? undefined : meaningOfName(name)

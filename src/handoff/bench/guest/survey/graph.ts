@@ -27,8 +27,8 @@ interface Edges {
 }
 
 function buildEdges(entries: readonly Entry[], store: Store): Edges {
-  const families = entries.map((entry) => salt(languageOfGrammar(store.records[entry.record]!.grammar).family))
-  const folders = entries.map((entry) => salt(entry.folder.path))
+  const families = saltsOf(entries, ({ record }) => languageOfGrammar(store.records[record]!.grammar).family)
+  const folders = saltsOf(entries, ({ folder }) => folder.path)
   const names = collectNames(entries, families, folders, store)
   const places = collectPlaces(entries, store)
   const pool = store.pool()
@@ -46,6 +46,18 @@ function buildEdges(entries: readonly Entry[], store: Store): Edges {
     edges.add(user, gathered, touched, (file) => places.mentioned(file, user))
   }
   return edges.finish()
+}
+
+/** One for each entry; neighbours mostly have the same text. */
+function saltsOf(entries: readonly Entry[], textOf: (entry: Entry) => string): Int32Array {
+  const salts = new Int32Array(entries.length)
+  let last: string | undefined
+  for (let file = 0; file < entries.length; file++) {
+    const text = textOf(entries[file]!)
+    salts[file] = text === last ? salts[file - 1]! : salt(text)
+    last = text
+  }
+  return salts
 }
 
 /** Different families, and names that only a folder knows, never share a hash but by chance. */
@@ -111,12 +123,7 @@ interface Names {
 }
 
 /** An open table from hash to a chain of definers. */
-function collectNames(
-  entries: readonly Entry[],
-  families: readonly number[],
-  folders: readonly number[],
-  store: Store,
-): Names {
+function collectNames(entries: readonly Entry[], families: Int32Array, folders: Int32Array, store: Store): Names {
   const pool = store.pool()
   const pairs = entries.reduce(
     (sum, { record }) => sum + (store.records[record]!.to - store.records[record]!.names) / 2,
@@ -192,7 +199,14 @@ function collectPlaces(entries: readonly Entry[], store: Store): Places {
     sieve.add(hash)
     return known
   }
-  const words = entries.map((entry) => wordsOfPlace(entry, store.records[entry.record]!.grammar).map(numberOf))
+  const words: number[][] = []
+  let above: number[] = []
+  for (let file = 0; file < entries.length; file++) {
+    const { name, folder, record } = entries[file]!
+    if (folder !== entries[file - 1]?.folder) above = wordsOfFolder(folder.path).map(numberOf)
+    const own = wordsOfName(name, store.records[record]!.grammar).map(numberOf)
+    words.push(own.length === 0 ? above : [...own, ...above].slice(0, 3))
+  }
   const folders = entries.map((entry) => entry.folder)
   const lastUser = new Int32Array(numbers.size).fill(-1)
   return {
@@ -214,12 +228,16 @@ function collectPlaces(entries: readonly Entry[], store: Store): Places {
   }
 }
 
-/** The nearest first. In Go, and of files with a name that says nothing, only the folders count. */
-function wordsOfPlace({ name, folder }: Entry, grammar: string): string[] {
+/** In Go, and of files with a name that says nothing, only the folders count. */
+function wordsOfName(name: string, grammar: string): string[] {
+  if (grammar === 'go') return []
   const base = name.replace(/\..*$/, '')
-  const own = grammar === 'go' || /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : wordsOf(base)
-  const folders = folder.path.split('/').slice(-3).reverse().flatMap(wordsOf)
-  return [...own, ...folders].slice(0, 3)
+  return /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : wordsOf(base).slice(0, 3)
+}
+
+/** The nearest first. */
+function wordsOfFolder(path: string): string[] {
+  return path.split('/').slice(-3).reverse().flatMap(wordsOf).slice(0, 3)
 }
 
 /** As the scanner sees words: what is shorter than four signs is not kept of anybody. */

@@ -14,7 +14,7 @@ import { noticesOf } from './notices.js'
 import { writePieces } from './pieces.js'
 import { shareOut } from './plan.js'
 import { rank } from './rank.js'
-import { countFiles, makeSurvey, makeTable, outlineText, parseOutline, secretPlaces } from './report.js'
+import { countFiles, makeSurvey, outlineText, parsed, secretPlaces, tableText } from './report.js'
 import { readRules, selectionOf } from './rules.js'
 import { openStore } from './store.js'
 import { type Tree, treeParser } from './tree.js'
@@ -32,11 +32,12 @@ export interface SurveyOptions {
 
 export interface SurveyResult {
   survey: Omit<Survey, 'texts'>
-  table: FileTable
-  /** Read from `outlineJson` when it is asked for. */
+  /** Both tables as they are to be stored, in pieces; each call begins anew. */
+  files: () => Iterable<string>
+  outlines: () => Iterable<string>
+  /** The same as values, read from the pieces when they are asked for. */
+  readonly table: FileTable
   readonly outline: Outline
-  /** `outline` as it is to be stored. */
-  outlineJson: string
   texts: ChosenText[]
   /** What the next survey can be handed as its cache. */
   store: () => Uint8Array
@@ -80,14 +81,19 @@ async function surveyTree(
   const counts = countFiles(tree.entries)
   const secrets = secretPlaces(tree.entries, store, pieces)
   const notices = noticesOf({ tree, counts, store, secrets: secrets.length, testsAside, rules })
-  const outlineJson = outlineText(commit, tree.entries, store)
+  const files = () => tableText(commit, tree, secrets)
+  const outlines = () => outlineText(commit, tree.entries, store)
+  let table: FileTable | undefined
   return {
     survey: makeSurvey(commit, tree, counts, secrets, notices),
-    table: makeTable(commit, tree, secrets),
-    get outline() {
-      return parseOutline(outlineJson)
+    files,
+    outlines,
+    get table() {
+      return (table ??= parsed<FileTable>(files()))
     },
-    outlineJson,
+    get outline() {
+      return parsed<Outline>(outlines())
+    },
     texts: pieces.texts,
     store: store.encode,
   }

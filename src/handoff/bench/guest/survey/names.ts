@@ -68,11 +68,15 @@ const lockFiles = new Set(
   ).split(' '),
 )
 
-export function isLockFile(name: string): boolean {
-  return lockFiles.has(name.toLowerCase())
+const lockEndings = new Set([...lockFiles].map((name) => name.slice(name.lastIndexOf('.') + 1)))
+
+/** The ending is that of the name, in lower case; it answers nearly every question of this kind. */
+export function isLockFile(name: string, ending: string): boolean {
+  return lockEndings.has(ending) && lockFiles.has(name.toLowerCase())
 }
 
-export function isMinifiedName(name: string): boolean {
+export function isMinifiedName(name: string, ending: string): boolean {
+  if (ending !== 'js' && ending !== 'css' && ending !== 'mjs') return false
   return /[.-]min\.(?:m?js|css)$|\.(?:bundle|chunk)\.(?:js|css)$/.test(name)
 }
 

@@ -11,52 +11,55 @@ import type { Entry, Folder, Tree } from './tree.js'
 /** The best first. Only entries that may be chosen. */
 export function rank(tree: Tree, candidates: readonly Entry[], store: Store): Entry[] {
   const product = candidates.filter(isProduct)
-  const scores = centrality(product, store)
-  const central = new Map(product.map((entry, index): [Entry, number] => [entry, scores[index]!]))
+  const central = centrality(product, store)
   const context: Context = {
     unit: Math.min(0.002, 1 / Math.max(1, product.length)),
-    mass: massOfFolders(tree, central),
-    central,
+    mass: massOfFolders(tree, product, central),
   }
-  const scored = candidates.map((entry, index) => ({ entry, index, score: scoreOf(entry, store, context) }))
-  return spread(scored.sort(best)).map(({ entry }) => entry)
+  const scores = new Float64Array(candidates.length)
+  let next = 0
+  for (let index = 0; index < candidates.length; index++) {
+    const entry = candidates[index]!
+    // The product comes in the same order.
+    const own = entry === product[next] ? central[next++] : undefined
+    scores[index] = scoreOf(entry, own, store, context)
+  }
+  const order = spread(bestFirst(scores), scores, candidates, tree)
+  return Array.from(order, (index) => candidates[index]!)
 }
 
-interface Scored {
-  entry: Entry
-  /** In git's order, which settles a draw. */
-  index: number
-  score: number
-}
-
-function best(a: Scored, b: Scored): number {
-  return b.score - a.score || a.index - b.index
+/** Places by their scores; git's order settles a draw. */
+function bestFirst(scores: Float64Array): Uint32Array {
+  const order = Uint32Array.from(scores, (_, index) => index)
+  return order.sort((a, b) => scores[b]! - scores[a]! || a - b)
 }
 
 interface Context {
   /** What an average source file has. */
   unit: number
-  /** The share of everything that is below a folder. */
-  mass: Map<Folder, number>
-  central: Map<Entry, number>
+  /** The share of everything that is below a folder, by the folder's place. */
+  mass: Float64Array
 }
 
-function massOfFolders({ folders }: Tree, central: Map<Entry, number>): Map<Folder, number> {
+function massOfFolders({ folders }: Tree, product: readonly Entry[], central: Float64Array): Float64Array {
   const all = Math.max(1, folders[0]!.files)
-  const sourceShare = central.size > 0 ? 0.9 : 0
-  const mass = new Map(folders.map((folder): [Folder, number] => [folder, 0]))
-  for (const [entry, score] of central) mass.set(entry.folder, mass.get(entry.folder)! + score * sourceShare)
-  for (let index = folders.length - 1; index > 0; index--) {
-    const folder = folders[index]!
-    if (folder.parent) mass.set(folder.parent, mass.get(folder.parent)! + mass.get(folder)!)
+  const sourceShare = product.length > 0 ? 0.9 : 0
+  const mass = new Float64Array(folders.length)
+  for (let index = 0; index < product.length; index++) {
+    const { folder } = product[index]!
+    mass[folder.index] = mass[folder.index]! + central[index]! * sourceShare
   }
-  for (const folder of folders) mass.set(folder, mass.get(folder)! + ((1 - sourceShare) * folder.files) / all)
+  for (let index = folders.length - 1; index > 0; index--) {
+    const { parent } = folders[index]!
+    if (parent) mass[parent.index] = mass[parent.index]! + mass[index]!
+  }
+  for (const { index, files } of folders) mass[index] = mass[index]! + ((1 - sourceShare) * files) / all
   return mass
 }
 
-function scoreOf(entry: Entry, store: Store, context: Context): number {
+function scoreOf(entry: Entry, own: number | undefined, store: Store, context: Context): number {
   const aside = (entry.folder.traits & (trait.example | trait.test | trait.fixture)) !== 0 ? 0.03 : 1
-  const mass = context.mass.get(entry.folder)! * aside
+  const mass = context.mass[entry.folder.index]! * aside
   const { name, kind } = entry
   if (entry.folder.depth === 0 && isReadme(name)) return 1
   if (isReadme(name)) return mass * 0.08
@@ -64,7 +67,6 @@ function scoreOf(entry: Entry, store: Store, context: Context): number {
   if (kind === 'documentation') return documentScore(entry, mass, context)
   if (kind === 'configuration') return context.unit * settingsScore(entry) * aside
   if (kind === 'test') return context.unit * 0.03
-  const own = context.central.get(entry)
   if (own === undefined) return context.unit * 0.04
   const { grammar, outline } = store.records[entry.record]!
   const begins = outline.includes('"name":"main","kind":"function"')
@@ -98,20 +100,23 @@ function weightOf(grammar: string): number {
 }
 
 /** The more of a folder, and of the part of the repository it is in, has come already, the longer the next one waits. */
-function spread(sorted: readonly Scored[]): Scored[] {
-  const folders = new Map<Folder, number>()
-  const parts = new Map<Folder, number>()
-  const next = (counts: Map<Folder, number>, folder: Folder) => {
-    const count = counts.get(folder) ?? 0
-    counts.set(folder, count + 1)
-    return count
+function spread(
+  order: Uint32Array,
+  scores: Float64Array,
+  candidates: readonly Entry[],
+  { folders }: Tree,
+): Uint32Array {
+  const inFolder = new Uint32Array(folders.length)
+  const inPart = new Uint32Array(folders.length)
+  for (const index of order) {
+    const { folder } = candidates[index]!
+    const part = partOf(folder).index
+    const delay = (1 + 0.12 * inFolder[folder.index]!) * (1 + 0.02 * inPart[part]!)
+    inFolder[folder.index] = inFolder[folder.index]! + 1
+    inPart[part] = inPart[part]! + 1
+    scores[index] = scores[index]! / delay
   }
-  const waited = sorted.map((scored) => {
-    const { folder } = scored.entry
-    const delay = (1 + 0.12 * next(folders, folder)) * (1 + 0.02 * next(parts, partOf(folder)))
-    return { ...scored, score: scored.score / delay }
-  })
-  return waited.sort(best)
+  return bestFirst(scores)
 }
 
 /** The folder two below the top. */

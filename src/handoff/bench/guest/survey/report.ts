@@ -1,5 +1,5 @@
 // What the survey says in the end: the table of every file, the counts, the directories, the places of credentials, and the notices.
-import type { FileRow, FileTable, Outline, SecretPlace, Survey, SurveyCounts } from '../../../library/survey.js'
+import type { SecretPlace, Survey, SurveyCounts } from '../../../library/survey.js'
 import type { Pieces } from './pieces.js'
 import type { Store } from './store.js'
 import type { Entry, Tree } from './tree.js'
@@ -25,35 +25,71 @@ export function countFiles(entries: readonly Entry[]): SurveyCounts {
   return counts
 }
 
-export function makeTable(commit: string, tree: Tree, secrets: SecretPlace[]): FileTable {
-  // Without a prototype: `__proto__` is a path like any other.
-  const trees: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const folder of tree.folders) trees[folder.path] ??= folder.tree
-  return { version: 1, commit, trees, files: tree.entries.map(rowOf), secrets: secrets.slice(0, mostPlacesInTable) }
+/** Tables come in pieces of about this many characters: whole, they would be the largest things in memory. */
+const pieceLength = 64_000
+
+/** JSON of the file table, as it is to be stored. */
+export function* tableText(commit: string, tree: Tree, secrets: readonly SecretPlace[]): Generator<string> {
+  yield `{"version":1,"commit":${JSON.stringify(commit)},"trees":{`
+  yield* inPieces(treeMembers(tree))
+  yield '},"files":['
+  yield* inPieces(rowTexts(tree.entries))
+  yield `],"secrets":${JSON.stringify(secrets.slice(0, mostPlacesInTable))}}\n`
 }
 
-function rowOf({ path, pathBase64, mode, blob, size, kind, state, reason }: Entry): FileRow {
-  const row: FileRow = { path, mode, blob, size, kind, state }
-  if (pathBase64 !== undefined) row.pathBase64 = pathBase64
-  if (reason !== undefined) row.reason = reason
-  return row
+/** Paths that are not UTF-8 may look alike; the first one counts. */
+function* treeMembers({ folders }: Tree): Generator<string> {
+  const seen = new Set<string>()
+  for (const { path, tree } of folders) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    yield `${JSON.stringify(path)}:"${tree}"`
+  }
+}
+
+function* rowTexts(entries: readonly Entry[]): Generator<string> {
+  for (const entry of entries) yield rowText(entry)
+}
+
+function rowText({ path, pathBase64, mode, blob, size, kind, state, reason }: Entry): string {
+  const odd = pathBase64 === undefined ? '' : `,"pathBase64":"${pathBase64}"`
+  const why = reason === undefined ? '' : `,"reason":"${reason}"`
+  return `{"path":${JSON.stringify(path)},"mode":"${mode}","blob":"${blob}","size":${size},"kind":"${kind}","state":"${state}"${odd}${why}}`
 }
 
 /** JSON of the outline, put together from what the store has as JSON already. */
-export function outlineText(commit: string, entries: readonly Entry[], store: Store): string {
+export function* outlineText(commit: string, entries: readonly Entry[], store: Store): Generator<string> {
+  yield `{"version":1,"commit":${JSON.stringify(commit)},"files":{`
+  yield* inPieces(outlineMembers(entries, store))
+  yield '}}'
+}
+
+function* outlineMembers(entries: readonly Entry[], store: Store): Generator<string> {
   const seen = new Set<string>()
-  const files: string[] = []
   for (const { path, record, kind } of entries) {
     const outline = record < 0 ? '[]' : store.records[record]!.outline
     if (outline === '[]' || kind === 'generated' || seen.has(path)) continue
     seen.add(path)
-    files.push(`${JSON.stringify(path)}:${outline}`)
+    yield `${JSON.stringify(path)}:${outline}`
   }
-  return `{"version":1,"commit":${JSON.stringify(commit)},"files":{${files.join(',')}}}`
 }
 
-export function parseOutline(text: string): Outline {
-  return JSON.parse(text) as Outline
+/** The members of a list or an object, with commas between them. */
+function* inPieces(members: Iterable<string>): Generator<string> {
+  let piece = ''
+  let comma = ''
+  for (const member of members) {
+    piece += comma + member
+    comma = ','
+    if (piece.length < pieceLength) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+export function parsed<T>(pieces: Iterable<string>): T {
+  return JSON.parse([...pieces].join('')) as T
 }
 
 export function secretPlaces(entries: readonly Entry[], store: Store, pieces: Pieces): SecretPlace[] {

@@ -13,6 +13,8 @@ export interface Folder {
   /** Below it, itself included. */
   files: number
   bytes: number
+  /** Its place among the folders. */
+  index: number
 }
 
 export interface Entry {
@@ -52,9 +54,10 @@ export interface TreeParser {
 
 /** Reads the list while it comes. */
 export function treeParser(): TreeParser {
-  const top = newFolder('', '', undefined)
+  const top = newFolder('', '', undefined, 0)
   const tree: Tree = { entries: [], folders: [top], hiddenNames: 0 }
   const folders = new Map<string, Folder>([['', top]])
+  const modes = new Map<string, string>()
   let rest = ''
   // Neighbours in the list mostly share their folder.
   let lastFolder = top
@@ -69,26 +72,36 @@ export function treeParser(): TreeParser {
     return lastFolder
   }
 
+  /** One string for all files of a mode. */
+  const modeAt = (text: string, start: number): string => {
+    const mode = text.slice(start, start + 6)
+    const known = modes.get(mode)
+    if (known === undefined) modes.set(mode, mode)
+    return known ?? mode
+  }
+
   const add = (text: string, start: number, tab: number, end: number) => {
     const raw = text.slice(tab + 1, end)
     const slash = raw.lastIndexOf('/')
     const folder = folderOf(raw, slash)
-    const name = showName(raw.slice(slash + 1), tree)
-    const path = folder === top ? name : `${folder.path}/${name}`
+    const rawName = slash < 0 ? raw : raw.slice(slash + 1)
+    const name = showName(rawName, tree)
+    // Nearly every path is shown as it is, and then it is the same piece of the list.
+    const asIs = name === rawName && (folder === top || folder.path === lastRaw)
+    const path = asIs ? raw : folder === top ? name : `${folder.path}/${name}`
     const idStart = text.indexOf(' ', start + 7) + 1
     const idEnd = text.indexOf(' ', idStart)
     const id = text.slice(idStart, idEnd)
     if (text[start + 7] === 't') {
-      const child = newFolder(path, id, folder)
+      const child = newFolder(path, id, folder, tree.folders.length)
       folders.set(raw, child)
       tree.folders.push(child)
       return
     }
-    const size = text.slice(idEnd, tab).trim()
-    const entry = newEntry(text.slice(start, start + 6), id, Number(size) || 0, path, name, folder)
-    // A dash for a submodule; anything else that is no number means that git does not have the object.
-    if (!/^(?:\d+|-)$/.test(size)) entry.reason = 'missing'
-    if (!plain(raw) && !path.includes('[redacted:') && mangled(raw))
+    const size = sizeAt(text, idEnd, tab)
+    const entry = newEntry(modeAt(text, start), id, Math.max(0, size), path, name, folder)
+    if (size < 0) entry.reason = 'missing'
+    if (!asIs && !path.includes('[redacted:') && mangled(raw))
       entry.pathBase64 = Buffer.from(raw, 'latin1').toString('base64')
     tree.entries.push(entry)
   }
@@ -111,8 +124,20 @@ export function treeParser(): TreeParser {
   }
 }
 
-function newFolder(path: string, tree: string, parent: Folder | undefined): Folder {
-  return { path, tree, parent, depth: parent ? parent.depth + 1 : 0, traits: 0, files: 0, bytes: 0 }
+function newFolder(path: string, tree: string, parent: Folder | undefined, index: number): Folder {
+  return { path, tree, parent, depth: parent ? parent.depth + 1 : 0, traits: 0, files: 0, bytes: 0, index }
+}
+
+/** A dash for a submodule, which has none; what is no number, and less than 0 here, means that git does not have the object. */
+function sizeAt(text: string, from: number, to: number): number {
+  let size = 0
+  for (let index = from; index < to; index++) {
+    const code = text.charCodeAt(index)
+    if (code === 32) continue
+    if (code < 48 || code > 57) return code === 45 ? 0 : -1
+    size = size * 10 + code - 48
+  }
+  return size
 }
 
 function newEntry(mode: string, blob: string, size: number, path: string, name: string, folder: Folder): Entry {
