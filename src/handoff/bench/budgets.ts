@@ -62,8 +62,10 @@ export function makeBudgets(drive: Drive, place: ServicePlace, limits: BudgetLim
       const file = fileOf(caller)
       await file.update((state, now) => {
         turnDay(state, now)
-        refuse(state, amount, limits, now)
-        state.reserved.push({ id, ...amount, until })
+        // The same again is a change whose writing was delivered twice.
+        const others = state.reserved.filter((one) => one.id !== id)
+        refuse({ ...state, reserved: others }, amount, limits, now)
+        state.reserved = [...others, { id, ...amount, until }]
       })
       let settled: Promise<void> | undefined
       return (spent) => (settled ??= file.update((state, now) => settle(state, id, spent, now)))

@@ -4,6 +4,7 @@ import * as read from '../library/decode.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
+import { uniqueId } from './unique.js'
 import { cleanupSignal } from './walk.js'
 
 /** Where the answer of a request is. */
@@ -21,6 +22,8 @@ interface State {
   at: number
   /** Until when the one who began is waited for. */
   until: number
+  /** A word of the one who began: a write whose answer was lost, or that was delivered twice, is known by it from everybody else's. */
+  claim?: string
   pointer?: AnswerPointer
 }
 
@@ -36,6 +39,7 @@ const shape = read.object({
   state: read.oneOf('begun', 'accepted', 'open'),
   at: read.count,
   until: read.count,
+  claim: read.optional(read.string(64)),
   pointer: read.optional(read.object({ run: read.string(200), answer: read.string(64) })),
 })
 
@@ -48,7 +52,8 @@ export async function beginRequest(
   request: { body: string; now: number; until: number },
   signal: AbortSignal,
 ): Promise<Begun> {
-  const wanted: State = { version: 1, body: request.body, state: 'begun', at: request.now, until: request.until }
+  const { body, now, until } = request
+  const wanted: State = { version: 1, body, state: 'begun', at: now, until, claim: uniqueId() }
   let seen = 0
   for (let tries = 0; tries < 5; tries += 1) {
     const revision = await attempt(drive, path, wanted, seen, signal)
@@ -57,6 +62,7 @@ export async function beginRequest(
     const bytes = stat && (await drive.read(path, { maxBytes: 10_000, signal }))
     seen = stat?.revision ?? 0
     const found = bytes && (decodeVersioned(bytes, shape, 'the name of a request') as State)
+    if (found?.claim === wanted.claim && found?.state === 'begun') return begun(drive, path, wanted, seen)
     if (!found || found.at + keyLifetimeMs < request.now) continue
     if (found.body !== request.body) return { kind: 'other-body' }
     if (found.state === 'accepted' && found.pointer) return { kind: 'known', pointer: found.pointer }

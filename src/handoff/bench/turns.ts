@@ -9,6 +9,7 @@ import { abortError, HandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
 import { sharedFile } from './shared-file.js'
+import { uniqueId } from './unique.js'
 
 export interface TurnLimits {
   /** Sandboxes at once, over all instances. */
@@ -46,6 +47,8 @@ interface Running {
   caller: string
   since: number
   until: number
+  /** Of the one who entered: a write whose answer was lost, or that was delivered twice, is known by it from everybody else's. */
+  word?: string
 }
 
 interface State {
@@ -61,6 +64,7 @@ const entry = read.object({
   caller: read.string(200),
   since: read.count,
   until: read.count,
+  word: read.optional(read.string(64)),
 })
 
 const shape = read.object({
@@ -142,12 +146,16 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
 
   return {
     async enter(wanted) {
+      const word = uniqueId()
       const first = await file.update((state, now) => {
         advance(state, limits, now)
-        refuse(state, wanted, limits, now)
-        const { holder, caller } = wanted
-        state.waiting.push({ holder, caller, since: now, until: now + waitingMs })
-        advance(state, limits, now)
+        const entered = [...state.running, ...state.waiting].some((one) => one.word === word)
+        if (!entered) {
+          refuse(state, wanted, limits, now)
+          const { holder, caller } = wanted
+          state.waiting.push({ holder, caller, since: now, until: now + waitingMs, word })
+          advance(state, limits, now)
+        }
         return { position: lookFor(state, wanted, now, now), since: now }
       })
       let left: Promise<void> | undefined

@@ -215,3 +215,40 @@ test('a request with a name begins once, is known when it was accepted, and is o
   expect((await at(3_200)).kind).toBe('known')
   await until('a day later it is forgotten', async () => (await at(3_200 + 86_400_001, 'b')).kind === 'begun')
 })
+
+test.each(['lose-reply', 'twice'] as const)(
+  'whatever the network does to the writes (%s), of those who begin in the same millisecond one has begun',
+  async (kind) => {
+    const path = `${root}/keys/a.json`
+    const takeBack = local.rule({ method: 'PUT', fault: { kind }, times: 2 })
+    const at = () => beginRequest(drive(), path, { body: 'a'.repeat(64), now: 1_000, until: 2_000 }, never)
+    const begun = await Promise.all([at(), at()])
+    takeBack()
+    expect(begun.map((one) => one.kind).sort()).toEqual(['begun', 'in-progress'])
+  },
+)
+
+test.each(['lose-reply', 'twice'] as const)(
+  'whatever the network does to the writes (%s), of those who enter for the same one has the turn',
+  async (kind) => {
+    const clock = manualClock({ start: 1_000_000 })
+    const enter = () =>
+      makeTurns(drive(), `${root}/turns.json`, { sandboxes: 5, waiting: 5, perCaller: 5 }, clock).enter({
+        holder: 'a question',
+        caller: 'x',
+        until: clock.now() + 60_000,
+      })
+    const takeBack = local.rule({ method: 'PUT', fault: { kind }, times: 2 })
+    const entered = await Promise.all([codeOf(enter()), codeOf(enter())])
+    takeBack()
+    expect(entered.sort()).toEqual(['done', 'in-progress'])
+  },
+)
+
+test('a reservation that the network delivers twice is made once', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z') })
+  const budgets = makeBudgets(drive(), servicePlace(root), { tokensPerDay: 100 }, clock)
+  const takeBack = local.rule({ method: 'PUT', fault: { kind: 'twice' }, times: 1 })
+  expect(await codeOf(budgets.reserve('x', 'one', { tokens: 60, cost: 0 }, clock.now() + 1_000))).toBe('done')
+  takeBack()
+})
