@@ -101,13 +101,15 @@ describe('what is in it', () => {
   })
 
   test('the same sources give the same bytes in any folder', async () => {
-    const folders = await Promise.all([1, 2].map(() => mkdtemp(join(tmpdir(), 'bundle-'))))
-    await Promise.all(folders.map((folder) => buildAction(root, folder)))
-    const [first, second] = await Promise.all(folders.map(hashes))
-    await Promise.all(folders.map((folder) => rm(folder, { recursive: true })))
-    expect(first).toEqual(second)
-    expect(JSON.stringify(first)).not.toContain(root)
-  }, 60_000)
+    const folder = await mkdtemp(join(tmpdir(), 'bundle-'))
+    await buildAction(root, folder)
+    const made = await hashes(folder)
+    const texts = await Promise.all((await code(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+    await rm(folder, { recursive: true })
+    expect(texts.filter((text) => text.includes(root))).toEqual([])
+    const kept = Object.entries(await hashes(dist)).filter(([name]) => !name.startsWith('guest-'))
+    expect(made).toEqual(Object.fromEntries(kept))
+  })
 
   test('a package that hides its HTTP client in another way stops the build', () => {
     expect(() => withoutOpaqueImport('return await import(module);')).toThrow('in another way than before')

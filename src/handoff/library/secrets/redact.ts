@@ -30,11 +30,7 @@ export interface SecretFinder {
 
 /** Replaces every secret by `[redacted]`. Doing so twice changes nothing more. What it looks for is worked out at the first text. */
 export function makeRedactor(secrets: readonly string[]): (text: string) => string {
-  let finder: SecretFinder | undefined
-  return (text) => {
-    finder ??= makeFinder(secrets)
-    return replaceRanges(text, finder.find(text), 0)
-  }
+  return (text) => replaceRanges(text, makeFinder(secrets).find(text), 0)
 }
 
 export interface StreamRedactor {
@@ -85,7 +81,16 @@ export function makeSecretScan(secrets: readonly string[]): (text: string) => bo
   return (text) => finder.find(text).length > 0
 }
 
+/** Worked out once for a list, however many redactors are made of it: that takes longer than most texts. A list does not change. */
+const finders = new WeakMap<readonly string[], SecretFinder>()
+
 export function makeFinder(secrets: readonly string[]): SecretFinder {
+  const finder = finders.get(secrets) ?? newFinder(secrets)
+  finders.set(secrets, finder)
+  return finder
+}
+
+function newFinder(secrets: readonly string[]): SecretFinder {
   const forms = secrets.map(formsOf)
   const exact = findersFor(
     forms.flatMap((form) => form.exact),
