@@ -165,13 +165,14 @@ describe('what the account may do', () => {
 })
 
 test('a paused sandbox keeps its processes and its files until it is killed', async () => {
-  const sandbox = await open({ timeoutMs: 1_000, lifecycle: { onTimeout: 'pause' } })
+  const sandbox = await open({ lifecycle: { onTimeout: 'pause' } })
   await sandbox.files.write('kept.txt', 'kept')
   const { pid } = await sandbox.commands.run('sleep 600', { background: true, timeoutMs: 0 })
+  await sandbox.setTimeout(1_000)
   await until('the deadline paused it', async () => (await sandbox.getInfo()).state === 'paused')
   expect(stateOf(pid)).toBe('T')
   await sandbox.connect({ timeoutMs: 60_000 })
-  expect(stateOf(pid)).toBe('S')
+  await until('it goes on', async () => stateOf(pid) === 'S')
   expect(await sandbox.files.read('kept.txt')).toBe('kept')
   await sandbox.pause({ keepMemory: false })
   expect(stateOf(pid)).toBe('')
