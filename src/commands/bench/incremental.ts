@@ -8,6 +8,7 @@ import { mentionsIn } from '../../handoff/library/summaries/mentions.js'
 import { decodeProse, encodeProse } from '../../handoff/library/summaries/prose.js'
 import { sectionsMarkdown, summaryFile } from '../../handoff/library/summaries/summary.js'
 import { textBytesFor } from '../../handoff/library/summaries/summary-plan.js'
+import { summaryInstructions } from '../../handoff/library/summaries/summary-prompt.js'
 import { makeCounting } from '../../handoff/lines/tokens.js'
 import { talkingModel } from './talking-model.js'
 
@@ -15,8 +16,12 @@ export interface PushRow {
   commit: string
   calls: number
   inputTokens: number
-  /** Of what the first run, from nothing, read. */
+  /** Described files that are not what they were. */
+  files: number
+  /** Of what a run from nothing would read of the same commit, as it is estimated before one. */
   share: number
+  /** Of what the first run, from nothing, read. */
+  shareOfFirst: number
   /** The earlier file was kept byte for byte. */
   unchanged: boolean
   milliseconds: number
@@ -29,9 +34,11 @@ export interface IncrementalReport {
   full: { calls: number; inputTokens: number; describedFiles: number; partial?: string }
   fullAtTheEnd: { calls: number; inputTokens: number }
   pushes: PushRow[]
-  /** Of the pushes' shares of the full run at the start. */
+  /** Of the pushes' shares of a full run. */
   median: number
   p90: number
+  /** The least that any request has: the instructions, in tokens. */
+  instructions: number
   /** Paths that are gone and were named, and directories at the top that were not: none is right. */
   stale: string[]
   uncovered: string[]
@@ -65,10 +72,30 @@ export async function benchIncremental(
     say(`    tokens of each push: ${pushes.map((push) => push.inputTokens).join(', ')}`)
     say(`    milliseconds of the host's own work: ${pushes.map((push) => push.milliseconds).join(', ')}`)
     say(`    pushes that asked for nothing: ${pushes.filter((push) => push.calls === 0).length} of ${pushes.length}`)
-    say(`    median ${percent(median)} (goal 2 %), p90 ${percent(p90)} (goal 5 %)`)
+    say(
+      `    against a full run of the same commit: median ${percent(median)} (goal 2 %), p90 ${percent(p90)} (goal 5 %)`,
+    )
+    for (const line of detailsOf(report)) say(`      ${line}`)
     say(`    gone and still named: ${stale.length}, directories at the top not named: ${uncovered.length}`)
   }
   return reports
+}
+
+/** What the shares are made of, and why they cannot be less where that is so. */
+function detailsOf({ full, fullAtTheEnd, pushes, instructions }: IncrementalReport): string[] {
+  const first = quantiles(pushes.map((push) => push.shareOfFirst))
+  const single = pushes.filter((push) => push.files === 1)
+  const one = quantiles(single.map((push) => push.share))
+  const least = instructions / Math.max(full.inputTokens, fullAtTheEnd.inputTokens)
+  return [
+    `against the run from nothing at the start: median ${percent(first.median)}, p90 ${percent(first.p90)}; the last one reads ${fullAtTheEnd.inputTokens} tokens`,
+    `pushes that change one described file: ${single.length}, median ${percent(one.median)}, p90 ${percent(one.p90)}`,
+    ...(least > 0.005
+      ? [
+          `the instructions of one request have ${instructions} tokens, ${percent(least)} of the larger full run: too small a repository for the goal`,
+        ]
+      : []),
+  ]
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(2)} %`
@@ -100,10 +127,11 @@ export async function measurePushes(
   const checks = { stale: new Set<string>(), uncovered: new Set<string>(), ever: new Set<string>() }
   for (const commit of history.slice(1)) {
     remember(checks.ever, request)
+    const before = request
     request = await order(commit, kept(written, request))
     const start = performance.now()
     written = await writeSummary(request)
-    pushes.push(rowOf(commit, written, full, performance.now() - start))
+    pushes.push(rowOf(commit, written, full, changedFiles(before, request), performance.now() - start))
     check(written, request, checks)
   }
   const last = await writeSummary(await order(history.at(-1)!))
@@ -121,6 +149,7 @@ export async function measurePushes(
     ...quantiles(pushes.map((row) => row.share)),
     stale: [...checks.stale],
     uncovered: [...checks.uncovered],
+    instructions: await model.countTokens(summaryInstructions),
     proseBytes: encodeProse(written.prose).length,
   }
 }
@@ -159,14 +188,30 @@ function kept(written: WrittenSummary, { survey: seen, model }: SummaryOrder): N
   return { prose: decodeProse(encodeProse(written.prose)), summary }
 }
 
-function rowOf(commit: string, written: WrittenSummary, full: WrittenSummary, milliseconds: number): PushRow {
+/** Of the texts that were chosen before or now. */
+function changedFiles(before: SummaryOrder, now: SummaryOrder): number {
+  const blobs = (order: SummaryOrder) => new Map(order.survey.texts.map(({ path, blob }) => [path, blob]))
+  const [former, present] = [blobs(before), blobs(now)]
+  const gone = [...former.keys()].filter((path) => !present.has(path))
+  return gone.length + [...present].filter(([path, blob]) => former.get(path) !== blob).length
+}
+
+function rowOf(
+  commit: string,
+  written: WrittenSummary,
+  full: WrittenSummary,
+  files: number,
+  milliseconds: number,
+): PushRow {
   const { inputTokens } = written.usage
-  const share = inputTokens / full.usage.inputTokens
   return {
     commit,
     calls: written.calls,
     inputTokens,
-    share,
+    files,
+    // What was saved is what is left of a full run; where nothing was, this was one.
+    share: written.saved.inputTokens === 0 ? 1 : inputTokens / (inputTokens + written.saved.inputTokens),
+    shareOfFirst: inputTokens / full.usage.inputTokens,
     unchanged: written.unchanged !== undefined,
     milliseconds: Math.round(milliseconds),
   }

@@ -1,8 +1,10 @@
 // Has the model write the four sections, or change those of them that a push can touch.
 
+import { type Abridged, abridge } from '../library/summaries/abridge.js'
 import type { CommitFacts } from '../library/summaries/commit-facts.js'
 import { childrenOf, shownFile } from '../library/summaries/draft.js'
 import { cleanModelText } from '../library/summaries/model-text.js'
+import type { ProsePart } from '../library/summaries/prose.js'
 import { sectionsTouched, updatedSections } from '../library/summaries/section-update.js'
 import type { SourceFile } from '../library/summaries/source.js'
 import {
@@ -22,7 +24,7 @@ import {
 } from '../library/summaries/summary-prompt.js'
 import type { World } from '../library/summaries/world.js'
 import type { ModelReply } from '../library/tools.js'
-import { fitted, shortened, type Writing } from './summary-writing.js'
+import { fitted, newsOf, shortened, type Writing } from './summary-writing.js'
 
 export interface SectionWriting extends Writing {
   facts: CommitFacts
@@ -76,22 +78,39 @@ async function freshSections(writing: SectionWriting, tops: readonly DescribedPa
   return again && again.missing.length <= parsed.missing.length && !second.truncated ? again.sections : parsed.sections
 }
 
-async function changeSections(writing: SectionWriting, changed: readonly DescribedPart[]): Promise<Sections> {
+async function changeSections(writing: SectionWriting, changed: readonly ProsePart[]): Promise<Sections> {
   const { draft, world } = writing
   const before = withoutCover(draft.sections!)
   const shown = sectionsTouched(before, draft.touched)
+  const briefs = abridged(before, writing)
+  const sections = mapSections(before, (_, index) => briefs[index]!.text)
   const reply = await askWithin(writing, (share) =>
     summaryMessages({
       tree: [],
       parts: [],
       files: [],
-      earlier: { sections: before, shown },
-      changedParts: shortened(changed, share),
+      earlier: { sections, shown },
+      changedParts: shortened(
+        changed.map((part) => newsOf(writing, part)),
+        share,
+      ),
       changedFiles: thinned(draft.direct, share),
       news: { gone: draft.gone },
     }),
   )
-  return reply ? updatedSections(before, reply.text, shown, draft.touched, world) : before
+  return reply ? updatedSections(before, reply.text, shown, briefs, draft.touched, world) : before
+}
+
+/** Each section as it is sent; the marks of all of them have numbers of their own. */
+function abridged(sections: Sections, { draft, world }: SectionWriting): Abridged[] {
+  const briefs: Abridged[] = []
+  let first = 1
+  for (const text of sections) {
+    const brief = abridge(text, draft.touched.paths, world, first)
+    first += brief.held.size
+    briefs.push(brief)
+  }
+  return briefs
 }
 
 /** Gives up part of the data when the request or the budget has no room for all of it, and says so. */

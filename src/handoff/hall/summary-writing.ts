@@ -2,6 +2,7 @@
 // before anything is built on it.
 
 import { cutText } from '../library/markdown/plain-text.js'
+import { abridge, newSentences, restore } from '../library/summaries/abridge.js'
 import { verifyClaims } from '../library/summaries/claims.js'
 import { childrenOf, type Draft, type LeafWork } from '../library/summaries/draft.js'
 import { cleanModelText } from '../library/summaries/model-text.js'
@@ -9,6 +10,7 @@ import type { ProsePart } from '../library/summaries/prose.js'
 import { keepLost } from '../library/summaries/section-update.js'
 import { mapSections } from '../library/summaries/summary.js'
 import {
+  type CombineRequest,
   combineMessages,
   type DescribedPart,
   type Messages,
@@ -28,8 +30,8 @@ export interface Writing {
   paid: ReadonlyMap<string, string>
   /** Parts whose text is what it should be. */
   done: Set<number>
-  /** Parts whose text is not what it was. */
-  dirty: Set<number>
+  /** Parts whose text is not what it was, with what it was. */
+  dirty: Map<number, string>
   /** What has come is kept soon. */
   keep: () => void
   notice: (text: string) => void
@@ -44,10 +46,22 @@ function checked(text: string, world: World): string {
 }
 
 function accept(writing: Writing, part: ProsePart, text: string): void {
-  if (text !== part.text) writing.dirty.add(part.id)
+  if (text !== part.text) changed(writing, part)
   part.text = text
   writing.done.add(part.id)
   writing.keep()
+}
+
+function changed({ dirty }: Writing, part: ProsePart): void {
+  if (!dirty.has(part.id)) dirty.set(part.id, part.text)
+}
+
+/** What those above have to hear of a part that changed. */
+export function newsOf({ dirty }: Writing, { id, directory, text }: ProsePart): DescribedPart {
+  const news = newSentences(dirty.get(id) ?? '', text)
+  return news === '' || news.length >= text.length * 0.9
+    ? { directory, text }
+    : { directory, text: news, onlyNew: true }
 }
 
 // ── leaves ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -72,7 +86,7 @@ function leaveOut(writing: Writing, work: LeafWork): void {
   const without = forgetting(world, paths)
   for (let part: ProsePart | undefined = work.part; part; part = draft.parts.get(part.parent ?? -1)) {
     const { markdown } = verifyClaims(part.text, without)
-    if (markdown !== part.text) writing.dirty.add(part.id)
+    if (markdown !== part.text) changed(writing, part)
     part.text = markdown
   }
   if (draft.sections) draft.sections = mapSections(draft.sections, (text) => verifyClaims(text, without).markdown)
@@ -159,7 +173,8 @@ async function changeLeaf(
 ): Promise<string | undefined> {
   const { calls, sizes, draft, world } = writing
   const { part } = work
-  const messages = partMessages({ files, earlier: part.text, news: { gone: work.change?.gone ?? [] } })
+  const { text: brief, held } = abridge(part.text, draft.touched.paths, world)
+  const messages = partMessages({ files, earlier: brief, news: { gone: work.change?.gone ?? [] } })
   if ((await calls.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
   const reply = await calls.ask({ purpose: 'part', messages, maxOutputTokens: sizes.part.output })
   if (!reply) return undefined
@@ -169,7 +184,7 @@ async function changeLeaf(
     if (first === undefined) return undefined
     return changeLeaf(writing, { ...work, part: { ...part, text: first } }, halves[1], false)
   }
-  const text = checked(reply.text, world)
+  const text = reply.text.trim() === '' ? '' : checked(restore(reply.text, held), world)
   return text === '' ? '' : cutText(keepLost(part.text, text, draft.touched, world), longestProse)
 }
 
@@ -194,15 +209,18 @@ function levelsOf(draft: Draft): ProsePart[][] {
 async function writeOne(writing: Writing, part: ProsePart): Promise<void> {
   const { draft, dirty, paid } = writing
   const children = childrenOf(draft, part.id).filter((child) => child.text !== '')
-  const changed = children.filter((child) => dirty.has(child.id))
-  if (part.text !== '' && changed.length === 0 && !draft.reduced.has(part.id)) {
+  const renewed = children.filter((child) => dirty.has(child.id))
+  if (part.text !== '' && renewed.length === 0 && !draft.reduced.has(part.id)) {
     writing.done.add(part.id)
     return
   }
   const known = paid.get(part.key)
   if (known !== undefined) return accept(writing, part, known)
-  const afresh = part.text === '' || changed.length > children.length / 2
-  const request = afresh ? { parts: children } : { parts: changed, earlier: part.text, news: { gone: draft.gone } }
+  const afresh = part.text === '' || renewed.length > children.length / 2
+  const { text: brief, held } = abridge(part.text, draft.touched.paths, writing.world)
+  const request = afresh
+    ? { parts: children }
+    : { parts: renewed.map((child) => newsOf(writing, child)), earlier: brief, news: { gone: draft.gone }, held }
   const firstWords = children.map((child) => cutText(child.text.split('\n\n', 1)[0]!, 300)).join('\n\n')
   const text = await combined(writing, request, afresh ? firstWords : part.text)
   accept(writing, part, afresh ? text : cutText(keepLost(part.text, text, draft.touched, writing.world), longestProse))
@@ -211,14 +229,15 @@ async function writeOne(writing: Writing, part: ProsePart): Promise<void> {
 /** `otherwise` stands in when there is no room in the budget, or no reply. */
 async function combined(
   writing: Writing,
-  request: { parts: readonly DescribedPart[]; earlier?: string; news?: { gone: readonly string[] } },
+  request: CombineRequest & { held?: ReadonlyMap<number, string> },
   otherwise: string,
 ): Promise<string> {
   const { calls, sizes } = writing
   const build = (share: number) => combineMessages({ ...request, parts: shortened(request.parts, share) })
   const messages = await fitted(calls, sizes.combine.input, build)
   const reply = messages && (await calls.ask({ purpose: 'combine', messages, maxOutputTokens: sizes.combine.output }))
-  const text = reply ? checked(reply.text, writing.world) : ''
+  const said = reply?.text.trim() ?? ''
+  const text = said === '' ? '' : checked(restore(said, request.held ?? new Map()), writing.world)
   return text === '' ? cutText(otherwise, longestProse) : text
 }
 
@@ -238,8 +257,8 @@ export async function fitted(
 }
 
 export function shortened(parts: readonly DescribedPart[], share: number): DescribedPart[] {
-  return parts.map(({ directory, text }) => ({
-    directory,
+  return parts.map(({ text, ...part }) => ({
+    ...part,
     text: share === 1 ? text : cutText(text, Math.floor(text.length * share)),
   }))
 }

@@ -97,7 +97,7 @@ async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Prom
   const keeping = startKeeping(job.checkpoint, () => snapshot(job, draft, done, summary), notice)
   const world = worldFor(job.facts, draft.files.values(), planned.before)
   const keep = keeping.soon
-  const writing: SectionWriting = { ...job, draft, world, paid: paid.texts, done, dirty: new Set(), keep, notice }
+  const writing: SectionWriting = { ...job, draft, world, paid: paid.texts, done, dirty: new Map(), keep, notice }
   try {
     await job.calls.all(draft.work, (work) => writeLeaf(writing, work))
     await writeJoined(writing)

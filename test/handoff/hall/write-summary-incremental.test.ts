@@ -41,6 +41,36 @@ const changed = (files: Files, path: string, line: number, text: string): Files 
   return { ...files, [path]: lines.join('\n') }
 }
 
+describe('what a push sends', () => {
+  it('is the changed file and the sentences about it; the others stay without being sent', async () => {
+    const files = largeRepository()
+    const first = await push(files)
+    const second = await push(changed(files, 'core/part0/file0.ts', 3, 'export const renewed = true'), first)
+    const part = second.model.requests.find(({ purpose }) => purpose === 'part')!
+    const sent = part.messages[1]!.content
+    expect(sent).toContain('renewed = true')
+    expect(sent).toContain('[kept 1]')
+    const told = first.written.prose.parts.find(({ text }) => text.includes('core/part0/file0.ts'))!
+    const other = /core\/part0\/file[1-9]\.ts/.exec(told.text)![0]
+    expect(sent).not.toContain(other)
+    expect(textOf(second)).toContain(other)
+    expect(textOf(second)).not.toContain('[kept')
+  })
+
+  it('is of a long new document its beginning, of new source all', async () => {
+    const lines = (name: string) =>
+      Array.from({ length: 100 }, (_, index) => `export const ${name}${index} = ${index}`).join('\n')
+    const files = largeRepository()
+    const first = await push(files)
+    const more = { ...files, 'core/part0/new.ts': lines('source'), 'docs/new.md': lines('tested') }
+    const second = await push(more, first)
+    const sent = second.model.requests.map(({ messages }) => messages[1]!.content).join('\n')
+    expect(sent).toContain('source99')
+    expect(sent).toContain('tested59')
+    expect(sent).not.toContain('tested60')
+  })
+})
+
 describe('a push without a source change', () => {
   it('asks for nothing and keeps the file byte for byte', async () => {
     const first = await push(largeRepository())

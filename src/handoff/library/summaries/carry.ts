@@ -134,11 +134,28 @@ function touch(draft: Draft, file: SourceFile): void {
   draft.touched.paths.add(file.path)
 }
 
+/**
+ * How many lines in a row, and in all, are shown of what a push brought into one file. What a change is about is known after some lines of
+ * it; of a test or a document that is soon.
+ */
+function glance({ kind }: SourceFile): { run: number; all: number } {
+  return kind === 'source' ? { run: 60, all: 240 } : { run: 16, all: 60 }
+}
+
+/** A new file that is no source, by its beginning. */
+function atGlance(file: SourceFile): SourceFile {
+  const { all } = glance(file)
+  if (file.kind === 'source' || file.lines.length <= all) return file
+  return { ...file, form: file.form === 'full' ? 'head' : file.form, lines: file.lines.slice(0, all) }
+}
+
 /** The new lines of a file, and a few around places where lines went away; undefined when nothing that is shown changed. */
 function changedLines(change: ChangedFile): ShownFile | undefined {
   const { file, alignment } = change
-  const lines = alignment.changed.flatMap(({ from, to }) => file.lines.slice(from, to))
+  const { run, all } = glance(file)
+  const lines = alignment.changed.flatMap(({ from, to }) => file.lines.slice(from, Math.min(to, from + run)))
   if (lines.length === 0) return undefined
+  lines.splice(all)
   return { path: file.path, kind: file.kind, form: lines.length === file.lines.length ? file.form : 'changed', lines }
 }
 
@@ -151,7 +168,7 @@ function directWork(draft: Draft, { changes }: Carrying, added: SourceFile[]): v
     touch(draft, change.file)
   }
   for (const file of added) {
-    draft.direct.push(shownFile(file))
+    draft.direct.push(shownFile(atGlance(file)))
     touch(draft, file)
     described(draft, file.path)
   }
@@ -263,7 +280,7 @@ function leafWork(draft: Draft, carrying: Carrying, part: ProsePart, entry: Affe
     .flatMap((member) => carrying.facts.byPath.get(member.path) ?? [])
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   part.tokens = files.reduce((sum, file) => sum + carrying.tokensOf(file.path), 0)
-  const shown = [...entry.shown, ...entry.added.map(shownFile)]
+  const shown = [...entry.shown, ...entry.added.map((file) => shownFile(atGlance(file)))]
   const weight = (list: readonly { lines: readonly unknown[] }[]) =>
     list.reduce((sum, file) => sum + file.lines.length, 0)
   const afresh = files.length === members.length && weight(shown) > weight(files) * 0.6
@@ -272,7 +289,11 @@ function leafWork(draft: Draft, carrying: Carrying, part: ProsePart, entry: Affe
 }
 
 function placeNewLeaves(draft: Draft, carrying: Carrying, homeless: SourceFile[]): void {
-  const items: SizedFile[] = homeless.map((file) => ({ path: file.path, tokens: carrying.tokensOf(file.path), file }))
+  const items: SizedFile[] = homeless.map((file) => {
+    const seen = atGlance(file)
+    const tokens = Math.ceil((carrying.tokensOf(file.path) * seen.lines.length) / file.lines.length)
+    return { path: file.path, tokens, file: seen }
+  })
   items.sort((a, b) => (a.path < b.path ? -1 : 1))
   const joined = [...draft.parts.values()].filter((part) => part.kind === 'joined')
   for (const { part, files } of addLeaves(draft, items, carrying.sizes)) {

@@ -2,6 +2,7 @@
 // was not shown, and nothing that still holds is lost because a reply forgot it.
 
 import type { FileKind } from '../survey.js'
+import { type Abridged, restore } from './abridge.js'
 import { sentencesOf } from './claims.js'
 import { mentionsIn } from './mentions.js'
 import { tidy } from './model-text.js'
@@ -33,18 +34,21 @@ function sectionOfKind(kind: FileKind): number {
   return kind === 'configuration' || kind === 'test' ? 3 : 1
 }
 
-/** `before` are the sections as they were sent, `shown` those of them whose text was. */
+/** `before` are the sections, `shown` those of them whose text was sent, as `briefs` have it. */
 export function updatedSections(
   before: Sections,
   reply: string,
   shown: readonly number[],
+  briefs: readonly Abridged[],
   touched: Touched,
   world: World,
 ): Sections {
   const parsed: ParsedSections = parseSections(reply)
   const after = before.map((text, index) => {
     const said = parsed.sections[index]!
-    return shown.includes(index) && said !== '' && !/^as before\.?$/i.test(said) ? said : text
+    return shown.includes(index) && said !== '' && !/^as before\.?$/i.test(said)
+      ? restore(said, briefs[index]!.held)
+      : text
   }) as Sections
   const everywhere = after.join('\n\n')
   return after.map((text, index) =>

@@ -89,7 +89,8 @@ async function surveyTree(
     files,
     outlines,
     get table() {
-      return (table ??= parsed<FileTable>(files()))
+      table ??= parsed<FileTable>(files())
+      return table
     },
     get outline() {
       return parsed<Outline>(outlines())
