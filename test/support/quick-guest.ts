@@ -35,7 +35,8 @@ export function quickGuest(canned: Canned): QuickGuest {
 // Every refused or broken call is made once more, as the drive9 program does more patiently; then it says that it failed.
 const source = `
 import { readFileSync, writeSync } from 'node:fs'
-import { request } from 'node:http'
+import { createRequire } from 'node:module'
+const { request } = createRequire('/')('node:http')
 const task = JSON.parse(process.env.HANDOFF_TASK)
 const canned = JSON.parse(readFileSync(cannedFile, 'utf8'))
 const authorization = 'Bearer ' + process.env.DRIVE9_API_KEY
