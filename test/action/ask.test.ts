@@ -1,27 +1,19 @@
 // A question on a pull request, from the built dist: who is answered, with what, and how often.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { StoredComment } from '../../src/local/github/world.js'
+import { tokenFiles, tokenSource } from '../support/token-files.js'
 import { type ActionWorld, startActionWorld } from './kit.js'
 import { watchStory } from './story.js'
 
 let world: ActionWorld
-const code = [
-  'const hour = 3_600_000',
-  '',
-  '/** Refreshes the token when it is older than an hour. */',
-  'export async function refreshToken(token: Token): Promise<Token> {',
-  '  if (Date.now() - token.issuedAt < hour) return token',
-  '  return requestToken(token.account)',
-  '}',
-  '',
-].join('\n')
+const { 'README.md': readme, 'src/other.ts': other } = tokenFiles
 
 beforeAll(async () => {
   world = await startActionWorld({
     files: [
-      { 'README.md': '# Tools\n\nTools that refresh tokens.\n', 'src/token.ts': code },
-      { 'src/other.ts': 'export const colour = "green"\n' },
-      { 'src/token.ts': code.replace('3_600_000', '1_800_000') },
+      { 'README.md': readme, 'src/token.ts': tokenSource },
+      { 'src/other.ts': other },
+      { 'src/token.ts': tokenSource.replace('3_600_000', '1_800_000') },
     ],
     refs: { 'refs/pull/7/head': 1, 'refs/heads/base': 0, 'refs/heads/bare': 0 },
   })

@@ -76,7 +76,10 @@ test.each<[string, PlannedFault[]]>([
 ])('after %s, no sandbox is left', async (what, faults) => {
   const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
   for (const { walk, process } of [summary, answer]) {
+    const start = performance.now()
     expect(await outcome(walk())).toBe('well')
+    // No call is waited for longer than this house lets calls take, however often it is made again.
+    expect(performance.now() - start).toBeLessThan(9_000)
     const made = machines()
     expect(made.length).toBeGreaterThan(0)
     expect(alive(made)).toEqual([])
@@ -117,13 +120,15 @@ test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
   }
 })
 
-test('a creation that the network delivers twice leaves none: the walk finds the other by what it wrote on it', async () => {
-  const before = machines().length
+test('a creation that the network delivers twice leaves one machine that the sweep finds, and that ends by itself', async () => {
   const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
   expect(await outcome(summary.walk())).toBe('well')
-  expect(machines().length - before).toBe(2)
-  expect(alive(machines())).toEqual([])
+  const left = alive(machines())
+  expect(left).toHaveLength(1)
+  expect(endsWithin(left[0]!)).toBeLessThanOrEqual(121)
   await summary.process.close()
+  expect(await sweep('--all', '--yes')).toMatch(/1 sandboxes of this project are alive, 1 of them without an owner/)
+  expect(alive(left)).toEqual([])
 })
 
 const endsWithin = ({ createdAt, endsAt }: SandboxRecord) => (endsAt.getTime() - createdAt.getTime()) / 1_000

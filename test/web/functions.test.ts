@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type Summarised, summarise } from '../../src/handoff/index.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { tokenFiles, tokenSource } from '../support/token-files.js'
 import { startWorld, type World } from '../support/world.js'
 import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
 import { token as secret } from './content.js'
@@ -17,22 +18,12 @@ let run: Summarised
 let served: RunningFunctions
 let browser: Browser | undefined
 let watched: Watched | undefined
-const token = [
-  'const hour = 3_600_000',
-  '',
-  '/** Refreshes the token when it is older than an hour. */',
-  'export async function refreshToken(token: Token): Promise<Token> {',
-  '  if (Date.now() - token.issuedAt < hour) return token',
-  '  return requestToken(token.account)',
-  '}',
-]
 
 beforeAll(async () => {
   browser = await startBrowser()
   if (!browser) return
   repository = await makeRepository({
-    'README.md': '# Tools\n\nTools that refresh tokens.\n',
-    'src/token.ts': `${token.join('\n')}\n`,
+    ...tokenFiles,
     'src/<img src=x onerror=alert(1)>.ts': 'export const hostileColour = "green"\n',
   })
   world = await startWorld({ repositories: { 'octo/tools': repository.directory } })
@@ -111,7 +102,7 @@ test('choose, read, ask, stream, follow a citation, ask again and get the stored
         .map(({ value, textContent }) => [value, textContent]),
     )
   expect(cited.length).toBeGreaterThan(0)
-  for (const [number, text] of cited) expect(token[Number(number) - 1] || '\u200b').toBe(text)
+  for (const [number, text] of cited) expect(tokenSource.split('\n')[Number(number) - 1] || '\u200b').toBe(text)
   await page.keyboard.press('Escape')
 
   await ask(page, 'how does refreshToken refresh the token')

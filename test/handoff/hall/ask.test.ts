@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AskRequest, ask, isHandoffError, layout, type Summarised, summarise } from '../../../src/handoff/index.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
+import { tokenFiles } from '../../support/token-files.js'
 import { startWorld, type World } from '../../support/world.js'
 
 let world: World
@@ -11,20 +12,7 @@ const name = 'octo/tools'
 const never = new AbortController().signal
 
 beforeAll(async () => {
-  repository = await makeRepository({
-    'README.md': '# Tools\n\nTools that refresh tokens.\n',
-    'src/token.ts': [
-      'const hour = 3_600_000',
-      '',
-      '/** Refreshes the token when it is older than an hour. */',
-      'export async function refreshToken(token: Token): Promise<Token> {',
-      '  if (Date.now() - token.issuedAt < hour) return token',
-      '  return requestToken(token.account)',
-      '}',
-      '',
-    ].join('\n'),
-    'src/other.ts': 'export const colour = "green"\n',
-  })
+  repository = await makeRepository(tokenFiles)
   world = await startWorld({ repositories: { [name]: repository.directory } })
   run = await summarise(
     { commit: world.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },

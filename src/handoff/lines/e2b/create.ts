@@ -12,15 +12,12 @@ import { findSandboxes, killSandbox, lower, pause, type Service } from './servic
 export interface Created {
   sandbox: SdkSandbox
   options: NetworkOptions
-  /** Written on this machine and on no other that was asked for. */
-  word: string
 }
 
 const requestWord = 'handoff-request'
 /** How long a request that was aborted may still answer: killing a known machine is surer than looking for an unknown one. */
 const graceMs = 1_000
 const sweepMs = 15_000
-const twinsMs = 5_000
 /** When to look: a request that we gave up may be carried out a moment later. */
 const lookWaits = [0, 250, 750]
 
@@ -33,9 +30,7 @@ export async function createSandbox(
   let options = allowedOptions(service, request)
   for (;;) {
     try {
-      const network = networkOf(request, options, moreHosts)
-      const word = crypto.randomUUID()
-      return { sandbox: await createOnce(service, request, word, network, signal), options, word }
+      return { sandbox: await createOnce(service, request, networkOf(request, options, moreHosts), signal), options }
     } catch (error) {
       const refused = refusedOption(error, options)
       if (refused === undefined) throw explain(error, doingOf(service))
@@ -50,13 +45,13 @@ const doingOf = ({ settings }: Service) => `Creating a sandbox from the template
 async function createOnce(
   service: Service,
   request: SandboxRequest,
-  word: string,
   network: ReturnType<typeof networkOf>,
   signal: AbortSignal,
 ): Promise<SdkSandbox> {
   const doing = lower(doingOf(service))
   if (signal.aborted) throw abortError(signal, doing)
   const { Sandbox } = await service.sdk()
+  const word = crypto.randomUUID()
   const stop = new AbortController()
   const creating = Sandbox.create(service.settings.template, {
     ...service.connection(stop.signal),
@@ -125,14 +120,6 @@ async function clearAway(service: Service, outcome: Outcome, word: string): Prom
   const looked = unknown ? await lookFor(service, word, sweep).catch(() => []) : []
   const known = outcome.sandbox ? [outcome.sandbox.sandboxId] : looked
   await Promise.allSettled(known.map((id) => killSandbox(service, id, sweep)))
-}
-
-/** A network that delivers a request twice has two machines made, and we are told of one. Ends the others, as well as it can be done. */
-export async function killTwins(service: Service, { sandbox, word }: Created): Promise<void> {
-  const signal = AbortSignal.timeout(twinsMs)
-  const found = await findSandboxes(service, { [requestWord]: word }, signal).catch(() => [])
-  const twins = found.filter(({ id }) => id !== sandbox.sandboxId)
-  await Promise.allSettled(twins.map(({ id }) => killSandbox(service, id, signal)))
 }
 
 async function lookFor(service: Service, word: string, signal: AbortSignal): Promise<string[]> {

@@ -5,7 +5,7 @@
 import type { CommandHandle, Sandbox as SdkSandbox } from 'e2b'
 import { abortError, HandoffError } from '../../library/errors.js'
 import type { RunOptions, Sandbox } from '../../library/tools.js'
-import { type Created, killTwins } from './create.js'
+import type { Created } from './create.js'
 import { exitCodeOf, explain } from './errors.js'
 import { killSandbox, lower, type Service } from './service.js'
 
@@ -15,8 +15,12 @@ const killMachineMs = 60_000
 /** Clocks differ, and the service counts whole seconds. */
 const lifetimeSlackMs = 2_000
 
-export function makeMachine(service: Service, created: Created, lifetimeMs: number, preparedMs?: number): Sandbox {
-  const { sandbox, options } = created
+export function makeMachine(
+  service: Service,
+  { sandbox, options }: Created,
+  lifetimeMs: number,
+  preparedMs?: number,
+): Sandbox {
   const endsAt = Date.now() + lifetimeMs - lifetimeSlackMs
   const gone = new AbortController()
   let killing: Promise<void> | undefined
@@ -24,10 +28,7 @@ export function makeMachine(service: Service, created: Created, lifetimeMs: numb
   async function kill(): Promise<void> {
     // Whoever waits for a command need not wait for the machine's end too.
     gone.abort(new HandoffError('cancelled', `Sandbox ${sandbox.sandboxId} was killed by us.`))
-    await Promise.all([
-      killSandbox(service, sandbox.sandboxId, AbortSignal.timeout(killMachineMs)),
-      killTwins(service, created),
-    ])
+    await killSandbox(service, sandbox.sandboxId, AbortSignal.timeout(killMachineMs))
   }
 
   return {
