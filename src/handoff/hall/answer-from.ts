@@ -14,6 +14,7 @@ import {
 } from '../library/answers/answer-prompt.js'
 import { verifyCitations } from '../library/answers/citations.js'
 import { citedLines } from '../library/answers/cited-lines.js'
+import { speaksEnglish } from '../library/answers/question-language.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { MoreRequest } from '../library/records.js'
@@ -53,7 +54,7 @@ export interface AnswerJob {
 /** Rounds in all; each one after the first is one more crossing. */
 const mostRounds = 3
 /** What one round may print: 12,000 tokens of numbered lines. */
-const excerptBytes = 40_000
+const excerptBytes = 44_000
 
 export async function answerFrom(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { house, run } = job
@@ -76,11 +77,11 @@ export interface SearchTerms {
   usage: Usage
 }
 
-/** Words to look for beyond the question's own: asked of the model only when the question is in a script that code is not written in. */
+/** Words to look for beyond the question's own: asked of the model only when the question is not in the language of code. */
 export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<SearchTerms> {
   const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
   const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
-  if (speaksLatin(job.question.text)) return none
+  if (speaksEnglish(job.question.text)) return none
   const reply = await job.house.tools.model.complete({
     purpose: 'terms',
     messages: termsMessages(job.question.text),
@@ -89,12 +90,6 @@ export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<
   })
   told(job, 'terms', reply)
   return { words: [...words, ...parseTerms(reply.text)], usage: reply.usage }
-}
-
-function speaksLatin(text: string): boolean {
-  const letters = text.match(/\p{L}/gu) ?? []
-  const latin = text.match(/\p{Script=Latin}/gu) ?? []
-  return letters.length === 0 || latin.length / letters.length > 0.6
 }
 
 async function converse(talk: Conversation, signal: AbortSignal): Promise<Answered> {

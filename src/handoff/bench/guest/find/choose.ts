@@ -22,6 +22,11 @@ interface Choice {
   known: Set<number>
 }
 
+interface Range {
+  from: number
+  to: number
+}
+
 interface Bid {
   choice: Choice
   place: Place
@@ -37,12 +42,16 @@ export function chooseExcerpts(
   let room = search.textBytes
   for (const { choice, place } of bidsOf(choices)) {
     if (room < leastRoom) break
-    const numbers = newLines(choice, place)
     choice.lines ??= linesOf(choice.bytes.toString('utf8'))
-    const { lines } = choice
-    const cost = numbers.reduce((sum, number) => sum + lineCost(lines[number - 1] ?? '', number), 0)
-    if (numbers.length === 0 || cost + frameCost(choice.file.file.path) > room) continue
-    room -= cost + frameCost(choice.file.file.path)
+    const { lines, taken } = choice
+    const reach = bridged(lines, taken, place)
+    const numbers = newLines(choice, reach)
+    const text = numbers.reduce((sum, number) => sum + lineCost(lines[number - 1] ?? '', number), 0)
+    // What stands beside lines that are shown needs no frame of its own.
+    const touches = taken.has(reach.from - 1) || taken.has(reach.to + 1) || numbers.length <= place.to - place.from
+    const cost = text + (touches ? 0 : frameCost(choice.file.file.path))
+    if (numbers.length === 0 || cost > room) continue
+    room -= cost
     for (const number of numbers) choice.taken.add(number)
   }
   return fitExcerpts(choices.flatMap(excerptsOf), search.textBytes)
@@ -70,9 +79,18 @@ function bidsOf(choices: readonly Choice[]): Bid[] {
   return bids.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value)
 }
 
-function newLines({ taken, known }: Choice, place: Place): number[] {
+/** A place, and the empty lines between it and what is shown above and below. */
+function bridged(lines: readonly string[], taken: ReadonlySet<number>, { from, to }: Place): Range {
+  let above = from - 1
+  while (above > 0 && lines[above - 1] === '' && !taken.has(above)) above--
+  let below = to + 1
+  while (lines[below - 1] === '' && !taken.has(below)) below++
+  return { from: taken.has(above) ? above + 1 : from, to: taken.has(below) ? below - 1 : to }
+}
+
+function newLines({ taken, known }: Choice, range: Range): number[] {
   const lines: number[] = []
-  for (let line = place.from; line <= place.to; line++) if (!taken.has(line) && !known.has(line)) lines.push(line)
+  for (let line = range.from; line <= range.to; line++) if (!taken.has(line) && !known.has(line)) lines.push(line)
   return lines
 }
 

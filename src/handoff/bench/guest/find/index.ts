@@ -6,6 +6,7 @@ import { chooseExcerpts } from './choose.js'
 import { type Corpus, openCorpus } from './corpus.js'
 import { createDefinitionNotes, definersInOutline } from './definers.js'
 import { hintsOf } from './hints.js'
+import { frontOf, liftNamed, readNamed, withNamed } from './named.js'
 import { type Query, readQuestion } from './query.js'
 import { type Ranked, rankFiles } from './rank.js'
 import { bestCandidates, type Standing, type Survey, standingsOf } from './standing.js'
@@ -37,10 +38,13 @@ export async function findIn(
   corpus: Corpus,
   { search, summary = '', outline }: Omit<FindOptions, 'gitDirectory' | 'commit'>,
 ): Promise<Found> {
-  const query = readQuestion(search.question, search.terms)
+  const { text, named: said } = readNamed(search.question.slice(0, 8_000), corpus.files)
+  const query = readQuestion(text, search.terms)
+  const named = query.isGeneral ? [...said, ...frontOf(corpus.files)] : said
   const notes = createDefinitionNotes()
   const survey = await standingsOf(corpus, query, outline ? undefined : notes)
-  const ranked = await rankFiles(bestCandidates(survey), corpus, survey, query)
+  const candidates = withNamed(bestCandidates(survey), survey, named)
+  const ranked = liftNamed(await rankFiles(candidates, corpus, survey, query), named)
   const definersOf = outline ? definersInOutline(outline) : notes.definersOf
   const gains = gainsOf(ranked, { definersOf, byName: namesOf(corpus) }, hintsOf(search.hints, summary, query, survey))
   const late = await rankFiles(gainersOf(survey, ranked, gains), corpus, survey, query)

@@ -1,4 +1,5 @@
 // From a question to what is looked for: concepts, each with the forms in which code may say it.
+import { speaksEnglish } from '../../../library/answers/question-language.js'
 import { askingWords, emptyWords, shortFormsOf } from './vocabulary.js'
 import { weights } from './weights.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './words.js'
@@ -26,6 +27,8 @@ export interface Query {
   identifiers: ReadonlyMap<string, number>
   /** Concepts that stand side by side in the question. */
   neighbours: readonly (readonly [number, number])[]
+  /** It has words, and all of them belong to asking. */
+  isGeneral: boolean
   asksForTests: boolean
   asksForDocuments: boolean
 }
@@ -41,8 +44,8 @@ interface Draft {
 export function readQuestion(question: string, terms: readonly string[]): Query {
   const draft: Draft = { concepts: [], known: new Map(), forms: new Map() }
   const asked = addWords(draft, question.slice(0, 8_000), 1)
-  // A question in a script that code is not written in says little by itself: then the terms are the question.
-  const foreign = !/[a-z]{3}/i.test(question)
+  // A question in another language than code says little by itself: then the terms are the question.
+  const foreign = !speaksEnglish(question)
   const extra = terms.slice(0, 60).join(' ').slice(0, 4_000)
   const added = addWords(draft, extra, foreign ? 1 : weights.extraTerm)
   const order = foreign ? [...asked, ...added] : asked
@@ -52,6 +55,7 @@ export function readQuestion(question: string, terms: readonly string[]): Query 
     known: new Map(),
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
     neighbours: neighboursOf(order),
+    isGeneral: draft.concepts.length > 0 && draft.concepts.every(({ word }) => askingWords.has(word)),
     asksForTests: /\btests?\b|\btesting\b|test_|Test[A-Z]/.test(question),
     asksForDocuments: /\bdocumentation\b|\bdocs\b|readme|changelog/i.test(question),
   }

@@ -21,9 +21,29 @@ export function safeLines(bytes: Buffer): string[] {
   return linesOf(redactSecrets(bytes.toString('utf8')).text)
 }
 
+/** Room is counted in bytes of text of the usual kind: 44,000 of them are 12,000 tokens. Text with more tokens to a byte pays for them. */
+const bytesPerToken = 44_000 / 12_000
+
 /** What a line costs when it is sent with its number. */
 export function lineCost(line: string, number: number): number {
-  return Buffer.byteLength(line) + String(number).length + 3
+  const bytes = Buffer.byteLength(line) + String(number).length + 3
+  return Math.max(bytes, Math.ceil(tokensOf(line, number) * bytesPerToken))
+}
+
+/** Parts of identifiers, numbers by three digits, runs of signs, letters of other scripts. */
+const pieces = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,3}|[^\0-\x7f]+|[!-/:-@[-`{-~]+/g
+
+/** As it was measured on files in a dozen languages: blocks of forty lines are within a tenth of it, whole prompts within a few hundredths. */
+function tokensOf(line: string, number: number): number {
+  let tokens = 2 + 1.45 * Math.ceil(String(number).length / 3)
+  for (const [piece] of line.matchAll(pieces)) {
+    const first = piece.charCodeAt(0)
+    if (first > 127) tokens += 0.5 * Buffer.byteLength(piece)
+    else if (first >= 48 && first <= 57) tokens += 1.45
+    else if (/[a-z]/i.test(piece)) tokens += 0.85 + 0.23 * Math.max(0, piece.length - 6)
+    else tokens += 0.9
+  }
+  return tokens
 }
 
 /** What stands around the lines of an excerpt when it is sent: its path, its range, its end. */

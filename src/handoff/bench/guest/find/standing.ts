@@ -98,7 +98,7 @@ function factorOf(file: SourceFile, query: Query, isStub: boolean): number {
   let factor = 1
   if (file.kind === 'test') factor *= query.asksForTests ? weights.testWhenAsked : weights.test
   if (file.kind === 'documentation' || file.kind === 'configuration') {
-    factor *= query.asksForDocuments ? 1 : weights.documentation
+    factor *= query.asksForDocuments ? weights.documentationWhenAsked : weights.documentation
   } else if (file.isExample || file.kind === 'vendored') factor *= weights.example
   return isStub ? factor * weights.stub : factor
 }

@@ -24,7 +24,8 @@ internally different responsible determine determines determined located locatio
 enables enabling prevent prevents maintain maintains maintaining support supports supporting compare compared rely relies depend depends
 dependency dependencies flow data execution executed execute invoked invoke invokes invoking call calls called calling implications
 consequences potential optimization optimize complexity leverage leverages facilitate propagate consistent consistency correctly proper
-properly cascading trade-off tradeoff tradeoffs off trade scalability`)
+properly cascading trade-off tradeoff tradeoffs off trade scalability work works working explain explanation describe overview summary summarize
+summarise main goal goals please tell understand organized organised`)
 
 /** What long words are shortened to. A word's beginning of four letters and more is known as its short form without being listed. */
 const shortForms = new Map(

@@ -10,13 +10,13 @@ export const weights = {
 
   /** BM25: how fast repetition stops to matter, and how much length does. */
   saturation: 2,
-  lengthPenalty: 0.5,
+  lengthPenalty: 0.6,
   /** No place counts as shorter than this part of the average. */
   leastLength: 0.3,
   /** How often a word in these places counts as said. */
   ownName: 3,
   enclosingName: 2.5,
-  path: 1,
+  path: 2,
   filePath: 2,
   /** Names that the question describes well, and neighbouring words of the question that stand on one line. */
   nameCoverage: 0.5,
@@ -26,18 +26,29 @@ export const weights = {
   test: 0.75,
   testWhenAsked: 0.9,
   documentation: 0.6,
+  documentationWhenAsked: 0.8,
   stub: 0.5,
   example: 0.85,
 
   /** A file's rank from its best, second and third place and from the file as a whole. */
   secondPlace: 0.3,
   thirdPlace: 0.3,
-  wholeFile: 0.15,
+  wholeFile: 0.3,
+
+  /**
+   * What a question names outright gains as much as the best file has: a path from
+   * elsewhere that only ends alike, less.
+   */
+  namedElsewhere: 0.3,
+  /** How good every place of a file is at least that is named without lines, as a part of the best place. */
+  namedPlace: 0.3,
 
   /** Widening, as parts of the best file's rank. */
   definition: 0.1,
   testedFile: 0.2,
+  testOf: 0.05,
   imported: 0.05,
+  mention: 0.1,
   place: 0.2,
   hint: 0.1,
 }

@@ -1,5 +1,5 @@
-// Widening: where that is defined which the best places use, what a test tests, what a file imports. A file gains by being used by files that
-// stand well, and the definitions that are used gain with it.
+// Widening: where that is defined which the best places use, who speaks of what the best places define, what a test tests and what tests it,
+// what a file imports. A file gains by being near files that stand well, and the definitions that are used gain with it.
 import type { Definer, DefinersOf } from './definers.js'
 import type { Hint } from './hints.js'
 import type { Ranked } from './rank.js'
@@ -7,6 +7,8 @@ import { weights } from './weights.js'
 
 /** How many files, and how many places of each, are asked what they use. */
 const asking = { files: 10, places: 4 }
+/** The same for what they define: only the best are sure enough to lift others by their names. */
+const naming = { files: 3, places: 3 }
 /** A name with more definitions does not tell where it comes from. */
 const mostDefinitions = 4
 const mostGain = 1.5
@@ -42,6 +44,8 @@ export function gainsOf(
     for (const path of importedBy(file, byName)) add(gains.files, path, weights.imported * share)
     for (const path of testedBy(file, byName)) add(gains.files, path, weights.testedFile * share)
   }
+  gainAsTests(gains, ranked, asked, byName)
+  gainByMention(gains, ranked)
   for (const [path, gain] of gains.files) gains.files.set(path, Math.min(gain, mostGain * weights.definition))
   for (const [path, share] of bestHints(hints)) add(gains.files, path, weights.hint * share)
   return gains
@@ -92,6 +96,41 @@ function gainByUse(gains: Gains, file: Ranked, uses: Map<string, number>, define
   }
   // However much one file uses of another, it is one file that says so.
   for (const [path, gain] of perFile) add(gains.files, path, weights.definition * (gain / (gain + 1)))
+}
+
+/** The tests of files that stand well, among the candidates. */
+function gainAsTests(
+  gains: Gains,
+  ranked: readonly Ranked[],
+  asked: readonly Ranked[],
+  byName: Neighbourhood['byName'],
+): void {
+  const best = ranked[0]?.rank ?? 0
+  const shares = new Map(asked.map(({ file, rank }) => [file.path, rank / best]))
+  for (const test of ranked) {
+    for (const path of testedBy(test, byName))
+      add(gains.files, test.file.path, weights.testOf * (shares.get(path) ?? 0))
+  }
+}
+
+/** Candidates that say the names of what the best files define: who uses it, tests it or explains it. */
+function gainByMention(gains: Gains, ranked: readonly Ranked[]): void {
+  const best = ranked[0]?.rank ?? 0
+  for (const file of ranked.slice(0, naming.files)) {
+    const names = namesIn(file)
+    for (const other of ranked) {
+      if (other === file) continue
+      const said = names.filter((name) => other.structure.text.includes(name)).length
+      if (said > 0) add(gains.files, other.file.path, (weights.mention * (file.rank / best) * said) / names.length)
+    }
+  }
+}
+
+/** Names of more than one word: a name of one word may be any word. What has underscores at both ends belongs to the language. */
+function namesIn({ places }: Ranked): string[] {
+  const names = places.slice(0, naming.places).flatMap(({ definition, enclosing }) => [definition, enclosing])
+  const compound = names.flatMap((one) => (one && /[a-z\d][A-Z_]|_[a-z]/.test(one.name) ? [one.name] : []))
+  return [...new Set(compound)].filter((name) => name.length > 5 && !/^__.*__$/.test(name))
 }
 
 /** Identifiers of a file's best places, each with how good the best place is that has it. */
