@@ -132,3 +132,21 @@ test('the tests of a very large repository are listed and not looked into, but f
   const roomy = await surveyOf([...product, ...tests], { textBytes: 500_000 })
   expect(roomy.survey.notices).toEqual([])
 })
+
+test('what nobody can import, and what only builds it, is not what the program rests on', async () => {
+  const users = Object.fromEntries(
+    Array.from({ length: 8 }, (_, index) => [
+      [`pkg/user${index}/user.go`, `package user${index}\n\nfunc Use${index}() {\n\tCoreEngine(Package{})\n}\n`],
+      [`web/page${index}.js`, 'releaseEverything(startEverything())\n'],
+    ]).flat(),
+  )
+  const { texts } = await surveyOf({
+    ...users,
+    'cmd/checker/checker.go': `package main\n\ntype Package struct{}\n${'// and so on\n'.repeat(20)}`,
+    'pkg/core/core.go': 'package core\n\nfunc CoreEngine(value any) {}\n',
+    'taskfile.js': `export function releaseEverything() {\n${'  // and so on\n'.repeat(20)}}\n`,
+    'begin/start.js': 'export function startEverything() {\n}\n',
+  })
+  // All four are used alike, and the longer one would come first.
+  expect(texts.slice(0, 2).map(({ path }) => path)).toEqual(['pkg/core/core.go', 'begin/start.js'])
+})

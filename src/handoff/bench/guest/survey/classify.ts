@@ -48,10 +48,16 @@ function traitFolders({ folders, entries }: Tree): void {
   for (const folder of folders) {
     if (!folder.parent) continue
     const own = traitsOfFolder(folder.path.slice(folder.path.lastIndexOf('/') + 1))
-    // A Python package `test` without a single test in it is what others write their tests with.
-    const product = packages.has(folder) && packages.has(folder.parent) && !suites.has(folder)
-    folder.traits = folder.parent.traits | (own !== trait.maybeTest ? own : product ? 0 : trait.test)
+    folder.traits = folder.parent.traits | settled(own, folder, packages, suites)
   }
+}
+
+/** What a name that may mean a test means here. */
+function settled(own: number, folder: Folder, packages: Set<Folder>, suites: Set<Folder>): number {
+  // A Python package `test` without a single test in it is what others write their tests with.
+  if (own === trait.maybeTest)
+    return packages.has(folder) && packages.has(folder.parent!) && !suites.has(folder) ? 0 : trait.test
+  return own === trait.maybeBench ? (/(?:^|\/)src\/.*\/bench$/.test(folder.path) ? 0 : trait.test) : own
 }
 
 function classifyEntry(entry: Entry, selection: Selection): void {
@@ -108,7 +114,8 @@ function openBook(entry: Entry, ending: string, attributes: FileAttributes): Ver
   const plain = language !== undefined && kindOfFamily(language.family) === 'source'
   const special = plain ? undefined : meaningOfName(name)
   const family = special?.kind ?? kindOfFamily(language?.family)
-  const forTests = namesTests(name) || (folder.traits & trait.test) !== 0
+  // A workflow that runs the tests is none.
+  const forTests = (family === 'source' && namesTests(name)) || (folder.traits & trait.test) !== 0
   const alike = trait.fixture | trait.bulk | (family === 'configuration' ? trait.translation : 0)
   const isFixture = (folder.traits & alike) !== 0
   entry.grammar = special?.grammar ?? language?.grammar ?? ''

@@ -43,7 +43,11 @@ export function findDefinitions(text: string, scan: Scan, language: string, prod
 
 /** By the rules of the language, as far as one line shows them. */
 function audiencesIn(language: string, text: string): (shape: string, name: string) => Audience {
-  if (language === 'go') return (_, name) => (/^[A-Z]/.test(name) ? 'all' : 'folder')
+  if (language === 'go') {
+    // Nobody can import a program.
+    const isProgram = /^package main\s/m.test(text.slice(0, 8_000))
+    return (_, name) => (/^[A-Z]/.test(name) && !isProgram ? 'all' : 'folder')
+  }
   if (language === 'python') return (_, name) => (name.startsWith('_') ? 'folder' : 'all')
   if (language === 'rust') return (shape) => (/\bpub\b|macro_rules|trait/.test(shape) ? 'all' : 'folder')
   if (language === 'c' || language === 'objc') return (shape) => (/\bstatic\b/.test(shape) ? 'file' : 'all')

@@ -15,6 +15,8 @@ export const trait = {
   /** Texts of licences, lists of changes: many files, all alike. */
   bulk: 128,
   translation: 256,
+  /** `bench`, which deep inside of a program is a place to work at; see classify.ts. */
+  maybeBench: 512,
 } as const
 
 const folderTraits = new Map<string, number>()
@@ -30,9 +32,10 @@ give(trait.generated, 'dist compiled .next .nuxt __pycache__ .dart_tool __genera
 give(
   trait.test,
   'tests __tests__ spec specs __specs__ e2e e2e-tests unittests unit-tests unit_tests integration-tests integration_tests ' +
-    'functional-tests functional_tests cypress __mocks__ mocks test-utils testutils testutil bench benches benchmark benchmarks fuzz',
+    'functional-tests functional_tests cypress __mocks__ mocks test-utils testutils testutil benches benchmark benchmarks fuzz',
 )
 give(trait.maybeTest, 'test testing')
+give(trait.maybeBench, 'bench')
 give(
   trait.test | trait.fixture,
   'testdata test-data test_data fixtures __fixtures__ fixture __snapshots__ snapshots golden goldens cassettes corpus testcases test-fixtures',
@@ -87,7 +90,7 @@ export function isGeneratedName(name: string): boolean {
     /\.pb(?:\.gw)?\.(?:go|cc|h|swift|dart)$|_pb2(?:_grpc)?\.pyi?$|\.(?:pb|grpc)\.ts$|_pb\.(?:js|d\.ts|rb)$|Grpc\.(?:java|cs)$/.test(
       name,
     ) ||
-    /[._-]generated\.\w+$|^zz_generated\.|\.gen\.\w+$|_generated\.\w+$|^generated[._]/i.test(name) ||
+    /[._-]generated\.\w+$|^zz_generated\.|\.gen\.\w+$|_generated\.\w+$|^generated(?:_|\.\w+\.|\.proto$)/i.test(name) ||
     /\.(?:g|freezed|mocks)\.dart$|\.designer\.(?:cs|vb)$|\.g\.cs$|\.(?:js|css|ts)\.map$|^bindata\.go$/i.test(name)
   )
 }
@@ -140,6 +143,11 @@ export function isEntryPoint(name: string): boolean {
       name,
     )
   )
+}
+
+/** How it is built, by a program of its own: its tasks are called like half of what there is. */
+export function isBuildScript(name: string): boolean {
+  return /^(?:task|gulp|grunt|jake|cake)file\.[a-z.]+$|^[\w-]+\.config\.[cm]?[jt]s$/i.test(name)
 }
 
 /** Documents that tell how the whole is built or worked on. */

@@ -4,7 +4,7 @@
 import { isProduct } from './analyse.js'
 import { centrality } from './graph.js'
 import { languageOfGrammar } from './languages.js'
-import { isBoilerplate, isEntryPoint, isGuide, isManifest, isReadme, trait } from './names.js'
+import { isBoilerplate, isBuildScript, isEntryPoint, isGuide, isManifest, isReadme, trait } from './names.js'
 import type { Store } from './store.js'
 import type { Entry, Folder, Tree } from './tree.js'
 
@@ -15,6 +15,7 @@ export function rank(tree: Tree, candidates: readonly Entry[], store: Store): En
   const context: Context = {
     unit: Math.min(0.002, 1 / Math.max(1, product.length)),
     mass: massOfFolders(tree, product, central),
+    scripts: product.filter((entry) => isScript(entry, store)).length > product.length * 0.3 ? 1 : 0.3,
   }
   const scores = new Float64Array(candidates.length)
   let next = 0
@@ -39,6 +40,13 @@ interface Context {
   unit: number
   /** The share of everything that is below a folder, by the folder's place. */
   mass: Float64Array
+  /** What a shell script counts: little beside a program, for all scripts use the same few. */
+  scripts: number
+}
+
+function isScript({ record }: Entry, store: Store): boolean {
+  const { family } = languageOfGrammar(store.records[record]!.grammar)
+  return family === 'shell' || family === 'make'
 }
 
 function massOfFolders({ folders }: Tree, product: readonly Entry[], central: Float64Array): Float64Array {
@@ -69,10 +77,14 @@ function scoreOf(entry: Entry, own: number | undefined, store: Store, context: C
   if (kind === 'test') return context.unit * 0.03
   if (own === undefined) return context.unit * 0.04
   const { grammar, outline } = store.records[entry.record]!
-  const begins = outline.includes('"name":"main","kind":"function"')
-    ? context.unit * (/(?:^|\/)(?:cmd|bin|apps?)\//.test(entry.path) ? 6 : 2)
-    : 0
-  return own * weightOf(grammar) * substance(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
+  const begins = outline.includes('"name":"main","kind":"function"') ? beginning(entry, mass, context) : 0
+  const weight = weightOf(grammar) * (isScript(entry, store) ? context.scripts : 1) * (isBuildScript(name) ? 0.1 : 1)
+  return own * weight * substance(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
+}
+
+/** Where a program begins; the more so the more of it lies below. A script has its `main` too, and nothing below it. */
+function beginning({ path }: Entry, mass: number, { unit }: Context): number {
+  return /(?:^|\/)(?:cmd|bin|apps?)\//.test(path) ? unit * 6 + mass * 0.1 : unit * 2
 }
 
 /** Of two files that are used as much, the longer one does more. A file of some pages counts 1. */
@@ -82,6 +94,7 @@ function substance(size: number): number {
 
 /** How it is checked and released is in a few files; the rest are the habits of editors. */
 function settingsScore({ path, name, folder }: Entry): number {
+  if (isBoilerplate(name)) return 0.02
   if (/^\.(?:github\/workflows|circleci|gitlab)/.test(path)) return 1
   return folder.depth === 0 && !name.startsWith('.') ? 1.5 : 0.2
 }
