@@ -12,7 +12,7 @@ import {
   type Repository,
 } from '../handoff/index.js'
 import type { Context } from './context.js'
-import { type Options, settingInputs, settingRecord } from './inputs.js'
+import { type Options, secretValues, settingInputs, settingRecord } from './inputs.js'
 import { makeListener } from './listener.js'
 import type { Environment, Runner } from './runner.js'
 import type { Saver } from './state.js'
@@ -56,6 +56,7 @@ export function openHouse(
       log(event)
       listen(event)
     },
+    secrets: secretValues(job.runner),
     ...(cloneToken === undefined ? {} : { cloneToken }),
   })
   // Before anything is opened: a machine whose creation is never answered carries this label too.

@@ -19,6 +19,8 @@ export interface Wiring {
   emit: (event: RunEvent) => void
   /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
   cloneToken?: string
+  /** What else the door holds that nobody may see: taken out of what the model is told and says, and of what is kept. */
+  secrets?: readonly string[]
   /** Takes secrets out of text, where the door knows more of them than these settings hold. */
   redact?: (text: string) => string
   now?: () => Date
@@ -28,7 +30,8 @@ export function connect(settings: Settings, wiring: Wiring): House {
   const notice = (text: string) => wiring.emit({ type: 'notice', text })
   const token = wiring.cloneToken ?? settings.cloneToken
   const { drive, model, limits } = settings
-  const secrets = [settings.sandboxes.apiKey, drive.apiKey, model.apiKey, ...(token === undefined ? [] : [token])]
+  const own = [settings.sandboxes.apiKey, drive.apiKey, model.apiKey, ...(token === undefined ? [] : [token])]
+  const secrets = [...new Set([...own, ...(wiring.secrets ?? [])])]
   return {
     tools: {
       sandboxes: sandboxesLater({ ...settings.sandboxes, onNotice: notice }),
