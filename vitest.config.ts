@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: 'test/support/whole-suite.ts',
+    setupFiles: 'test/support/every-file.ts',
     // Every test starts its own servers on free ports, so files may run side by side.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -131,6 +131,23 @@ test('the page of promises in the README is the one of the tests', async () => {
   expect(page.split('\n').length).toBeGreaterThan(40)
 })
 
+test('every bug in the changelog names a test that is there and would find it', () => {
+  const [, ...versions] = read('CHANGELOG.md').split(/^## /m)
+  expect(versions.map((text) => text.split('\n')[0])).toEqual([
+    '[Unreleased]',
+    expect.stringMatching(/^\[0\.1\.0\] - 20\d\d-\d\d-\d\d$/),
+  ])
+  const fixed = versions
+    .flatMap((text) => text.split(/^### Fixed$/m)[1] ?? '')
+    .flatMap((text) => text.split(/^- /m).slice(1))
+  expect(fixed.length).toBeGreaterThan(8)
+  const nameless = fixed.filter((bug) => {
+    const [, name = '', file = ''] = /\(\[`(.+?)`\]\((test\/[\w./-]+\.test\.ts)\)\)\s*$/.exec(bug) ?? []
+    return file === '' || !testNames(read(file)).includes(name.replace(/%s/g, '…'))
+  })
+  expect(nameless).toEqual([])
+})
+
 test('names of tests are found in each way to write one', () => {
   const source = [
     "test('plain', () => {})",
@@ -138,7 +155,9 @@ test('names of tests are found in each way to write one', () => {
     'test.runIf(asRoot)("as root", () => {})',
     "test.each([\n  ['a', 1],\n])('for %s: it\\'s one', () => {})",
     "test.each(keys.concat('x'))(\n  'each %s', () => {})",
+    "test.each(\n  Object.keys(of({ a: 1 })).concat('x'),\n)('any %s', () => {})",
+    "test.each(['a', 'b'] as const)('%s of two', () => {})",
     "expect(f('not a test')).toBe(1)",
   ].join('\n')
-  expect(testNames(source)).toEqual(['plain', 'inside', 'as root', "for …: it's one", 'each …'])
+  expect(testNames(source)).toEqual(['plain', 'inside', 'as root', "for …: it's one", 'each …', 'any …', '… of two'])
 })

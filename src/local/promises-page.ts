@@ -42,7 +42,8 @@ function promise(name: string, source: string): string {
 
 /** The names of the tests of a file, in its order. What is filled in for each row of a table is left out. */
 export function testNames(source: string): string[] {
-  const call = /(?:^\s*test(?:\.runIf\([^)]*\))?\(|^\s*\]\)\(|\)\)\()\s*(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/gm
+  const opening = String.raw`test(?:\.runIf\([^)]*\))?\(|test\.each\([^\n]*\)\(|\][^\n]*\)\(|\)\(`
+  const call = new RegExp(String.raw`^\s*(?:${opening})\s*(['"\`])((?:\\.|(?!\1)[^\\\n])*)\1`, 'gm')
   return [...source.matchAll(call)].map(([, , name = '']) => tidy(name))
 }
 

@@ -67,6 +67,17 @@ export interface LocalServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** Told of every request to every server of this process, with what was done to it, before it is. */
+export type Witness = (server: string, request: RecordedRequest, faults: readonly Fault[]) => void
+
+const witnesses = new Set<Witness>()
+
+/** Returns how to stop listening. */
+export function witnessRequests(witness: Witness): () => void {
+  witnesses.add(witness)
+  return () => void witnesses.delete(witness)
+}
+
 export async function startServer(
   name: string,
   handle: Handler,
@@ -90,7 +101,9 @@ export async function startServer(
     })
     requests.push(request)
     if (requests.length > keep) requests.shift()
-    for (const fault of faultsFor(request)) {
+    const faults = faultsFor(request)
+    for (const witness of witnesses) witness(name, request, faults)
+    for (const fault of faults) {
       if (fault.kind === 'delay') {
         await delay(fault.milliseconds)
         continue

@@ -10,6 +10,7 @@ import { startClouds } from '../../src/local/clouds.js'
 import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import type { Repository } from '../../src/local/github/world.js'
+import { secretWatch } from '../support/heard.js'
 import { type Files, makeRepository, type TestRepository } from '../support/repository.js'
 import { leaksOf } from '../support/secrets.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
@@ -179,6 +180,10 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     const [output, saves, summary] = await Promise.all(
       [files.GITHUB_OUTPUT, files.GITHUB_STATE, files.GITHUB_STEP_SUMMARY].map((path) => readFile(path, 'utf8')),
     )
+    // What the runner is told to mask stands in its log once, where nobody sees it.
+    secretWatch.hear('the log of a step', ended.raw.replace(/^::add-mask::.*$/gm, ''))
+    for (const [what, text] of Object.entries({ outputs: output!, 'saved state': saves!, 'job summary': summary! }))
+      secretWatch.hear(`the ${what} of a step`, text)
     return {
       ...ended,
       ...readLog(ended.raw),

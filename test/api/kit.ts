@@ -7,6 +7,7 @@ import { parseRepository, type Repository } from '../../src/handoff/library/run.
 import type { CloudsOptions } from '../../src/local/clouds.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { buildFunctions } from '../../src/local/functions-build.js'
+import { secretWatch } from '../support/heard.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { until } from '../support/until.js'
 import { startWorld, type World } from '../support/world.js'
@@ -91,6 +92,9 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     CRON_SECRET: cronSecret,
     ...options.environment,
   }
+  for (const secret of webhookSecrets) secretWatch.key('a secret of the webhook', secret)
+  for (const [setting, value] of Object.entries(environment))
+    if (/(?:KEY|SECRET|TOKEN)$/.test(setting)) secretWatch.key(setting, value)
   const instances: RunningFunctions[] = []
   // For work on the functions themselves nothing is built.
   const fromSources = process.env['FUNCTIONS'] === 'sources'
@@ -101,6 +105,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
       fromSources,
       ...(built === undefined ? {} : { built }),
       environment: { ...environment, ...more },
+      onOutput: (text) => secretWatch.hear('the log of the functions', text),
       ...(maxDuration === undefined ? {} : { maxDuration }),
     })
     instances.push(started)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, layout, type Summarised, summarise } from '../../src/handoff/index.js'
 import type { SandboxRecord } from '../../src/local/e2b/index.js'
+import { madeByTest } from '../support/calls.js'
 import { processesAbout } from '../support/processes.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { until } from '../support/until.js'
@@ -115,7 +116,7 @@ async function attempts(token: string): Promise<Record<string, number>> {
   const place = layout('/handoff', world.commit(name, repository.head).repository)
   const own = `${place.runs}/${repository.head}-watched`
   const call = async (method: string, path: string, body?: string) => {
-    const headers = { authorization: `Bearer ${token}` }
+    const headers = { authorization: `Bearer ${token}`, [madeByTest]: '1' }
     const answer = await fetch(`${drive.url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })
     return answer.status
   }
@@ -165,7 +166,7 @@ test('the machine that reads for an answer may not write, and its token ends too
   const attempt = async () => {
     const machine = world.clouds.sandboxes.sandboxes.at(-1)!
     const token = await until('its command runs', () => machine.commands.at(-1)?.environment['DRIVE9_API_KEY'])
-    const headers = { authorization: `Bearer ${token}` }
+    const headers = { authorization: `Bearer ${token}`, [madeByTest]: '1' }
     const path = `${world.clouds.drive.url}/v1/fs${run.directory}/analysis/handoff.json`
     for (const method of ['GET', 'PUT', 'DELETE'])
       tried.push((await fetch(path, { method, headers, ...(method === 'PUT' ? { body: '{}' } : {}) })).status)

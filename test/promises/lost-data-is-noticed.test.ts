@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readSealed } from '../../src/handoff/bench/run-directory.js'
 import { type House, isHandoffError, layout, summarise } from '../../src/handoff/index.js'
 import { programFolder } from '../../src/local/clouds.js'
-import type { RecordedRequest, Rule } from '../../src/local/server.js'
+import type { Fault, RecordedRequest, Rule } from '../../src/local/server.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { startWorld, type World, type WorldOptions } from '../support/world.js'
 
@@ -108,17 +108,25 @@ describe('while the sandbox stores', () => {
     })
   })
 
-  test('a conflict over a file that is not there ends the walk', async () => {
-    const one = caseIn(world, 'octo/conflict')
+  test.each([
+    ['', /nothing/],
+    [', also when drive9 is refused as it asks why', /outline\.json/],
+  ])('a conflict over a file that is not there ends the walk%s', async (how, also) => {
+    const one = caseIn(world, `octo/conflict-${how.length}`)
     const fault = { kind: 'answer', status: 409, body: '{"error":"revision conflict"}' } as const
     one.inside({ method: 'PUT', path: /outline\.json/, fault })
+    one.inside({ method: 'HEAD', path: also, fault: refused })
     expect(await ending(one)).toMatchObject({ code: 'drive' })
   })
 
-  test('a token that expires in the middle ends the walk', async () => {
-    const one = caseIn(world, 'octo/expired')
+  test.each<[string, Fault | undefined]>([
+    ['', undefined],
+    [', also when drive9 is refused as it asks why', refused],
+  ])('a token that expires in the middle ends the walk%s', async (how, fault) => {
+    const one = caseIn(world, `octo/expired-${how.length}`)
+    using _also = fault && { [Symbol.dispose]: world.clouds.drive.rule({ path: /^\/v1\/status/, fault }) }
     const expire = () => {
-      const token = world.clouds.drive.issuedTokens().find(({ scopes }) => scopes[0]?.prefix.includes('/octo/expired/'))
+      const token = world.clouds.drive.issuedTokens().find(({ scopes }) => scopes[0]?.prefix.includes(`/${one.name}/`))
       world.clouds.drive.expireToken(token!.id)
     }
     one.inside({ method: 'PUT', times: 1, fault: { kind: 'delay', milliseconds: 0 } }, (request) => {

@@ -8,10 +8,16 @@ import { summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { artifact } from '../../src/handoff/library/run.js'
 import { askInChild } from '../support/asking-child.js'
-import { type CallTarget, faultLedger, planFrom, planText, targetsIn } from '../support/faults.js'
+import { type CallTarget, faultLedger, metText, planFrom, planText, targetsIn } from '../support/faults.js'
 import { watchLedger } from '../support/ledger-watch.js'
 import { sweepOrphans } from '../support/orphans.js'
-import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
+import {
+  type Place,
+  type PlannedProcess,
+  type QuickProcess,
+  type QuickWorld,
+  startQuickWorld,
+} from '../support/quick-house.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 
@@ -41,7 +47,7 @@ beforeAll(async () => {
   sealed = storedBelow(place.layout.repository)
   process.gate.passages.length = 0
   await ask(place.ask(process, 'What is here?'), process.house, never)
-  ledger.expect(process.gate.passages)
+  ledger.add(process.gate.passages)
   targets = targetsIn(process.gate.passages)
 }, 60_000)
 
@@ -55,7 +61,11 @@ function storedBelow(top: string): { path: string; bytes: Buffer }[] {
     .map(({ path }) => ({ path: path.slice(top.length), bytes: drive.readFile(path)! }))
 }
 
-function lay(name: string): Place & { directory: string } {
+interface SealedPlace extends Place {
+  directory: string
+}
+
+function lay(name: string): SealedPlace {
   const place = world.place(name)
   for (const { path, bytes } of sealed) world.clouds.drive.write(`${place.layout.repository}${path}`, bytes)
   return { ...place, directory: `${place.layout.runs}/${run}` }
@@ -69,37 +79,47 @@ test('whatever call fails, every question that is asked ends as one whole answer
 
 const questions = ['How are people greeted?', 'Where does the test script stand?']
 
-async function schedule(seed: number): Promise<Schedule> {
+function schedule(seed: number): Promise<Schedule> {
   const random = randomFrom(seed)
-  const place = lay(`octo/asked-${seed}`)
-  const watch = watchLedger(world.clouds.drive, place.directory)
-  const plans = [planFrom(seed, targets), random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets)]
+  const faults = [planFrom(seed, targets), random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets)]
   const second = random.below(3) === 0 ? questions[1]! : questions[0]!
-  const asked = [questions[0]!, second]
-  const wrong: string[] = []
+  const asking = faults.map((plan, index) => ({
+    faults: plan,
+    breaking: ledger.breakTheRest(targets),
+    question: [questions[0]!, second][index]!,
+  }))
+  return broken(lay(`octo/asked-${seed}`), asking)
+}
+
+interface Asking extends PlannedProcess {
+  question: string
+}
+
+/** Asked by several processes at once, and then by whoever comes next. */
+async function broken(place: SealedPlace, askings: Asking[]): Promise<Schedule> {
+  const watch = watchLedger(world.clouds.drive, place.directory)
+  let met = ''
+  const asked = new Set(askings.map(({ question }) => question))
   const results = await Promise.all(
-    plans.map(async (faults, index) => {
-      await using process = await world.process({ faults, watch: watch.look })
-      const told = await disturbed(place, process, asked[index]!)
+    askings.map(async ({ question, ...plan }) => {
+      await using process = await world.process({ ...plan, watch: watch.look })
+      const told = await disturbed(place, process, question)
       ledger.add(process.gate.passages)
+      met += metText(process.gate.passages, plan.faults ?? [])
       return told
     }),
   )
-  wrong.push(...results.flatMap((result) => (typeof result === 'string' ? [result] : [])))
+  const wrong = results.filter((result) => typeof result === 'string')
   const answers = results.filter((result) => typeof result === 'object')
-  for (const question of new Set(asked)) answers.push(await whoComesNext(place, question))
+  for (const question of asked) answers.push(await whoComesNext(place, question))
   watch.look()
   for (const answer of answers) wrong.push(...sameAsKept(place, answer))
-  wrong.push(
-    ...countRecords(
-      watch.records().map(({ status }) => status),
-      new Set(asked).size,
-    ),
-  )
+  const states = watch.records().map(({ status }) => status)
+  wrong.push(...countRecords(states, asked.size), ...watch.wrong)
   world.clouds.drive.remove(place.layout.repository)
   world.forget()
   figures.schedules += 1
-  return { plan: plans.map(planText).join(' | '), wrong: [...wrong, ...watch.wrong] }
+  return { plan: askings.map(({ faults = [] }) => planText(faults)).join(' | ') + met, wrong }
 }
 
 /** The answer, nothing when there is none, or what is wrong with how it ended. */
@@ -146,6 +166,19 @@ function countRecords(states: string[], expected: number): string[] {
   const right = states.length === expected && states.every((state) => state === 'done')
   return right ? [] : [`${expected} questions were asked, and the ledger has ${states.join(', ') || 'nothing'}`]
 }
+
+test('the same with the real program and a mount inside the sandbox', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const before = ledger.injected()
+    const { wrong } = await broken(lay('octo/sealed'), [
+      { real: true, breaking: ledger.breakTheRest(), question: questions[0]! },
+    ])
+    expect(wrong).toEqual([])
+    if (ledger.injected() === before) break
+  }
+}, 600_000)
+
+const rounds = 12
 
 test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
   const random = randomFrom(long ? Date.now() : 4)

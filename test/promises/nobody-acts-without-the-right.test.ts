@@ -6,11 +6,13 @@ import { ask } from '../../src/handoff/hall/ask.js'
 import { mayAsk } from '../../src/handoff/hall/may-ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
-import { makeGitHub } from '../../src/handoff/lines/github.js'
+import { type GitHubOptions, makeGitHub } from '../../src/handoff/lines/github.js'
 import { makeOidcVerifier } from '../../src/handoff/lines/oidc.js'
 import { isSigned } from '../../src/handoff/lines/signature.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import { signToken } from '../../src/local/github/oidc.js'
+import type { Fault } from '../../src/local/server.js'
+import { manualClock } from '../support/clock.js'
 import { type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
 
 const never = new AbortController().signal
@@ -122,13 +124,17 @@ test.each<[string, () => Promise<unknown>, object]>([
   expect(spent()).toEqual(before)
 })
 
-const line = () =>
+const sha = 'b'.repeat(40)
+const clock = manualClock({ jump: true, start: Date.now() })
+
+const line = (more: Partial<GitHubOptions> = {}) =>
   makeGitHub({
     apiUrl: github.apiUrl,
     serverUrl: github.url,
     credentials: { token: github.issueToken({ permissions: { pull_requests: 'write' } }) },
     userAgent: 'test',
     onNotice: () => undefined,
+    ...more,
   })
 
 test.each([
@@ -142,13 +148,47 @@ test.each([
     name: `octo/asked-${login.replace(/\W/g, '')}-${Math.random()}`,
     collaborators: { wanda: 'write', rita: 'read' },
   })
-  const pull = github.addPull(repository, { head: { ref: 'x', sha: 'b'.repeat(40) } })
+  const pull = github.addPull(repository, { head: { ref: 'x', sha } })
   const { author } = github.say(repository, pull.number, login, '/ask why?')
   const user = { login: author.login, id: author.id, type: author.type, ...changed }
   const name = `${repository.owner.login}/${repository.name}`
   expect(await mayAsk({ github: line(), repository: name, user, allow: 'write' }, { signal: never })).toMatchObject(
     judged,
   )
+})
+
+/** Not over until the test is: who is not let in must not be let in by trying again. */
+const failing: [string, Fault][] = [
+  ['fails', { kind: 'answer', status: 500, body: '{"message":"oops"}' }],
+  ['says it is forbidden', { kind: 'answer', status: 403, body: '{"message":"Resource not accessible"}' }],
+  ['cuts its reply', { kind: 'cut', bytes: 20 }],
+  ['drops the connection', { kind: 'reset' }],
+  ['says nothing', { kind: 'hang' }],
+  ['talks nonsense', { kind: 'answer', status: 200, body: '{"permission":["admin"]}' }],
+]
+
+test.each(failing)('when GitHub %s instead of telling who may ask, nobody may', async (_how, fault) => {
+  const name = `octo/failing-${Math.random()}`
+  const repository = github.addRepository({ name, collaborators: { wanda: 'admin' } })
+  const { author } = github.say(
+    repository,
+    github.addPull(repository, { head: { ref: 'x', sha } }).number,
+    'wanda',
+    '?',
+  )
+  const user = { login: author.login, id: author.id, type: author.type }
+  const stop = github.server.rule({ path: /\/permission/, fault })
+  const judged = refusal(
+    mayAsk({ github: line({ attemptMs: 50, clock }), repository: name, user, allow: 'read' }, { signal: never }),
+  )
+  expect(await judged.finally(stop)).toMatchObject({ code: expect.any(String), message: expect.any(String) })
+})
+
+test.each(failing)('when the keys of jobs are asked for and GitHub %s, no job is let in', async (_how, fault) => {
+  const verifier = makeOidcVerifier({ issuer: github.oidc.issuer, audience, fetchMs: 50 })
+  const stop = github.server.rule({ path: /jwks/, fault })
+  const judged = refusal(verifier.verify(github.oidc.mint()))
+  expect(await judged.finally(stop)).toMatchObject({ code: expect.any(String), message: expect.any(String) })
 })
 
 const foreign = generateKeyPairSync('rsa', { modulusLength: 2_048 })

@@ -7,8 +7,9 @@ import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { systemClock } from '../../src/handoff/lines/clock.js'
 import { makeGitHub } from '../../src/handoff/lines/github.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
-import type { Fault } from '../../src/local/server.js'
+import type { Fault, RecordedRequest } from '../../src/local/server.js'
 import { manualClock } from '../support/clock.js'
+import { routeOf } from '../support/gate.js'
 import { type Random, randomFrom } from '../support/random.js'
 import { runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 
@@ -42,6 +43,7 @@ async function schedule(seed: number): Promise<Schedule> {
   const talk = (more: Partial<Conversation<string>> = {}) => converse(conversation(github, secret, target, more))
 
   const plan = breakSome(github, random)
+  breakWhatIsNew(github)
   const wrong: string[] = []
   const processes = 1 + random.below(2)
   const endings = await Promise.all(Array.from({ length: processes }, () => talk().catch((error: unknown) => error)))
@@ -63,6 +65,21 @@ function breakSome(github: LocalGitHub, random: Random): string {
     github.server.rule({ skip, times: 1, fault })
     return `request ${skip + 1} ${fault.kind}`
   }).join(', ')
+}
+
+const broken = new Set<string>()
+
+/** Each kind of request when it comes for the first time in any schedule: some are only made because another failed. */
+function breakWhatIsNew(github: LocalGitHub): void {
+  const met = new WeakMap<RecordedRequest, number>()
+  const turn = (request: RecordedRequest) => {
+    const route = routeOf('git', request)
+    if (!met.has(request)) met.set(request, broken.has(route) ? -1 : broken.size % faults.length)
+    broken.add(route)
+    return met.get(request)
+  }
+  for (const [index, fault] of faults.entries())
+    github.server.rule({ match: (request) => turn(request) === index, fault })
 }
 
 function conversation(

@@ -72,6 +72,8 @@ export interface Gate extends AsyncDisposable {
 export interface GateOptions {
   targets: Record<CloudName, string>
   faults?: PlannedFault[]
+  /** Asked about each call that no planned fault meets: how to break it. */
+  breaking?: (call: Passage) => FaultName | undefined
   /** Called at each moment at which the drive may have changed. */
   watch?: () => void
 }
@@ -103,7 +105,7 @@ function faultOf(cloud: CloudName, name: FaultName): Fault {
 }
 
 export async function startGate(options: GateOptions): Promise<Gate> {
-  const { targets, faults = [], watch = () => undefined } = options
+  const { targets, faults = [], breaking = () => undefined, watch = () => undefined } = options
   const passages: Passage[] = []
   const noted = new WeakMap<RecordedRequest, Passage>()
   // A connection for each call: one that is kept may be closed at the other end in the very moment it is used again.
@@ -142,6 +144,20 @@ export async function startGate(options: GateOptions): Promise<Gate> {
       }
       server.rule({ match, fault: faultOf(cloud, planned.fault) })
     }
+    breakUnplanned(cloud, server)
+  }
+
+  function breakUnplanned(cloud: CloudName, server: LocalServer): void {
+    const chosen = new WeakMap<RecordedRequest, { fault: FaultName | undefined }>()
+    const choose = (request: RecordedRequest) => {
+      const passage = note(cloud, request)
+      const choice = chosen.get(request) ?? { fault: passage.fault ? undefined : breaking(passage) }
+      chosen.set(request, choice)
+      if (choice.fault) passage.fault = choice.fault
+      return choice.fault
+    }
+    for (const name of faultNames.filter((one) => !one.startsWith('dies')))
+      server.rule({ match: (request) => choose(request) === name, fault: faultOf(cloud, name) })
   }
 
   await Promise.all(cloudNames.map(open))
@@ -197,16 +213,26 @@ function without(headers: IncomingHttpHeaders, ...names: string[]): IncomingHttp
 export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest, 'method' | 'path'>): string {
   const [place = '', query = ''] = path.split('?', 2)
   const plain = decodeURIComponent(place)
+    .replace(/^\/v1\/fs\/[\w/]+\/_service\/(\w+)\/.+/, '/v1/fs/_service/$1/{name}')
+    .replace(/^\/v1\/fs\/[\w/]+\/_service\//, '/v1/fs/_service/')
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/[^/]+/, '/v1/fs/…')
+    .replace(/^\/v1\/fs\/handoff\/.+/, '/v1/fs/{folder}')
+    .replace(/\/refs\/(heads|pull)\/.+\.json/, '/refs/$1/{name}.json')
+    .replace(/^\/api\/(v3|graphql)/, (_, rest) => (rest === 'v3' ? '' : '/graphql'))
     .replace(/\b[0-9a-f]{40}-[a-z0-9-]+/g, '{run}')
     .replace(/\b[0-9a-f]{40}\b/g, '{sha}')
-    .replace(
-      /(\/(?:sandboxes|tokens|uploads|s3|qa|comments|reactions|issues|pulls)\/)(?!initiate$)[0-9a-zA-Z_-]{8,}/g,
-      '$1{id}',
-    )
+    .replace(/(\/(?:sandboxes|tokens|uploads|s3|qa)\/)(?!initiate$)[0-9a-zA-Z_-]{8,}/g, '$1{id}')
     .replace(/(\/(?:comments|reactions|issues|pulls)\/)\d+/g, '$1{id}')
     .replace(/project\/.+\.git\.tar/, 'project/{repository}.git.tar')
+    // The name that a file has for a moment.
+    .replace(/\.tmp$/, '')
     .replace(/^\/[\w.-]+\/[\w.-]+\.git\//, '/{repository}.git/')
+    .replace(/^((?:\/api\/v3)?\/repos)\/[^/]+\/[^/]+/, '$1/{repository}')
+    .replace(/\/comments\/\d+/, '/comments/{id}')
+    .replace(/\/collaborators\/[^/]+/, '/collaborators/{login}')
+    .replace(/\/compare\/.+/, '/compare/{range}')
+    .replace(/\/app\/installations\/\d+/, '/app/installations/{id}')
+    .replace(/\/users\/[^/]+/, '/users/{login}')
   const asked = cloud === 'drive' || cloud === 'inside' ? query : ''
   return `${method} ${plain}${asked === '' ? '' : `?${asked}`}`
 }

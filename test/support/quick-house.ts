@@ -24,7 +24,7 @@ import { type Clouds, startClouds } from '../../src/local/clouds.js'
 import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
 import { type LocalServer, type Reply, startServer } from '../../src/local/server.js'
 import { manualClock } from './clock.js'
-import { type CloudName, type Gate, type PlannedFault, startGate } from './gate.js'
+import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
 import { type QuickGuest, quickGuest } from './quick-guest.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
 import { keysOf, leaksOf } from './secrets.js'
@@ -41,15 +41,19 @@ export interface QuickWorld extends AsyncDisposable {
   /** A repository of its own for one scenario, with the same commit in it. */
   place(name: string): Place
   /** A process whose way out is a gate. With `real` its sandboxes run the real program. */
-  process(plan?: {
-    faults?: PlannedFault[]
-    watch?: () => void
-    patient?: boolean
-    real?: boolean
-  }): Promise<QuickProcess>
+  process(plan?: PlannedProcess): Promise<QuickProcess>
   /** Drops what the clouds remember of long ago, so that thousands of scenarios fit into memory. */
   forget(): void
   close(): Promise<void>
+}
+
+export interface PlannedProcess {
+  faults?: PlannedFault[]
+  /** How to break a call that no fault was planned for. */
+  breaking?: (call: Passage) => FaultName | undefined
+  watch?: () => void
+  patient?: boolean
+  real?: boolean
 }
 
 export interface Place {

@@ -1,5 +1,4 @@
 // Runs many broken scenarios side by side and says which of them did not keep the promise.
-
 export interface Schedule {
   /** What was broken, in words. */
   plan: string

@@ -23,16 +23,19 @@ function disguise(secret: string): string[] {
       .toString('base64')
       .slice(offset === 0 ? 0 : 4, -4),
   )
-  return [
+  const forms = [
     secret,
     ...shifted,
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
     [...secret].reverse().join(''),
     encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+    ...shifted.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
     ...pieces(secret),
     ...pieces([...secret].reverse().join('')),
   ]
+  return [...new Set(forms)]
 }
 
 /** Most of a long key is as good as all of it to whoever finds it, and messages are cut. How such keys begin is the same for all of a kind. */

@@ -15,7 +15,8 @@ export interface Reader {
   bytesCompared: number
 }
 
-export function readerOf(drive: LocalDrive, layout: Layout, sha: string): Reader {
+/** With `mayBeReplaced` one run may take the place of another, and a run may be removed. */
+export function readerOf(drive: LocalDrive, layout: Layout, sha: string, { mayBeReplaced = false } = {}): Reader {
   let last: Buffer | undefined
   const reader: Reader = {
     wrong: [],
@@ -25,11 +26,11 @@ export function readerOf(drive: LocalDrive, layout: Layout, sha: string): Reader
       reader.looked += 1
       const pointer = drive.readFile(layout.pointer(sha))
       if (pointer === undefined) {
-        if (last) reader.wrong.push('a run that was visible is gone')
+        if (last && !mayBeReplaced) reader.wrong.push('a run that was visible is gone')
         return
       }
       const moved = last !== undefined && !last.equals(pointer)
-      if (moved) reader.wrong.push('the pointer of a commit was changed without force')
+      if (moved && !mayBeReplaced) reader.wrong.push('the pointer of a commit was changed without force')
       last = pointer
       const problem = problemOf(drive, layout, pointer, reader)
       if (problem) reader.wrong.push(problem)

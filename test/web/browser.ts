@@ -2,6 +2,7 @@
 // the console, a request to anywhere else, a token where it could outlive the page.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { secretWatch } from '../support/heard.js'
 
 const candidates = [
   process.env['CHROMIUM'] ?? '',
@@ -52,6 +53,16 @@ function contextFor(browser: Browser, options: BrowserContextOptions): Promise<B
   return context
 }
 
+/** What a page shows and keeps when it is left: a token may stand in its field, and nowhere else. */
+async function hearPage(page: Page): Promise<void> {
+  const kept = await page
+    .evaluate('JSON.stringify([location.href, document.title, document.cookie, { ...localStorage }, history.state])')
+    .catch(() => '')
+  const shown = await page.content().catch(() => '')
+  secretWatch.hear('a page', shown)
+  secretWatch.hear('what a page keeps', String(kept))
+}
+
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -79,5 +90,9 @@ export async function openPage(
     content: `document.addEventListener('securitypolicyviolation', (event) =>
       console.error('policy violated: ' + event.violatedDirective + ' by ' + (event.blockedURI || event.sample)))`,
   })
-  return { page, complaints, close: () => page.close() }
+  const close = async () => {
+    await hearPage(page)
+    await page.close()
+  }
+  return { page, complaints, close }
 }

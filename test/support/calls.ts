@@ -1,0 +1,85 @@
+// Which outside calls a test file saw made, and in which ways each was broken: taken down from the stand-ins themselves, whoever asked them
+// and whatever broke them. Each file keeps a ledger; `whole-suite.ts` puts them together.
+import type { Fault, RecordedRequest } from '../../src/local/server.js'
+import { routeOf } from './gate.js'
+
+/** How often each kind of fault met a call; `made` counts all of them. */
+export type CallLedger = Record<string, { made: number; faults: Record<string, number> }>
+
+export interface CallCounter {
+  take(server: string, request: RecordedRequest, faults: readonly Fault[]): void
+  ledger: CallLedger
+}
+
+/** The header of a call that a test makes itself, and the product never would. */
+export const madeByTest = 'x-made-by-test'
+
+const services: Record<string, string> = {
+  'the local E2B cloud': 'sandboxes',
+  'local model': 'model',
+  'git remote': 'git',
+  'git echo': 'git',
+  drive9: 'drive',
+}
+const known = ['sandboxes', 'drive', 'inside', 'model', 'git', 'github']
+
+export function countCalls(): CallCounter {
+  const ledger: CallLedger = {}
+  return {
+    ledger,
+    take(server, request, faults) {
+      if (request.headers[madeByTest] !== undefined || server === 'git echo') return
+      const service = serviceOf(server, request)
+      if (!known.includes(service)) return
+      const cloud = service === 'github' ? 'git' : service
+      const name = `${service.padEnd(9)} ${routeOf(cloud as Parameters<typeof routeOf>[0], request)}`
+      const call = ledger[name] ?? { made: 0, faults: {} }
+      ledger[name] = call
+      call.made += 1
+      for (const way of faults.flatMap(wayOf)) call.faults[way] = (call.faults[way] ?? 0) + 1
+    },
+  }
+}
+
+/** Which of the outside's services a server stands for. What a sandbox's token opens is asked for from inside it. */
+export function serviceOf(server: string, { headers }: Pick<RecordedRequest, 'headers'>): string {
+  const service = services[server] ?? server
+  return service === 'drive' && isScoped(headers['authorization'] ?? '') ? 'inside' : service
+}
+
+export function isScoped(text: string): boolean {
+  const token = /drive9_([\w-]+)/.exec(text)?.[1] ?? ''
+  const claims = Buffer.from(token, 'base64url').toString().split('.')[1] ?? ''
+  return Buffer.from(claims, 'base64url').toString().includes('"token_version":2')
+}
+
+/** A delay that nobody notices breaks nothing. */
+function wayOf(fault: Fault): string[] {
+  if (fault.kind === 'delay') return fault.milliseconds < 500 ? [] : ['late']
+  return [fault.kind === 'answer' ? `${fault.status}` : fault.kind]
+}
+
+export function addCalls(to: CallLedger, more: CallLedger): void {
+  for (const [name, { made, faults }] of Object.entries(more)) {
+    const call = to[name] ?? { made: 0, faults: {} }
+    to[name] = call
+    call.made += made
+    for (const [way, times] of Object.entries(faults)) call.faults[way] = (call.faults[way] ?? 0) + times
+  }
+}
+
+export const neverBroken = (ledger: CallLedger): string[] =>
+  Object.keys(ledger)
+    .filter((name) => Object.keys(ledger[name]!.faults).length === 0)
+    .sort()
+
+/** A line for each call. */
+export function callsText(ledger: CallLedger): string {
+  return Object.entries(ledger)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, { made, faults }]) => {
+      const ways = Object.entries(faults).map(([way, times]) => `${way} ${times}`)
+      return `${name.padEnd(76)} ${String(made).padStart(6)} calls; ${ways.join(', ') || 'never broken'}`
+    })
+    .join('\n')
+}

@@ -1,0 +1,147 @@
+// Looks for secrets in everything that a test file's scenarios let out, whoever wrote the test.
+//
+// Nobody has to name a key: whatever opened one of the stand-ins, and whatever a caller showed to anybody, is one. Nobody has to hand over a text
+// either: what the stand-ins were told, what came back over HTTP from anybody else, and the command lines of processes are heard on their way;
+// kits add what they alone see (logs, outputs, pages). Keys may become known after a text that holds them, so the looking is done at the end.
+
+import { gramFinder } from '../../src/handoff/library/secrets/gram-finder.js'
+import type { RecordedRequest } from '../../src/local/server.js'
+import { isScoped, serviceOf } from './calls.js'
+import { disguises } from './secrets.js'
+
+export interface SecretWatch {
+  /** A secret that never opens a stand-in, such as one that signs. */
+  key(name: string, secret: string): void
+  /** Something that anybody may come to see. */
+  hear(where: string, text: string): void
+  /** A request that a stand-in was asked. */
+  heardBy(server: string, request: RecordedRequest): void
+  /** The headers of a request to anybody else. */
+  shown(headers: Record<string, string>): void
+  /** What stands where it must not; and begins anew. */
+  leaks(): string[]
+}
+
+interface Key {
+  name: string
+  secret: string
+  /** The servers that it opened. */
+  opens: Set<string>
+}
+
+interface Text {
+  where: string
+  text: string
+  /** The keys that may stand there. */
+  may: (key: Key) => boolean
+}
+
+const shortest = 16
+/** The same letter many times is no secret. */
+const fewestSigns = 6
+/** What was heard is looked through when there is so much of it. */
+const most = 16_000_000
+const nothing = () => false
+
+export function watchSecrets(): SecretWatch {
+  const keys = new Map<string, Key>()
+  let texts: Text[] = []
+  let heard = new Set<string>()
+  let length = 0
+  let found: string[] = []
+
+  const know = (name: string, secret: string, opens?: string) => {
+    if (secret.length < shortest || new Set(secret).size < fewestSigns) return
+    const key = keys.get(secret) ?? { name, secret, opens: new Set() }
+    if (opens !== undefined) key.opens.add(opens)
+    keys.set(secret, key)
+  }
+  const keep = (where: string, text: string, may: Text['may'] = nothing) => {
+    if (text.length < 8 || heard.has(text)) return
+    if (may === nothing) heard.add(text)
+    texts.push({ where, text, may })
+    length += text.length
+    if (length > most) look()
+  }
+  const look = () => {
+    const all = [...keys.values()]
+    found.push(...leaksAmong(all, texts), ...all.filter(opensTooMuch).map(({ name }) => `${name} in another's header`))
+    texts = []
+    heard = new Set()
+    length = 0
+    forgetTokens(keys)
+  }
+  return {
+    key: (name, secret) => know(name, secret),
+    hear: (where, text) => keep(where, text),
+    shown: (headers) => {
+      for (const secret of secretsOf(headers)) know('what a caller showed', secret)
+    },
+    heardBy(server, request) {
+      for (const secret of secretsOf(request.headers)) know(`a key of ${server}`, secret, serviceOf(server, request))
+      keep(`the address of a request to ${server}`, request.path)
+      const plain = Object.entries(request.headers).filter(([name]) => !opening.has(name))
+      keep(`a header to ${server}`, plain.map(([name, value]) => `${name}: ${value}`).join('\n'))
+      const started = serviceOf(server, request) === 'sandboxes'
+      keep(`a request to ${server}`, request.body.toString('latin1'), started ? mayGoInside : nothing)
+    },
+    leaks() {
+      look()
+      const all = [...new Set(found)]
+      found = []
+      return all
+    },
+  }
+}
+
+/** GitHub is also a git host, and a sandbox's token opens the drive from inside and, when it is revoked, is named outside. */
+const together = [new Set(['git', 'github']), new Set(['drive', 'inside'])]
+
+const opensTooMuch = ({ opens }: Key) =>
+  opens.size > 1 && !together.some((services) => [...opens].every((one) => services.has(one)))
+
+/** A sandbox is given a token for its directory, and what it clones with. */
+const mayGoInside = ({ secret, opens }: Key) => isScoped(secret) || opens.has('git')
+
+const opening = new Set(['authorization', 'x-api-key', 'x-access-token', 'proxy-authorization'])
+
+export function secretsOf(headers: Record<string, string>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (!opening.has(name.toLowerCase())) return []
+    const [, how = '', given = value] = /^(\w+) +(.+)$/.exec(value) ?? []
+    if (!/^basic$/i.test(how)) return [given]
+    return [Buffer.from(given, 'base64').toString().split(':').slice(1).join(':')]
+  })
+}
+
+/** Thousands of walks have thousands of tokens; the newest are the ones whose texts may still come. */
+function forgetTokens(keys: Map<string, Key>): void {
+  const scoped = [...keys.values()].filter(({ secret }) => isScoped(secret))
+  for (const { secret } of scoped.slice(0, -100)) keys.delete(secret)
+}
+
+/** One pass over each text for a few characters from the middle of every disguise; only where some stand is looked closely. */
+function leaksAmong(keys: Key[], texts: Text[]): string[] {
+  const middles = keys.flatMap(({ secret }) =>
+    disguises(secret)
+      .filter((form) => form.length >= 8)
+      .map(middleOf),
+  )
+  const finder = gramFinder(8, middles)
+  return texts.flatMap(({ where, text, may }) => {
+    let suspicious = false
+    finder.scan(text, () => {
+      suspicious = true
+    })
+    if (!suspicious) return []
+    const standing = keys.filter(({ secret }) =>
+      disguises(secret).some((form) => form.length >= 8 && text.includes(form)),
+    )
+    return standing.filter((key) => !may(key)).map(({ name }) => `${name} in ${where}`)
+  })
+}
+
+function middleOf(form: string): string {
+  const from = Math.floor((form.length - 8) / 2)
+  return form.slice(from, from + 8)
+}
