@@ -12,6 +12,8 @@ export interface FileAttributes {
 
 interface Rule {
   pattern: Pattern
+  /** The code of the sign that must stand first, or last where the pattern is `*` and an ending; -1 where any may. */
+  sign: number
   /** Undefined takes back what an earlier line said. */
   values: [keyof FileAttributes, boolean | undefined][]
 }
@@ -90,9 +92,10 @@ function apply(
   let result = found
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]!
-    const { beginning, ending, anchored } = rule.pattern
+    const { ending, anchored } = rule.pattern
     // Nearly every rule says no at once, and there are many files.
-    if (ending === undefined ? !(anchored ? path : name).startsWith(beginning) : !name.endsWith(ending)) continue
+    const sign = ending === undefined ? (anchored ? path : name).charCodeAt(0) : name.charCodeAt(name.length - 1)
+    if (rule.sign >= 0 && rule.sign !== sign) continue
     if (!patternMatches(rule.pattern, path, name, false)) continue
     result ??= {}
     for (const [attribute, value] of rule.values) {
@@ -114,7 +117,10 @@ function parseRule(line: string): Rule | undefined {
     .filter((value) => value !== undefined)
   // A pattern here cannot be negated, and one that ends in a slash matches nothing.
   const pattern = glob.startsWith('!') ? undefined : parsePattern(glob)
-  return pattern === undefined || values.length === 0 ? undefined : { pattern, values }
+  if (pattern === undefined || values.length === 0) return undefined
+  const { beginning, ending } = pattern
+  const sign = ending === undefined ? beginning.charCodeAt(0) : ending.charCodeAt(ending.length - 1)
+  return { pattern, sign: Number.isNaN(sign) ? -1 : sign, values }
 }
 
 /** `name`, `-name`, `!name`, `name=value`. */

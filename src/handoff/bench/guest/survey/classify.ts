@@ -38,13 +38,14 @@ export function classify(tree: Tree, selection: Selection): void {
 
 function traitFolders({ folders, entries }: Tree): void {
   const suites = new Set<Folder>()
-  for (const entry of entries) {
-    if (!entry.name.endsWith('.py') || !isPythonTestName(entry.name)) continue
-    for (let folder: Folder | undefined = entry.folder; folder && !suites.has(folder); folder = folder.parent)
-      suites.add(folder)
-  }
   const packages = new Set<Folder>()
-  for (const { name, folder } of entries) if (name === '__init__.py') packages.add(folder)
+  for (const { name, folder: own } of entries) {
+    // Only what ends in a y can end in .py: that is asked of every file.
+    if (name.charCodeAt(name.length - 1) !== 121) continue
+    if (name === '__init__.py') packages.add(own)
+    if (!isPythonTestName(name)) continue
+    for (let folder: Folder | undefined = own; folder && !suites.has(folder); folder = folder.parent) suites.add(folder)
+  }
   for (const folder of folders) {
     if (!folder.parent) continue
     const own = traitsOfFolder(folder.path.slice(folder.path.lastIndexOf('/') + 1))

@@ -137,6 +137,7 @@ function collectNames(entries: readonly Entry[], families: Int32Array, folders: 
   const nextOf = new Int32Array(pairs + 1)
   const fileOf = new Int32Array(pairs + 1)
   const locals = openSieve()
+  const known = openSieve()
   let filled = 0
   const slotOf = (key: number) => {
     let slot = (key ^ (key >>> 16)) & (size - 1)
@@ -150,6 +151,7 @@ function collectNames(entries: readonly Entry[], families: Int32Array, folders: 
       const isLocal = (quality & localName) !== 0
       if (isLocal) locals.add(pool[index]!)
       const key = pool[index]! ^ families[file]! ^ (isLocal ? folders[file]! : 0)
+      known.add(key)
       const slot = slotOf(key)
       if (counts[slot]! > mostDefiners || (counts[slot] !== 0 && fileOf[heads[slot]!] === file)) continue
       keys[slot] = key
@@ -164,6 +166,8 @@ function collectNames(entries: readonly Entry[], families: Int32Array, folders: 
   return {
     isLocal: locals.mayHave,
     visit(key, user, gathered, touched) {
+      // Most words are nobody's definition, and the table is too large to be near.
+      if (!known.mayHave(key)) return
       const slot = slotOf(key)
       const definers = counts[slot]!
       if (definers === 0 || definers > mostDefiners) return

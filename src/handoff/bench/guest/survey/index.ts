@@ -49,30 +49,41 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   const listed = listTree(git, options.commit, parser.push)
   const few = openBlobs(git, 'few')
   let many: BlobReader | undefined
+  const readers: Readers = {
+    few,
+    many() {
+      many ??= openBlobs(git, 'many')
+      return many
+    },
+  }
   try {
     const [, root] = await Promise.all([listed, rootOf(options.commit, few)])
-    // Started before there is something to ask of it, so that nobody waits for its start.
-    many = openBlobs(git, 'many')
-    return await surveyTree(parser.finish(root), options, few, many)
+    // Started before there is something to ask of it, so that nobody waits for its start. With a store there will be little to ask.
+    if (!options.cache) readers.many()
+    return await surveyTree(parser.finish(root), options, readers)
   } finally {
     few.stop()
     many?.stop()
   }
 }
 
-async function surveyTree(
-  tree: Tree,
-  options: SurveyOptions,
-  few: BlobReader,
-  many: BlobReader,
-): Promise<SurveyResult> {
+/** Two programs, for each has its own way with its output: at once, or in large pieces. */
+interface Readers {
+  few: BlobReader
+  many: () => BlobReader
+}
+
+/** So many are read sooner by the program that runs already. */
+const fewFiles = 50
+
+async function surveyTree(tree: Tree, options: SurveyOptions, { few, many }: Readers): Promise<SurveyResult> {
   const { commit, limits } = options
   const rules = await readRules(tree, few)
   classify(tree, selectionOf(rules, limits))
 
   const store = openStore(options.cache)
   const testsAside = setTestsAside(tree, limits)
-  await lookInto(tree.entries, store, many)
+  await lookInto(tree.entries, store, (count) => (count < fewFiles ? few : many()))
   const candidates = tree.entries.filter((entry) => entry.reason === undefined)
   const shares = shareOut(rank(tree, candidates, store), store, limits.textBytes)
   const pieces = await writePieces(shares, store, limits.textBytes, few)

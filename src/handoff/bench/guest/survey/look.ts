@@ -37,7 +37,11 @@ function topOf({ path }: Entry): string {
 }
 
 /** Every distinct file once, whatever the number of its names. */
-export async function lookInto(entries: readonly Entry[], store: Store, reader: BlobReader): Promise<void> {
+export async function lookInto(
+  entries: readonly Entry[],
+  store: Store,
+  readerFor: (count: number) => BlobReader,
+): Promise<void> {
   const asked = new Map<string, Entry[]>()
   for (const entry of entries) {
     if (entry.reason !== undefined) continue
@@ -53,7 +57,7 @@ export async function lookInto(entries: readonly Entry[], store: Store, reader: 
   }
   const waiting = [...asked.values()]
   const analyse = createAnalyser(store)
-  await reader.read(
+  await readerFor(waiting.length).read(
     waiting.map(([entry]) => entry!.blob),
     (index, bytes) => {
       const alike = waiting[index]!
