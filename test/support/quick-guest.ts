@@ -1,88 +1,172 @@
 // A tiny program for inside a sandbox: what the real one stored and printed once is stored and printed again, over drive9's HTTP API with the
-// token it is handed. It takes a twentieth of a second where the real one takes half, so that hundreds of broken walks fit into a suite. What
+// token it is handed. It takes a fiftieth of a second where the real one takes half, so that hundreds of broken walks fit into a suite. What
 // it does not do (mount, clone, survey) has tests of its own with the real one.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+//
+// To start Node would be most of its time. So the `node` that comes first on the sandboxes' PATH is a script, which has the work of this program
+// done in the test's own process, on a connection that ends with the sandbox's command; any other program is given to the real Node.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { GuestRecord } from '../../src/handoff/library/records.js'
 
 export interface Canned {
-  /** By path relative to the run directory; the clone under `clone`. */
+  /** By path relative to the run directory; the clone under `project/`. */
   files: { path: string; bytes: Uint8Array }[]
   summarise: GuestRecord[]
   find: GuestRecord[]
 }
 
-export interface QuickGuest extends Disposable {
+export interface QuickGuest extends AsyncDisposable {
+  /** What the program stores and prints from now on. */
+  can(canned: Canned): void
+  /** To come first on the PATH of the sandboxes. */
+  folder: string
   program: () => Promise<string>
   /** The same, which waits as long as it takes: for walks that nobody disturbs, on a machine that is busy. */
   patient: () => Promise<string>
 }
 
-export function quickGuest(canned: Canned): QuickGuest {
-  const folder = mkdtempSync(join(tmpdir(), 'canned-'))
-  const file = join(folder, 'canned.json')
-  const files = canned.files.map(({ path, bytes }) => ({ path, text: Buffer.from(bytes).toString('base64') }))
-  writeFileSync(file, JSON.stringify({ ...canned, files }))
-  const text = (waitMs: number) => `const cannedFile = ${JSON.stringify(file)}\nconst waitMs = ${waitMs}\n${source}`
+export async function startQuickGuest(): Promise<QuickGuest> {
+  const folder = mkdtempSync(join(tmpdir(), 'quick-'))
+  chmodSync(folder, 0o755)
+  writeFileSync(join(folder, 'node'), script, { mode: 0o755 })
+  let canned: Canned = { files: [], summarise: [], find: [] }
+  const server = createServer((socket) => void serve(socket, () => canned))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const text = (waitMs: number) => `// quick ${port} ${waitMs}\n`
   return {
+    can: (given) => {
+      canned = given
+    },
+    folder,
     program: async () => text(800),
     patient: async () => text(30_000),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    async [Symbol.asyncDispose]() {
+      rmSync(folder, { recursive: true, force: true })
+      await new Promise((resolve) => server.close(resolve))
+    },
   }
 }
 
-// Every refused or broken call is made once more, as the drive9 program does more patiently; then it says that it failed.
-const source = `
-import { readFileSync, writeSync } from 'node:fs'
-import { createRequire } from 'node:module'
-const { request } = createRequire('/')('node:http')
-const task = JSON.parse(process.env.HANDOFF_TASK)
-const canned = JSON.parse(readFileSync(cannedFile, 'utf8'))
-const authorization = 'Bearer ' + process.env.DRIVE9_API_KEY
-const say = (record) => writeSync(1, JSON.stringify({ ...record, v: 1 }) + '\\n')
+const script = `#!/bin/bash
+read -r _ quick port wait < guest.mjs
+[ "$quick" = quick ] || exec ${process.execPath} "$@"
+exec 3<> "/dev/tcp/127.0.0.1/$port" || exit 1
+printf '%s\\0' "$wait" "$HANDOFF_TASK" "$DRIVE9_API_KEY" >&3
+read -r code <&3
+cat <&3
+exit "\${code:-1}"
+`
 
-function once(method, url, body, headers) {
-  return new Promise((resolve, reject) => {
-    const call = request(url, { method, headers, timeout: waitMs }, (answer) => {
-      const pieces = []
-      answer.on('data', (piece) => pieces.push(piece))
-      answer.once('error', reject)
-      answer.once('close', () => {
-        const text = Buffer.concat(pieces).toString()
-        if (!answer.complete) reject(new Error('broken off'))
-        else if (answer.statusCode > 299) reject(new Error(String(answer.statusCode)))
-        else resolve({ text, headers: answer.headers })
-      })
+interface Task {
+  task: 'summarise' | 'find'
+  repositoryName: string
+  mount: { server: string; remote: string }
+}
+
+/** The exit code, then what is printed. */
+async function serve(socket: Socket, canned: () => Canned): Promise<void> {
+  const stop = new AbortController()
+  socket.on('error', () => undefined)
+  socket.once('close', () => stop.abort())
+  const [wait = '', task = '', key = ''] = await wordsFrom(socket)
+  if (key === '') return void socket.destroy()
+  const doing = JSON.parse(task) as Task
+  const { code, records } = await work(canned(), doing, caller(doing, key, Number(wait), stop.signal))
+  const lines = records.map((record) => `${JSON.stringify({ ...record, v: 1 })}\n`)
+  socket.end(`${code}\n${lines.join('')}`)
+}
+
+function wordsFrom(socket: Socket): Promise<string[]> {
+  return new Promise((resolve) => {
+    let text = ''
+    socket.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
+      const words = text.split('\0')
+      if (words.length > 3) resolve(words)
     })
-    call.once('timeout', () => call.destroy(new Error('silent')))
-    call.once('error', reject)
-    call.end(body)
+    socket.once('close', () => resolve([]))
   })
 }
-const ask = (method, url, body, headers = { authorization }) =>
-  once(method, url, body, headers).catch(() => once(method, url, body, headers))
-const post = async (path, value) => JSON.parse((await ask('POST', task.mount.server + path, JSON.stringify(value))).text)
 
-async function store(path, bytes) {
-  if (bytes.length < 50000) return ask('PUT', task.mount.server + '/v1/fs' + task.mount.remote + '/' + path, bytes)
-  const plan = await post('/v2/uploads/initiate', { path: task.mount.remote + '/' + path, total_size: bytes.length })
-  const upload = '/v2/uploads/' + plan.upload_id
-  const { parts } = await post(upload + '/presign-batch', { parts: [{ part_number: 1 }] })
-  const { headers } = await ask('PUT', parts[0].url, bytes, {})
-  await post(upload + '/complete', { parts: [{ number: 1, etag: headers.etag }] })
-}
-
-try {
-  const named = (path) => (path.startsWith('project/') ? 'project/' + task.repositoryName + '.git.tar' : path)
-  if (task.task === 'summarise') {
-    for (const { path, text } of canned.files) await store(named(path), Buffer.from(text, 'base64'))
-  } else {
-    await ask('GET', task.mount.server + '/v1/fs' + task.mount.remote + '/analysis/handoff.json')
+async function work(
+  canned: Canned,
+  { task, repositoryName }: Task,
+  call: Caller,
+): Promise<{ code: number; records: object[] }> {
+  const named = (path: string) => (path.startsWith('project/') ? `project/${repositoryName}.git.tar` : path)
+  try {
+    if (task === 'summarise') for (const { path, bytes } of canned.files) await call.store(named(path), bytes)
+    else await call.read('analysis/handoff.json')
+    const said = (record: GuestRecord) => (record.type === 'stored' ? { ...record, path: named(record.path) } : record)
+    return { code: 0, records: canned[task].map(said) }
+  } catch (error) {
+    const message = `the drive said ${error instanceof Error ? error.message : String(error)}`
+    return { code: 1, records: [{ type: 'failed', code: 'store-failed', message }] }
   }
-  for (const record of canned[task.task]) say(record.type === 'stored' ? { ...record, path: named(record.path) } : record)
-} catch (error) {
-  say({ type: 'failed', code: 'store-failed', message: 'the drive said ' + error.message })
-  process.exitCode = 1
 }
-`
+
+interface Caller {
+  store(path: string, bytes: Uint8Array): Promise<void>
+  read(path: string): Promise<void>
+}
+
+interface Heard {
+  text: string
+  etag: string
+}
+
+/** Every refused or broken call is made once more, as the drive9 program does more patiently. */
+function caller({ mount: { server, remote } }: Task, key: string, waitMs: number, signal: AbortSignal): Caller {
+  const authorization = `Bearer ${key}`
+  const ask = (method: string, url: string, body?: Uint8Array | string, headers: object = { authorization }) => {
+    const once = () => call({ method, url, body, headers: { ...headers }, waitMs, signal })
+    return once().catch(once)
+  }
+  const post = async (path: string, value: object) =>
+    JSON.parse((await ask('POST', `${server}${path}`, JSON.stringify(value))).text) as Record<string, unknown>
+  const upload = async (path: string, bytes: Uint8Array) => {
+    const plan = await post('/v2/uploads/initiate', { path: `${remote}/${path}`, total_size: bytes.length })
+    const place = `/v2/uploads/${String(plan['upload_id'])}`
+    const { parts } = await post(`${place}/presign-batch`, { parts: [{ part_number: 1 }] })
+    const { etag } = await ask('PUT', (parts as { url: string }[])[0]!.url, bytes, {})
+    await post(`${place}/complete`, { parts: [{ number: 1, etag }] })
+  }
+  return {
+    async store(path, bytes) {
+      if (bytes.length < 50_000) await ask('PUT', `${server}/v1/fs${remote}/${path}`, bytes)
+      else await upload(path, bytes)
+    },
+    read: async (path) => void (await ask('GET', `${server}/v1/fs${remote}/${path}`)),
+  }
+}
+
+interface Asked {
+  method: string
+  url: string
+  body: Uint8Array | string | undefined
+  headers: Record<string, string>
+  waitMs: number
+  signal: AbortSignal
+}
+
+function call({ method, url, body, headers, waitMs, signal }: Asked): Promise<Heard> {
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { method, headers, timeout: waitMs, signal, agent: false }, (answer) => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.once('error', reject)
+      answer.once('close', () => {
+        if (!answer.complete) reject(new Error('broken off'))
+        else if ((answer.statusCode ?? 0) > 299) reject(new Error(String(answer.statusCode)))
+        else resolve({ text: Buffer.concat(pieces).toString(), etag: answer.headers.etag ?? '' })
+      })
+    })
+    asking.once('timeout', () => asking.destroy(new Error('silent')))
+    asking.once('error', reject)
+    asking.end(body)
+  })
+}

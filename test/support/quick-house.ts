@@ -20,12 +20,12 @@ import { makeGitHost } from '../../src/handoff/lines/git.js'
 import { guardModel } from '../../src/handoff/lines/guarded-model.js'
 import { makeModel } from '../../src/handoff/lines/openai.js'
 import { makeCounting } from '../../src/handoff/lines/tokens.js'
-import { type Clouds, startClouds } from '../../src/local/clouds.js'
+import { type Clouds, programFolder, startClouds } from '../../src/local/clouds.js'
 import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
 import { type LocalServer, type Reply, startServer } from '../../src/local/server.js'
 import { manualClock } from './clock.js'
 import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
-import { type QuickGuest, quickGuest } from './quick-guest.js'
+import { type Canned, type QuickGuest, startQuickGuest } from './quick-guest.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
 import { keysOf, leaksOf } from './secrets.js'
 
@@ -91,9 +91,10 @@ const counting = makeCounting('offline-extractive')
 const realProgram = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
 
 export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
-  const repository = await makeRepository(options.files ?? smallRepository)
+  const [repository, guest] = await Promise.all([makeRepository(options.files ?? smallRepository), startQuickGuest()])
+  const sandboxes = { environment: hastyDrive, path: [guest.folder, programFolder] }
   const [clouds, remote] = await Promise.all([
-    startClouds({ sandboxes: { environment: hastyDrive } }) as Promise<Required<Clouds>>,
+    startClouds({ sandboxes }) as Promise<Required<Clouds>>,
     startGitRemote(),
   ])
   const echo = await startEcho(remote)
@@ -106,12 +107,12 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     inside: clouds.drive.url,
   }
   const wiring: Wiring = { clouds, events }
-  const guest = await takeDown(wiring, remote, repository, options.cloneBytes ?? 0)
+  guest.can(await takeDown(wiring, remote, repository, options.cloneBytes ?? 0))
 
   const close = async () => {
-    guest[Symbol.dispose]()
     const leaks = leaksOf(clouds, events, [])
     await Promise.all([clouds.close(), remote.close(), echo.close(), repository[Symbol.asyncDispose]()])
+    await guest[Symbol.asyncDispose]()
     if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.slice(0, 10).join('\n')}`)
   }
   return {
@@ -270,7 +271,7 @@ async function takeDown(
   remote: GitRemote,
   repository: TestRepository,
   cloneBytes: number,
-): Promise<QuickGuest> {
+): Promise<Canned> {
   const { clouds } = wiring
   remote.serve('octo/model', repository.directory)
   const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
@@ -289,7 +290,7 @@ async function takeDown(
     }
   })
   clouds.drive.remove(place.layout.repository)
-  return quickGuest({ files, summarise: heard.map((record) => restated(record, files)), find: foundIn(heard) })
+  return { files, summarise: heard.map((record) => restated(record, files)), find: foundIn(heard) }
 }
 
 /** The first lines of each file that was read. */
