@@ -1,6 +1,7 @@
-// `npm run eval -- --questions FILE --repositories DIR [--repository NAME] [--limit N]`: how well the lines that answer a question are found, with no
-// model. Each line of FILE is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}; DIR holds clones called `name` or
-// `owner+name`. Everything is counted within what would be sent: 12,000 tokens of numbered lines.
+// `npm run eval -- --questions FILE --repositories DIR [--summaries DIR] [--repository NAME] [--limit N]`: how well the lines that answer a
+// question are found, with no model. Each line of FILE is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}; DIR holds
+// clones called `name` or `owner+name`, and summaries called `owner+name.md`: with them everything is asked twice, without and with the summary.
+// Everything is counted within what would be sent: 12,000 tokens of numbered lines.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -29,12 +30,14 @@ interface Score {
   withLines: number
   lines: number
   tokens: number
+  mostTokens: number
   milliseconds: number
 }
 
 interface Arguments {
   questions: string
   repositories: string
+  summaries?: string
   repository?: string
   limit: number
 }
@@ -46,18 +49,22 @@ const execute = promisify(execFile)
 function readArguments(words: string[]): Arguments {
   const values = new Map<string, string>()
   for (let index = 0; index < words.length; index += 2) values.set(words[index] ?? '', words[index + 1] ?? '')
-  const [questions, repositories, repository] = ['--questions', '--repositories', '--repository'].map((name) =>
-    values.get(name),
-  )
+  const [questions, repositories, summaries, repository] = [
+    '--questions',
+    '--repositories',
+    '--summaries',
+    '--repository',
+  ].map((name) => values.get(name))
   if (!questions || !repositories) {
     throw new HandoffError('invalid-input', 'The questions or the repositories are missing.', {
-      next: 'Write: npm run eval -- --questions FILE --repositories DIR [--repository NAME] [--limit N]',
+      next: 'Write: npm run eval -- --questions FILE --repositories DIR [--summaries DIR] [--repository NAME] [--limit N]',
     })
   }
   return {
     questions,
     repositories,
     limit: Number(values.get('--limit') ?? Number.POSITIVE_INFINITY),
+    ...(summaries ? { summaries } : {}),
     ...(repository ? { repository } : {}),
   }
 }
@@ -85,23 +92,24 @@ async function outlineOf(gitDirectory: string, commit: string) {
   return outline
 }
 
-async function ask(
-  question: Question,
-  gitDirectory: string,
-  commit: string,
-  outline: Awaited<ReturnType<typeof outlineOf>>,
-  count: (text: string) => Promise<number>,
-): Promise<Score> {
+interface Ground {
+  gitDirectory: string
+  commit: string
+  outline: Awaited<ReturnType<typeof outlineOf>>
+  count: (text: string) => Promise<number>
+}
+
+async function ask(question: Question, { count, ...ground }: Ground, summary: string): Promise<Score> {
   const start = performance.now()
   const { excerpts } = await find({
-    gitDirectory,
-    commit,
-    outline,
+    ...ground,
+    summary,
     search: { question: question.question, terms: [], textBytes, hints: [], shown: [] },
   })
   const milliseconds = performance.now() - start
   const order = [...new Set(excerpts.map((excerpt) => excerpt.path))]
   const gold = question.gold.map(({ path }) => path)
+  const tokens = await count(excerpts.map(asSent).join('\n'))
   const ranges = question.gold.flatMap(({ path, lines }) => lines.map(([from, to]) => ({ path, from, to })))
   return {
     questions: 1,
@@ -110,7 +118,8 @@ async function ask(
     recall10: gold.filter((path) => order.slice(0, 10).includes(path)).length / gold.length,
     withLines: Number(ranges.length > 0),
     lines: Number(ranges.some((range) => excerpts.some((excerpt) => overlaps(excerpt, range)))),
-    tokens: await count(excerpts.map(asSent).join('\n')),
+    tokens,
+    mostTokens: tokens,
     milliseconds,
   }
 }
@@ -129,7 +138,8 @@ function asSent({ path, from, lines }: Excerpt): string {
 function add(sum: Score | undefined, one: Score): Score {
   if (!sum) return { ...one }
   const keys = Object.keys(one) as (keyof Score)[]
-  return Object.fromEntries(keys.map((key) => [key, sum[key] + one[key]])) as unknown as Score
+  const added = Object.fromEntries(keys.map((key) => [key, sum[key] + one[key]])) as unknown as Score
+  return { ...added, mostTokens: Math.max(sum.mostTokens, one.mostTokens) }
 }
 
 function row(name: string, score: Score): string {
@@ -142,40 +152,64 @@ function row(name: string, score: Score): string {
     ...cells,
     percent(score.lines, score.withLines),
     String(Math.round(score.tokens / questions)).padStart(7),
+    String(score.mostTokens).padStart(6),
     `${Math.round(score.milliseconds / questions)} ms`.padStart(8),
   ].join(' ')
 }
 
 async function evaluate(given: Arguments): Promise<void> {
-  const text = await readFile(given.questions, 'utf8')
-  const questions = (
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line)) as Question[]
-  )
-    .filter(
-      ({ repository }) =>
-        given.repository === undefined ||
-        repository === given.repository ||
-        repository.endsWith(`/${given.repository}`),
-    )
-    .slice(0, given.limit)
+  const questions = await readQuestions(given)
   const count = makeCounting('gpt-4o')
-  process.stdout.write(`${'repository'.padEnd(28)} asked  hit@1  hit@5 rec@10  lines  tokens     time\n`)
-  let all: Score | undefined
+  process.stdout.write(`${'repository'.padEnd(28)} asked  hit@1  hit@5 rec@10  lines  tokens  most     time\n`)
+  const all: { plain?: Score; helped?: Score } = {}
   for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
     const [repository = '', prefix = ''] = key.split('@')
     const gitDirectory = gitDirectoryOf(given.repositories, repository)
     const commit = await fullCommit(gitDirectory, prefix)
-    const outline = await outlineOf(gitDirectory, commit)
-    let sum: Score | undefined
-    for (const question of group) sum = add(sum, await ask(question, gitDirectory, commit, outline, count))
-    if (!sum) continue
-    process.stdout.write(`${row(repository, sum)}\n`)
-    all = add(all, sum)
+    const ground = { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit), count }
+    all.plain = await askAll(repository, group, ground, '', all.plain)
+    const summary = await summaryOf(given, repository)
+    if (summary) all.helped = await askAll('  with its summary', group, ground, summary, all.helped)
   }
-  if (all) process.stdout.write(`${row('all', all)}\n`)
+  if (all.plain) process.stdout.write(`${row('all', all.plain)}\n`)
+  if (all.helped) process.stdout.write(`${row('  with their summaries', all.helped)}\n`)
+}
+
+async function readQuestions(given: Arguments): Promise<Question[]> {
+  const text = await readFile(given.questions, 'utf8')
+  const questions = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Question)
+  const { repository: wanted } = given
+  return questions
+    .filter(({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`))
+    .slice(0, given.limit)
+}
+
+/** Writes a row about these questions and returns them added to the others. */
+async function askAll(
+  name: string,
+  group: Question[],
+  ground: Ground,
+  summary: string,
+  others: Score | undefined,
+): Promise<Score> {
+  let sum: Score | undefined
+  let all = others
+  for (const question of group) {
+    const score = await ask(question, ground, summary)
+    sum = add(sum, score)
+    all = add(all, score)
+  }
+  if (!sum || !all) throw new HandoffError('invalid-input', `There are no questions about ${name}.`)
+  process.stdout.write(`${row(name, sum)}\n`)
+  return all
+}
+
+async function summaryOf({ summaries }: Arguments, repository: string): Promise<string> {
+  const file = summaries && join(summaries, `${repository.replace('/', '+')}.md`)
+  return file && existsSync(file) ? await readFile(file, 'utf8') : ''
 }
 
 try {

@@ -92,11 +92,15 @@ function silent(file: SourceFile): Standing {
 export function frontOf(files: readonly SourceFile[]): Named[] {
   return files
     .filter(({ directory, name }) => directory === '' && frontName.test(name))
-    .map((file) => ({ file, share: 1, ranges: [{ from: 1, to: 1 }] }))
+    .map((file) => ({ file, share: readme.test(file.name) ? 1 : 0.5, ranges: [{ from: 1, to: 80 }] }))
 }
 
+const readme = /^readme(?:\.\w+)?$/i
 const frontName =
   /^(?:readme(?:\.\w+)?|package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|composer\.json|gemfile|.+\.gemspec)$/i
+
+/** What is named stands before its equal. */
+const nudge = 1.01
 
 /** Lifts what is named above the rest: in a file that is named with lines those lines, else the whole of it. */
 export function liftNamed(ranked: Ranked[], named: readonly Named[]): Ranked[] {
@@ -105,7 +109,7 @@ export function liftNamed(ranked: Ranked[], named: readonly Named[]): Ranked[] {
   for (const { file, share, ranges } of named) {
     const found = ranked.find((one) => one.file.index === file.index)
     if (!found) continue
-    found.rank += most * share
+    found.rank += most * share * nudge
     for (const place of found.places) {
       if (ranges.length === 0) place.score = Math.max(place.score, best * share * weights.namedPlace)
       else if (ranges.some(({ from, to }) => place.from <= to && from <= place.to)) place.score += best * share

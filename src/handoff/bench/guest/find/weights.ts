@@ -47,7 +47,7 @@ export const weights = {
   definition: 0.1,
   testedFile: 0.2,
   testOf: 0.05,
-  imported: 0.05,
+  imported: 0.03,
   mention: 0.1,
   place: 0.2,
   hint: 0.1,

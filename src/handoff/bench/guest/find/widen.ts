@@ -6,7 +6,7 @@ import type { Ranked } from './rank.js'
 import { weights } from './weights.js'
 
 /** How many files, and how many places of each, are asked what they use. */
-const asking = { files: 10, places: 4 }
+const asking = { files: 6, places: 4 }
 /** The same for what they define: only the best are sure enough to lift others by their names. */
 const naming = { files: 3, places: 3 }
 /** A name with more definitions does not tell where it comes from. */
