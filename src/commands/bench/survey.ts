@@ -5,12 +5,13 @@ import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { repositoryRoot } from '../program.js'
 import { drawGrowth, type GrowthPoint } from './growth.js'
 import type { ChildReport } from './survey-child.js'
+import { checkOut, cut, type Place, prepare } from './survey-place.js'
 
 const rounds = 5
 const textBytes = 1_600_000
@@ -40,7 +41,7 @@ export async function benchSurvey(repositories: readonly string[]): Promise<void
     )
     let largest: { place: Place; files: number } | undefined
     for (const repository of repositories) {
-      const place = await prepare(bench, repository)
+      const place = await prepare(bench.folder, repository)
       const files = await measure(bench, place)
       if (!largest || files > largest.files) largest = { place, files }
     }
@@ -75,93 +76,40 @@ async function start(child: string, words: string[]): Promise<Measured> {
   return { milliseconds: performance.now() - begin, ...(JSON.parse(Buffer.concat(told).toString()) as ChildReport) }
 }
 
-interface Place {
-  name: string
-  /** Bare, one commit deep. */
-  git: string
-  commit: string
-  /** The same with one file changed. */
-  pushed: string
-  tree: string
-  list: string
+interface Round {
+  idle: Measured
+  floor: Measured
+  survey: Measured
+  again: Measured
+  /** Milliseconds that git takes to list the commit. */
+  list: number
 }
 
-async function prepare({ folder }: Bench, repository: string): Promise<Place> {
-  const name = basename(repository === join(dirname(repository), 'repo') ? dirname(repository) : repository)
-  const git = join(folder, `${name}.git`)
-  await run('git', [
-    'clone',
-    '--quiet',
-    '--bare',
-    '--depth',
-    '1',
-    '--single-branch',
-    '--no-tags',
-    `file://${repository}`,
-    git,
-  ])
-  const commit = (await run('git', ['-C', git, 'rev-parse', 'HEAD'])).stdout.trim()
-  return { name, git, commit, pushed: await push(git, commit), ...(await checkOut(folder, git, commit, name)) }
+const ratio = (runs: readonly Round[], part: 'survey' | 'again') =>
+  runs.map((row) => row[part].milliseconds / row.floor.milliseconds)
+
+async function listing({ git, commit }: Place): Promise<number> {
+  const begin = performance.now()
+  await run('git', ['-C', git, 'ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit], { maxBuffer: 1e9 })
+  return performance.now() - begin
 }
 
-async function checkOut(
-  folder: string,
-  git: string,
-  commit: string,
-  name: string,
-): Promise<{ tree: string; list: string }> {
-  const tree = join(folder, name)
-  await mkdir(tree, { recursive: true })
-  await run('sh', ['-c', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', git, commit, tree])
-  const list = join(folder, `${name}.list`)
-  const { stdout } = await run(
-    'git',
-    ['-C', git, 'ls-tree', '-r', '-z', '--full-tree', '--format=%(objectmode) %(path)', commit],
-    { maxBuffer: 1e9 },
+/** The ratio as it is, the one without what every Node program takes, and why half of the floor is out of reach where it is. */
+function afterPush(runs: readonly Round[]): string[] {
+  const node = median(runs.map((row) => row.idle.milliseconds / row.floor.milliseconds))
+  const listed = median(runs.map((row) => row.list / row.floor.milliseconds))
+  const work = runs.map(
+    ({ again, idle, floor }) => (again.milliseconds - idle.milliseconds) / (floor.milliseconds - idle.milliseconds),
   )
-  // Links and submodules are no files; a path that the archive leaves out is not there.
-  const files = stdout
-    .split('\0')
-    .filter((line) => line.startsWith('100'))
-    .map((line) => line.slice(7))
-  await writeFile(list, files.filter((path) => existsSync(join(tree, path))).join('\0'))
-  return { tree, list }
-}
-
-/** A commit on top in which one source file of middling size has one more line. */
-async function push(git: string, commit: string): Promise<string> {
-  const { stdout } = await run('git', ['-C', git, 'ls-tree', '-r', '-l', '--full-tree', commit], { maxBuffer: 1e9 })
-  const rows = stdout.split('\n').map((line) => /^100\d+ blob (\S+) +(\d+)\t(.*)$/.exec(line))
-  const sources = rows.filter(
-    (row) => row !== null && /\.(?:ts|go|py|rs|js|rb|java|c)$/.test(row[3]!) && !/test|vendor/.test(row[3]!),
-  )
-  const chosen = sources[Math.floor(sources.length / 2)] ?? rows.find((row) => row !== null)!
-  const index = { env: { ...process.env, GIT_INDEX_FILE: join(git, 'bench-index') } }
-  const { stdout: text } = await run('git', ['-C', git, 'cat-file', 'blob', chosen![1]!], {
-    maxBuffer: 1e9,
-    encoding: 'buffer',
-  })
-  await writeFile(join(git, 'bench-file'), Buffer.concat([text, Buffer.from('\n')]))
-  const blob = (await run('git', ['-C', git, 'hash-object', '-w', join(git, 'bench-file')])).stdout.trim()
-  await run('git', ['-C', git, 'read-tree', commit], index)
-  await run('git', ['-C', git, 'update-index', '--cacheinfo', `100644,${blob},${chosen![3]!}`], index)
-  return commitTree(git, (await run('git', ['-C', git, 'write-tree'], index)).stdout.trim())
-}
-
-async function commitTree(git: string, tree: string): Promise<string> {
-  const { stdout } = await run('git', [
-    '-C',
-    git,
-    '-c',
-    'user.name=bench',
-    '-c',
-    'user.email=bench@example.com',
-    'commit-tree',
-    tree,
-    '-m',
-    'push',
-  ])
-  return stdout.trim()
+  const net = node < 0.5 ? `; without the start of Node on both sides ${times(median(work))}` : ''
+  return [
+    `after a push ÷ floor: ${times(median(ratio(runs, 'again')))} (goal 0.5)${net}`,
+    `an empty Node is ${times(node)} of the floor, git's list of the commit ${times(listed)}: ${
+      node + listed > 0.5
+        ? 'the two alone are more than the goal'
+        : `${times(0.5 - node - listed)} would be left for everything else`
+    }`,
+  ]
 }
 
 async function measure(bench: Bench, place: Place): Promise<number> {
@@ -171,27 +119,33 @@ async function measure(bench: Bench, place: Place): Promise<number> {
   const floor = () => start(bench.child, ['floor', place.tree, place.list])
   await floor()
   const first = await survey(place.commit, '', store)
-  const runs: { floor: Measured; survey: Measured; again: Measured }[] = []
+  const runs: Round[] = []
   for (let round = 0; round < rounds; round++) {
-    runs.push({ floor: await floor(), survey: await survey(place.commit), again: await survey(place.pushed, store) })
+    runs.push({
+      idle: await start(bench.child, ['idle']),
+      floor: await floor(),
+      survey: await survey(place.commit),
+      again: await survey(place.pushed, store),
+      list: await listing(place),
+    })
   }
-  const ratio = (part: 'survey' | 'again') => runs.map((row) => row[part].milliseconds / row.floor.milliseconds)
   const over = runs.map((row) => row.survey.milliseconds - row.floor.milliseconds)
   const memory = median(runs.map((row) => row.survey.kilobytes)) - bench.idleKilobytes
   say(
     `  ${place.name}: ${first.files} files, ${Math.round(runs[0]!.floor.bytes / 1e5) / 10} MB; text that may be chosen ${Math.round(first.bytes / 1e5) / 10} MB`,
   )
+  say(`    an empty Node, ms:  ${list(runs.map((row) => row.idle.milliseconds))}`)
+  say(`    git's list, ms:     ${list(runs.map((row) => row.list))}`)
   say(`    floor, ms:          ${list(runs.map((row) => row.floor.milliseconds))}`)
   say(`    survey, ms:         ${list(runs.map((row) => row.survey.milliseconds))}`)
   say(`    after a push, ms:   ${list(runs.map((row) => row.again.milliseconds))}`)
   say(
-    `    survey ÷ floor:     ${times(median(ratio('survey')))} (goal for a large one 3.0), over the floor ${Math.round(median(over))} ms (goal for a small one 200)`,
+    `    survey ÷ floor:     ${times(median(ratio(runs, 'survey')))} (goal for a large one 3.0), over the floor ${Math.round(median(over))} ms (goal for a small one 200)`,
   )
+  for (const line of afterPush(runs)) say(`    ${line}`)
+  say(`    what an earlier survey knew: ${megabytes((await readFile(store)).length / 1024)} MB`)
   say(
-    `    after a push ÷ floor: ${times(median(ratio('again')))} (goal 0.5), with a store of ${megabytes((await readFile(store)).length / 1024)} MB`,
-  )
-  say(
-    `    memory over idle:   ${megabytes(memory)} MB, ${times((memory * 1024) / first.bytes)} of the text that may be chosen (goal 2.0)`,
+    `    memory over idle:   ${megabytes(memory)} MB, ${times((memory * 1024) / first.bytes)} of the text that may be chosen (goal 2.0)${first.bytes < 10e6 ? ': nearly all of it is what V8 takes for any such program' : ''}`,
   )
   await compare(bench, place, median(runs.map((row) => row.survey.milliseconds)))
   return first.files
@@ -247,32 +201,6 @@ async function measureGrowth(bench: Bench, place: Place, files: number): Promise
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, drawGrowth(place.name, points))
   say(`    drawn in build/survey-growth.svg`)
-}
-
-/** Every n-th file, so that all sizes and folders are there in their proportions. */
-async function cut({ git, commit }: Place, count: number): Promise<string> {
-  const index = join(git, 'bench-index')
-  const { stdout } = await run('git', ['-C', git, 'ls-tree', '-r', '-z', '--full-tree', commit], {
-    maxBuffer: 1e9,
-    encoding: 'latin1',
-  })
-  const rows = stdout.split('\0').filter((row) => row !== '')
-  const kept = rows.filter(
-    (_, place) => Math.floor((place * count) / rows.length) !== Math.floor(((place - 1) * count) / rows.length),
-  )
-  await rm(index, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    const child = spawn('git', ['-C', git, 'update-index', '-z', '--index-info'], {
-      env: { ...process.env, GIT_INDEX_FILE: index },
-    })
-    child.once('error', reject)
-    child.once('close', () => resolve())
-    child.stdin.end(Buffer.from(kept.map((row) => `${row}\0`).join(''), 'latin1'))
-  })
-  return commitTree(
-    git,
-    (await run('git', ['-C', git, 'write-tree'], { env: { ...process.env, GIT_INDEX_FILE: index } })).stdout.trim(),
-  )
 }
 
 const list = (values: number[]) => values.map(Math.round).join(', ')

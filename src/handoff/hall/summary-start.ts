@@ -3,6 +3,7 @@ import { sha256 } from '../bench/run-directory.js'
 import { fileBlock } from '../library/blocks.js'
 import { HandoffError } from '../library/errors.js'
 import { quote } from '../library/run.js'
+import { abridge } from '../library/summaries/abridge.js'
 import { carriedDraft } from '../library/summaries/carry.js'
 import { type Changes, compare, isSame } from '../library/summaries/changes.js'
 import { worldFor } from '../library/summaries/commit-facts.js'
@@ -13,6 +14,7 @@ import { readSummaryFile, type Sections } from '../library/summaries/summary.js'
 import { chooseWithin, type Estimate, estimateFresh } from '../library/summaries/summary-plan.js'
 import { partMessages, promptVersion, summaryMessages } from '../library/summaries/summary-prompt.js'
 import { expectedProse, overhead } from '../library/summaries/summary-sizes.js'
+import type { World } from '../library/summaries/world.js'
 import { finished } from './section-writing.js'
 import type { Job } from './summary-job.js'
 
@@ -118,7 +120,12 @@ function isWorthCarrying(job: Job, { changes, prose }: Earlier, sized: SizedFile
 
 // ── what it takes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export async function estimateDraft(job: Job, draft: Draft, isPaid: (key: string) => boolean): Promise<Estimate> {
+export async function estimateDraft(
+  job: Job,
+  draft: Draft,
+  world: World,
+  isPaid: (key: string) => boolean,
+): Promise<Estimate> {
   const work = draft.work.filter(({ part }) => !isPaid(part.key))
   if (draft.fresh && work.length === draft.work.length) return estimateFresh(draft.chosen, job.sizes)
   const changes = work.length + draft.direct.length + draft.gone.length > 0
@@ -130,7 +137,11 @@ export async function estimateDraft(job: Job, draft: Draft, isPaid: (key: string
   }
   for (const { part, files, change } of work) {
     const messages = change
-      ? partMessages({ files: change.files, earlier: part.text, news: change })
+      ? partMessages({
+          files: change.files,
+          earlier: abridge(part.text, draft.touched.paths, world).text,
+          news: change,
+        })
       : partMessages({ files })
     add(await job.calls.size(messages), expectedProse)
   }

@@ -86,7 +86,8 @@ async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Prom
   const written = { model: job.model.name, prompts: promptVersion }
   setKeys(draft, written, sha256)
   const hold = await holdForSections(job, draft)
-  const estimate = await estimateDraft(job, draft, (key) => paid.texts.has(key))
+  const world = worldFor(job.facts, draft.files.values(), planned.before)
+  const estimate = await estimateDraft(job, draft, world, (key) => paid.texts.has(key))
   const cost = job.spending.cost(estimate)
   const { calls, input: inputTokens } = estimate
   job.emit({ type: 'model-estimate', calls, inputTokens, ...(cost ? { cost: cost.amount } : {}) })
@@ -95,7 +96,6 @@ async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Prom
   const done = new Set<number>()
   const notice = (text: string) => job.emit({ type: 'notice', text })
   const keeping = startKeeping(job.checkpoint, () => snapshot(job, draft, done, summary), notice)
-  const world = worldFor(job.facts, draft.files.values(), planned.before)
   const keep = keeping.soon
   const writing: SectionWriting = { ...job, draft, world, paid: paid.texts, done, dirty: new Map(), keep, notice }
   try {

@@ -4,6 +4,7 @@ import { type ChangedFile, type Changes, movedLine, pathMover, proseFileOf } fro
 import { type VerifiedText, verifyClaims } from './claims.js'
 import { type CommitFacts, worldFor } from './commit-facts.js'
 import { addLeaves, childrenOf, type Draft, emptyDraft, rejoin, type SizedFile, shownFile } from './draft.js'
+import { atGlance, changedLines } from './glance.js'
 import { mapMentions, mentionText } from './mentions.js'
 import type { Prose, ProsePart } from './prose.js'
 import type { SourceFile } from './source.js'
@@ -132,31 +133,6 @@ function shortest(paths: readonly string[], directories: readonly string[]): str
 function touch(draft: Draft, file: SourceFile): void {
   draft.touched.kinds.add(file.kind)
   draft.touched.paths.add(file.path)
-}
-
-/**
- * How many lines in a row, and in all, are shown of what a push brought into one file. What a change is about is known after some lines of
- * it; of a test or a document that is soon.
- */
-function glance({ kind }: SourceFile): { run: number; all: number } {
-  return kind === 'source' ? { run: 60, all: 240 } : { run: 16, all: 60 }
-}
-
-/** A new file that is no source, by its beginning. */
-function atGlance(file: SourceFile): SourceFile {
-  const { all } = glance(file)
-  if (file.kind === 'source' || file.lines.length <= all) return file
-  return { ...file, form: file.form === 'full' ? 'head' : file.form, lines: file.lines.slice(0, all) }
-}
-
-/** The new lines of a file, and a few around places where lines went away; undefined when nothing that is shown changed. */
-function changedLines(change: ChangedFile): ShownFile | undefined {
-  const { file, alignment } = change
-  const { run, all } = glance(file)
-  const lines = alignment.changed.flatMap(({ from, to }) => file.lines.slice(from, Math.min(to, from + run)))
-  if (lines.length === 0) return undefined
-  lines.splice(all)
-  return { path: file.path, kind: file.kind, form: lines.length === file.lines.length ? file.form : 'changed', lines }
 }
 
 /** A small repository: the sections are told of the files themselves. */
