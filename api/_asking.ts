@@ -58,9 +58,11 @@ async function orderFor(
   const house = await here.asking()
   const { serverUrl } = settings.github
   const repository = house.parseRepository(body.repository, new URL(serverUrl).host)
-  if ('run' in body.name) house.parseRunId(body.name.run)
-  if ('commit' in body.name) house.parseSha(body.name.commit)
-  if ('ref' in body.name) house.layout('/', repository).ref(body.name.ref)
+  for (const name of [body.name, ...(body.compareWith ? [body.compareWith] : [])]) {
+    if ('run' in name) house.parseRunId(name.run)
+    if ('commit' in name) house.parseSha(name.commit)
+    if ('ref' in name) house.layout('/', repository).ref(name.ref)
+  }
   const text = house.parseQuestion(body.question)
   if (body.comment) await here.github()
   const service = await here.service(body.model)
@@ -80,6 +82,8 @@ async function orderFor(
       strict: true,
       cloneUrl: `${serverUrl}/${body.repository}.git`,
       name: body.name,
+      ...(body.compareWith === undefined ? {} : { compareWith: body.compareWith }),
+      ...(here.hasGitHub ? { github: here.github } : {}),
       question: {
         text,
         asker: caller.name,
@@ -226,8 +230,7 @@ async function tellEvents(
   }
 }
 
-const viewOf = (viewer: Viewer, { seen, record, reused, comment }: Outcome) =>
-  answerView(viewer, seen, record, { reused, ...(comment === undefined ? {} : { comment }) })
+const viewOf = (viewer: Viewer, { seen, record, ...more }: Outcome) => answerView(viewer, seen, record, more)
 
 function noteOf({ record, reused }: Outcome): Record<string, unknown> {
   const { inputTokens, outputTokens } = record.usage

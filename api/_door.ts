@@ -19,6 +19,7 @@ export interface Door {
   verifier(): Promise<House.OidcVerifier>
   /** The line to GitHub; rejects where nobody gave us a word to say there. */
   github(): Promise<House.GitHub>
+  hasGitHub: boolean
   redactor: () => ((text: string) => string) | undefined
 }
 
@@ -99,6 +100,7 @@ function openDoor(environment: Environment): Door {
     },
     verifier: () => (verifying ??= makeVerifier()),
     github: () => (github ??= makeGitHubLine()),
+    hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
     redactor: () => redact,
   }
 }

@@ -25,7 +25,7 @@ const answerId: Schema = { type: 'string', pattern: '^[0-9a-f]{32}$' }
 const runId: Schema = { type: 'string', pattern: '^[0-9a-f]{40}-[a-z0-9][a-z0-9-]{0,63}$' }
 const sha: Schema = { type: 'string', pattern: '^[0-9a-f]{40}$' }
 
-const lines = object({ path: text(), blob: sha, from: count, lines: list(text()) })
+const lines = object({ path: text(), blob: sha, from: count, lines: list(text()), commit: sha }, ['commit'])
 
 const pendingFields: Record<string, Schema> = {
   status: { enum: ['queued', 'running'] },
@@ -67,10 +67,11 @@ const answerFields: Record<string, Schema> = {
         to: count,
         label: text(),
         url: { type: ['string', 'null'] },
+        commit: { ...sha, description: 'in comparisons: of which of the two commits' },
         quote: text(),
         moved: flag,
       },
-      ['quote', 'moved'],
+      ['commit', 'quote', 'moved'],
     ),
   ),
   code: list(lines),
@@ -86,31 +87,48 @@ const answerFields: Record<string, Schema> = {
   seconds: { type: 'object', additionalProperties: { type: 'number' } },
   reused: flag,
   reusedFrom: answerId,
+  compareWith: object({ run: runId, commit: sha }),
   behind: object({ head: sha }),
+  stale: object({
+    head: sha,
+    valid: { ...flag, description: 'all that the answer cites is known to be as it was' },
+    precision: { enum: ['lines', 'files'] },
+    told: text('a sentence for people; paths in it are foreign text'),
+  }),
   comment: object({ url: text() }),
   self: text(),
 }
 
-const answerOptional = ['cost', 'reusedFrom', 'behind', 'comment']
+const answerOptional = ['cost', 'reusedFrom', 'compareWith', 'behind', 'stale', 'comment']
+
+const namesOfRuns: Record<string, Schema> = {
+  run: runId,
+  commit: sha,
+  ref: text('refs/heads/…, refs/pull/<n>, or the name of a branch'),
+  pull: { type: 'integer', minimum: 1 },
+}
+const oneName = Object.keys(namesOfRuns).map((name) => ({ required: [name] }))
 
 export const schemas: Record<string, Schema> = {
   Question: {
     ...object(
       {
         repository: text('owner/name'),
-        run: runId,
-        commit: sha,
-        ref: text('refs/heads/…, refs/pull/<n>, or the name of a branch'),
-        pull: { type: 'integer', minimum: 1 },
+        ...namesOfRuns,
+        compareWith: {
+          ...object(namesOfRuns, Object.keys(namesOfRuns)),
+          oneOf: oneName,
+          description: 'an earlier run: what changed since',
+        },
         question: { type: 'string', minLength: 1, description: 'at most 4,000 characters' },
         thread: { type: 'string', maxLength: 400, description: 'questions of one thread know of each other' },
         fresh: { ...flag, description: 'answer again although there is an answer' },
         comment: { ...flag, description: 'post the answer on the pull request too' },
         model: text('one of those that are offered'),
       },
-      ['run', 'commit', 'ref', 'pull', 'thread', 'fresh', 'comment', 'model'],
+      [...Object.keys(namesOfRuns), 'compareWith', 'thread', 'fresh', 'comment', 'model'],
     ),
-    oneOf: ['run', 'commit', 'ref', 'pull'].map((name) => ({ required: [name] })),
+    oneOf: oneName,
   },
   Lines: lines,
   Pending: object(pendingFields),

@@ -98,9 +98,13 @@ export function parseJson(body: Buffer): unknown {
   }
 }
 
+export type AskedName = { run: string } | { commit: string } | { ref: string }
+
 export interface AskBody {
   repository: string
-  name: { run: string } | { commit: string } | { ref: string }
+  name: AskedName
+  /** An earlier run: the question is about what changed since. */
+  compareWith?: AskedName
   pull?: number
   question: string
   thread?: string
@@ -109,19 +113,17 @@ export interface AskBody {
   model?: string
 }
 
-const fields = ['repository', 'run', 'commit', 'ref', 'pull', 'question', 'thread', 'fresh', 'comment', 'model']
+const names = ['run', 'commit', 'ref', 'pull']
+const fields = ['repository', ...names, 'compareWith', 'question', 'thread', 'fresh', 'comment', 'model']
 
 /** The shape of a question. What its parts mean is checked by the house. */
 export function readAsk(value: unknown): AskBody {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('The body is not an object.')
-  const body = value as Record<string, unknown>
-  const unknown = Object.keys(body).find((key) => !fields.includes(key))
-  if (unknown !== undefined)
-    throw wrong(`There is no field ${JSON.stringify(unknown.slice(0, 40))}.`, `There are ${fields.join(', ')}.`)
+  const body = objectOf(value, 'The body', fields)
   const repository = text(body, 'repository', 400)
   const question = text(body, 'question', 500_000)
   if (repository === undefined || question === undefined) throw wrong('`repository` and `question` are needed.')
-  const name = readName(body)
+  const name = readName(body, 'says what is asked about')
+  const compareWith = readCompared(body['compareWith'])
   const pull = body['pull'] === undefined ? undefined : (body['pull'] as number)
   const thread = text(body, 'thread', 400)
   const model = text(body, 'model', 200)
@@ -133,15 +135,32 @@ export function readAsk(value: unknown): AskBody {
     question,
     fresh: flag(body, 'fresh'),
     comment,
+    ...(compareWith === undefined ? {} : { compareWith }),
     ...(pull === undefined ? {} : { pull }),
     ...(thread === undefined ? {} : { thread }),
     ...(model === undefined ? {} : { model }),
   }
 }
 
-function readName(body: Record<string, unknown>): AskBody['name'] {
-  const given = ['run', 'commit', 'ref', 'pull'].filter((key) => body[key] !== undefined)
-  if (given.length !== 1) throw wrong('Exactly one of `run`, `commit`, `ref` and `pull` says what is asked about.')
+function objectOf(value: unknown, what: string, known: string[]): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(`${what} is not an object.`)
+  const unknown = Object.keys(value).find((key) => !known.includes(key))
+  if (unknown === undefined) return value as Record<string, unknown>
+  throw wrong(
+    `There is no field ${JSON.stringify(unknown.slice(0, 40))} in ${what.toLowerCase()}.`,
+    `There are ${known.join(', ')}.`,
+  )
+}
+
+function readCompared(value: unknown): AskedName | undefined {
+  return value === undefined
+    ? undefined
+    : readName(objectOf(value, '`compareWith`', names), 'says what it is compared with')
+}
+
+function readName(body: Record<string, unknown>, saying: string): AskedName {
+  const given = names.filter((key) => body[key] !== undefined)
+  if (given.length !== 1) throw wrong(`Exactly one of \`run\`, \`commit\`, \`ref\` and \`pull\` ${saying}.`)
   const pull = body['pull']
   if (pull !== undefined) return { ref: pullRef(pull) }
   const run = text(body, 'run', 200)

@@ -125,10 +125,19 @@ async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
 async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
   const { viewer, service, exchange } = look
   const record = await viewer.house.oneAnswer(service.house, run, id, exchange.request.signal)
-  if (record.status === 'done') return jsonResponse(200, answerView(viewer, run, record, { reused: true }))
+  if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   const status = await stateOf(look, run, record)
   return jsonResponse(200, pendingView(run, record, status), { 'retry-after': String(pollSeconds) })
+}
+
+/** Who looks again later is told whether it is still true. */
+async function doneView(look: Look, run: House.ChosenRun, record: House.CompletedAnswer) {
+  const { viewer, service, here, exchange } = look
+  const { repository } = repositoryOf(look)
+  const request = { repository, ...(here.hasGitHub ? { github: here.github } : {}) }
+  const stale = await viewer.house.staleSince(service.house, request, run, record, exchange.request.signal)
+  return answerView(viewer, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
 /** Running while somebody has a turn for it. When its lease ran out it was left behind, and this poll takes it up. */

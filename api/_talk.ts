@@ -65,7 +65,7 @@ async function answer(
 }
 
 function answerAt(
-  { here, house, service, note, workBy }: Talk,
+  { here, house, service, github, note, workBy }: Talk,
   asked: Asked,
   thread: string,
   name: House.RunName,
@@ -89,6 +89,7 @@ function answerAt(
       strict: true,
       cloneUrl: `${serverUrl}/${fullName}.git`,
       name,
+      github: async () => github,
       question: {
         text: asked.text,
         asker: asked.asker,

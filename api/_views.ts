@@ -39,7 +39,7 @@ export function answerView(
   viewer: Viewer,
   seen: Seen,
   record: House.CompletedAnswer,
-  more: { reused: boolean; comment?: { url: string } },
+  { stale, ...more }: { reused: boolean; stale?: House.AnswerStaleness; comment?: { url: string } },
 ) {
   const { handoff, behind } = seen
   return {
@@ -50,8 +50,14 @@ export function answerView(
     seconds: record.seconds,
     ...more,
     ...(behind === undefined ? {} : { behind }),
+    ...(stale === undefined ? {} : { stale: staleView(stale) }),
     self: addressOf(handoff, record.id),
   }
+}
+
+/** `told` is a sentence for people; the paths in it are foreign text. */
+function staleView({ head, valid, precision, told }: House.AnswerStaleness) {
+  return { head, valid, precision, told }
 }
 
 export interface PendingQuestion {

@@ -78,6 +78,7 @@ function notes(answer) {
   const told = [
     answer.behind &&
       `The newest commit, ${shortCommit(answer.behind.head)}, has no summary yet: this is about ${shortCommit(answer.commit)}.`,
+    answer.stale?.told,
     answer.truncated && 'The answer ends here because the model reached its own limit.',
     answer.unsupported > 0 &&
       `${plural(answer.unsupported, 'sentence has', 'sentences have')} no source that could be verified; look for the word “unsupported”.`,

@@ -5,7 +5,16 @@ export { connect, type Wiring } from './connect.js'
 export { acceptQuestion, ask, type CompareRequest, compare } from './hall/ask.js'
 export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
 export type { House } from './hall/house.js'
-export { citedFile, listRepositories, listRuns, oneAnswer, type Page, pageOfAnswers, runSummary } from './hall/look.js'
+export {
+  citedFile,
+  listRepositories,
+  listRuns,
+  oneAnswer,
+  type Page,
+  pageOfAnswers,
+  runSummary,
+  staleSince,
+} from './hall/look.js'
 export { type Marked, type MarkRequest, markStale } from './hall/mark-stale.js'
 export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
 export type { AcceptedQuestion, AskRequest, AskResult } from './hall/prepare-question.js'

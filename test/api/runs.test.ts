@@ -103,6 +103,44 @@ test.each(['/x', `/${'a'.repeat(40)}-1/nothing`, `/${'a'.repeat(40)}-1/answers/z
   },
 )
 
+test('an answer that is looked up later says whether it is still true at the newest run of its branch', async () => {
+  const { body } = await post(here.url, {
+    repository: name,
+    run: here.run.run,
+    question: 'How is the token refreshed?',
+  })
+  const again = await call(here.url, body.self)
+  expect(again.body.stale).toMatchObject({ head: runs[0]!.slice(0, 40), valid: true, precision: 'files' })
+  expect(again.body.stale.told).toMatch(/still valid/)
+})
+
+test('what changed between two runs: both are read, the answer names both commits, and stands in the ledger', async () => {
+  const asked = {
+    repository: name,
+    ref: 'main',
+    compareWith: { run: here.run.run },
+    question: 'What changed in src/later.ts?',
+  }
+  const before = here.machines()
+  const { status, body } = await post(here.url, asked)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ run: runs[0], compareWith: { run: here.run.run }, reused: false })
+  expect(here.machines() - before).toBe(2)
+  expect((await post(here.url, asked)).body).toMatchObject({ id: body.id, reused: true })
+  expect(here.machines() - before).toBe(2)
+  const same = await post(here.url, { ...asked, compareWith: { ref: 'main' } })
+  expect({ status: same.status, code: same.body.code }).toEqual({ status: 400, code: 'invalid-input' })
+  const small = await here.another({ HANDOFF_SANDBOXES: '1' })
+  const refused = await post(small.url, { ...asked, question: 'What else changed?' })
+  expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'missing-setting' })
+})
+
+test('a branch whose head has no run yet is answered from the one before, and the answer says so', async () => {
+  const head = await here.repository.commit({ 'src/token.ts': '// Gone.\n' })
+  const { body } = await post(here.url, { repository: name, ref: 'main', question: 'Which colour is it?' })
+  expect(body).toMatchObject({ run: runs[0], behind: { head } })
+})
+
 test('a failed answer says why', async () => {
   const takeBack = here.world.clouds.model.behave({ kind: 'broken', status: 500 })
   await post(here.url, { repository: name, run: here.run.run, question: 'What fails here?' })

@@ -5,7 +5,7 @@ import { call, type Deployment, deploy, name, otherToken, post } from './kit.js'
 let here: Deployment
 
 beforeAll(async () => {
-  here = await deploy({ environment: { HANDOFF_MODELS: 'another-model' } })
+  here = await deploy()
 }, 120_000)
 
 afterAll(async () => {
@@ -46,6 +46,12 @@ test.each<[string, unknown]>([
   ['a field that there is not', { repository: name, ref: 'main', question: 'What?', tenant: 'x' }],
   ['fresh that is a text', { repository: name, ref: 'main', question: 'What?', fresh: 'yes' }],
   ['a comment without a pull request', { repository: name, ref: 'main', question: 'What?', comment: true }],
+  ['a comparison with nothing', { repository: name, ref: 'main', question: 'What?', compareWith: {} }],
+  ['a comparison with a text', { repository: name, ref: 'main', question: 'What?', compareWith: 'main' }],
+  [
+    'a comparison with a tag',
+    { repository: name, ref: 'main', question: 'What?', compareWith: { ref: 'refs/tags/x' } },
+  ],
   ['a model that is not offered', { repository: name, ref: 'main', question: 'What?', model: 'gpt-9' }],
 ])('400: %s', async (_what, body) => {
   expect(await problem(post(here.url, body))).toMatchObject({ status: 400, code: 'invalid-input' })
@@ -186,6 +192,23 @@ test('503: settings are missing, and the account has no more sandboxes', async (
   account.concurrentLimit = most
   expect(full).toMatchObject({ status: 503, code: 'sandbox-limit' })
   expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('503: a model that is busy says when to come back', async () => {
+  const takeBack = here.world.clouds.model.behave({ kind: 'busy', retryAfter: '30' })
+  const answer = await problem(post(here.url, { ...good(), question: 'Is the model there?' }))
+  takeBack()
+  expect(answer).toMatchObject({ status: 503, code: 'model-limit' })
+  expect(answer.headers.get('retry-after')).toBe('30')
+})
+
+test('a model that is offered is the one that is asked', async () => {
+  const usual = here.environment['LLM_MODEL']!
+  const other = await here.another({ LLM_MODEL: 'a-model-that-is-gone', HANDOFF_MODELS: usual })
+  const chosen = await post(other.url, { ...good(), question: 'Who answers this?', model: usual })
+  expect({ status: chosen.status, model: chosen.body.model }).toEqual({ status: 200, model: usual })
+  const gone = await problem(post(other.url, { ...good(), question: 'Who answers that?' }))
+  expect(gone).toMatchObject({ status: 502, code: 'model' })
 })
 
 test('507: the directory has no room', async () => {

@@ -26,6 +26,8 @@ export interface Wanted {
   caller: string
   /** How long it may be kept, in milliseconds since 1970. */
   until: number
+  /** Sandboxes at once that it stands for; one when absent. They are given out together, so nobody holds one and waits for the other. */
+  sandboxes?: number
 }
 
 export interface Turn {
@@ -49,6 +51,7 @@ interface Running {
   until: number
   /** Of the one who entered: a write whose answer was lost, or that was delivered twice, is known by it from everybody else's. */
   word?: string
+  sandboxes?: number
 }
 
 interface State {
@@ -65,6 +68,7 @@ const entry = read.object({
   since: read.count,
   until: read.count,
   word: read.optional(read.string(64)),
+  sandboxes: read.optional(read.count),
 })
 
 const shape = read.object({
@@ -152,8 +156,7 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
         const entered = [...state.running, ...state.waiting].some((one) => one.word === word)
         if (!entered) {
           refuse(state, wanted, limits, now)
-          const { holder, caller } = wanted
-          state.waiting.push({ holder, caller, since: now, until: now + waitingMs, word })
+          state.waiting.push({ ...placeOf(wanted), since: now, until: now + waitingMs, word })
           advance(state, limits, now)
         }
         return { position: lookFor(state, wanted, now, now), since: now }
@@ -184,15 +187,27 @@ interface Watcher {
   fail(error: unknown): void
 }
 
-/** Forgets who did not come back, and gives out the turns that are free: to the caller who has the fewest, then to who waits longest. */
+const placeOf = ({ holder, caller, sandboxes }: Wanted) => ({
+  holder,
+  caller,
+  ...(sandboxes === undefined ? {} : { sandboxes }),
+})
+
+const taken = (turns: Running[]) => turns.reduce((sum, { sandboxes = 1 }) => sum + sandboxes, 0)
+
+/**
+ * Forgets who did not come back, and gives out the turns that are free: to the caller who has the fewest, then to who waits longest. Who wants
+ * more than is free is not passed by: smaller ones that came later would keep them waiting for ever.
+ */
 function advance(state: State, limits: TurnLimits, now: number): void {
   state.running = state.running.filter((one) => one.until > now)
   state.waiting = state.waiting.filter((one) => one.until > now)
   const held = new Map<string, number>()
   for (const { caller } of state.running) held.set(caller, (held.get(caller) ?? 0) + 1)
-  while (state.running.length < limits.sandboxes && state.waiting.length > 0) {
+  while (taken(state.running) < limits.sandboxes && state.waiting.length > 0) {
     let next = state.waiting[0]!
     for (const one of state.waiting) if ((held.get(one.caller) ?? 0) < (held.get(next.caller) ?? 0)) next = one
+    if (taken(state.running) + (next.sandboxes ?? 1) > limits.sandboxes) return
     state.waiting.splice(state.waiting.indexOf(next), 1)
     state.running.push({ ...next, since: now })
     held.set(next.caller, (held.get(next.caller) ?? 0) + 1)
@@ -204,7 +219,7 @@ function advance(state: State, limits: TurnLimits, now: number): void {
  * whatever the table says.
  */
 function lookFor(state: State, wanted: Wanted, since: number, now: number): number {
-  const { holder, caller } = wanted
+  const { holder } = wanted
   const turn = state.running.find((one) => one.holder === holder)
   if (turn) {
     turn.until = wanted.until
@@ -213,7 +228,7 @@ function lookFor(state: State, wanted: Wanted, since: number, now: number): numb
   const place = state.waiting.find((one) => one.holder === holder)
   if (!place) {
     const behind = state.waiting.findIndex((one) => one.since > since)
-    const back = { holder, caller, since, until: now + waitingMs }
+    const back = { ...placeOf(wanted), since, until: now + waitingMs }
     state.waiting.splice(behind < 0 ? state.waiting.length : behind, 0, back)
   } else if (place.until < now + waitingMs / 2) place.until = now + waitingMs
   return state.waiting.findIndex((one) => one.holder === holder) + 1
@@ -235,8 +250,14 @@ function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): 
       retryAfterSeconds: 2,
     })
   }
+  const needed = wanted.sandboxes ?? 1
+  if (needed > limits.sandboxes) {
+    throw new HandoffError('missing-setting', `This needs ${needed} sandboxes at once, and the service may have one.`, {
+      next: 'Ask whoever runs it to raise HANDOFF_SANDBOXES.',
+    })
+  }
   const own = all.filter((one) => one.caller === wanted.caller).length
-  const free = limits.sandboxes - state.running.length
+  const free = limits.sandboxes - taken(state.running)
   const seconds = (places: number) => Math.max(1, Math.ceil((places * state.meanMs) / limits.sandboxes / 1_000))
   if (own >= limits.perCaller) {
     throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {
@@ -244,7 +265,7 @@ function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): 
       retryAfterSeconds: seconds(own),
     })
   }
-  if (free > 0 || state.waiting.length < limits.waiting) return
+  if ((free >= needed && state.waiting.length === 0) || state.waiting.length < limits.waiting) return
   throw new HandoffError('sandbox-limit', 'All sandboxes are taken, and so is every place in the queue.', {
     next: 'Ask again when the time in Retry-After has passed.',
     retryAfterSeconds: seconds(state.waiting.length + 1),

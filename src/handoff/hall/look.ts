@@ -1,14 +1,17 @@
 // What there is to see without a machine: repositories, runs, one run's summary, answers, and the lines that answers cite. Only reads.
 import { listAnswers, readAnswer } from '../bench/ledger.js'
+import { readRef } from '../bench/refs.js'
 import { readSealed } from '../bench/run-directory.js'
-import type { AnswerRecord } from '../library/answer.js'
+import type { AnswerRecord, CompletedAnswer } from '../library/answer.js'
 import { covers } from '../library/answers/cited-lines.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { Handoff } from '../library/handoff.js'
 import { layout, type Repository } from '../library/run.js'
 import type { DriveEntry } from '../library/tools.js'
 import type { House } from './house.js'
+import { type AskRequest, staleAt } from './prepare-question.js'
 import { readSummary } from './read-summary.js'
+import type { AnswerStaleness } from './stale-answer.js'
 import type { ChosenRun } from './which-run.js'
 
 export interface Page<T> {
@@ -81,6 +84,20 @@ export async function oneAnswer(house: House, run: ChosenRun, id: string, signal
   throw new HandoffError('not-found', `Run ${run.handoff.run} has no answer ${id}.`, {
     next: 'Ask the question with POST /api/ask.',
   })
+}
+
+/** What the newest summarised commit of the run's own ref changed of what an answer rests on; undefined when nothing, or nobody can tell. */
+export async function staleSince(
+  house: House,
+  request: Pick<AskRequest, 'repository' | 'github'>,
+  run: ChosenRun,
+  record: CompletedAnswer,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  const { ref } = run.handoff
+  if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
+  const head = await readRef(house.tools.drive, layout(house.root, request.repository), ref, signal)
+  return head === undefined ? undefined : staleAt(record, head, request, house, signal)
 }
 
 export interface CitedPlace {

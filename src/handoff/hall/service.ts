@@ -89,8 +89,8 @@ export async function takeQuestion(
     return { kind: 'joined', id, run }
   // What a machine is asked for with takes a while to load; so it begins before the limits are looked at.
   house.tools.sandboxes.warm?.().catch(() => undefined)
-  const { underLimits } = await import('./under-limits.js')
-  const taken = await underLimits(service, id, visit, () => prepared.accept(signal))
+  const { underLimits, sandboxesFor } = await import('./under-limits.js')
+  const taken = await underLimits(service, id, visit, sandboxesFor(request), () => prepared.accept(signal))
   return taken ?? { kind: 'joined', id, run }
 }
 

@@ -1,13 +1,14 @@
 // One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
 import { type AcceptedNote, forgetAccepted, noteAccepted } from '../bench/accepted.js'
 import { makeBudgets } from '../bench/budgets.js'
+import { readAnswer } from '../bench/ledger.js'
 import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
 import { cleanupSignal } from '../bench/walk.js'
 import type { Clock } from '../library/clock.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
-import type { Repository } from '../library/run.js'
+import { layout, parseRunId, type Repository } from '../library/run.js'
 import type { House } from './house.js'
 import type { AcceptedQuestion, AskResult } from './prepare-question.js'
 import { resumeQuestion } from './resume.js'
@@ -56,14 +57,20 @@ export async function takeLeft(
   const house = houseFor(service, visit)
   const leaseMs = house.limits.deadlineMs + leaseMarginMs
   const resume = () => resumeQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
-  return underLimits(service, left.id, visit, resume)
+  const directory = layout(house.root, left.repository).run(parseRunId(left.run))
+  const record = await readAnswer(house.tools.drive, directory, left.id, signal)
+  return underLimits(service, left.id, visit, sandboxesFor(record ?? {}), resume)
 }
+
+/** A comparison has a machine for each of its commits, both at once. */
+export const sandboxesFor = ({ compareWith }: { compareWith?: unknown }) => (compareWith === undefined ? 1 : 2)
 
 /** Turn, budget, claim: in this order, because what was not claimed can be refused without a trace. */
 export async function underLimits(
   service: Service,
   id: string,
   visit: Visit,
+  sandboxes: number,
   accept: () => Promise<AcceptedQuestion | undefined>,
 ): Promise<Taken | undefined> {
   const { turns, budgets } = await service.shared()
@@ -73,7 +80,7 @@ export async function underLimits(
     await Promise.all(releases.map((one) => one().catch(() => undefined)))
   }
   try {
-    const turn = await turns.enter({ holder: id, caller: visit.caller, until })
+    const turn = await turns.enter({ holder: id, caller: visit.caller, until, sandboxes })
     releases.push(turn.leave)
     const settle = await budgets.reserve(visit.caller, id, atMost(service), until)
     releases.push(() => settle())

@@ -157,6 +157,24 @@ test('a turn whose holder died runs out, and so does a place in the queue', asyn
   expect(await all.stateOf('mine')).toBe('running')
 })
 
+test('who needs two at once is given both together, and is not passed by', async () => {
+  const clock = manualClock({ start: 1_000_000 })
+  const table = makeTurns(drive(), `${root}/turns.json`, { sandboxes: 2, waiting: 9, perCaller: 9 }, clock)
+  const enter = (holder: string, sandboxes: number) =>
+    table.enter({ holder, caller: holder, until: clock.now() + 20_000, sandboxes })
+  const one = await enter('one', 1)
+  const pair = await enter('pair', 2)
+  const late = await enter('late', 1)
+  const states = () => Promise.all(['one', 'pair', 'late'].map((holder) => table.stateOf(holder)))
+  expect(await states()).toEqual(['running', 'waiting', 'waiting'])
+  await one.leave()
+  expect(await states()).toEqual(['none', 'running', 'waiting'])
+  await pair.leave()
+  expect(await states()).toEqual(['none', 'none', 'running'])
+  await late.leave()
+  expect(await codeOf(enter('three', 3))).toBe('missing-setting')
+})
+
 test('who stops waiting is told so, and gives the place back', async () => {
   const all = turns(systemClock, { sandboxes: 1 })
   await all.enter({ holder: 'a', caller: 'x', until: soon() })
