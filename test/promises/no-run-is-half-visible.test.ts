@@ -5,11 +5,11 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listRuns } from '../../src/handoff/hall/look.js'
 import { planPrune, prune } from '../../src/handoff/hall/prune.js'
-import { summarise } from '../../src/handoff/hall/summarise.js'
+import { type SummariseRequest, summarise } from '../../src/handoff/hall/summarise.js'
 import { whichRun } from '../../src/handoff/hall/which-run.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, targetsIn } from '../support/faults.js'
-import type { PlannedFault } from '../support/gate.js'
+import type { FaultName, PlannedFault } from '../support/gate.js'
 import { sweepOrphans } from '../support/orphans.js'
 import {
   type Place,
@@ -18,6 +18,7 @@ import {
   type QuickWorld,
   startQuickWorld,
 } from '../support/quick-house.js'
+import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { leaksIn } from '../support/secrets.js'
 import { readerOf } from '../support/visible.js'
@@ -113,6 +114,36 @@ async function broken(
   return { plan: planText(plan) + met, wrong: [...wrong, ...reader.wrong] }
 }
 
+test('of attempts that run at the same time one speaks for the commit, and all are told which', async () => {
+  const failures = await runSchedules(schedulesFrom(4, 200), async (seed) => {
+    const random = randomFrom(seed)
+    const place = small.place(`octo/racing-${seed}`)
+    const reader = readerOf(small.clouds.drive, place.layout, small.repository.head)
+    const plans = [[], [], random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets.get(small)!)]
+    const told = await Promise.all(
+      plans.map(async (faults, index) => {
+        await using process = await small.process({ faults, watch: reader.look, patient: faults.length === 0 })
+        return await race(process, place.summarise(process, `racer-${index}`))
+      }),
+    )
+    reader.look()
+    const other = told.filter((run) => run !== undefined && run !== reader.run())
+    if (told[0] === undefined || other.length > 0) reader.wrong.push(`told were ${told}, visible is ${reader.run()}`)
+    small.clouds.drive.remove(place.layout.repository)
+    return { plan: plans.map(planText).join(' | '), wrong: reader.wrong }
+  })
+  expect(failures).toEqual([])
+}, 600_000)
+
+/** The run that it was told of; nothing when its process died or it was refused in our words. */
+async function race(process: QuickProcess, request: SummariseRequest): Promise<string | undefined> {
+  const walk = summarise(request, process.house, AbortSignal.timeout(30_000)).then(
+    ({ run }): string | undefined => run,
+    (error: unknown) => (isHandoffError(error) ? undefined : inspect(error)),
+  )
+  return Promise.race([walk, process.gate.died.then(() => undefined)])
+}
+
 test('a process that dies around the seal leaves a run that whoever comes makes whole, whatever fails then', async () => {
   const moments = targets
     .get(small)!
@@ -129,6 +160,23 @@ test('a process that dies around the seal leaves a run that whoever comes makes 
       )
       expect({ plan, wrong }).toEqual({ plan, wrong: [] })
     }
+})
+
+test.each<[string, RegExp, FaultName]>([
+  ['after the seal', /^PUT .*\/handoff\.json/, 'dies after'],
+  ['before its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies before'],
+  ['after its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies after'],
+])('a run whose process died %s is the one that readers and the next attempt are given', async (when, route, fault) => {
+  const place = small.place(`octo/died-${when.replaceAll(' ', '-')}`)
+  const moment = targets.get(small)!.find((target) => route.test(target.route))!
+  await using dying = await small.process({ faults: [{ ...moment, fault }] })
+  expect(await disturbed(small, place, dying, 'disturbed')).toEqual([])
+  await using next = await small.process({ patient: true })
+  const { repository, name } = place.ask(next, 'x')
+  const read = await whichRun({ repository }, name, next.house, place.layout, never)
+  expect(read.handoff.run).toMatch(/-disturbed$/)
+  const again = await summarise(place.summarise(next, 'second'), next.house, never)
+  expect(again).toMatchObject({ run: read.handoff.run, reused: true })
 })
 
 test('the same with the real program and a mount inside the sandbox', async () => {
