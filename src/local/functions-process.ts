@@ -3,6 +3,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { readPlatformSettings, settingsOf } from './functions-build.js'
 import { type LoadedFunction, startPlatform } from './functions-platform.js'
 
@@ -37,8 +39,18 @@ const platform = await startPlatform({
   }),
 })
 
+/** What is still held: the heap, and the bytes beside it, after everything dead was collected. */
+function held(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
 process.on('message', (message) => {
-  if (message === 'pending?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
+  if (message === 'state?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
+  if (message === 'held?') process.send?.({ held: held() })
 })
 process.on('disconnect', () => process.exit(0))
 process.send?.({ url: platform.url })

@@ -23,6 +23,8 @@ export interface RunningFunctions extends AsyncDisposable {
   lines: string[]
   /** Work in the background, and memory in bytes. */
   state(): Promise<{ pending: number; memory: number }>
+  /** Bytes that are held once what is dead was collected. */
+  held(): Promise<number>
   /** Ends it at once, as a platform may. */
   kill(): void
   close(): Promise<void>
@@ -65,8 +67,12 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
     url,
     lines,
     state() {
-      child.send('pending?')
+      child.send('state?')
       return reply(child, lines)
+    },
+    async held() {
+      child.send('held?')
+      return (await reply<{ held: number }>(child, lines)).held
     },
     kill: () => child.kill('SIGKILL'),
     close,

@@ -40,13 +40,16 @@ export type Answered = Pick<
   | 'sandbox'
 >
 
+/** What a question that follows needs of an answer. */
+export type Said = Pick<CompletedAnswer, 'question' | 'text' | 'searched'>
+
 export interface AnswerJob {
   question: Question & { text: string }
   house: House
   run: ChosenRun
   walk: Walk
   /** Earlier answers of the same thread, oldest first. */
-  thread: CompletedAnswer[]
+  thread: Said[]
   /** Written on the sandbox, beside our own. */
   labels?: Record<string, string>
 }

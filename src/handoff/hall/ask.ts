@@ -9,7 +9,7 @@ import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../
 import { answerFile } from '../library/answers/answer-markdown.js'
 import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
-import { type Answered, answerFrom } from './answer-from.js'
+import { type Answered, answerFrom, type Said } from './answer-from.js'
 import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
 import type { House } from './house.js'
@@ -65,11 +65,13 @@ export async function acceptClaim(job: Asked, wanted: ClaimedAnswer, signal: Abo
   if (claimed.kind === 'running') throw inProgress(claimed.record, tools.now())
   tools.emit({ type: 'answer-claimed', id: wanted.id })
   const { held } = claimed
+  // Only what is needed of them is kept: a question may wait for long, beside many others.
+  const before = pastOf(job, earlier)
   return {
     id: wanted.id,
     run,
     acceptedAt: wanted.acceptedAt,
-    answer: (later, manner = {}) => work({ ...job, held, earlier, manner }, later),
+    answer: (later, manner = {}) => work({ ...job, held, ...before, manner }, later),
   }
 }
 
@@ -81,7 +83,9 @@ interface Work {
   base?: ChosenRun
   walk: Walk
   held: Held
-  earlier: CompletedAnswer[]
+  /** An earlier answer that is this one's too. */
+  same?: CompletedAnswer
+  thread: Said[]
   labels: Record<string, string>
   manner: Manner
 }
@@ -92,10 +96,10 @@ const mostTries = 5
 async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
   const { house, run } = job
   try {
-    const same = job.question.fresh ? undefined : nearlySame(job)
+    const { same } = job
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)
     await job.manner.turn?.(signal)
-    const asked = { question: job.question, house, run, walk: job.walk, thread: threadOf(job), labels: job.labels }
+    const asked = { question: job.question, house, run, walk: job.walk, thread: job.thread, labels: job.labels }
     const answered = await (job.base ? compareFrom({ ...asked, base: job.base }, signal) : answerFrom(asked, signal))
     return await keep(job, answered, signal)
   } catch (error) {
@@ -108,9 +112,9 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
 }
 
 /** An earlier question in almost the same words, about the same run, by the same model, outside any thread. */
-function nearlySame(job: Work): CompletedAnswer | undefined {
-  if (job.question.thread !== undefined || job.base) return undefined
-  return job.earlier.find(
+function nearlySame(job: Asked, earlier: CompletedAnswer[]): CompletedAnswer | undefined {
+  if (job.question.fresh || job.question.thread !== undefined || job.base) return undefined
+  return earlier.find(
     (record) =>
       record.thread === undefined &&
       record.reusedFrom === undefined &&
@@ -120,12 +124,18 @@ function nearlySame(job: Work): CompletedAnswer | undefined {
   )
 }
 
-const threadOf = (job: Work) =>
-  job.question.thread === undefined
-    ? []
-    : job.earlier
-        .filter((record) => record.thread === job.question.thread)
-        .sort((a, b) => a.acceptedAt.localeCompare(b.acceptedAt))
+function threadOf({ question }: Asked, earlier: CompletedAnswer[]): Said[] {
+  if (question.thread === undefined) return []
+  return earlier
+    .filter((record) => record.thread === question.thread)
+    .sort((a, b) => a.acceptedAt.localeCompare(b.acceptedAt))
+    .map((record) => ({ question: record.question, text: record.text, searched: record.searched }))
+}
+
+function pastOf(job: Asked, earlier: CompletedAnswer[]): Pick<Work, 'same' | 'thread'> {
+  const same = nearlySame(job, earlier)
+  return { ...(same === undefined ? {} : { same }), thread: threadOf(job, earlier) }
+}
 
 /** The parts of an answer that are the answer; who asked and when is the new record's own. */
 function reusedParts(record: CompletedAnswer): Answered {
