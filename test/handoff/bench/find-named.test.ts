@@ -65,6 +65,8 @@ test('the words of a path do not drown the question', () => {
   const all = [{ path: 'src/pool/choose.py', index: 0, name: 'choose.py' } as unknown as SourceFile]
   const { text } = readNamed('In src/pool/choose.py:40, what is the cost?', all)
   expect(text.replace(/\s+/g, ' ')).toBe('In choose , what is the cost?')
+  expect(readNamed('Why lib/base/none.rb:1100?', all).text.replace(/\s+/g, ' ')).toBe('Why lib base none ?')
+  expect(readNamed('What does response.json() do?', all).text).toBe('What does response.json() do?')
 })
 
 test('a question that has no word of its own is shown what the repository says of itself', async () => {

@@ -1,5 +1,6 @@
 // What a question names outright: a file by its path or its name, with or without lines, as people write it and as stack traces, logs and links
 // do. What is named stands above what is only spoken of.
+import { endingOf, languageOfEnding } from '../survey/languages.js'
 import type { SourceFile } from './corpus.js'
 import type { Ranked } from './rank.js'
 import type { Standing, Survey } from './standing.js'
@@ -37,11 +38,16 @@ export function readNamed(question: string, files: readonly SourceFile[]): Read 
     byName ??= Map.groupBy(files, ({ name }) => name)
     const meant = filesMeant(token, byName)
     for (const { file, share } of meant) addNamed(named, file, share, first, last)
-    // A line number of a file that is somewhere else says nothing here.
-    if (meant.length === 0) return first && /\.\w+$/.test(token) ? ` ${token} ` : whole
+    if (meant.length === 0) return wordsOf(token) ?? whole
     return ` ${meant[0]!.file.name.replace(/(?<=.)\.\w+$/, '')} `
   })
   return { named: [...named.values()], text }
+}
+
+/** A path of a file that is somewhere else: its folders and its bare name are words; its ending and a line number say nothing here. */
+function wordsOf(token: string): string | undefined {
+  if (!/[/\\]/.test(token) || !languageOfEnding(endingOf(token))) return undefined
+  return ` ${token.replace(/\.\w+$/, '').replace(/[/\\]+/g, ' ')} `
 }
 
 function addNamed(named: Map<string, Named>, file: SourceFile, share: number, first?: string, last?: string): void {
