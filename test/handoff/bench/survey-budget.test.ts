@@ -142,11 +142,22 @@ test('what nobody can import, and what only builds it, is not what the program r
   )
   const { texts } = await surveyOf({
     ...users,
-    'cmd/checker/checker.go': `package main\n\ntype Package struct{}\n${'// and so on\n'.repeat(20)}`,
+    'cmd/checker/checker.go': `package main\n\ntype Package struct{}\n${'// and so on\n'.repeat(2)}`,
     'pkg/core/core.go': 'package core\n\nfunc CoreEngine(value any) {}\n',
-    'taskfile.js': `export function releaseEverything() {\n${'  // and so on\n'.repeat(20)}}\n`,
+    'taskfile.js': `export function releaseEverything() {\n${'  // and so on\n'.repeat(2)}}\n`,
     'begin/start.js': 'export function startEverything() {\n}\n',
   })
   // All four are used alike, and the longer one would come first.
   expect(texts.slice(0, 2).map(({ path }) => path)).toEqual(['pkg/core/core.go', 'begin/start.js'])
+})
+
+test('what brings much together comes before what stands alone', async () => {
+  const parts = Array.from({ length: 6 }, (_, index) => `part${index}Work`)
+  const { texts } = await surveyOf({
+    ...Object.fromEntries(parts.map((name) => [`parts/${name}.ts`, `export function ${name}() {}\n`])),
+    'app/run.ts': `export function runAll() {\n${parts.map((name) => `  ${name}()\n`).join('')}}\n`,
+    'app/alone.ts': `export function standAlone() {\n${parts.map((name) => `  ${name}Not()\n`).join('')}}\n`,
+  })
+  const paths = texts.map(({ path }) => path)
+  expect(paths.indexOf('app/run.ts')).toBeLessThan(paths.indexOf('app/alone.ts'))
 })

@@ -2,28 +2,28 @@
 // than one defined in five, one defined everywhere says nothing, and whoever uses a name from elsewhere also says, somewhere in the file,
 // where it is from: an import names the file or its folder.
 import { languageOfGrammar } from './languages.js'
+import { type Edges, pageRank, turned } from './page-rank.js'
 import { hashName } from './scan.js'
 import type { Store } from './store.js'
 import type { Entry } from './tree.js'
 
 /** A name defined in more files than this means none of them. */
 const mostDefiners = 6
-const damping = 0.85
-const rounds = 20
 /** What is left of a tie to a file whose name and folder are never mentioned. */
 const unmentioned = 0.25
 
+/** How much it counts to bring together what others offer, beside being used by them: that is where one starts to read. */
+const together = 0.3
+
 /** One number for each entry, in their order; they add up to 1. */
 export function centrality(entries: readonly Entry[], store: Store): Float64Array {
-  return entries.length === 0 ? new Float64Array(0) : pageRank(entries.length, buildEdges(entries, store))
-}
-
-interface Edges {
-  /** Where the edges of each file begin; one more at the end. */
-  starts: Int32Array
-  targets: Int32Array
-  /** Those of one file add up to 1. */
-  weights: Float32Array
+  if (entries.length === 0) return new Float64Array(0)
+  const edges = buildEdges(entries, store)
+  const used = pageRank(entries.length, edges)
+  const using = pageRank(entries.length, turned(entries.length, edges))
+  const both = used.map((rank, file) => rank ** (1 - together) * using[file]! ** together)
+  const sum = both.reduce((all, one) => all + one, 0)
+  return both.map((one) => one / sum)
 }
 
 function buildEdges(entries: readonly Entry[], store: Store): Edges {
@@ -247,22 +247,4 @@ function wordsOfFolder(path: string): string[] {
 /** As the scanner sees words: what is shorter than four signs is not kept of anybody. */
 function wordsOf(name: string): string[] {
   return name.split(/[^\w$\x80-\uffff]+/).filter((word) => word.length > 3 && !/^\d/.test(word) && word !== 'src')
-}
-
-function pageRank(count: number, { starts, targets, weights }: Edges): Float64Array {
-  let ranks = new Float64Array(count).fill(1 / count)
-  for (let round = 0; round < rounds; round++) {
-    const next = new Float64Array(count)
-    let loose = 0
-    for (let file = 0; file < count; file++) {
-      const rank = ranks[file]!
-      const end = starts[file + 1]!
-      if (starts[file] === end) loose += rank
-      for (let edge = starts[file]!; edge < end; edge++) next[targets[edge]!]! += rank * weights[edge]!
-    }
-    const base = (1 - damping + damping * loose) / count
-    for (let file = 0; file < count; file++) next[file] = base + damping * next[file]!
-    ranks = next
-  }
-  return ranks
 }
