@@ -38,7 +38,7 @@ test('the settings of the platform: nothing is built, only the page is published
   expect(settings.crons).toEqual([{ path: '/api/cron', schedule: expect.stringMatching(/^\d+ \d+ \* \* \*$/) }])
   const policy = settings.headers[0]!.headers.find(({ key }) => key === 'Content-Security-Policy')!.value
   expect(policy).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   )
 })
 
