@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { find } from '../../../src/handoff/bench/guest/find/index.js'
+import { makeCounting } from '../../../src/handoff/lines/tokens.js'
 import { type Files, makeRepository } from '../../support/repository.js'
 import { findIn, foundIn, linesOf, pathsOf, searchFor } from './find-of.js'
 
@@ -33,6 +34,22 @@ test('there is never more than there is room for', async () => {
     }),
     { numRuns: 25 },
   )
+})
+
+test.each([
+  [
+    'numbers',
+    (line: number) => `token_${line} = [${Array.from({ length: 30 }, (_, at) => (line * 7919 * (at + 3)) % 99_991)}]`,
+  ],
+  ['signs', (line: number) => `token ${'(x^{_2}/~y)+!'.repeat(3)} <<= &*p->q${line};`],
+  ['an unspaced script', () => 'token 缓存的过期时间由这里决定并且不能在运行期间被改变'],
+])('text of %s is within its tokens, and uses most of them', async (_, lineOf) => {
+  const text = Array.from({ length: 600 }, (_, line) => lineOf(line)).join('\n')
+  const { excerpts } = await foundIn({ 'a.py': text }, question, { textBytes: 44_000 })
+  const sent = excerpts.flatMap(({ from, lines }) => lines.map((line, index) => `${from + index}| ${line}`)).join('\n')
+  const tokens = await makeCounting('gpt-4o')(sent)
+  expect(tokens).toBeLessThanOrEqual(12_000)
+  expect(tokens).toBeGreaterThan(5_000)
 })
 
 test('lines that were shown are not shown again', async () => {

@@ -89,6 +89,22 @@ test('a test leads to the file it is called after', async () => {
   expect(paths.indexOf('lib/parser.rb')).toBeLessThan(paths.indexOf('lib/printer.rb'))
 })
 
+test('who uses what the best file defines, and who tests it, stands before who only shares words with the question', async () => {
+  const said = 'def settle(batch):\n    # every batch is settled once\n    return batch\n'
+  const files = {
+    'bank/ledger.py':
+      'class LedgerBook:\n    # settles a batch of payments\n    def settle_batch(self, payments):\n        return payments\n',
+    'bank/aaa.py': said,
+    'bank/user.py': `${said}\nbook = LedgerBook()\n`,
+    'tests/test_aaa.py': said,
+    'tests/test_ledger.py': said,
+  }
+  const paths = pathsOf(await foundIn(files, 'How does the ledger settle a batch of payments?'))
+  expect(paths[0]).toBe('bank/ledger.py')
+  expect(paths.indexOf('bank/user.py')).toBeLessThan(paths.indexOf('bank/aaa.py'))
+  expect(paths.indexOf('tests/test_ledger.py')).toBeLessThan(paths.indexOf('tests/test_aaa.py'))
+})
+
 test('folders and file names that the question names count', async () => {
   const text = 'def load(path):\n    return open(path).read()\n'
   const files = Object.fromEntries(
