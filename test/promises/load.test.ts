@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import { HandoffError, isHandoffError } from '../../src/handoff/library/errors.js'
+import type { SandboxRecord } from '../../src/local/e2b/index.js'
+import { secretWatch } from '../support/heard.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
 import { figuresText } from '../support/schedules.js'
 import { until } from '../support/until.js'
@@ -151,6 +153,10 @@ function forget(): void {
   const { sandboxes, drive, model } = world.clouds
   for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, world.events]) list.length = 0
   for (const { gate } of houses) gate.passages.length = 0
+  // The local account keeps a record of every machine there ever was.
+  const machines = sandboxes.sandboxes as SandboxRecord[]
+  machines.splice(0, machines.length, ...machines.filter(({ state }) => state !== 'gone'))
+  secretWatch.look()
 }
 
 /** What is only waiting to be collected is not in use. */

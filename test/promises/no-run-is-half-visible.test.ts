@@ -8,6 +8,7 @@ import { planPrune, prune } from '../../src/handoff/hall/prune.js'
 import { type SummariseRequest, summarise } from '../../src/handoff/hall/summarise.js'
 import { whichRun } from '../../src/handoff/hall/which-run.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
+import type { GuestRecord } from '../../src/handoff/library/records.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, targetsIn } from '../support/faults.js'
 import type { FaultName, PlannedFault } from '../support/gate.js'
 import { sweepOrphans } from '../support/orphans.js'
@@ -24,6 +25,7 @@ import { leaksIn } from '../support/secrets.js'
 import { readerOf } from '../support/visible.js'
 
 const never = new AbortController().signal
+const sha256 = 'f'.repeat(64)
 /** For a whole walk; nothing in it waits longer than half a second for an answer. */
 const patienceMs = 8_000
 const ledger = faultLedger()
@@ -277,6 +279,25 @@ async function second(world: QuickWorld, place: Place): Promise<string[]> {
   const visible = readerOf(world.clouds.drive, place.layout, world.repository.head).run()
   return run === visible ? wrong : [...wrong, `the second attempt gave ${run}, visible is ${visible}`]
 }
+
+const isTable = (record: GuestRecord) => record.type === 'stored' && record.path.endsWith('outline.json')
+
+test.each<[string, (records: GuestRecord[]) => GuestRecord[]]>([
+  ['forgets a file', (records) => records.filter((record) => !isTable(record))],
+  ['claims one more', (records) => records.flatMap((one) => (isTable(one) ? [one, { ...one, path: 'x' }] : [one]))],
+  ['claims the same twice', (records) => records.flatMap((one) => (isTable(one) ? [one, one] : [one]))],
+  ['claims to have stored other bytes', (records) => records.map((one) => (isTable(one) ? { ...one, sha256 } : one))],
+])('a sandbox that %s seals nothing', async (what, change) => {
+  const before = small.guest.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
+  const place = small.place(`octo/${what.replaceAll(' ', '-')}`)
+  await using process = await small.process({ patient: true })
+  const walk = summarise(place.summarise(process, 'first'), process.house, never)
+  const error: unknown = await walk.catch((reason: unknown) => reason).finally(() => small.guest.can(() => before))
+  expect(isHandoffError(error)).toBe(true)
+  expect(
+    small.clouds.drive.tree(place.layout.repository).filter(({ path }) => /handoff\.json|commits\//.test(path)),
+  ).toEqual([])
+})
 
 test('every call that a summary makes was broken in some way', () => {
   console.log(ledger.report())

@@ -7,7 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answerMarkdown, ask, summarise } from '../../src/handoff/index.js'
+import { runGuest } from '../../src/handoff/bench/guest.js'
+import { answerMarkdown, ask, HandoffError, summarise } from '../../src/handoff/index.js'
+import type { GuestRecord, SummariseTask } from '../../src/handoff/library/records.js'
+import type { Sandbox } from '../../src/handoff/library/tools.js'
 import { programFolder } from '../../src/local/clouds.js'
 import type { RecordedRequest } from '../../src/local/server.js'
 import { listen } from '../support/heard.js'
@@ -99,6 +102,12 @@ test.each(
   expect(leaksInValues(heard, { [which]: secret })).toEqual([])
 })
 
+const lastWords = `
+const token = process.env.DRIVE9_API_KEY
+console.error('no more of ' + token + ' for me')
+process.exitCode = 3
+`
+
 describe('an error shows no key', () => {
   const complaining = (script: string) => {
     const folder = mkdtempSync(join(tmpdir(), 'complaining-'))
@@ -135,6 +144,46 @@ describe('an error shows no key', () => {
     )
     await other.close()
     rmSync(folder, { recursive: true })
+  })
+
+  test('when a program in the sandbox breaks off with its token on its lips', async () => {
+    const house = world.another()
+    house.program = async () => lastWords
+    const order = { commit: commit(), attempt: 'broken-off', force: true }
+    const error: unknown = await summarise(order, house, never).catch((reason: unknown) => reason)
+    const token = world.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!.environment['DRIVE9_API_KEY']!
+    expect(error).toMatchObject({ code: 'sandbox', message: expect.stringContaining('no more of [redacted] for me') })
+    expect(leaksInValues({ error, stack: (error as Error).stack }, { token })).toEqual([])
+  })
+
+  test('when a program in the sandbox says its token in passing', async () => {
+    const heard: GuestRecord[] = []
+    const said = [
+      { v: 1, type: 'notice', text: `It is ${cloneToken}.` },
+      { v: 1, type: 'done' },
+    ].map((record) => `${JSON.stringify(record)}\n`)
+    const sandbox: Pick<Sandbox, 'run'> = {
+      async run(_command, { onOutput }) {
+        onOutput(said.join(''))
+        return { exitCode: 0, stderrTail: '' }
+      },
+    }
+    await runGuest(sandbox as Sandbox, {
+      program: async () => '',
+      task: { task: 'summarise' } as SummariseTask,
+      secrets: { TOKEN: cloneToken },
+      timeoutMs: 1_000,
+      signal: never,
+      onRecord: (record) => heard.push(record),
+    })
+    expect(heard).toEqual([{ v: 1, type: 'notice', text: 'It is [redacted].' }])
+  })
+
+  test('when what it was caused by holds one', () => {
+    const error = new HandoffError('drive', 'It went wrong.', { cause: new Error(`Bearer ${cloneToken}`) })
+    expect(
+      leaksInValues({ shown: JSON.stringify({ error, list: [error] }), said: String(error) }, { cloneToken }),
+    ).toEqual([])
   })
 
   test.each([

@@ -212,7 +212,7 @@ function without(headers: IncomingHttpHeaders, ...names: string[]): IncomingHttp
 /** What a call is for, without what differs between two walks. */
 export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest, 'method' | 'path'>): string {
   const [place = '', query = ''] = path.split('?', 2)
-  const plain = decodeURIComponent(place)
+  const plain = decoded(place)
     .replace(/^\/v1\/fs\/[\w/]+\/_service\/(\w+)\/.+/, '/v1/fs/_service/$1/{name}')
     .replace(/^\/v1\/fs\/[\w/]+\/_service\//, '/v1/fs/_service/')
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/[^/]+/, '/v1/fs/…')
@@ -235,4 +235,13 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/\/users\/[^/]+/, '/users/{login}')
   const asked = cloud === 'drive' || cloud === 'inside' ? query : ''
   return `${method} ${plain}${asked === '' ? '' : `?${asked}`}`
+}
+
+/** A path that is no text is shown as it came: it is written down by servers that must answer it. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }

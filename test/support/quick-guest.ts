@@ -19,8 +19,8 @@ export interface Canned {
 }
 
 export interface QuickGuest extends AsyncDisposable {
-  /** What the program stores and prints from now on. */
-  can(canned: Canned): void
+  /** What the program stores and prints from now on. Returns what it did until then. */
+  can(canned: (before: Canned) => Canned): Canned
   /** To come first on the PATH of the sandboxes. */
   folder: string
   program: () => Promise<string>
@@ -38,8 +38,10 @@ export async function startQuickGuest(): Promise<QuickGuest> {
   const { port } = server.address() as AddressInfo
   const text = (waitMs: number) => `// quick ${port} ${waitMs}\n`
   return {
-    can: (given) => {
-      canned = given
+    can(change) {
+      const before = canned
+      canned = change(before)
+      return before
     },
     folder,
     program: async () => text(800),

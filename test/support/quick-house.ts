@@ -107,7 +107,8 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     inside: clouds.drive.url,
   }
   const wiring: Wiring = { clouds, events }
-  guest.can(await takeDown(wiring, remote, repository, options.cloneBytes ?? 0))
+  const canned = await takeDown(wiring, remote, repository, options.cloneBytes ?? 0)
+  guest.can(() => canned)
 
   const close = async () => {
     const leaks = leaksOf(clouds, events, [])

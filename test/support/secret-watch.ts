@@ -18,6 +18,8 @@ export interface SecretWatch {
   heardBy(server: string, request: RecordedRequest): void
   /** The headers of a request to anybody else. */
   shown(headers: Record<string, string>): void
+  /** Looks through what was heard so far, and keeps it no longer. */
+  look(): void
   /** What stands where it must not; and begins anew. */
   leaks(): string[]
 }
@@ -72,6 +74,7 @@ export function watchSecrets(): SecretWatch {
     forgetTokens(keys)
   }
   return {
+    look,
     key: (name, secret) => know(name, secret),
     hear: (where, text) => keep(where, text),
     shown: (headers) => {

@@ -1,4 +1,4 @@
-// What only the whole suite can tell: whether every outside call that the product was seen to make was also broken somewhere. The files of the suite
+// What only the whole suite can tell: whether every outside call that was seen in `test/promises` was also broken there. The files of the suite
 // write what they saw into a folder; when all of them have run, it is put together here, and a call that nobody broke fails the run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,10 +13,9 @@ declare module 'vitest' {
   }
 }
 
-/** The folders whose scenarios ask as the product does; what other tests ask a stand-in for is their own affair. */
-const doors = ['action', 'api', 'commands']
-const isPromise = (file: string) => file.startsWith('promises+')
-const tests = join(import.meta.dirname, '..')
+/** The files whose scenarios ask as the product does; what other tests ask a stand-in for is their own affair. */
+const promises = join(import.meta.dirname, '../promises')
+const prefix = 'promises+'
 
 export default function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'ledgers-'))
@@ -30,27 +29,14 @@ export default function setup(project: TestProject): () => void {
   }
 }
 
-/**
- * What the promises' own scenarios ask for is broken by them; what the doors ask for is broken somewhere in the suite. Nothing can be said of
- * either when some of the files did not run.
- */
+/** Nothing can be said when some of the files did not run. */
 function judge(folder: string): string | undefined {
-  if (process.env['SEED'] !== undefined) return undefined
-  const written = readdirSync(folder)
-  const missing = readdirSync(tests, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => file.replaceAll('/', '+'))
-    .filter((file) => !written.includes(`${file}.json`))
-  const whole = missing.length === 0 ? ['promises', ...doors] : missing.some(isPromise) ? [] : ['promises']
-  if (whole.length === 0) return undefined
-  const judged: CallLedger = {}
+  const expected = readdirSync(promises).filter((name) => name.endsWith('.test.ts'))
+  const written = readdirSync(folder).filter((name) => name.startsWith(prefix))
+  if (process.env['SEED'] !== undefined || written.length < expected.length) return undefined
   const all: CallLedger = {}
-  for (const file of written) {
-    const ledger = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CallLedger
-    addCalls(all, ledger)
-    if (whole.some((name) => file.startsWith(`${name}+`))) addCalls(judged, ledger)
-  }
-  const unbroken = neverBroken(all).filter((name) => name in judged)
-  console.log(`\nOutside calls, and how they were broken:\n${callsText(judged)}\n`)
+  for (const file of written) addCalls(all, JSON.parse(readFileSync(join(folder, file), 'utf8')) as CallLedger)
+  const unbroken = neverBroken(all)
+  console.log(`\nOutside calls, and how they were broken:\n${callsText(all)}\n`)
   return unbroken.length === 0 ? undefined : `Calls that nobody broke:\n${unbroken.join('\n')}`
 }

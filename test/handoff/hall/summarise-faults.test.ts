@@ -23,7 +23,7 @@ test('when the ref and the seal are both refused, the walk ends with one error a
   const unheard: unknown[] = []
   const hear = (reason: unknown) => unheard.push(reason)
   process.on('unhandledRejection', hear)
-  const faults = [drive('HEAD /v1/fs/…/refs/heads/main.json'), drive('PUT /v1/fs/…/commits/{run}.sealing.json')]
+  const faults = [drive('HEAD /v1/fs/…/refs/heads/{name}.json'), drive('PUT /v1/fs/…/commits/{run}.sealing.json')]
   await using one = await world.process({ faults })
   const place = world.place('octo/refused')
   const walk = summarise(place.summarise(one, 'first'), one.house, new AbortController().signal)
