@@ -8,10 +8,8 @@ export default defineConfig({
     // Every test starts its own servers on free ports, so files may run side by side.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Real processes on a busy machine miss a deadline now and then; what fails three times in a row is broken. The report names what was repeated.
-    retry: 2,
-    // One file for each core: more of them only make each other's deadlines late.
-    maxWorkers: '100%',
+    // One more than the smallest machine has cores: many tests wait for processes and for deadlines of the outside.
+    maxWorkers: 3,
     reporters: ['default'],
   },
 })
