@@ -109,7 +109,12 @@ test.concurrent.each<[string, PlannedFault[]]>([
   }
 })
 
-test.concurrent.each<[string, PlannedFault]>([
+test.concurrent.each<[string, PlannedFault, ...PlannedFault[]]>([
+  [
+    'a machine whose creation was not answered cannot be joined',
+    broken('POST /v2/sandboxes', 'loses its reply'),
+    broken('POST /v2/sandboxes/{id}/connect', 'answers 500'),
+  ],
   ['the command cannot be started', broken('POST /process.Process/Start', 'answers 503')],
   ['the command breaks off', broken('POST /process.Process/Start', 'is cut')],
   [
@@ -117,8 +122,8 @@ test.concurrent.each<[string, PlannedFault]>([
     { cloud: 'inside', route: 'GET /v1/fs/…/runs/{run}/analysis/handoff.json', occurrence: 1, fault: 'answers 403' },
   ],
   ['the model refuses', { cloud: 'model', route: 'POST /v1/chat/completions', occurrence: 1, fault: 'answers 403' }],
-])('after an error because %s, no sandbox is left', async (what, fault) => {
-  const { summary, answer } = await bothWalks(`octo/${what.replaceAll(' ', '-')}`, [fault])
+])('after an error because %s, no sandbox is left', async (what, ...faults) => {
+  const { summary, answer } = await bothWalks(`octo/${what.replaceAll(' ', '-')}`, faults)
   for (const { walk, process, place } of [summary, answer]) {
     await outcome(walk())
     expect(alive(machinesOf(place))).toEqual([])

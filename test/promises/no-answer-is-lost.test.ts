@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
-import { artifact } from '../../src/handoff/library/run.js'
+import { artifact, type RunId } from '../../src/handoff/library/run.js'
 import { askInChild } from '../support/asking-child.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, targetsIn } from '../support/faults.js'
 import { watchLedger } from '../support/ledger-watch.js'
@@ -49,6 +49,8 @@ beforeAll(async () => {
   await ask(place.ask(process, 'What is here?'), process.house, never)
   ledger.add(process.gate.passages)
   targets = targetsIn(process.gate.passages)
+  // The latest answer stays: with it there is one file more for a mount to show.
+  world.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
 }, 60_000)
 
 afterAll(() => world?.close())
@@ -170,10 +172,10 @@ function countRecords(states: string[], expected: number): string[] {
 test('the same with the real program and a mount inside the sandbox', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const before = ledger.injected()
-    const { wrong } = await broken(lay('octo/sealed'), [
+    const { plan, wrong } = await broken(lay('octo/sealed'), [
       { real: true, breaking: ledger.breakTheRest(), question: questions[0]! },
     ])
-    expect(wrong).toEqual([])
+    expect({ plan, wrong }).toEqual({ plan, wrong: [] })
     if (ledger.injected() === before) break
   }
 }, 600_000)

@@ -124,8 +124,11 @@ test('of attempts that run at the same time one speaks for the commit, and all a
     const plans = [[], [], random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets.get(small)!)]
     const told = await Promise.all(
       plans.map(async (faults, index) => {
-        await using process = await small.process({ faults, watch: reader.look, patient: faults.length === 0 })
-        return await race(process, place.summarise(process, `racer-${index}`))
+        const how = { breaking: ledger.breakTheRest(targets.get(small)), patient: faults.length === 0 }
+        await using process = await small.process({ faults, watch: reader.look, ...how })
+        return await race(process, place.summarise(process, `racer-${index}`)).finally(() =>
+          ledger.add(process.gate.passages),
+        )
       }),
     )
     reader.look()
