@@ -1,4 +1,6 @@
 // The line to E2B against the local cloud: what goes wrong outside, and what is left behind when it does.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Sandboxes } from '../../../src/handoff/library/tools.js'
 import { makeSandboxes, type SandboxSettings } from '../../../src/handoff/lines/e2b.js'
@@ -37,6 +39,8 @@ afterEach(async () => {
   await cloud.close()
 })
 
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 const running = () => cloud.sandboxes.filter(({ state }) => state !== 'gone')
 const asked = (method: string, path: RegExp) =>
   cloud.requests.filter((entry) => entry.method === method && path.test(entry.path))
@@ -160,6 +164,19 @@ describe('a reply that is lost', () => {
     expect(error.message).toMatch(/^Creating a sandbox from the template handoff failed: E2B cannot be reached/)
     expect(asked('GET', /^\/v2\/sandboxes/)).toHaveLength(3)
     expect(cloud.sandboxes).toEqual([])
+  })
+
+  test.each([
+    ['a creation', creation],
+    ['the look for what it made', { method: 'GET', path: /^\/v2\/sandboxes/ }],
+  ])('when %s meets silence, whatever the client forgets: the waiting ends', async (_what, call) => {
+    if (call !== creation) cloud.rule({ ...creation, times: 1, fault: { kind: 'lose-reply' } })
+    cloud.rule({ ...call, times: 1, fault: { kind: 'hang' } })
+    const collecting = setInterval(collectGarbage, 50)
+    const opening = line({ requestTimeoutMs: 300 }).open(request(), never)
+    const error = await refusal(opening).finally(() => clearInterval(collecting))
+    expect(error.code).toMatch(/sandbox|timeout/)
+    expect(running()).toEqual([])
   })
 
   test('when a machine was killed: it is asked for again and found gone', async () => {

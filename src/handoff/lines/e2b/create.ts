@@ -7,7 +7,7 @@ import { abortError } from '../../library/errors.js'
 import type { SandboxRequest } from '../../library/tools.js'
 import { explain, isWithoutEffect } from './errors.js'
 import { allowedOptions, giveUp, type NetworkOptions, networkOf, refusedOption } from './options.js'
-import { findSandboxes, killSandbox, lower, pause, type Service } from './service.js'
+import { findSandboxes, killSandbox, lower, pause, replied, type Service } from './service.js'
 
 export interface Created {
   sandbox: SdkSandbox
@@ -53,13 +53,15 @@ async function createOnce(
   const { Sandbox } = await service.sdk()
   const word = crypto.randomUUID()
   const stop = new AbortController()
-  const creating = Sandbox.create(service.settings.template, {
-    ...service.connection(stop.signal),
-    metadata: { ...request.metadata, [requestWord]: word },
-    timeoutMs: request.lifetimeMs,
-    lifecycle: { onTimeout: 'kill' },
-    ...(Object.keys(network).length > 0 ? { network } : {}),
-  })
+  const creating = replied(service, stop.signal, (connection) =>
+    Sandbox.create(service.settings.template, {
+      ...connection,
+      metadata: { ...request.metadata, [requestWord]: word },
+      timeoutMs: request.lifetimeMs,
+      lifecycle: { onTimeout: 'kill' },
+      ...(Object.keys(network).length > 0 ? { network } : {}),
+    }),
+  )
   const outcome = await settle(creating, signal, stop)
   if (signal.aborted) {
     await clearAway(service, outcome, word)
@@ -110,7 +112,7 @@ async function adopt(
   if (first === undefined) throw lost
   await Promise.all(others.map((id) => killSandbox(service, id, signal)))
   const { Sandbox } = await service.sdk()
-  return Sandbox.connect(first, { ...service.connection(signal), timeoutMs: lifetimeMs })
+  return replied(service, signal, (connection) => Sandbox.connect(first, { ...connection, timeoutMs: lifetimeMs }))
 }
 
 /** Nobody will use the machine: it must go, whether we know it or have to look for it. */

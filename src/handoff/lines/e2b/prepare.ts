@@ -7,7 +7,7 @@ import type { Created } from './create.js'
 import { exitCodeOf } from './errors.js'
 import { networkOf } from './options.js'
 import { installDrive9, installNode, nodeHost } from './programs.js'
-import { asOurs, type Service } from './service.js'
+import { asOurs, replied, type Service } from './service.js'
 
 const packageHosts = [
   'deb.debian.org',
@@ -82,7 +82,10 @@ export async function prepare(
   await asOurs(signal, doing, async () => {
     const exitCode = await install(sandbox, { DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 }, signal)
     if (exitCode !== 0) throw prepareError(doing, exitCode)
-    if (options.egress) await sandbox.updateNetwork(networkOf(request, options), service.connection(signal))
+    if (options.egress) {
+      const network = networkOf(request, options)
+      await replied(service, signal, (connection) => sandbox.updateNetwork(network, connection))
+    }
   })
   const milliseconds = Math.round(performance.now() - started)
   const seconds = (milliseconds / 1000).toFixed(1)

@@ -59,6 +59,37 @@ export function makeService(settings: SandboxSettings): Service {
   }
 }
 
+/** The SDK's own limit comes first, where it works. */
+const graceMs = 500
+
+/**
+ * Every call of the SDK that waits for one reply. Its own limit and our signal may never be heard of: the SDK hands both to a `Request`, and once
+ * that is collected, which may be while the reply is still waited for, nothing ends the waiting.
+ */
+export async function replied<T>(
+  service: Service,
+  signal: AbortSignal,
+  call: (connection: Connection) => Promise<T>,
+  mostMs = Number.POSITIVE_INFINITY,
+): Promise<T> {
+  const usual = service.connection(signal)
+  const requestTimeoutMs = Math.min(mostMs, usual.requestTimeoutMs)
+  const watch = new AbortController()
+  const over = new Promise<never>((_, reject) => {
+    const end = (name: string) => reject(new DOMException('No reply came.', name))
+    const clock = setTimeout(end, requestTimeoutMs + graceMs, 'TimeoutError')
+    watch.signal.addEventListener('abort', () => clearTimeout(clock))
+    const later = () => setTimeout(end, graceMs, 'AbortError').unref()
+    if (signal.aborted) later()
+    else signal.addEventListener('abort', later, { once: true, signal: watch.signal })
+  })
+  try {
+    return await Promise.race([call({ ...usual, requestTimeoutMs }), over])
+  } finally {
+    watch.abort()
+  }
+}
+
 export async function findSandboxes(
   service: Service,
   metadata: Record<string, string>,
@@ -68,7 +99,7 @@ export async function findSandboxes(
   const pages = Sandbox.list({ ...service.connection(signal), query: { metadata, state: ['running', 'paused'] } })
   const found: FoundSandbox[] = []
   while (pages.hasNext) {
-    const page = await pages.nextItems({ signal })
+    const page = await replied(service, signal, (connection) => pages.nextItems(connection))
     found.push(
       ...page.map((info) => ({ id: info.sandboxId, startedAt: info.startedAt.toISOString(), metadata: info.metadata })),
     )
@@ -91,9 +122,7 @@ export async function killSandbox(service: Service, id: string, signal: AbortSig
   for (const milliseconds of killWaits) {
     await pause(milliseconds, signal, lower(doing))
     try {
-      const connection = service.connection(signal)
-      const requestTimeoutMs = Math.min(killRequestMs, connection.requestTimeoutMs)
-      const killed = await within(requestTimeoutMs, Sandbox.kill(id, { ...connection, requestTimeoutMs }))
+      const killed = await replied(service, signal, (connection) => Sandbox.kill(id, connection), killRequestMs)
       return killed || perhaps
     } catch (error) {
       if (signal.aborted) throw abortError(signal, lower(doing))
@@ -104,26 +133,6 @@ export async function killSandbox(service: Service, id: string, signal: AbortSig
   }
   throw explain(last, doing)
 }
-
-/**
- * The SDK's own time limit may never be heard of: what joins its clock, our signal and the request may be collected while the reply is still
- * waited for. A machine that must die is not left to that.
- */
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let clock: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const end = () => reject(new DOMException('No reply came in time.', 'TimeoutError'))
-    clock = setTimeout(end, milliseconds + graceMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(clock)
-  }
-}
-
-/** Its own limit comes first, where it works. */
-const graceMs = 500
 
 /** Refused now, but perhaps not in a moment. */
 function isPassing(error: unknown): boolean {
