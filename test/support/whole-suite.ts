@@ -29,6 +29,9 @@ export default function setup(project: TestProject): () => void {
   }
 }
 
+/** Comes only when a mount happens to upload a file in the moment before its rename; where it does, drive9 itself makes good for a refusal. */
+const byChance = /\?rename=1$/
+
 /** Nothing can be said when some of the files did not run. */
 function judge(folder: string): string | undefined {
   const expected = readdirSync(promises).filter((name) => name.endsWith('.test.ts'))
@@ -36,7 +39,7 @@ function judge(folder: string): string | undefined {
   if (process.env['SEED'] !== undefined || written.length < expected.length) return undefined
   const all: CallLedger = {}
   for (const file of written) addCalls(all, JSON.parse(readFileSync(join(folder, file), 'utf8')) as CallLedger)
-  const unbroken = neverBroken(all)
+  const unbroken = neverBroken(all).filter((name) => !byChance.test(name))
   console.log(`\nOutside calls, and how they were broken:\n${callsText(all)}\n`)
   return unbroken.length === 0 ? undefined : `Calls that nobody broke:\n${unbroken.join('\n')}`
 }
