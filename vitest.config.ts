@@ -8,7 +8,7 @@ export default defineConfig({
     // Every test starts its own servers on free ports, so files may run side by side.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // One more than the smallest machine has cores: many tests wait for processes and for deadlines of the outside.
+    // More than the smallest machine has cores: many tests wait for processes and for deadlines of the outside.
     maxWorkers: 3,
     reporters: ['default'],
   },
