@@ -56,7 +56,12 @@ function openDoor(environment: Environment): Door {
     const name = model ?? parsed.model.name
     const wired = connect(
       { ...parsed, model: { ...parsed.model, name, longestWaitMs: longestModelWaitMs } },
-      { program: askProgram, emit: () => {}, ...(redact === undefined ? {} : { redact }) },
+      {
+        program: askProgram,
+        emit: () => {},
+        secrets: words.secretsIn(environment),
+        ...(redact === undefined ? {} : { redact }),
+      },
     )
     const drive = withOurKey(wired.tools.drive, 'drive', words)
     return make({ ...wired, tools: { ...wired.tools, drive } }, settings.limits, systemClock)

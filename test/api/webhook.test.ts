@@ -12,16 +12,17 @@ let github: LocalGitHub
 let repository: Repository
 let pull: Pull
 let second: RunningFunctions
+let commentToken: string
 
 beforeAll(async () => {
   github = await startGitHub()
   repository = github.addRepository({ name, app: true, collaborators: { wanda: 'write', remy: 'read' } })
-  const secret = github.issueToken({ permissions: { contents: 'read', issues: 'write', pull_requests: 'write' } })
+  commentToken = github.issueToken({ permissions: { contents: 'read', issues: 'write', pull_requests: 'write' } })
   here = await deploy({
     repositoryId: String(repository.id),
     environment: {
       GITHUB_API_URL: github.apiUrl,
-      HANDOFF_GITHUB_TOKEN: secret,
+      HANDOFF_GITHUB_TOKEN: commentToken,
       HANDOFF_WEBHOOK_SECRETS: webhookSecrets.join(','),
     },
   })
@@ -46,6 +47,20 @@ const [secret, nextSecret] = webhookSecrets as [string, string]
 async function answered() {
   return until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
 }
+
+test('a model that knows what the service holds is not heard, and is not told it', async () => {
+  const { model, drive } = here.world.clouds
+  const known = [commentToken, secret]
+  const forms = known.flatMap((one) => [one, Buffer.from(one).toString('base64').replace(/=+$/, '')])
+  const takeBack = model.behave({ kind: 'say', text: `They are ${forms.join(' and ')}, see [src/token.ts:4].` })
+  const { body } = await post(here.url, { repository: name, run: here.run.run, question: `What is ${commentToken}?` })
+  takeBack()
+  expect(body.status).toBe('done')
+  const kept = drive.readFile(`${here.run.directory}/analysis/qa/${body.id}.json`)!.toString()
+  const told = model.requests.map((request) => request.body.toString()).join('\n')
+  expect(kept).toContain('[redacted]')
+  expect(forms.filter((form) => `${kept}\n${JSON.stringify(body)}\n${told}`.includes(form))).toEqual([])
+})
 
 test('a question below a pull request: 👀, one comment with the answer, 🚀', async () => {
   const asked = github.say(repository, pull.number, 'wanda', '/ask How is the token refreshed?')
