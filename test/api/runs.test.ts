@@ -112,6 +112,14 @@ test('an answer that is looked up later says whether it is still true at the new
   const again = await call(here.url, body.self)
   expect(again.body.stale).toMatchObject({ head: runs[0]!.slice(0, 40), valid: true, precision: 'files' })
   expect(again.body.stale.told).toMatch(/still valid/)
+  const { drive } = here.world.clouds
+  const takeBack = drive.rule({ path: /\/refs\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
+  const untold = await call(here.url, body.self)
+  takeBack()
+  expect(drive.requests.filter(({ path, status }) => status === 403 && path.includes('/refs/')).length).toBeGreaterThan(
+    0,
+  )
+  expect({ status: untold.status, id: untold.body.id, stale: untold.body.stale }).toEqual({ status: 200, id: body.id })
 })
 
 test('what changed between two runs: both are read, the answer names both commits, and stands in the ledger', async () => {

@@ -9,7 +9,7 @@ import type { Handoff } from '../library/handoff.js'
 import { layout, type Repository } from '../library/run.js'
 import type { DriveEntry } from '../library/tools.js'
 import type { House } from './house.js'
-import { type AskRequest, staleAt } from './prepare-question.js'
+import { type AskRequest, asRemark, staleAt } from './prepare-question.js'
 import { readSummary } from './read-summary.js'
 import type { AnswerStaleness } from './stale-answer.js'
 import type { ChosenRun } from './which-run.js'
@@ -96,7 +96,8 @@ export async function staleSince(
 ): Promise<AnswerStaleness | undefined> {
   const { ref } = run.handoff
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
-  const head = await readRef(house.tools.drive, layout(house.root, request.repository), ref, signal)
+  const place = layout(house.root, request.repository)
+  const head = await asRemark(() => readRef(house.tools.drive, place, ref, signal))
   return head === undefined ? undefined : staleAt(record, head, request, house, signal)
 }
 

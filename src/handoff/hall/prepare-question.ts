@@ -129,17 +129,23 @@ function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: H
   }
 }
 
-/** The answer is there: whatever happens to this question costs only the remark. */
-export async function staleAt(
+export function staleAt(
   record: CompletedAnswer,
   head: string,
   { repository, github }: Pick<AskRequest, 'repository' | 'github'>,
   house: House,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
-  const { stalenessOf } = await import('./stale-answer.js')
+  return asRemark(async () => {
+    const { stalenessOf } = await import('./stale-answer.js')
+    return stalenessOf({ repository, record, head }, house, await github?.(), signal)
+  })
+}
+
+/** The answer is there: whatever goes wrong on the way to a remark about it costs only the remark. */
+export async function asRemark<T>(look: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await stalenessOf({ repository, record, head }, house, await github?.(), signal)
+    return await look()
   } catch (error) {
     if (isHandoffError(error)) return undefined
     throw error
