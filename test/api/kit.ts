@@ -9,6 +9,7 @@ import { type RunningFunctions, startFunctions } from '../../src/local/functions
 import { buildFunctions } from '../../src/local/functions-build.js'
 import { secretWatch } from '../support/heard.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { tokenFiles } from '../support/token-files.js'
 import { until } from '../support/until.js'
 import { startWorld, type World } from '../support/world.js'
 
@@ -54,23 +55,8 @@ export interface DeploymentOptions {
   repositoryId?: string
 }
 
-export const files = {
-  'README.md': '# Tools\n\nTools that refresh tokens.\n',
-  'src/token.ts': [
-    'const hour = 3_600_000',
-    '',
-    '/** Refreshes the token when it is older than an hour. */',
-    'export async function refreshToken(token: Token): Promise<Token> {',
-    '  if (Date.now() - token.issuedAt < hour) return token',
-    '  return requestToken(token.account)',
-    '}',
-    '',
-  ].join('\n'),
-  'src/other.ts': 'export const colour = "green"\n',
-}
-
 export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
-  const repository = await makeRepository(files)
+  const repository = await makeRepository(tokenFiles)
   const world = await startWorld({
     repositories: { [name]: repository.directory },
     ...(options.clouds === undefined ? {} : { clouds: options.clouds }),

@@ -64,7 +64,7 @@ describe('what a sandbox has', () => {
   test('its homes are its own, and a program that changes its user can walk to them', async () => {
     const [one, other] = await Promise.all([open(), open()])
     await one.files.write('mine.txt', 'mine')
-    await one.files.write('/root/roots.txt', 'of root')
+    await one.files.write('roots.txt', 'of root', { user: 'root' })
     await one.files.write('/tmp/passing.txt', 'passing')
     expect((await one.commands.run('cat roots.txt "$TMPDIR/passing.txt"', { user: 'root' })).stdout).toBe(
       'of rootpassing',
