@@ -179,6 +179,16 @@ describe('a reply that is lost', () => {
     expect(running()).toEqual([])
   })
 
+  test('when the caller stops, whatever the client forgets: nobody waits for the reply', async () => {
+    cloud.rule({ ...creation, times: 1, fault: { kind: 'hang' } })
+    const stop = new AbortController()
+    const opening = refusal(sandboxes.open(request(), stop.signal))
+    await until('it is asked for', () => asked('POST', creation.path).length === 1)
+    const collecting = setInterval(collectGarbage, 50)
+    stop.abort()
+    expect((await opening.finally(() => clearInterval(collecting))).code).toBe('cancelled')
+  }, 10_000)
+
   test('when a machine was killed: it is asked for again and found gone', async () => {
     const sandbox = await sandboxes.open(request(), never)
     cloud.rule({ ...killing, times: 1, fault: { kind: 'lose-reply' } })
