@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readSealed, sha256 } from '../../../src/handoff/bench/run-directory.js'
 import { isHandoffError, layout, type RunEvent, summarise } from '../../../src/handoff/index.js'
+import { parseRunId } from '../../../src/handoff/library/run.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 import { startWorld, type World } from '../../support/world.js'
 
@@ -207,6 +208,16 @@ test('a commit that does not exist is a clear error, and nothing is sealed', asy
     next: expect.stringContaining('commit id'),
   })
   expect(world.clouds.drive.readFile(place().pointer('f'.repeat(40)))).toBeUndefined()
+})
+
+test('an attempt whose directory somebody began is refused, and nothing of theirs is touched', async () => {
+  const sha = 'd'.repeat(40)
+  const path = `${place().run(parseRunId(`${sha}-taken`))}/.handoff-marker`
+  await world.house.tools.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })
+  const error = await refusal(summarise({ commit: world.commit(name, sha), attempt: 'taken' }, world.house, never))
+  expect(error).toMatchObject({ code: 'conflict' })
+  expect(world.clouds.drive.readFile(path)!.toString()).toBe('of somebody else\n')
+  expect(world.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)).toEqual([])
 })
 
 test('a repository that is not there is a clear error', async () => {
