@@ -164,13 +164,12 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   exchange.background(ended.finally(stop.done))
   const settled = job.outcome.then((outcome) => ({ outcome })).finally(() => ended)
   const first = await Promise.race([settled, times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy)])
-  if (typeof first === 'object') {
-    exchange.note(noteOf(first.outcome))
-    return jsonResponse(200, viewOf(order.viewer, first.outcome))
+  if (typeof first === 'object' || !(await job.promise())) {
+    const { outcome } = await settled
+    exchange.note(noteOf(outcome))
+    return jsonResponse(200, viewOf(order.viewer, outcome))
   }
-  const place = job.placed()
-  if (!place) return jsonResponse(200, viewOf(order.viewer, await job.outcome))
-  await job.promise()
+  const place = job.placed()!
   stop.keepGoing()
   await settleName(left(), job, true)
   exchange.note({ answer: place.id, pending: true })

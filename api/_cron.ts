@@ -51,23 +51,8 @@ async function takeUpNote(
     caller: note.caller,
     ...(note.post === undefined ? {} : { post: note.post }),
   }
-  const took = await takeUp(here, service, left, deadline).catch(() => true)
-  if (!took) await forgetSettled(house, service, note.repository, note.run, note.answer)
-}
-
-/** A note whose question is settled was left by somebody who died between the two. */
-async function forgetSettled(
-  house: typeof House,
-  service: House.Service,
-  repository: House.Repository,
-  run: string,
-  answer: string,
-): Promise<void> {
-  const signal = AbortSignal.timeout(10_000)
-  const place = house.layout(service.house.root, repository)
-  const chosen = await house.whichRun({ repository }, { run }, service.house, place, signal).catch(() => undefined)
-  const record = chosen && (await house.oneAnswer(service.house, chosen, answer, signal).catch(() => undefined))
-  if (record?.status !== 'running') await house.promiseKept(service, answer)
+  // What could not be settled now stays noted for the next time.
+  await takeUp(here, service, left, deadline).catch(() => undefined)
 }
 
 async function forgetOld(service: House.Service, house: typeof House): Promise<void> {

@@ -53,7 +53,7 @@ export interface Job {
   outcome: Promise<Outcome>
   /** Where the question stands, as soon as that is known. */
   placed(): Placed | undefined
-  /** From now on it is answered, whatever becomes of us. False as long as it is not known which run answers. */
+  /** From now on it is answered, whatever becomes of us. False as long as it is not known which run answers, and when it is settled already. */
   promise(): Promise<boolean>
 }
 
@@ -61,8 +61,17 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   let place: Placed | undefined
   let own: House.OwnWork | undefined
   let promised: Promise<void> | undefined
+  let over = false
 
   async function run(): Promise<Outcome> {
+    try {
+      return await answer()
+    } finally {
+      over = true
+    }
+  }
+
+  async function answer(): Promise<Outcome> {
     const { service, request, visit } = order
     for (;;) {
       const { takeQuestion } = await order.door.asking()
@@ -80,14 +89,7 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
     own = taken.work
     listener.onAccepted(place!)
     const { record, reused, stale } = await own.finish(signal, listener.onPosition)
-    const outcome = await posted({ record, seen: taken.run, reused, ...(stale === undefined ? {} : { stale }) })
-    if (promised) await promised.then(forget)
-    return outcome
-
-    async function forget(): Promise<void> {
-      const { promiseKept } = await order.door.house()
-      await promiseKept(order.service, taken.id)
-    }
+    return posted({ record, seen: taken.run, reused, ...(stale === undefined ? {} : { stale }) })
   }
 
   async function follow(taken: Extract<House.Taken, { kind: 'joined' }>): Promise<Outcome | undefined> {
@@ -110,11 +112,20 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
     return { ...outcome, comment: await postOnPull(order.door, order.service, outcome, order.post.pull, signal) }
   }
 
+  /** What was promised and told needs no note any longer. */
+  async function forget(outcome: Outcome): Promise<Outcome> {
+    if (!promised) return outcome
+    await promised
+    const { promiseKept } = await order.door.house()
+    await promiseKept(order.service, outcome.record.id)
+    return outcome
+  }
+
   return {
-    outcome: run(),
+    outcome: run().then(forget),
     placed: () => place,
     async promise() {
-      if (place === undefined) return false
+      if (place === undefined || over) return false
       if (own && !promised) promised = own.promise(order.post)
       await promised
       return true

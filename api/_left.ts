@@ -12,22 +12,22 @@ export interface Left {
   post?: House.AcceptedNote['post']
 }
 
-/** Goes on with it as long as this invocation may. False when there was nothing to do. */
-export async function takeUp(here: Door, service: House.Service, left: Left, deadline: number): Promise<boolean> {
+/** Goes on with it as long as this invocation may. What is settled by then, the post included, is not promised any longer. */
+export async function takeUp(here: Door, service: House.Service, left: Left, deadline: number): Promise<void> {
   const house = await here.house()
   const { workBy } = divideTime(deadline, Date.now())
   const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
   const visit: House.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' } }
   const taken = await house.takeLeft(service, left, visit, signal)
-  if (taken?.kind !== 'ours') {
-    if (taken?.kind === 'done') await house.promiseKept(service, left.id)
-    return false
-  }
-  await taken.work.promise(left.post)
-  const { record, reused } = await taken.work.finish(signal)
-  if (left.post && 'pull' in left.post) {
-    await postOnPull(here, service, { record, seen: taken.run, reused }, left.post.pull, signal)
+  if (taken?.kind === 'joined') return
+  const answered = taken && (taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, left, signal))
+  if (answered && left.post && 'pull' in left.post) {
+    await postOnPull(here, service, { ...answered, seen: taken.run }, left.post.pull, signal)
   }
   await house.promiseKept(service, left.id)
-  return true
+}
+
+async function goOn(work: House.OwnWork, left: Left, signal: AbortSignal): Promise<House.AskResult> {
+  await work.promise(left.post)
+  return work.finish(signal)
 }

@@ -120,6 +120,23 @@ test('asked over HTTP with `comment`: the same comment as ever, once, however of
   expect(comment!.body).toMatch(/Answered at `[0-9a-f]{7}` of `octo\/tools`/)
 }, 60_000)
 
+test('an answer whose instance died before its comment is posted by the clock', async () => {
+  const asked = { repository: name, pull: pull.number, question: 'How is the token refreshed?' }
+  const { body } = await post(here.url, asked)
+  const [owner, short] = name.split('/')
+  const where = { host: here.where.host, owner, name: short, id: String(repository.id) }
+  const note = { version: 1, answer: body.id, run: here.run.run, until: Date.now() - 1, repository: where }
+  const promise = { ...note, caller: 'team-a', model: 'offline-extractive', post: { pull: pull.number } }
+  here.world.clouds.drive.write(`/handoff/_service/accepted/${body.id}.json`, JSON.stringify(promise))
+  expect(ours()).toEqual([])
+  const { body: swept } = await call(here.url, '/api/cron', { token: cronSecret })
+  expect(swept).toEqual({ promised: 1, left: 1 })
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  expect(ours().map((comment) => comment.body.split('\n')[0])).toEqual([
+    `<!-- handoff:answer v=1 id=${body.id} part=1 -->`,
+  ])
+}, 60_000)
+
 test('with the credentials of an App, the App writes', async () => {
   const { id, privateKey, bot } = github.app
   const app = { HANDOFF_APP_ID: id, HANDOFF_APP_PRIVATE_KEY: privateKey.replaceAll('\n', '\\n') }

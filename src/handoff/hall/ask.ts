@@ -4,7 +4,7 @@
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
 import { claim, complete, type Held, handOver, keepLatest, recentAnswers } from '../bench/ledger.js'
-import type { Walk } from '../bench/walk.js'
+import { cleanupSignal, type Walk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../library/answer.js'
 import { answerFile } from '../library/answers/answer-markdown.js'
 import { nearDuplicate } from '../library/answers/question.js'
@@ -97,11 +97,11 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
   const { house, run } = job
   try {
     const { same } = job
-    if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id }, signal)
+    if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id })
     await job.manner.turn?.(signal)
     const asked = { question: job.question, house, run, walk: job.walk, thread: job.thread, labels: job.labels }
     const answered = await (job.base ? compareFrom({ ...asked, base: job.base }, signal) : answerFrom(asked, signal))
-    return await keep(job, answered, signal)
+    return await keep(job, answered)
   } catch (error) {
     const told = signal.aborted && !isHandoffError(error) ? abortError(signal, 'answering the question') : error
     const wait = isHandoffError(told) ? job.manner.handBack?.(told) : undefined
@@ -154,7 +154,11 @@ function reusedParts(record: CompletedAnswer): Answered {
   }
 }
 
-async function keep(job: Work, answered: Answered & { reusedFrom?: string }, signal: AbortSignal): Promise<AskResult> {
+/**
+ * An answer that is there is kept, even when its time ran out or whoever asked has gone meanwhile: a record that landed behind the back of one
+ * who gave up would be told as a failure, and a promise of it never be taken off.
+ */
+async function keep(job: Work, answered: Answered & { reusedFrom?: string }): Promise<AskResult> {
   const { house, run, walk, held } = job
   const { drive } = house.tools
   const record: CompletedAnswer = {
@@ -166,6 +170,7 @@ async function keep(job: Work, answered: Answered & { reusedFrom?: string }, sig
       Object.entries(walk.durations()).map(([step, milliseconds]) => [step, milliseconds / 1_000]),
     ),
   }
+  const signal = cleanupSignal()
   const kept = await walk.step('keep', async () => {
     const [stands] = await Promise.all([
       complete(drive, run.directory, held, record, signal),

@@ -1,46 +1,67 @@
 // A question that an instance left behind, because its time was over or because it died, goes on in another.
 import { readAnswer } from '../bench/ledger.js'
 import { startWalk } from '../bench/walk.js'
-import type { ClaimedAnswer } from '../library/answer.js'
+import type { AnswerRecord, ClaimedAnswer } from '../library/answer.js'
 import { isHandoffError } from '../library/errors.js'
 import { layout, type Repository } from '../library/run.js'
 import { type AcceptedQuestion, acceptClaim } from './ask.js'
 import type { House } from './house.js'
-import { whichRun } from './which-run.js'
+import { type ChosenRun, whichRun } from './which-run.js'
 
-/** A question that somebody left behind is taken up under its old id. Undefined when there is nothing to do: it is done, or somebody is at it. */
-export async function resumeQuestion(
-  where: { repository: Repository; run: string; id: string; leaseMs: number; labels?: Record<string, string> },
-  house: House,
-  signal: AbortSignal,
-): Promise<AcceptedQuestion | undefined> {
+export interface LeftQuestion {
+  repository: Repository
+  run: string
+  id: string
+  /** How long this process may hold it. */
+  leaseMs: number
+  labels?: Record<string, string>
+}
+
+export interface FoundQuestion {
+  run: ChosenRun
+  record: AnswerRecord | undefined
+  /** Takes it up under its old id, at the record that was found. Undefined when somebody was quicker. */
+  resume(record: ClaimedAnswer): Promise<AcceptedQuestion | undefined>
+}
+
+/** What became of a question. */
+export async function findQuestion(left: LeftQuestion, house: House, signal: AbortSignal): Promise<FoundQuestion> {
   const { tools } = house
   const walk = startWalk(tools)
-  const place = layout(house.root, where.repository)
-  const run = await walk.step('look up', () => whichRun(where, { run: where.run }, house, place, signal))
-  const left = await readAnswer(tools.drive, run.directory, where.id, signal)
-  const now = tools.now()
-  if (left?.status !== 'running' || new Date(left.leaseUntil) > now) return undefined
-  const earlier = left.compareWith?.run
-  const base = earlier && (await walk.step('look up', () => whichRun(where, { run: earlier }, house, place, signal)))
-  const wanted: ClaimedAnswer = {
-    ...left,
-    model: tools.model.name,
-    leaseUntil: new Date(now.getTime() + where.leaseMs).toISOString(),
-    claim: tools.uniqueId(),
-    tries: (left.tries ?? 0) + 1,
+  const place = layout(house.root, left.repository)
+  const look = (run: string) => walk.step('look up', () => whichRun(left, { run }, house, place, signal))
+  const run = await look(left.run)
+  const record = await readAnswer(tools.drive, run.directory, left.id, signal)
+  return {
+    run,
+    record,
+    async resume(before) {
+      const base = before.compareWith && (await look(before.compareWith.run))
+      const wanted = {
+        ...before,
+        model: tools.model.name,
+        leaseUntil: new Date(tools.now().getTime() + left.leaseMs).toISOString(),
+        claim: tools.uniqueId(),
+        tries: (before.tries ?? 0) + 1,
+      }
+      const job = {
+        question: questionOf(before),
+        house,
+        run,
+        ...(base ? { base } : {}),
+        walk,
+        labels: left.labels ?? {},
+      }
+      return acceptClaim(job, wanted, signal).catch((error) => {
+        if (isHandoffError(error, 'in-progress')) return undefined
+        throw error
+      })
+    },
   }
-  const question = {
-    text: left.question,
-    ...(left.thread === undefined ? {} : { thread: left.thread }),
-    ...(left.fresh ? { fresh: true } : {}),
-  }
-  return acceptClaim(
-    { question, house, run, ...(base ? { base } : {}), walk, labels: where.labels ?? {} },
-    wanted,
-    signal,
-  ).catch((error) => {
-    if (isHandoffError(error, 'in-progress')) return undefined
-    throw error
-  })
 }
+
+const questionOf = ({ question, thread, fresh }: ClaimedAnswer) => ({
+  text: question,
+  ...(thread === undefined ? {} : { thread }),
+  ...(fresh ? { fresh: true } : {}),
+})

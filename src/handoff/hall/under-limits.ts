@@ -1,17 +1,16 @@
 // One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
 import { type AcceptedNote, forgetAccepted, noteAccepted } from '../bench/accepted.js'
 import { makeBudgets } from '../bench/budgets.js'
-import { readAnswer } from '../bench/ledger.js'
 import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
 import { cleanupSignal } from '../bench/walk.js'
 import type { Clock } from '../library/clock.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
-import { layout, parseRunId, type Repository } from '../library/run.js'
+import type { Repository } from '../library/run.js'
 import type { House } from './house.js'
 import type { AcceptedQuestion, AskResult } from './prepare-question.js'
-import { resumeQuestion } from './resume.js'
+import { findQuestion } from './resume.js'
 import {
   graceMs,
   houseFor,
@@ -47,7 +46,7 @@ export function share(house: House, place: ServicePlace, limits: ServiceLimits, 
   return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
 }
 
-/** A question that was left behind is taken up; undefined when there is nothing to do. */
+/** A question that was left behind is taken up, or what became of it is told; undefined when it failed, or was never asked. */
 export async function takeLeft(
   service: Service,
   left: { repository: Repository; run: string; id: string },
@@ -55,11 +54,24 @@ export async function takeLeft(
   signal: AbortSignal,
 ): Promise<Taken | undefined> {
   const house = houseFor(service, visit)
+  const { id } = left
   const leaseMs = house.limits.deadlineMs + leaseMarginMs
-  const resume = () => resumeQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
-  const directory = layout(house.root, left.repository).run(parseRunId(left.run))
-  const record = await readAnswer(house.tools.drive, directory, left.id, signal)
-  return underLimits(service, left.id, visit, sandboxesFor(record ?? {}), resume)
+  const { run, record, resume } = await findQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
+  switch (record?.status) {
+    case 'done':
+      return { kind: 'done', id, run, record }
+    case 'running':
+      if (Date.parse(record.leaseUntil) > service.clock.now()) return { kind: 'joined', id, run }
+      return (
+        (await underLimits(service, id, visit, sandboxesFor(record), () => resume(record))) ?? {
+          kind: 'joined',
+          id,
+          run,
+        }
+      )
+    default:
+      return undefined
+  }
 }
 
 /** A comparison has a machine for each of its commits, both at once. */
@@ -128,8 +140,9 @@ function ownWork(
         model: model.name,
         ...(post === undefined ? {} : { post }),
       }
-      await noteAccepted(drive, service.place, note, cleanupSignal())
+      // From here on a failure puts the question back: should the note land, somebody goes on with it.
       promised = true
+      await noteAccepted(drive, service.place, note, cleanupSignal())
     },
     async finish(signal, onPosition) {
       try {

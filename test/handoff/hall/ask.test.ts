@@ -168,6 +168,25 @@ test('an interrupted question ends its machine and says that it was stopped', as
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
 })
 
+test('an answer whose time ends while it is being kept is kept whole, and told', async () => {
+  const stop = new AbortController()
+  const house = world.another()
+  const { drive } = house.tools
+  const write: typeof drive.write = (path, bytes, options) => {
+    const isDone = path.includes('/analysis/qa/') && JSON.parse(Buffer.from(bytes).toString()).status === 'done'
+    // It lands, and whoever waits for the reply hears that it is over.
+    const landing = drive.write(path, bytes, options)
+    if (isDone) stop.abort()
+    return landing
+  }
+  house.tools.drive = { ...drive, write }
+  const { record } = await ask(question('What is kept at the last moment?'), house, stop.signal)
+  expect(stop.signal.aborted).toBe(true)
+  expect(record.status).toBe('done')
+  const latest = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
+  expect(latest).toContain('What is kept at the last moment?')
+})
+
 test('by branch: the head of the host, and what is behind it is said', async () => {
   const byBranch = { ...question('Which colour is it?'), name: { ref: 'refs/heads/main' } }
   expect(await ask(byBranch, world.house, never)).toMatchObject({ reused: true, run: { handoff: { run: run.run } } })

@@ -1,6 +1,6 @@
 // A question over two commits, on real servers: both runs are read, each by a machine of its own, and each citation is of the right one.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { resumeQuestion } from '../../../src/handoff/hall/resume.js'
+import { findQuestion } from '../../../src/handoff/hall/resume.js'
 import {
   type CompareRequest,
   compare,
@@ -147,7 +147,8 @@ test('a question that was left behind goes on as a comparison', async () => {
   const { error: _error, completedAt: _at, ...head } = failed
   const left = { ...head, status: 'running', leaseUntil: '2020-01-01T00:00:00.000Z', claim: 'dead' }
   world.clouds.drive.write(path, JSON.stringify(left))
-  const resumed = await resumeQuestion({ ...asked, run: later.run, id, leaseMs: 60_000 }, world.house, never)
+  const found = await findQuestion({ ...asked, run: later.run, id, leaseMs: 60_000 }, world.house, never)
+  const resumed = await found.resume(left)
   const { record } = await resumed!.answer(never)
   expect(record.compareWith?.run).toBe(earlier.run)
   expect(record.citations.some(({ commit }) => commit !== undefined)).toBe(true)
