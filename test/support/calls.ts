@@ -11,6 +11,9 @@ export interface CallCounter {
   ledger: CallLedger
 }
 
+/** Tests of a stand-in, and of the line that speaks to it, ask for things with made-up keys that the product never would. */
+export const itsOwnAffair = /^(local|contract|handoff\/lines)\//
+
 /** The header of a call that a test makes itself, and the product never would. */
 export const madeByTest = 'x-made-by-test'
 
@@ -83,3 +86,32 @@ export function callsText(ledger: CallLedger): string {
     })
     .join('\n')
 }
+
+/** A line for each service and method: how many calls there are, how often they were made, and how often they were broken in which way. */
+export function callsTable(ledger: CallLedger): string {
+  const groups = new Map<string, { calls: number; made: number; faults: Record<string, number> }>()
+  for (const [name, { made, faults }] of Object.entries(ledger)) {
+    const [service = '', method = ''] = name.split(/ +/)
+    const known = groups.get(`${service} ${method}`) ?? { calls: 0, made: 0, faults: {} }
+    groups.set(`${service} ${method}`, known)
+    known.calls += 1
+    known.made += made
+    for (const [way, times] of Object.entries(faults)) {
+      const column = columnOf(way)
+      known.faults[column] = (known.faults[column] ?? 0) + times
+    }
+  }
+  const columns = [...new Set([...groups.values()].flatMap(({ faults }) => Object.keys(faults)))].sort()
+  const rows = [...groups].sort(([a], [b]) => (a < b ? -1 : 1))
+  const cells = [
+    ['', 'calls', 'made', ...columns],
+    ...rows.map(([name, { calls, made, faults }]) => [name, calls, made, ...columns.map((one) => faults[one] ?? '')]),
+  ].map((row) => row.map(String))
+  const widths = cells[0]!.map((_, index) => Math.max(...cells.map((row) => row[index]!.length)))
+  const line = (row: string[]) =>
+    row.map((cell, index) => (index === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[index]!))).join('  ')
+  return cells.map(line).join('\n')
+}
+
+/** What a call was answered with instead is told by its first digit. */
+const columnOf = (way: string) => (/^\d{3}$/.test(way) ? `${way[0]}xx` : way)

@@ -3,15 +3,12 @@ import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterAll, expect, inject } from 'vitest'
 import { witnessRequests } from '../../src/local/server.js'
-import { countCalls } from './calls.js'
+import { countCalls, itsOwnAffair } from './calls.js'
 import { listen, secretWatch } from './heard.js'
 
 const calls = countCalls()
 const stopCounting = witnessRequests(calls.take)
 const stopListening = listen()
-
-/** Tests of a stand-in, and of the line that speaks to it, say things with made-up keys that the product never would. */
-const itsOwnAffair = /^(local|contract|handoff\/lines)\//
 
 // First to be asked for is last to be called: by then every world of the file is closed.
 afterAll(() => {

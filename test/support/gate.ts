@@ -213,10 +213,13 @@ function without(headers: IncomingHttpHeaders, ...names: string[]): IncomingHttp
 export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest, 'method' | 'path'>): string {
   const [place = '', query = ''] = path.split('?', 2)
   const plain = decoded(place)
-    .replace(/^\/v1\/fs\/[\w/]+\/_service\/(\w+)\/.+/, '/v1/fs/_service/$1/{name}')
-    .replace(/^\/v1\/fs\/[\w/]+\/_service\//, '/v1/fs/_service/')
+    .replace(/^\/v1\/fs\/[\w/-]+\/_service\/(\w+)\/.+/, '/v1/fs/_service/$1/{name}')
+    .replace(/^\/v1\/fs\/[\w/-]+\/_service\//, '/v1/fs/_service/')
+    .replace(/^\/v1\/fs\/handoff\/smoke\/[^/]+/, '/v1/fs/smoke/{id}')
+    // Owners may be several names, one in the other.
+    .replace(/^\/v1\/fs\/handoff\/[^/]+\/.+?\/(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/[^/]+/, '/v1/fs/…')
-    .replace(/^\/v1\/fs\/handoff\/.+/, '/v1/fs/{folder}')
+    .replace(/^\/v1\/fs\/handoff(?:\/.+)?$/, '/v1/fs/{folder}')
     .replace(/\/refs\/(heads|pull)\/.+\.json/, '/refs/$1/{name}.json')
     .replace(/^\/api\/(v3|graphql)/, (_, rest) => (rest === 'v3' ? '' : '/graphql'))
     .replace(/\b[0-9a-f]{40}-[a-z0-9-]+/g, '{run}')
@@ -224,6 +227,7 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/(\/(?:sandboxes|tokens|uploads|s3|qa)\/)(?!initiate$)[0-9a-zA-Z_-]{8,}/g, '$1{id}')
     .replace(/(\/(?:comments|reactions|issues|pulls)\/)\d+/g, '$1{id}')
     .replace(/project\/.+\.git\.tar/, 'project/{repository}.git.tar')
+    .replace(/\/project\/(?!\{).+/, '/project/{path}')
     // The name that a file has for a moment.
     .replace(/\.tmp$/, '')
     .replace(/^\/[\w.-]+\/[\w.-]+\.git\//, '/{repository}.git/')

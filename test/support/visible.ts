@@ -2,6 +2,7 @@
 // between two of its requests, so that no moment is missed.
 import { sha256 } from '../../src/handoff/bench/run-directory.js'
 import { decodeHandoff, decodePointer } from '../../src/handoff/library/handoff.js'
+import { readRemoval } from '../../src/handoff/library/removal.js'
 import { artifact, type Layout } from '../../src/handoff/library/run.js'
 import type { LocalDrive } from '../../src/local/drive9/server.js'
 
@@ -25,7 +26,8 @@ export function readerOf(drive: LocalDrive, layout: Layout, sha: string, { mayBe
     look() {
       reader.looked += 1
       const pointer = drive.readFile(layout.pointer(sha))
-      if (pointer === undefined) {
+      // A mark in its place says that it is being removed.
+      if (pointer === undefined || readRemoval(pointer)) {
         if (last && !mayBeReplaced) reader.wrong.push('a run that was visible is gone')
         return
       }

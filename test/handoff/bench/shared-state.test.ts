@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   count += 1
-  root = `/state-${count}`
+  root = `/state-${count}/_service`
 })
 
 afterAll(async () => {
@@ -42,7 +42,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 function counter() {
   return sharedFile<{ count: number }>({
     drive: drive(),
-    path: `${root}/count.json`,
+    path: `${root}/turns.json`,
     clock: systemClock,
     decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number },
     encode: (state) => new TextEncoder().encode(JSON.stringify(state)),
