@@ -7,8 +7,10 @@ import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { artifact, type RunId } from '../../src/handoff/library/run.js'
+import { systemClock } from '../../src/handoff/lines/clock.js'
 import { askInChild } from '../support/asking-child.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, targetsIn } from '../support/faults.js'
+import { lateMs, type PlannedFault } from '../support/gate.js'
 import { watchLedger } from '../support/ledger-watch.js'
 import { sweepOrphans } from '../support/orphans.js'
 import {
@@ -20,6 +22,7 @@ import {
 } from '../support/quick-house.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { forgetServed, laterMs, leftOf, servedTo, serviceOf, takeUpAll, tokensOf } from '../support/served.js'
 
 const never = new AbortController().signal
 const long = process.env['LONG'] === '1'
@@ -33,6 +36,8 @@ const figures = {
   'answered by whoever came next': 0,
   'orphans swept': 0,
 }
+/** Each breaks what nobody broke before; when there is nothing left they end. */
+const rounds = 12
 let world: QuickWorld
 let targets: CallTarget[]
 /** A sealed run, to be laid where a schedule wants one. */
@@ -158,7 +163,7 @@ async function whoComesNext(place: Place, question: string): Promise<AskResult> 
   return result
 }
 
-function sameAsKept({ directory }: { directory: string }, { record }: AskResult): string[] {
+function sameAsKept({ directory }: { directory: string }, { record }: Pick<AskResult, 'record'>): string[] {
   const kept = world.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
   const same = isDeepStrictEqual(JSON.parse(kept), JSON.parse(JSON.stringify(record)))
   return same ? [] : [`somebody was told another answer than is kept: ${JSON.stringify(record)} ${kept}`]
@@ -172,7 +177,11 @@ function countRecords(states: string[], expected: number): string[] {
 test('the same with the real program and a mount inside the sandbox', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const before = ledger.injected()
-    const { plan, wrong } = await broken(lay('octo/sealed'), [
+    const place = lay('octo/sealed')
+    // What the plain form has beside the others, as far as a mount is asked for it.
+    for (const path of ['project/sealed/src/greet.ts', artifact.treeTable])
+      world.clouds.drive.write(`${place.directory}/${path}`, 'x')
+    const { plan, wrong } = await broken(place, [
       { real: true, breaking: ledger.breakTheRest(), question: questions[0]! },
     ])
     expect({ plan, wrong }).toEqual({ plan, wrong: [] })
@@ -180,7 +189,62 @@ test('the same with the real program and a mount inside the sandbox', async () =
   }
 }, 600_000)
 
-const rounds = 12
+test('under the limits of a service it is the same, and no promise, turn, budget or name is left', async () => {
+  await using usual = await world.process({ patient: true })
+  await servedTo(serviceOf(usual), lay('octo/sealed'), usual, questions[0]!, never)
+  ledger.add(usual.gate.passages)
+  forgetServed(world.clouds.drive)
+  const calls = targetsIn(usual.gate.passages)
+  const failures: string[] = []
+  for (const seed of schedulesFrom(8, 300)) {
+    const plan = planFrom(long ? seed : seed * 7, calls)
+    failures.push(...(await served(plan, calls)).map((wrong) => `SEED=${seed}: ${wrong}`))
+  }
+  for (let round = 0, before = -1; round < rounds && ledger.injected() > before; round += 1) {
+    before = ledger.injected()
+    failures.push(...(await served([])))
+  }
+  expect(failures).toEqual([])
+}, 600_000)
+
+/** What is wrong after a disturbed process and those who come after it: the clock, and the caller once more. */
+async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promise<string[]> {
+  // A promise has the repository that its run names.
+  const place = lay('octo/sealed')
+  const { drive } = world.clouds
+  const watch = watchLedger(drive, place.directory)
+  const wrong: string[] = []
+  await using process = await world.process({ faults, breaking: ledger.breakTheRest(planned), watch: watch.look })
+  const stop = new AbortController()
+  const deadline = setTimeout(() => stop.abort(), 4_000)
+  const serving = servedTo(serviceOf(process), place, process, questions[0]!, stop.signal).catch((error: unknown) => {
+    if (!isHandoffError(error)) wrong.push(`not an error of ours: ${String(error)}`)
+  })
+  await Promise.race([serving, process.gate.died])
+  clearTimeout(deadline)
+  if (faults.some(({ fault }) => fault.startsWith('dies'))) stop.abort()
+  ledger.add(process.gate.passages)
+  // What is late belongs to this process, and must not meet the next scenario.
+  if (process.gate.passages.some(({ fault }) => fault === 'is late')) await systemClock.sleep(lateMs, never)
+  await using next = await world.process({ patient: true })
+  const service = serviceOf(next, laterMs)
+  await takeUpAll(service, never)
+  const outcome = await servedTo(service, place, next, questions[0]!, never)
+  watch.look()
+  wrong.push(...watch.wrong, ...sameAsKept(place, outcome))
+  wrong.push(
+    ...countRecords(
+      watch.records().map(({ status }) => status),
+      1,
+    ),
+  )
+  wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await leftOf(service, drive)))
+  const { inputTokens, outputTokens } = outcome.record.usage
+  if (tokensOf(drive) > inputTokens + outputTokens) wrong.push('the caller was charged twice')
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+  return wrong.map((text) => `(${planText(faults)}${metText(process.gate.passages, faults)}): ${text}`)
+}
 
 test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
   const random = randomFrom(long ? Date.now() : 4)

@@ -79,7 +79,7 @@ export interface GateOptions {
 }
 
 /** Later than any deadline of a quick house. */
-const lateMs = 750
+export const lateMs = 750
 
 const kinds: Record<FaultName, Fault> = {
   'answers 500': { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' },
