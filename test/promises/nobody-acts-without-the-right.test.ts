@@ -2,6 +2,8 @@
 // own stated reason, and before a machine or a model was asked for anything. What the doors do with it is tested with the doors.
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeIdTokens } from '../../src/action/id-token.js'
+import type { Job } from '../../src/action/job.js'
 import { ask } from '../../src/handoff/hall/ask.js'
 import { mayAsk } from '../../src/handoff/hall/may-ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
@@ -190,6 +192,22 @@ test.each(failing)('when the keys of jobs are asked for and GitHub %s, no job is
   const judged = refusal(verifier.verify(github.oidc.mint()))
   expect(await judged.finally(stop)).toMatchObject({ code: expect.any(String), message: expect.any(String) })
 })
+
+test.each(failing)(
+  'when a job asks for the token that proves who it is and GitHub %s, it has none',
+  async (_how, fault) => {
+    const { requestUrl, requestToken } = github.oidc
+    const environment = { ACTIONS_ID_TOKEN_REQUEST_URL: requestUrl, ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken }
+    const masked: string[] = []
+    const runner = { mask: (secret: string) => masked.push(secret) } as unknown as Job['runner']
+    const stop = github.server.rule({ path: /idtoken/, fault })
+    const told = await refusal(makeIdTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(stop)
+    expect({ told, masked }).toMatchObject({
+      told: { code: expect.any(String), message: expect.any(String) },
+      masked: [],
+    })
+  },
+)
 
 const foreign = generateKeyPairSync('rsa', { modulusLength: 2_048 })
 const now = () => Math.floor(Date.now() / 1_000)
