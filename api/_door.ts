@@ -26,7 +26,11 @@ export interface Door {
 /** A model's service that asks for longer waits than this is answered as one that limits us: our own time runs. */
 const longestModelWaitMs = 8_000
 
-const askProgram = () => readFile(new URL('../dist/guest-ask.js', import.meta.url), 'utf8')
+/** Beside the bundle first, then as seen from here. */
+const askProgram = () =>
+  readFile(new URL('../guest-ask.js', import.meta.url), 'utf8').catch(() =>
+    readFile(new URL('../dist/guest-ask.js', import.meta.url), 'utf8'),
+  )
 
 function openDoor(environment: Environment): Door {
   const settings = settingsHere()

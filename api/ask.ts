@@ -1,5 +1,2 @@
-// POST /api/ask
-import { postAsk } from './_asking.js'
-import { serveHere } from './_door.js'
-
-export default serveHere('ask', 300, { POST: postAsk })
+// POST /api/ask: _functions/ask.ts and what it uses, as `npm run build` puts them together.
+export { default } from '../dist/service/ask.js'

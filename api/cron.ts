@@ -1,5 +1,2 @@
-// GET /api/cron, called by the platform (or any clock that bears CRON_SECRET): nothing that was promised is forgotten.
-import { sweep } from './_cron.js'
-import { serveHere } from './_door.js'
-
-export default serveHere('cron', 300, { GET: sweep })
+// GET /api/cron: _functions/cron.ts and what it uses, as `npm run build` puts them together.
+export { default } from '../dist/service/cron.js'

@@ -1,5 +1,2 @@
-// POST /api/github: the webhook.
-import { serveHere } from './_door.js'
-import { postGitHub } from './_webhook.js'
-
-export default serveHere('github', 300, { POST: postGitHub })
+// POST /api/github: _functions/github.ts and what it uses, as `npm run build` puts them together.
+export { default } from '../dist/service/github.js'

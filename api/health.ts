@@ -1,5 +1,2 @@
-// GET /api/health
-import { serveHere } from './_door.js'
-import { getHealth } from './_health.js'
-
-export default serveHere('health', 30, { GET: getHealth })
+// GET /api/health: _functions/health.ts and what it uses, as `npm run build` puts them together.
+export { default } from '../dist/service/health.js'

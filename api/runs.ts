@@ -1,5 +1,2 @@
-// GET /api/runs, and by rewrites everything below it.
-import { serveHere } from './_door.js'
-import { getRuns } from './_runs.js'
-
-export default serveHere('runs', 300, { GET: getRuns })
+// GET /api/runs: _functions/runs.ts and what it uses, as `npm run build` puts them together.
+export { default } from '../dist/service/runs.js'

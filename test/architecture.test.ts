@@ -109,6 +109,17 @@ test('no arrow points the wrong way', () => {
   expect(wrong).toEqual([])
 })
 
+test("a function's own file only brings what was bundled of it", () => {
+  const own = sources.filter(({ path }) => /^api\/[a-z]+\.ts$/.test(path))
+  expect(own).toHaveLength(6)
+  for (const { path, text } of own) {
+    const name = path.slice('api/'.length, -'.ts'.length)
+    const code = text.split('\n').filter((line) => line !== '' && !line.startsWith('//'))
+    expect(code).toEqual([`export { default } from '../dist/service/${name}.js'`])
+    expect(sources.map((source) => source.path)).toContain(`api/_functions/${name}.ts`)
+  }
+})
+
 test('only lines know an SDK, and load it where it is first needed', () => {
   // GitHub's context is the language of the Action's platform, as the log's commands are, and a door speaks that. One file takes it from the
   // package, and nothing else; the package's client would be an SDK like the others.

@@ -5,35 +5,20 @@ import { createRequire } from 'node:module'
 import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
-import { build, type Metafile, type Plugin } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
+import { bundling, shippedFiles } from './bundling.js'
 import { licencesOf } from './licences.js'
 
 const mostCode = 1_500_000
 
 export async function buildAction(root: string, dist: string): Promise<void> {
   const { metafile } = await build({
+    ...bundling,
     absWorkingDir: root,
     entryPoints: { index: 'src/action/main.ts' },
     outdir: dist,
-    bundle: true,
-    splitting: true,
-    chunkNames: '[name]-[hash]',
-    format: 'esm',
-    platform: 'node',
     target: 'node24',
-    mainFields: ['module', 'main'],
-    minify: true,
-    // Names of classes are told to services (a user agent) and read from errors.
-    keepNames: true,
-    charset: 'utf8',
-    legalComments: 'none',
-    // Some packages ask for Node's modules by `require`.
-    banner: {
-      js: "import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);",
-    },
     plugins: [onlyWhatIsUsed(root), globalFetch],
-    metafile: true,
-    logLevel: 'warning',
   })
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0)
   if (bytes > mostCode) throw new Error(`The Action has ${bytes} bytes of code; ${mostCode} are allowed.`)
@@ -42,12 +27,6 @@ export async function buildAction(root: string, dist: string): Promise<void> {
     writeTokenFiles(dist),
     writeLicences(root, dist, shippedFiles(metafile)),
   ])
-}
-
-/** Of all files that were read, those of which something is left. */
-function shippedFiles({ outputs }: Metafile): string[] {
-  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
-  return [...new Set(inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path))]
 }
 
 /**
@@ -161,5 +140,5 @@ async function writeTokenFiles(dist: string): Promise<void> {
 
 async function writeLicences(root: string, dist: string, shipped: string[]): Promise<void> {
   const inputs = [...shipped, ...tokenFiles.map(({ from }) => `node_modules/${from}`)]
-  await writeFile(join(dist, 'licenses.txt'), await licencesOf(root, inputs))
+  await writeFile(join(dist, 'licenses.txt'), await licencesOf(root, 'The Action', inputs))
 }

@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { buildAction } from './build-action.js'
+import { buildService } from './build-service.js'
 import { writeDocuments } from './documents.js'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -35,6 +36,7 @@ try {
     buildGuest(fresh, 'summarise'),
     buildGuest(fresh, 'ask'),
     buildAction(root, fresh),
+    buildService(root, fresh),
     writeDocuments(root),
   ])
   await rm(dist, { recursive: true, force: true })

@@ -6,6 +6,7 @@ import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { buildService } from './build-service.js'
 
 export interface FunctionSettings {
   maxDuration?: number
@@ -43,6 +44,9 @@ export async function functionNames(root: string): Promise<string[]> {
     .sort()
 }
 
+/** Where a function is written; the file that has its name only brings what was bundled of it. */
+export const sourceOf = (name: string) => name.replace(/^api\//, 'api/_functions/').concat('.ts')
+
 /** The first pattern that meets decides, as on the platform. */
 export function settingsOf(settings: PlatformSettings, name: string): FunctionSettings {
   const found = Object.entries(settings.functions).find(([pattern]) => matchesGlob(`${name}.ts`, pattern))
@@ -59,6 +63,8 @@ export async function buildFunctions(root: string, into = usualPlace()): Promise
   if (!(await exists(directory)) && (await mine(directory))) {
     const making = `${directory}.making`
     await rm(making, { recursive: true, force: true })
+    // The platform takes it as it was committed, and a test holds that to the sources; here nobody has to think of it.
+    await buildService(root, join(root, 'dist'))
     await Promise.all(functions.map((name) => buildOne(root, making, name, settingsOf(settings, name))))
     await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
     await rename(making, directory)
@@ -119,7 +125,7 @@ async function buildOne(root: string, out: string, name: string, settings: Funct
     import('@vercel/node') as unknown as Promise<{ build(options: object): Promise<Built> }>,
     import('@vercel/build-utils'),
   ])
-  const files = await glob('{api,src/handoff,dist}/**', root)
+  const files = await glob('{api,dist}/**', root)
   const more = await glob('{package.json,tsconfig.json}', root)
   const { output } = await build({
     files: { ...files, ...more },

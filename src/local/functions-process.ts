@@ -1,20 +1,22 @@
 // One instance of the platform in a process of its own: started by `functions.ts`, told what to serve by its arguments, and with nothing in its
 // environment but what the functions are to find there. Says on its channel where it listens.
 import { existsSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { readPlatformSettings, settingsOf } from './functions-build.js'
+import { readPlatformSettings, settingsOf, sourceOf } from './functions-build.js'
 import { type LoadedFunction, startPlatform } from './functions-platform.js'
 
-const [root = '', built = '', port = '0', seconds = ''] = process.argv.slice(2)
+const [root = '', built = '', port = '0', seconds = '', compileCache = ''] = process.argv.slice(2)
+if (compileCache !== '') enableCompileCache(compileCache)
 const settings = await readPlatformSettings(root)
 const fromSources = built === ''
 const loaded = new Map<string, Promise<LoadedFunction>>()
 
 function fileOf(name: string): string {
-  return fromSources ? join(root, `${name}.ts`) : join(built, `${name}.func`, `${name}.js`)
+  return fromSources ? join(root, sourceOf(name)) : join(built, `${name}.func`, `${name}.js`)
 }
 
 async function loadFile(file: string): Promise<LoadedFunction> {

@@ -1,4 +1,4 @@
-// The licences of everything that is shipped inside the Action: found from what the bundler says it put in, so that none can be forgotten.
+// The licences of everything that is shipped inside the Action or the service: found from what the bundler says it put in, so that none can be forgotten.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -10,11 +10,11 @@ interface Shipped {
   text: string
 }
 
-export async function licencesOf(root: string, inputs: string[]): Promise<string> {
+export async function licencesOf(root: string, what: string, inputs: string[]): Promise<string> {
   const folders = [...new Set(inputs.map(packageFolder))].filter((folder) => folder !== undefined)
   const packages = await Promise.all(folders.map((folder) => read(root, folder)))
   packages.sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1))
-  const intro = `The Action contains code and data of these ${packages.length} packages.\n`
+  const intro = `${what} contains code and data of these ${packages.length} packages.\n`
   const list = packages.map(({ name, version, licence }) => `  ${name} ${version} (${licence})`).join('\n')
   const parts = packages.map(
     ({ name, version, licence, text }) => `${name} ${version}\nLicence: ${licence}\n\n${text.trim()}\n`,

@@ -155,7 +155,8 @@ describe('what each way loads', () => {
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 async function hashes(folder: string): Promise<Record<string, string>> {
-  const names = (await readdir(folder)).sort()
+  const entries = await readdir(folder, { withFileTypes: true })
+  const names = entries.flatMap((entry) => (entry.isFile() ? entry.name : [])).sort()
   return Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, sha256(await readFile(join(folder, name)))])),
   )

@@ -79,11 +79,12 @@ describe.each(['api/ask', 'api/cron', 'api/github', 'api/health', 'api/openapi',
   })
 })
 
+// In a bundle one statement follows the other, and names of packages stand in texts as well: only what begins a statement counts.
 const importForms =
-  /^(?:import|export)\b[^'"]*?\bfrom\s*['"]([^'"]+)['"]|^import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
+  /(?:^|[;}])(?:import|export)\b(?:[\w$*{},\s]*?\bfrom)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/gm
 
 function importsOf(text: string): string[] {
-  return [...text.matchAll(importForms)].map((match) => match[1] ?? match[2] ?? match[3]!)
+  return [...text.matchAll(importForms)].map((match) => match[1] ?? match[2]!)
 }
 
 function isInside(files: Set<string>, from: string, specifier: string): boolean {
@@ -96,24 +97,40 @@ function isInside(files: Set<string>, from: string, specifier: string): boolean 
 
 test('a health check, a refusal and an answer from the ledger load no SDK', () => {
   const loaded = (name: string) => {
-    const seen = new Set<string>()
+    const seen = new Map<string, string>()
     const follow = (path: string) => {
       if (seen.has(path)) return
-      seen.add(path)
       const text = readFileSync(join(built.directory, `${name}.func`, path), 'utf8')
-      for (const match of text.matchAll(
-        /^(?:import|export)\s[^(]*?from\s*['"]([^'"]+)['"]|^import\s*['"]([^'"]+)['"]/gm,
-      )) {
-        const specifier = match[1] ?? match[2]!
+      seen.set(path, text)
+      for (const match of text.matchAll(importForms)) {
+        const specifier = match[1]
+        if (specifier === undefined) continue
         if (specifier.startsWith('.')) follow(normalize(join(dirname(path), specifier)))
-        else seen.add(specifier)
+        else seen.set(specifier, '')
       }
     }
     follow(`${name}.js`)
-    return [...seen]
+    return seen
   }
   for (const name of built.functions) {
     const files = loaded(name)
-    expect(files.filter((path) => !path.startsWith('api/') && !path.startsWith('node:'))).toEqual([])
+    const strange = [...files.keys()].filter((path) => !/^(api\/[a-z]+\.js$|dist\/service\/|node:)/.test(path))
+    expect(strange).toEqual([])
+    expect([...files.values()].filter((text) => sdkWords.test(text))).toEqual([])
+    expect([...files.values()].reduce((sum, text) => sum + text.length, 0)).toBeLessThan(60_000)
+  }
+  const all = filesIn(join(built.directory, 'api/ask.func/dist/service'))
+  const withSdk = all.filter((path) => sdkWords.test(readFileSync(join(root, 'dist/service', path), 'utf8')))
+  expect(withSdk).toHaveLength(2)
+})
+
+/** Words that only an SDK has. */
+const sdkWords = /e2b-js-sdk|x-stainless-/i
+
+test('the licences of what is bundled stand beside it', () => {
+  const text = readFileSync(join(root, 'dist/service/licenses.txt'), 'utf8')
+  for (const name of ['e2b', 'openai', '@bufbuild/protobuf', '@connectrpc/connect']) {
+    const part = text.split(/^─+$/m).find((one) => one.trim().startsWith(`${name} `))
+    expect(part, name).toMatch(/copyright|Apache License/i)
   }
 })

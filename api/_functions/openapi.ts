@@ -1,0 +1,12 @@
+// GET /api/openapi: what there is, as OpenAPI 3.1.
+import { serveWith } from '../_here.js'
+import { openApiDocument } from '../_openapi.js'
+import { wantJson } from '../_request.js'
+import { jsonResponse } from '../_views.js'
+
+export default serveWith('openapi', 30, {
+  GET: ({ request, url }) => {
+    wantJson(request)
+    return jsonResponse(200, openApiDocument(url.origin), { 'cache-control': 'public, max-age=300' })
+  },
+})

@@ -1,0 +1,61 @@
+// The functions as they are deployed: for each, one file with what every request needs, and chunks that are loaded when there is work. A function
+// of many small files, packages among them, spends most of its first request on finding and reading them.
+//
+// The packages are bundled as they are. The tokenizer and its data stay packages: they are large, and are read when something is counted.
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { bundling, shippedFiles } from './bundling.js'
+import { licencesOf } from './licences.js'
+
+const sources = 'api/_functions'
+
+/** Text by file name. */
+type Files = Map<string, string>
+
+/** Brings `<dist>/service` up to date; what is up to date already is not touched. */
+export async function buildService(root: string, dist: string): Promise<void> {
+  const folder = join(dist, 'service')
+  const [wanted, there] = await Promise.all([bundleService(root), readFiles(folder)])
+  if (isSame(wanted, there)) return
+  const fresh = `${folder}-${process.pid}`
+  try {
+    await mkdir(fresh, { recursive: true })
+    await Promise.all([...wanted].map(([name, text]) => writeFile(join(fresh, name), text)))
+    await rm(folder, { recursive: true, force: true })
+    await rename(fresh, folder)
+  } finally {
+    await rm(fresh, { recursive: true, force: true })
+  }
+}
+
+async function bundleService(root: string): Promise<Files> {
+  const names = (await readdir(join(root, sources))).map((name) => name.replace(/\.ts$/, ''))
+  const { outputFiles, metafile } = await build({
+    ...bundling,
+    absWorkingDir: root,
+    entryPoints: names.map((name) => `${sources}/${name}.ts`),
+    outdir: join(root, 'dist/service'),
+    target: 'node22',
+    external: ['hypertok', '@hypertok/*'],
+    write: false,
+  })
+  const types = names.map(
+    (name) => [`${name}.d.ts`, `export { default } from '../../${sources}/${name}.js'\n`] as const,
+  )
+  return new Map([
+    ...outputFiles.map(({ path, text }) => [path.slice(join(root, 'dist/service/').length), text] as const),
+    ...types,
+    ['licenses.txt', await licencesOf(root, 'The service', shippedFiles(metafile))],
+  ])
+}
+
+async function readFiles(folder: string): Promise<Files> {
+  const names = await readdir(folder).catch(() => [])
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+  )
+}
+
+const isSame = (one: Files, other: Files) =>
+  one.size === other.size && [...one].every(([name, text]) => other.get(name) === text)
