@@ -6,6 +6,7 @@
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../library/answer.js'
 import { decodeAnswer, encodeAnswer } from '../library/answers/answer-record.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
+import { bySigns } from '../library/order.js'
 import { artifact } from '../library/run.js'
 import type { Drive } from '../library/tools.js'
 
@@ -113,7 +114,7 @@ export async function listAnswers(
   return entries
     .filter((entry) => /^[0-9a-f]{32}\.json$/.test(entry.name))
     .map((entry) => ({ id: entry.name.slice(0, 32), at: entry.modifiedAt ?? '' }))
-    .sort((a, b) => b.at.localeCompare(a.at) || a.id.localeCompare(b.id))
+    .sort((a, b) => bySigns(b.at, a.at) || bySigns(a.id, b.id))
 }
 
 /** The newest answers of a run, to see what was asked before. */

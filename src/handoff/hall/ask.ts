@@ -9,6 +9,7 @@ import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../
 import { answerFile } from '../library/answers/answer-markdown.js'
 import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
+import { bySigns } from '../library/order.js'
 import { type Answered, answerFrom, type Said } from './answer-from.js'
 import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
@@ -128,7 +129,7 @@ function threadOf({ question }: Asked, earlier: CompletedAnswer[]): Said[] {
   if (question.thread === undefined) return []
   return earlier
     .filter((record) => record.thread === question.thread)
-    .sort((a, b) => a.acceptedAt.localeCompare(b.acceptedAt))
+    .sort((a, b) => bySigns(a.acceptedAt, b.acceptedAt))
     .map((record) => ({ question: record.question, text: record.text, searched: record.searched }))
 }
 

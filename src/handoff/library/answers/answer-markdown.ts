@@ -215,7 +215,8 @@ function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][]
   return rows.filter((row): row is [string, string] => row[1] !== undefined && row[1] !== '')
 }
 
-const count = (number: number) => number.toLocaleString('en-US')
+/** 12,345: as `toLocaleString` would write it, which takes milliseconds when it is called first. */
+const count = (number: number) => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
 const counted = (number: number, word: string) => `${count(number)} ${word}${number === 1 ? '' : 's'}`
 

@@ -24,13 +24,22 @@ export function gramFinder(size: number, texts: readonly string[]): GramFinder {
     }
     return row
   }
+  const leading = power(size - 1)
+  // Every letter of every form comes by here before the first text is looked at, so this is one loop that calls nothing it need not.
   let from = 0
   for (const text of texts) {
-    eachRun(text, size, (hash, at) => {
-      const row = rowOf(hash, text, at)
+    let hash = 0
+    for (let index = 0; index < text.length; index++) {
+      if (index >= size) hash = (hash - Math.imul(text.charCodeAt(index - size), leading)) | 0
+      hash = (Math.imul(hash, base) + text.charCodeAt(index)) | 0
+      const at = index - size + 1
+      if (at < 0) continue
+      let row = mixed(hash) >>> shift
+      while (places[row] !== 0 && hashes[row] !== hash) row = (row + 1) & last
+      if (places[row] !== 0) row = rowOf(hash, text, at)
       places[row] = from + at + 1
       hashes[row] = hash
-    })
+    }
     from += text.length
   }
   return {
