@@ -38,6 +38,7 @@ export async function buildAction(root: string, dist: string): Promise<void> {
  */
 function onlyWhatIsUsed(root: string): Plugin {
   const house = join(root, 'src', 'handoff') + sep
+  const action = join(root, 'src', 'action') + sep
   const fromGitHub = `${sep}${join('node_modules', '@actions')}${sep}`
   const isQuiet = (path: string) => path.startsWith(house) || path.includes(fromGitHub)
   return {
@@ -45,6 +46,8 @@ function onlyWhatIsUsed(root: string): Plugin {
     setup({ onLoad, onResolve, resolve }) {
       onResolve({ filter: /^(?:\.|@actions\/)/ }, async (asked) => {
         if (asked.pluginData === 'seen' || asked.kind === 'entry-point') return undefined
+        // What other packages import of themselves is the bundler's own affair: asking it a second time takes ten times as long as the bundle.
+        if (asked.path.startsWith('.') && !isQuiet(asked.importer) && !asked.importer.startsWith(action)) return undefined
         const { importer, namespace, resolveDir, kind } = asked
         const found = await resolve(asked.path, { importer, namespace, resolveDir, kind, pluginData: 'seen' })
         return isQuiet(found.path) ? { ...found, sideEffects: false } : undefined

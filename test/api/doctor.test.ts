@@ -1,8 +1,7 @@
 // `npm run doctor` finds nothing wrong with a deployment that is as it should be, and names what is.
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Deployment, deploy, root, token } from './kit.js'
+import { runProgram } from '../support/program.js'
+import { type Deployment, deploy, token } from './kit.js'
 
 let here: Deployment
 
@@ -14,22 +13,9 @@ afterAll(async () => {
   await here?.close()
 })
 
-function doctor(
-  address: string,
-  environment: Record<string, string> = {},
-): Promise<{ code: number | null; text: string }> {
-  const loader = join(root, 'src/local/typescript.mjs')
-  const child = spawn(process.execPath, ['--import', loader, join(root, 'src/commands/doctor.ts'), address], {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
-  })
-  let text = ''
-  child.stdout.on('data', (piece) => {
-    text += String(piece)
-  })
-  child.stderr.on('data', (piece) => {
-    text += String(piece)
-  })
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })))
+async function doctor(address: string, environment: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await runProgram('src/commands/doctor.ts', [address], environment)
+  return { code, text: stdout + stderr }
 }
 
 test('a good deployment, from outside and with a token', async () => {

@@ -8,6 +8,7 @@ import type { CloudsOptions } from '../../src/local/clouds.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { buildFunctions } from '../../src/local/functions-build.js'
 import { secretWatch } from '../support/heard.js'
+import { compileCache } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { tokenFiles } from '../support/token-files.js'
 import { until } from '../support/until.js'
@@ -90,6 +91,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
       root,
       fromSources,
       ...(built === undefined ? {} : { built }),
+      compileCache,
       environment: { ...environment, ...more },
       onOutput: (text) => secretWatch.hear('the log of the functions', text),
       ...(maxDuration === undefined ? {} : { maxDuration }),

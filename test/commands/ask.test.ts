@@ -1,12 +1,10 @@
 // Asking from a terminal, about one commit and about what changed between two.
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { summarise } from '../../src/handoff/index.js'
+import { runProgram } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { startWorld, type World } from '../support/world.js'
 
-const root = join(import.meta.dirname, '../..')
 let world: World
 let repository: TestRepository
 
@@ -27,15 +25,8 @@ afterAll(async () => {
   await repository?.[Symbol.asyncDispose]()
 })
 
-function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { ...process.env, ...world.clouds.settings, DRIVE9_ROOT: '/handoff', CI: 'true' }
-  const all = ['--import', './src/local/typescript.mjs', 'src/commands/ask.ts', ...words]
-  return new Promise((resolve) => {
-    execFile(process.execPath, all, { cwd: root, env }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr })
-    })
-  })
-}
+const run = (...words: string[]) =>
+  runProgram('src/commands/ask.ts', words, { ...world.clouds.settings, DRIVE9_ROOT: '/handoff' })
 
 const where = () => [
   '--repository',

@@ -1,14 +1,13 @@
 // The demo as a stranger runs it: in a process of its own, on a repository of theirs, to the end and interrupted at any moment.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { processesAbout } from '../support/processes.js'
+import { startProgram } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { until } from '../support/until.js'
 
-const root = join(import.meta.dirname, '../..')
 let repository: TestRepository
 let temporary: string
 
@@ -26,31 +25,8 @@ afterAll(async () => {
   rmSync(temporary, { recursive: true, force: true })
 })
 
-interface Ended {
-  code: number | null
-  stdout: string
-  stderr: string
-}
-
-function start(
-  words: string[],
-  environment: Record<string, string> = {},
-): { child: ChildProcess; ended: Promise<Ended> } {
-  const { E2B_API_KEY: _e2b, DRIVE9_API_KEY: _drive, LLM_API_KEY: _model, ...rest } = process.env
-  const child = spawn(process.execPath, ['--import', './src/local/typescript.mjs', 'src/commands/demo.ts', ...words], {
-    cwd: root,
-    env: { ...rest, TMPDIR: temporary, CI: 'true', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const output = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output.stdout += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output.stderr += text
-  })
-  return { child, ended: new Promise((resolve) => child.on('close', (code) => resolve({ code, ...output }))) }
-}
+const start = (words: string[], environment: Record<string, string> = {}) =>
+  startProgram('src/commands/demo.ts', words, { TMPDIR: temporary, ...environment })
 
 test('one JSON document with everything, and citations that exist in that repository', async () => {
   const { code, stdout, stderr } = await start([repository.directory, 'How does tellTime know the zone?', '--json'])

@@ -1,12 +1,8 @@
 // `npm run prune` as an operator meets it: first it says what it would do, then it does it.
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type KeptRuns, keptRuns, sha } from '../support/kept-runs.js'
+import { runProgram } from '../support/program.js'
 
-const root = join(import.meta.dirname, '../..')
-const execute = promisify(execFile)
 let there: KeptRuns
 
 beforeAll(async () => {
@@ -17,19 +13,12 @@ beforeAll(async () => {
 })
 afterAll(() => there?.[Symbol.asyncDispose]())
 
-async function command(...words: string[]) {
-  const env = {
-    PATH: process.env['PATH'],
+const command = (...words: string[]) =>
+  runProgram('src/commands/prune.ts', words, {
     DRIVE9_API_KEY: there.drive.ownerKey,
     DRIVE9_SERVER: there.drive.url,
     DRIVE9_ROOT: '/handoff',
-  }
-  const line = ['--import', './src/local/typescript.mjs', 'src/commands/prune.ts', ...words]
-  return execute(process.execPath, line, { cwd: root, env }).then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
-  )
-}
+  })
 
 const one = ['--repository', 'octo/tools', '--host', 'git.example.org', '--no-git']
 

@@ -1,33 +1,11 @@
 // The small commands, each in a process of its own, with the clouds of this machine.
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startClouds } from '../../src/local/clouds.js'
+import { runProgram } from '../support/program.js'
 
-const root = join(import.meta.dirname, '../..')
-
-function run(
-  name: string,
-  words: string[] = [],
-  environment: Record<string, string> = {},
-): Promise<{ code: number | null; output: string }> {
-  const { E2B_API_KEY: _e2b, DRIVE9_API_KEY: _drive, LLM_API_KEY: _model, ...rest } = process.env
-  const child = spawn(
-    process.execPath,
-    ['--import', './src/local/typescript.mjs', `src/commands/${name}.ts`, ...words],
-    {
-      cwd: root,
-      env: { ...rest, CI: 'true', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+async function run(name: string, words: string[] = [], environment: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await runProgram(`src/commands/${name}.ts`, words, environment)
+  return { code, output: stdout + stderr }
 }
 
 test('smoke: two sandboxes, one directory, no model', async () => {

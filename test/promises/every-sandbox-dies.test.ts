@@ -1,14 +1,14 @@
 // A sandbox costs money as long as it lives. Whatever becomes of a walk, of its process or of a reply, none is left, or none that cannot be
 // found and that does not end by itself.
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import type { Sandboxes } from '../../src/handoff/library/tools.js'
 import type { SandboxRecord } from '../../src/local/e2b/index.js'
 import type { FaultName, PlannedFault } from '../support/gate.js'
+import { runProgram } from '../support/program.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
+import { until } from '../support/until.js'
 
 const never = new AbortController().signal
 let world: QuickWorld
@@ -146,6 +146,26 @@ test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
   }
 })
 
+test.each<FaultName>(['answers 500', 'loses its reply', 'is reset'])(
+  'cancelled while its program runs, when the call that kills the program %s, a walk leaves no sandbox',
+  async (fault) => {
+    const place = world.place(`octo/cancelled-${fault.replaceAll(' ', '-')}`)
+    const storing = 'PUT /v1/fs/…/runs/{run}/project/{repository}.git.tar'
+    const faults: PlannedFault[] = [
+      { cloud: 'inside', route: storing, occurrence: 1, fault: 'hangs' },
+      broken('POST /process.Process/SendSignal', fault),
+    ]
+    await using process = await world.process({ faults, patient: true })
+    const stop = new AbortController()
+    const ending = outcome(summarise(place.summarise(process, 'first'), process.house, stop.signal))
+    await until('the program stores', () => process.gate.passages.some(({ route }) => route === storing))
+    stop.abort()
+    expect(await ending).toBe('cancelled')
+    expect(alive(machinesOf(place))).toEqual([])
+    expect(process.gate.passages.filter((passage) => passage.fault)).toHaveLength(2)
+  },
+)
+
 test('a creation that the network delivers twice leaves one machine that the sweep finds, and that ends by itself', async () => {
   const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
   expect(await outcome(summary.walk())).toBe('well')
@@ -170,19 +190,8 @@ async function strangers(): Promise<SandboxRecord[]> {
 }
 
 /** `npm run sweep`, with the age at which a sandbox has lost its owner being the usual one. */
-function sweep(...words: string[]): Promise<string> {
-  const from = (file: string) => join(import.meta.dirname, '../../src', file)
-  const child = spawn(
-    process.execPath,
-    ['--import', from('local/typescript.mjs'), from('commands/sweep.ts'), ...words],
-    {
-      env: { PATH: process.env['PATH'], ...world.clouds.sandboxes.settings },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  let text = ''
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    text += piece
-  })
-  return new Promise((resolve) => child.once('close', () => resolve(text)))
+async function sweep(...words: string[]): Promise<string> {
+  const { stdout, stderr } = await runProgram('src/commands/sweep.ts', words, world.clouds.sandboxes.settings)
+  expect(stderr).toBe('')
+  return stdout
 }

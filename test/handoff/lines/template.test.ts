@@ -1,5 +1,5 @@
 // The template is built with E2B's own builder; what it holds is read from what the builder was sent.
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { makeSandboxes } from '../../../src/handoff/lines/e2b.js'
 import { buildTemplate, type TemplateSettings } from '../../../src/handoff/lines/template.js'
 import { type SandboxCloud, startSandboxCloud } from '../../../src/local/e2b/index.js'
 import { refusal, request } from '../../contract/sandboxes-line.js'
+import { runProgram } from '../../support/program.js'
 
 const never = new AbortController().signal
 const url = `https://raw.githubusercontent.com/mem9-ai/drive9-fe/${'c'.repeat(40)}/site/releases/drive9-linux-amd64`
@@ -126,15 +127,8 @@ test('a build can be stopped', async () => {
   expect((await building).code).toBe('cancelled')
 })
 
-function command(environment: Record<string, string>) {
-  const program = ['--import', './src/local/typescript.mjs', 'src/commands/template.ts']
-  const options = { cwd: new URL('../../../', import.meta.url), env: { PATH: '/usr/bin:/bin', ...environment } }
-  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    execFile(process.execPath, program, options, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    )
-  })
-}
+const command = (environment: Record<string, string>) =>
+  runProgram('src/commands/template.ts', [], { PATH: '/usr/bin:/bin', ...environment })
 
 test('the command builds it, or says what is missing and where to get it', async () => {
   const program = { DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 }
