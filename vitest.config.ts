@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: 'test/support/whole-suite.ts',
+    globalSetup: ['test/support/whole-suite.ts', 'test/support/shipped-action.ts'],
     setupFiles: 'test/support/every-file.ts',
     // Every test starts its own servers on free ports, so files may run side by side.
     testTimeout: 60_000,

@@ -47,7 +47,8 @@ function onlyWhatIsUsed(root: string): Plugin {
       onResolve({ filter: /^(?:\.|@actions\/)/ }, async (asked) => {
         if (asked.pluginData === 'seen' || asked.kind === 'entry-point') return undefined
         // What other packages import of themselves is the bundler's own affair: asking it a second time takes ten times as long as the bundle.
-        if (asked.path.startsWith('.') && !isQuiet(asked.importer) && !asked.importer.startsWith(action)) return undefined
+        if (asked.path.startsWith('.') && !isQuiet(asked.importer) && !asked.importer.startsWith(action))
+          return undefined
         const { importer, namespace, resolveDir, kind } = asked
         const found = await resolve(asked.path, { importer, namespace, resolveDir, kind, pluginData: 'seen' })
         return isQuiet(found.path) ? { ...found, sideEffects: false } : undefined

@@ -1,9 +1,10 @@
 // A runner for tests: starts the built dist in a child process as GitHub's runner does, from a folder without packages, with the runner's
 // environment and files, and reads what came out of it by the runner's own rules.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inject } from 'vitest'
 import { parse } from 'yaml'
 import type { Clouds, CloudsOptions } from '../../src/local/clouds.js'
 import { startClouds } from '../../src/local/clouds.js'
@@ -89,6 +90,7 @@ export interface ActionWorldOptions {
   basePath?: string
 }
 
+const { program, compileCache } = inject('shippedAction')
 const everything = { contents: 'read', pull_requests: 'write', issues: 'write' } as const
 
 export async function startActionWorld(options: ActionWorldOptions): Promise<ActionWorld> {
@@ -102,7 +104,6 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     mkdtemp(join(tmpdir(), 'action-')),
     readDescription(),
   ])
-  await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true })
   const onGitHub = github.addRepository({
     name: 'octo/tools',
     directory: repository.directory,
@@ -136,6 +137,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     })
     return {
       PATH: process.env['PATH'] ?? '',
+      NODE_COMPILE_CACHE: compileCache,
       HOME: folder,
       CI: 'true',
       GITHUB_ACTIONS: 'true',
@@ -171,7 +173,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     ])
     const environment = await environmentFor(given, files)
     const saved = Object.fromEntries(Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]))
-    const child = spawn(node, [join(folder, 'dist/index.js')], {
+    const child = spawn(node, [program], {
       cwd: folder,
       env: { ...environment, ...saved },
       stdio: ['ignore', 'pipe', 'pipe'],
