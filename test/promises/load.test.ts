@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import { HandoffError, isHandoffError } from '../../src/handoff/library/errors.js'
+import { artifact } from '../../src/handoff/library/run.js'
 import type { SandboxRecord } from '../../src/local/e2b/index.js'
 import { secretWatch } from '../support/heard.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
@@ -17,12 +18,14 @@ const long = process.env['LONG'] === '1'
 let world: QuickWorld
 let place: Place
 let houses: QuickProcess[]
+/** The directory of the run that is asked about. */
+let directory: string
 
 beforeAll(async () => {
   world = await startQuickWorld()
   place = world.place('octo/busy')
   houses = await Promise.all([1, 2, 3].map(() => world.process({ patient: true })))
-  await summarise(place.summarise(houses[0]!, 'first'), houses[0]!.house, never)
+  ;({ directory } = await summarise(place.summarise(houses[0]!, 'first'), houses[0]!.house, never))
 }, 60_000)
 
 afterAll(async () => {
@@ -156,6 +159,8 @@ function forget(): void {
   // The local account keeps a record of every machine there ever was.
   const machines = sandboxes.sandboxes as SandboxRecord[]
   machines.splice(0, machines.length, ...machines.filter(({ state }) => state !== 'gone'))
+  // So does the local drive of every answer.
+  drive.remove(`${directory}/${artifact.ledger}`)
   secretWatch.look()
 }
 
@@ -172,8 +177,12 @@ interface Usage extends Record<string, number> {
   machines: number
 }
 
-function usage(): Usage {
-  collectGarbage()
+async function usage(): Promise<Usage> {
+  // An HTTP client lets go of what belonged to a request only after the request itself was collected.
+  for (let times = 0; times < 3; times += 1) {
+    collectGarbage()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
   const sockets = process.getActiveResourcesInfo().filter((name) => /TCPSocket|TCPServer/.test(name)).length
   const { heapUsed: heap, rss: resident } = process.memoryUsage()
   return { heap, resident, sockets, machines: alive() }

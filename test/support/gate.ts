@@ -127,7 +127,8 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   }
 
   async function open(cloud: CloudName): Promise<void> {
-    const server = await startServer(cloud, forwardTo(targets[cloud], agent, watch))
+    // What came through stands in `passages`; nobody looks for the requests themselves.
+    const server = await startServer(cloud, forwardTo(targets[cloud], agent, watch), { keepRequests: 0 })
     servers.set(cloud, server)
     // Matches nothing: it only sees every request first.
     server.rule({ match: (request) => note(cloud, request) === undefined, fault: { kind: 'hang' } })
