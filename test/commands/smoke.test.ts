@@ -1,6 +1,7 @@
 // The small commands, each in a process of its own, with the clouds of this machine.
 import { expect, test } from 'vitest'
 import { startClouds } from '../../src/local/clouds.js'
+import { breaker } from '../support/breaking.js'
 import { runProgram } from '../support/program.js'
 
 async function run(name: string, words: string[] = [], environment: Record<string, string> = {}) {
@@ -15,8 +16,9 @@ test('smoke: two sandboxes, one directory, no model', async () => {
   expect(output).not.toContain('offline-extractive')
 })
 
-test('smoke against a drive9 that loses what is written says so', async () => {
+test('smoke against a drive9 that fails now and then, and loses what is written, says so', async () => {
   await using clouds = await startClouds({ sandboxes: false, model: false, drive: { quota: { files: 1 } } })
+  breaker('drive', [{ kind: 'answer', status: 500 }, { kind: 'reset' }]).whatIsNew(clouds.drive!)
   const { code, output } = await run('smoke', [], { ...clouds.settings, E2B_API_KEY: '' })
   expect(code).toBe(1)
   expect(output).not.toContain('work together')
