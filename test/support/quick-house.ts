@@ -1,33 +1,20 @@
 // A world in which a walk takes a tenth of a second, and a house for each process in it, wired as `connect` does but with short waits.
 //
 // The clouds are the local ones. What the program in a sandbox does is taken down once from the real program and repeated by a tiny one.
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { sha256 } from '../../src/handoff/bench/run-directory.js'
-import { uniqueId } from '../../src/handoff/bench/unique.js'
 import type { AskRequest } from '../../src/handoff/hall/ask.js'
 import type { House } from '../../src/handoff/hall/house.js'
-import { type SummariseRequest, summarise } from '../../src/handoff/hall/summarise.js'
+import type { SummariseRequest } from '../../src/handoff/hall/summarise.js'
 import type { RunEvent } from '../../src/handoff/library/events.js'
-import { recordReader } from '../../src/handoff/library/record-decoder.js'
-import type { GuestRecord } from '../../src/handoff/library/records.js'
 import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/library/run.js'
-import { makeRedactor } from '../../src/handoff/library/secrets/redact.js'
-import type { Sandboxes } from '../../src/handoff/library/tools.js'
-import { makeDrive } from '../../src/handoff/lines/drive9.js'
-import { makeSandboxes } from '../../src/handoff/lines/e2b.js'
-import { makeGitHost } from '../../src/handoff/lines/git.js'
-import { guardModel } from '../../src/handoff/lines/guarded-model.js'
-import { makeModel } from '../../src/handoff/lines/openai.js'
-import { makeCounting } from '../../src/handoff/lines/tokens.js'
 import { type Clouds, programFolder, startClouds } from '../../src/local/clouds.js'
 import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
 import { type LocalServer, type Reply, startServer } from '../../src/local/server.js'
-import { manualClock } from './clock.js'
 import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
-import { type Canned, type QuickGuest, startQuickGuest } from './quick-guest.js'
+import { type QuickGuest, startQuickGuest } from './quick-guest.js'
+import { houseAt, type Wiring } from './quick-wiring.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
-import { keysOf, leaksOf } from './secrets.js'
+import { leaksOf } from './secrets.js'
+import { realProgram, takeDown } from './taken-down.js'
 
 export interface QuickWorld extends AsyncDisposable {
   clouds: Required<Clouds>
@@ -85,10 +72,6 @@ const smallRepository: Files = {
 }
 /** The drive9 program waits as often as it would, and much shorter. */
 const hastyDrive = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
-const never = new AbortController().signal
-/** One for all houses: to load the vocabulary takes longer than a walk here. */
-const counting = makeCounting('offline-extractive')
-const realProgram = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
 
 export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
   const [repository, guest] = await Promise.all([makeRepository(options.files ?? smallRepository), startQuickGuest()])
@@ -107,7 +90,13 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     inside: clouds.drive.url,
   }
   const wiring: Wiring = { clouds, events }
-  const canned = await takeDown(wiring, remote, repository, options.cloneBytes ?? 0)
+  const canned = await takeDown(
+    wiring,
+    remote,
+    repository,
+    options.cloneBytes ?? 0,
+    placeOf('octo/model', repository.head),
+  )
   guest.can(() => canned)
 
   const close = async () => {
@@ -201,149 +190,5 @@ function placeOf(name: string, sha: string): Place {
       labels,
       ...more,
     }),
-  }
-}
-
-interface Wiring {
-  clouds: Required<Clouds>
-  events: RunEvent[]
-}
-
-const hasty = {
-  drive: { answerMs: 500, silenceMs: 500, pauseMs: 1, tries: 3, settingUpMs: 2_500 },
-  requestTimeoutMs: 600,
-  firstTextMs: 500,
-  betweenTextMs: 500,
-}
-
-/** `connect`, with its waits. */
-function houseAt(
-  { clouds, events }: Wiring,
-  url: Record<CloudName, string>,
-  program: House['program'],
-  patient: boolean,
-  time: { offset: number },
-): House {
-  const clock = manualClock({ start: Date.now(), jump: true })
-  const drive = makeDrive({
-    server: url.drive,
-    key: clouds.drive.ownerKey,
-    ...(patient ? {} : { times: hasty.drive, clock }),
-  })
-  const emit = (event: RunEvent) => void events.push(event)
-  return {
-    tools: {
-      sandboxes: makeSandboxes({
-        apiKey: clouds.sandboxes.settings.E2B_API_KEY,
-        template: 'handoff',
-        apiUrl: url.sandboxes,
-        sandboxUrl: url.sandboxes,
-        onNotice: (text) => emit({ type: 'notice', text }),
-        ...(patient ? {} : { requestTimeoutMs: hasty.requestTimeoutMs }),
-      }),
-      // A sandbox outlives the process that opened it, so it has a way of its own.
-      drive: { ...drive, server: url.inside },
-      model: guardModel(
-        makeModel({
-          apiKey: clouds.model.key,
-          baseUrl: `${url.model}/v1`,
-          name: clouds.model.name,
-          contextTokens: 128_000,
-          counting,
-          ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
-        }),
-        Object.values(keysOf(clouds)),
-      ),
-      git: makeGitHost(patient ? {} : { requestMs: 500, clock }),
-      now: () => new Date(Date.now() + time.offset),
-      uniqueId,
-      emit,
-    },
-    program,
-    redact: makeRedactor(Object.values(keysOf(clouds))),
-    root: '/handoff',
-    limits: { inputTokens: 400_000, deadlineMs: 60_000 },
-  }
-}
-
-/** One summary by the real program, everything it stored and printed; and what one would find in that repository. */
-async function takeDown(
-  wiring: Wiring,
-  remote: GitRemote,
-  repository: TestRepository,
-  cloneBytes: number,
-): Promise<Canned> {
-  const { clouds } = wiring
-  remote.serve('octo/model', repository.directory)
-  const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
-  const house = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, { offset: 0 })
-  const heard: GuestRecord[] = []
-  house.tools.sandboxes = listening(house.tools.sandboxes, (record) => heard.push(record))
-  const at = { house, gate: { url: { git: remote.url } } } as QuickProcess
-  const place = placeOf('octo/model', repository.head)
-  const { directory } = await summarise(place.summarise(at, 'taken-down'), house, never)
-  const stored = heard.filter((record) => record.type === 'stored')
-  const files = stored.map(({ path }) => {
-    const bytes = clouds.drive.readFile(`${directory}/${path}`)!
-    return {
-      path,
-      bytes: path.startsWith('project/') ? Buffer.concat([bytes, padding(cloneBytes - bytes.length)]) : bytes,
-    }
-  })
-  clouds.drive.remove(place.layout.repository)
-  return { files, summarise: heard.map((record) => restated(record, files)), find: foundIn(heard) }
-}
-
-/** The first lines of each file that was read. */
-function foundIn(records: GuestRecord[]): GuestRecord[] {
-  const texts = records.filter((record) => record.type === 'text').slice(0, 5)
-  const excerpts = texts.map(({ path, blob, text }): GuestRecord => {
-    return {
-      v: 1,
-      type: 'excerpt',
-      path,
-      blob,
-      from: 1,
-      lines: text.trimEnd().split('\n').slice(0, 20),
-      source: 'code',
-      score: 1,
-    }
-  })
-  return [
-    { v: 1, type: 'step', step: 'mount', milliseconds: 1 },
-    ...excerpts,
-    { v: 1, type: 'searched', terms: ['greet'], files: texts.length, candidates: texts.length },
-    { v: 1, type: 'done' },
-  ]
-}
-
-const padding = (bytes: number) => Buffer.alloc(Math.max(0, bytes))
-
-/** What was stored has another hash where it was made larger. */
-function restated(record: GuestRecord, files: { path: string; bytes: Uint8Array }[]): GuestRecord {
-  if (record.type !== 'stored') return record
-  const { bytes } = files.find(({ path }) => path === record.path)!
-  return { ...record, bytes: bytes.length, sha256: sha256(bytes) }
-}
-
-/** Listens to what is printed inside. */
-function listening(sandboxes: Sandboxes, take: (record: GuestRecord) => void): Sandboxes {
-  return {
-    ...sandboxes,
-    async open(request, signal) {
-      const sandbox = await sandboxes.open(request, signal)
-      const reader = recordReader(take)
-      return {
-        ...sandbox,
-        run: (command, options) =>
-          sandbox.run(command, {
-            ...options,
-            onOutput(text) {
-              reader.push(text)
-              options.onOutput(text)
-            },
-          }),
-      }
-    },
   }
 }

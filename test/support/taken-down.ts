@@ -1,0 +1,99 @@
+// What the real program did once in a quick world, taken down to be repeated: everything it stored and printed, and what one would find in that
+// repository.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sha256 } from '../../src/handoff/bench/run-directory.js'
+import { summarise } from '../../src/handoff/hall/summarise.js'
+import { recordReader } from '../../src/handoff/library/record-decoder.js'
+import type { GuestRecord } from '../../src/handoff/library/records.js'
+import type { Sandboxes } from '../../src/handoff/library/tools.js'
+import type { GitRemote } from '../../src/local/git-remote.js'
+import type { Canned } from './quick-guest.js'
+import type { Place, QuickProcess } from './quick-house.js'
+import { houseAt, type Wiring } from './quick-wiring.js'
+import type { TestRepository } from './repository.js'
+
+const never = new AbortController().signal
+export const realProgram = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
+
+/** One summary by the real program, everything it stored and printed; and what one would find in that repository. */
+export async function takeDown(
+  wiring: Wiring,
+  remote: GitRemote,
+  repository: TestRepository,
+  cloneBytes: number,
+  place: Place,
+): Promise<Canned> {
+  const { clouds } = wiring
+  remote.serve(place.name, repository.directory)
+  const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
+  const house = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, { offset: 0 })
+  const heard: GuestRecord[] = []
+  house.tools.sandboxes = listening(house.tools.sandboxes, (record) => heard.push(record))
+  const at = { house, gate: { url: { git: remote.url } } } as QuickProcess
+  const { directory } = await summarise(place.summarise(at, 'taken-down'), house, never)
+  const stored = heard.filter((record) => record.type === 'stored')
+  const files = stored.map(({ path }) => {
+    const bytes = clouds.drive.readFile(`${directory}/${path}`)!
+    return {
+      path,
+      bytes: path.startsWith('project/') ? Buffer.concat([bytes, padding(cloneBytes - bytes.length)]) : bytes,
+    }
+  })
+  clouds.drive.remove(place.layout.repository)
+  return { files, summarise: heard.map((record) => restated(record, files)), find: foundIn(heard) }
+}
+
+/** The first lines of each file that was read. */
+function foundIn(records: GuestRecord[]): GuestRecord[] {
+  const texts = records.filter((record) => record.type === 'text').slice(0, 5)
+  const excerpts = texts.map(({ path, blob, text }): GuestRecord => {
+    return {
+      v: 1,
+      type: 'excerpt',
+      path,
+      blob,
+      from: 1,
+      lines: text.trimEnd().split('\n').slice(0, 20),
+      source: 'code',
+      score: 1,
+    }
+  })
+  return [
+    { v: 1, type: 'step', step: 'mount', milliseconds: 1 },
+    ...excerpts,
+    { v: 1, type: 'searched', terms: ['greet'], files: texts.length, candidates: texts.length },
+    { v: 1, type: 'done' },
+  ]
+}
+
+const padding = (bytes: number) => Buffer.alloc(Math.max(0, bytes))
+
+/** What was stored has another hash where it was made larger. */
+function restated(record: GuestRecord, files: { path: string; bytes: Uint8Array }[]): GuestRecord {
+  if (record.type !== 'stored') return record
+  const { bytes } = files.find(({ path }) => path === record.path)!
+  return { ...record, bytes: bytes.length, sha256: sha256(bytes) }
+}
+
+/** Listens to what is printed inside. */
+function listening(sandboxes: Sandboxes, take: (record: GuestRecord) => void): Sandboxes {
+  return {
+    ...sandboxes,
+    async open(request, signal) {
+      const sandbox = await sandboxes.open(request, signal)
+      const reader = recordReader(take)
+      return {
+        ...sandbox,
+        run: (command, options) =>
+          sandbox.run(command, {
+            ...options,
+            onOutput(text) {
+              reader.push(text)
+              options.onOutput(text)
+            },
+          }),
+      }
+    },
+  }
+}
