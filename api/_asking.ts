@@ -22,7 +22,7 @@ import {
   wrong,
 } from './_request.js'
 import type { EventStream } from './_sse.js'
-import { addressOf, answerView, jsonResponse, pendingResponse, type Viewer } from './_views.js'
+import { addressOf, answerView, jsonResponse, pendingResponse } from './_views.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
 const mostBytes = 100_000
@@ -70,7 +70,6 @@ async function orderFor(
   return {
     door: here,
     service,
-    viewer: { house, serverUrl },
     visit: {
       caller: caller.name,
       workBy: divideTime(exchange.deadline, Date.now()).workBy,
@@ -167,7 +166,7 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   if (typeof first === 'object' || !(await job.promise())) {
     const { outcome } = await settled
     exchange.note(noteOf(outcome))
-    return jsonResponse(200, viewOf(order.viewer, outcome))
+    return jsonResponse(200, await viewOf(order.door, outcome))
   }
   const place = job.placed()!
   stop.keepGoing()
@@ -213,7 +212,7 @@ async function tellEvents(
     const outcome = await job.outcome
     await settleName(named, job, true)
     exchange.note(noteOf(outcome))
-    stream.end('answer', viewOf(order.viewer, outcome))
+    stream.end('answer', await viewOf(order.door, outcome))
   } catch (error) {
     const place = job.placed()
     const promised = stop.kept() && place !== undefined
@@ -229,7 +228,10 @@ async function tellEvents(
   }
 }
 
-const viewOf = (viewer: Viewer, { seen, record, ...more }: Outcome) => answerView(viewer, seen, record, more)
+async function viewOf(here: Door, { seen, record, ...more }: Outcome) {
+  const { serverUrl } = here.settings.github
+  return answerView({ house: await here.asking(), serverUrl }, seen, record, more)
+}
 
 function noteOf({ record, reused }: Outcome): Record<string, unknown> {
   const { inputTokens, outputTokens } = record.usage

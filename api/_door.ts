@@ -1,5 +1,4 @@
 // The environment becomes the service, once per process and as late as can be: a refusal and a health check load nothing of the house.
-import { readFile } from 'node:fs/promises'
 import type * as Asking from '../src/handoff/asking.js'
 import type * as House from '../src/handoff/index.js'
 import type { Handler } from './_exchange.js'
@@ -27,10 +26,12 @@ export interface Door {
 const longestModelWaitMs = 8_000
 
 /** Beside the bundle first, then as seen from here. */
-const askProgram = () =>
-  readFile(new URL('../guest-ask.js', import.meta.url), 'utf8').catch(() =>
+async function askProgram(): Promise<string> {
+  const { readFile } = await import('node:fs/promises')
+  return readFile(new URL('../guest-ask.js', import.meta.url), 'utf8').catch(() =>
     readFile(new URL('../dist/guest-ask.js', import.meta.url), 'utf8'),
   )
+}
 
 function openDoor(environment: Environment): Door {
   const settings = settingsHere()

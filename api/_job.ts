@@ -1,7 +1,7 @@
 // One question on its way through the service, for whoever waits for it: over HTTP in three ways, from a comment, or because it was left behind.
 import type * as House from '../src/handoff/index.js'
 import type { Door } from './_door.js'
-import type { Seen, Viewer } from './_views.js'
+import type { Seen } from './_views.js'
 
 export interface Times {
   /** When the work must be over, in milliseconds since 1970. */
@@ -20,7 +20,6 @@ export function divideTime(deadline: number, now: number): Times {
 export interface Order {
   door: Door
   service: House.Service
-  viewer: Viewer
   visit: House.Visit
   request: House.AskRequest
   /** Where the answer is posted too. */

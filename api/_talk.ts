@@ -82,7 +82,6 @@ function answerAt(
   const order = {
     door: here,
     service,
-    viewer: { house, serverUrl },
     visit: { caller: note.caller, workBy, emit, labels: { request: 'webhook' } },
     request: {
       repository,

@@ -44,10 +44,17 @@ async function bundleService(root: string): Promise<Files> {
     (name) => [`${name}.d.ts`, `export { default } from '../../${sources}/${name}.js'\n`] as const,
   )
   return new Map([
-    ...outputFiles.map(({ path, text }) => [path.slice(join(root, 'dist/service/').length), text] as const),
+    ...outputFiles.map(({ path, text }) => [path.slice(join(root, 'dist/service/').length), trimmed(text)] as const),
     ...types,
     ['licenses.txt', await licencesOf(root, 'The service', shippedFiles(metafile))],
   ])
+}
+
+/** Only files that ask for a module by `require` need to make one. */
+function trimmed(text: string): string {
+  const { js } = bundling.banner
+  const rest = text.slice(js.length + 1)
+  return text.startsWith(js) && !/\brequire\b/.test(rest) ? rest : text
 }
 
 async function readFiles(folder: string): Promise<Files> {

@@ -68,15 +68,18 @@ export async function prepareQuestion(
   signal: AbortSignal,
 ): Promise<PreparedQuestion> {
   const { tools } = house
-  const text = house.redact(parseQuestion(request.question.text))
-  const question = { ...request.question, text }
+  const asked = parseQuestion(request.question.text)
   const place = layout(house.root, request.repository)
   const walk = startWalk(tools)
-  const early = lookEarly({ ...request, question }, house, place, signal)
   const chosen = (name: RunName) => whichRun(request, name, house, place, signal)
-  const [run, base] = await walk.step('look up', () =>
+  const looking = walk.step('look up', () =>
     Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
   )
+  looking.catch(() => undefined)
+  // The first text takes long to be redacted; by then the drive has been asked for the run.
+  const question = { ...request.question, text: house.redact(asked) }
+  const early = lookEarly({ ...request, question }, house, place, signal)
+  const [run, base] = await looking
   if (base) (await import('./compare.js')).refuseSame(base, run)
   const wanted = claimFor(question, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
   const known = isUnique(question)
