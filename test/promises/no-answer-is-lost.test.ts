@@ -195,20 +195,16 @@ test('under the limits of a service it is the same, and no promise, turn, budget
   ledger.add(usual.gate.passages)
   forgetServed(world.clouds.drive)
   const calls = targetsIn(usual.gate.passages)
-  const failures: string[] = []
-  for (const seed of schedulesFrom(8, 300)) {
-    const plan = planFrom(long ? seed : seed * 7, calls)
-    failures.push(...(await served(plan, calls)).map((wrong) => `SEED=${seed}: ${wrong}`))
-  }
+  const failures = await runSchedules(schedulesFrom(8, 300), (seed) => served(planFrom(seed * 7, calls), calls), 1)
   for (let round = 0, before = -1; round < rounds && ledger.injected() > before; round += 1) {
     before = ledger.injected()
-    failures.push(...(await served([])))
+    failures.push(...(await runSchedules([round], () => served([]))))
   }
   expect(failures).toEqual([])
 }, 600_000)
 
 /** What is wrong after a disturbed process and those who come after it: the clock, and the caller once more. */
-async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promise<string[]> {
+async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promise<Schedule> {
   // A promise has the repository that its run names.
   const place = lay('octo/sealed')
   const { drive } = world.clouds
@@ -243,7 +239,7 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
   if (tokensOf(drive) > inputTokens + outputTokens) wrong.push('the caller was charged twice')
   drive.remove(place.layout.repository)
   forgetServed(drive)
-  return wrong.map((text) => `(${planText(faults)}${metText(process.gate.passages, faults)}): ${text}`)
+  return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
 }
 
 test('a process that is killed in the middle of an answer leaves the question to the next', async () => {

@@ -13,10 +13,12 @@ export function schedulesFrom(short: number, long: number): number[] {
   return Array.from({ length: LONG === '1' ? long : short }, (_, seed) => seed)
 }
 
-const atOnce = 6
-
-/** One line for each failing seed, with what replays it. */
-export async function runSchedules(seeds: number[], run: (seed: number) => Promise<Schedule>): Promise<string[]> {
+/** One line for each failing seed, with what replays it. `atOnce` is 1 where scenarios would meet. */
+export async function runSchedules(
+  seeds: number[],
+  run: (seed: number) => Promise<Schedule>,
+  atOnce = 6,
+): Promise<string[]> {
   const waiting = [...seeds]
   const failures: string[] = []
   const worker = async () => {
