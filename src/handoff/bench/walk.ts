@@ -1,5 +1,5 @@
 // What both walks share: steps that are timed and told, and a sandbox that dies on every path.
-import type { Step } from '../library/events.js'
+import { type Step, steps } from '../library/events.js'
 import type { Sandbox, SandboxRequest, Tools } from '../library/tools.js'
 
 export interface Walk {
@@ -7,7 +7,7 @@ export interface Walk {
   step<T>(step: Step, work: () => Promise<T>): Promise<T>
   /** For steps that happen elsewhere and are told afterwards. */
   note(step: Step, milliseconds: number): void
-  /** Milliseconds by step so far. */
+  /** Milliseconds by step so far, in the order of the story. */
   durations(): Record<string, number>
 }
 
@@ -36,7 +36,8 @@ export function startWalk(tools: Pick<Tools, 'emit' | 'now'>): Walk {
       tools.emit({ type: 'step-start', step, at: at - milliseconds })
       tools.emit({ type: 'step-end', step, at, milliseconds })
     },
-    durations: () => Object.fromEntries(times),
+    durations: () =>
+      Object.fromEntries(steps.flatMap((step) => (times.has(step) ? [[step, times.get(step) ?? 0]] : []))),
   }
 }
 

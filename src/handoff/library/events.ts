@@ -16,22 +16,26 @@ export type RunEvent =
   | { type: 'answer-reused'; id: string }
   | { type: 'excerpts-found'; count: number; files: number }
 
-export type Step =
-  | 'look up' // is there a sealed run; which run speaks for the commit
-  | 'open directory' // the run's directory, its token, its marker
-  | 'open sandbox'
-  | 'mount'
-  | 'clone'
-  | 'store'
-  | 'survey'
-  | 'drain'
-  | 'close sandbox'
-  | 'verify'
-  | 'summarise'
-  | 'seal'
-  | 'point'
-  | 'claim'
-  | 'find'
-  | 'answer'
-  | 'check'
-  | 'keep'
+/** In the order in which the stories tell them; some happen side by side, and end in any order. */
+export const steps = [
+  'look up', // is there a sealed run; which run speaks for the commit
+  'claim',
+  'open directory', // the run's directory, its token, its marker
+  'open sandbox',
+  'mount',
+  'clone',
+  'store',
+  'survey',
+  'find',
+  'drain',
+  'close sandbox',
+  'verify',
+  'summarise',
+  'answer',
+  'check',
+  'seal',
+  'point',
+  'keep',
+] as const
+
+export type Step = (typeof steps)[number]
