@@ -184,7 +184,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         await a.run('cd "$MOUNT" && echo one > x.tmp && mv -f x.tmp x')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.server.tree('/run').map(({ path }) => path)).toEqual(['/run', '/run/marker.txt', '/run/x'])
         expect(a.text('/run/x')).toBe('one\n')
         const puts = a.sent('PUT', /\/run\//)
@@ -198,7 +198,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         a.server.write('/run/target', 'old')
         await a.mount()
         renameSync(a.inMount('marker.txt'), a.inMount('target'))
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.server.tree('/run').map(({ path }) => path)).toEqual(['/run', '/run/target'])
         expect(a.text('/run/target')).toBe('marker')
         expect([a.sent('POST', /rename/).length, a.sent('PUT', /./).length, a.sent('DELETE', /./).length]).toEqual([
@@ -211,7 +211,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         for (const name of ['a/1', 'a/b/2', 'c/3']) a.server.write(`/run/${name}`, name)
         await a.mount()
         await a.run('cd "$MOUNT" && mv a z && echo new > z/4 && rm -r c')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         const files = a.server.tree('/run').filter(({ isDirectory }) => !isDirectory)
         expect(files.map(({ path }) => path)).toEqual(['/run/marker.txt', '/run/z/1', '/run/z/4', '/run/z/b/2'])
         expect([a.sent('POST', /rename/).length, a.sent('DELETE', /./).length]).toEqual([1, 1])
@@ -226,7 +226,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(sha256(readFileSync(a.inMount('down.bin')))).toBe(sha256(down))
         writeFileSync(a.inMount('up.bin'), up)
         symlinkSync('marker.txt', a.inMount('link'))
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(sha256(a.server.readFile('/run/up.bin') ?? new Uint8Array())).toBe(sha256(up))
         await a.umount()
         await a.mount()
@@ -240,7 +240,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await until('the file arrives', () => a.text('/run/a') === 'one')
         writeFileSync(a.inMount('a'), 'two')
         await until('the change arrives', () => a.text('/run/a') === 'two')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
       })
 
       test('costs three round trips: the directory, the file in it, the file written', async () => {
@@ -249,7 +249,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         a.server.rule({ fault: { kind: 'delay', milliseconds: roundTrip } })
         expect((await a.mount()).code).toBe(0)
         writeFileSync(a.inMount('a'), 'one')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect((await a.umount()).code).toBe(0)
         const rounds: string[][] = []
         let began = 0
@@ -371,7 +371,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         writeFileSync(a.inMount('late'), 'first')
         expect((await a.drain()).ok).toBe(false)
         writeFileSync(a.inMount('late'), 'second')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/late')).toBe('second')
       })
 
@@ -380,7 +380,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount()
         a.server.rule({ method: 'PUT', times: 4, fault: { kind: 'reset' } })
         writeFileSync(a.inMount('late'), 'late')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/late')).toBe('late')
       })
 
@@ -389,7 +389,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount()
         a.server.rule({ method: 'PUT', times: 1, fault: { kind: 'lose-reply' } })
         writeFileSync(a.inMount('twice'), 'twice')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.server.requests.filter(({ path }) => path.endsWith('/twice')).map(({ method }) => method)).toEqual([
           'PUT',
           'PUT',
@@ -404,7 +404,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount()
         a.server.write('/run/marker.txt', 'somebody else')
         writeFileSync(a.inMount('marker.txt'), 'mine')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/marker.txt')).toBe('mine')
       })
 
@@ -492,12 +492,12 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount('', { DRIVE9_API_KEY: secret })
         writeFileSync(a.inMount('tool'), '#!/bin/sh\n')
         chmodSync(a.inMount('tool'), 0o755)
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         await a.umount()
         await a.mount()
         expect(statSync(a.inMount('tool')).mode & 0o777).toBe(0o644)
         chmodSync(a.inMount('tool'), 0o750)
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         await a.umount()
         await a.mount()
         expect(statSync(a.inMount('tool')).mode & 0o777).toBe(0o750)
@@ -513,7 +513,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount(`--durability=${one.durability}`, { DRIVE9_API_KEY: secret })
         const content = randomBytes(10 * 1024 * 1024)
         writeFileSync(a.inMount('large'), content, { mode: one.mode })
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         const stored = a.server.readFile('/run/large') ?? new Uint8Array()
         expect([stored.length, sha256(stored) !== sha256(content)]).toEqual([content.length, one.spoiled])
       })
@@ -658,7 +658,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const { secret } = await a.token(['read', 'list', 'write', 'delete'], 1)
         await a.mount('', { DRIVE9_API_KEY: secret })
         await until('the file cannot be read', async () => (await a.run('cat "$MOUNT/marker.txt"')).code !== 0)
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         writeFileSync(a.inMount('new'), 'new')
         expect((await a.drain()).pending['dirty_handles'], 'what was written after is not kept quiet').toBe(1)
       })
@@ -668,7 +668,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount()
         a.server.rule({ method: 'PUT', times: 1, fault: { kind: 'answer', status: 401, body: '{"error":"hiccup"}' } })
         writeFileSync(a.inMount('a'), 'a')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(readFileSync(a.inMount('marker.txt'), 'utf8')).toBe('marker')
       })
 
@@ -718,7 +718,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         writeFileSync(a.inMount('new'), 'new')
         await until('the new file is gone', () => !existsSync(a.inMount('new')))
         writeFileSync(a.inMount('newer'), 'newer')
-        expect((await a.drain()).ok).toBe(true)
+        expect(await a.drain()).toMatchObject({ ok: true })
         expect(readdirSync(a.mountpoint)).toEqual(['marker.txt'])
         await a.umount()
         expect(

@@ -135,7 +135,7 @@ export function makeQueue(options: QueueOptions): Queue {
   async function send(entry: Known, found: Found, expectedRevision: number): Promise<number | undefined> {
     const file = await open(join(directory, entry.path))
     const spoiled = options.strict && found.size >= large && found.mode !== 0o644
-    const timeout = timeoutFor(found.size) * Math.max(scale, 1 / 60)
+    const timeout = timeoutFor(found.size) * Math.max(scale, 1 / 4)
     try {
       const source = { size: found.size, timeout, readPart: readingFrom(file, spoiled) }
       return await remote.write(remotePath(entry), source, expectedRevision)
