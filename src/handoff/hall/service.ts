@@ -87,10 +87,11 @@ export async function takeQuestion(
   }
   if (known?.status === 'running' && Date.parse(known.leaseUntil) > service.clock.now())
     return { kind: 'joined', id, run }
-  // What a machine is asked for with takes a while to load; so it begins before the limits are looked at.
-  house.tools.sandboxes.warm?.().catch(() => undefined)
   const { underLimits, sandboxesFor } = await import('./under-limits.js')
-  const taken = await underLimits(service, id, visit, sandboxesFor(request), () => prepared.accept(signal))
+  const taking = underLimits(service, id, visit, sandboxesFor(request), () => prepared.accept(signal))
+  // What a machine is asked for with takes a while to load, and nothing else happens then. In a moment the drive is being asked for the limits.
+  setTimeout(() => house.tools.sandboxes.warm?.().catch(() => undefined), 1)
+  const taken = await taking
   return taken ?? { kind: 'joined', id, run }
 }
 
