@@ -65,7 +65,7 @@ export async function buildFunctions(root: string, into = usualPlace()): Promise
     await rm(making, { recursive: true, force: true })
     // The platform takes it as it was committed, and a test holds that to the sources; here nobody has to think of it.
     await buildService(root, join(root, 'dist'))
-    await Promise.all(functions.map((name) => buildOne(root, making, name, settingsOf(settings, name))))
+    await Promise.all(functions.map((name) => buildFunction(root, making, name, settingsOf(settings, name))))
     await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
     await rename(making, directory)
     await rm(`${directory}.lock`, { recursive: true, force: true })
@@ -119,7 +119,13 @@ interface Built {
   output: { files: Record<string, { type: string; fsPath?: string; data?: Uint8Array | string }>; handler: string }
 }
 
-async function buildOne(root: string, out: string, name: string, settings: FunctionSettings): Promise<void> {
+/** One function, by the platform's builder. */
+export async function buildFunction(
+  root: string,
+  out: string,
+  name: string,
+  settings: FunctionSettings,
+): Promise<void> {
   process.env['VERCEL_INSTALL_COMPLETED'] = '1'
   const [{ build }, { glob }] = await Promise.all([
     import('@vercel/node') as unknown as Promise<{ build(options: object): Promise<Built> }>,

@@ -1,5 +1,4 @@
-// What the service is measured on: the local clouds, one summarised commit, one instance; and processes that answer one request and end.
-import { spawn } from 'node:child_process'
+// What the service is measured on: the local clouds, one summarised commit, one instance.
 import { createHash, randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { connect, parseRepository, parseSettings, summarise } from '../../handoff/index.js'
@@ -17,6 +16,8 @@ export interface ServiceBed extends AsyncDisposable {
   environment: Record<string, string>
   question(text: string): Record<string, unknown>
   living(): number
+  /** What a call has the drive asked for, as addresses. */
+  readsOf(call: () => Promise<unknown>): Promise<string[]>
   /** Gives every cloud the pace of a far one; returns how to take it back. */
   slow(): () => void
 }
@@ -50,6 +51,11 @@ export async function startBed(): Promise<ServiceBed> {
     environment,
     question: (text) => ({ repository: name, run, question: text }),
     living: () => sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length,
+    async readsOf(call) {
+      const before = drive.requests.length
+      await call()
+      return drive.requests.slice(before).map(({ path }) => `${drive.url}${path}`)
+    },
     slow() {
       const rules = [
         drive.rule({ fault: { kind: 'delay', milliseconds: far.drive } }),
@@ -104,76 +110,4 @@ export async function firstWord(bed: ServiceBed, text: string): Promise<{ total:
   }
   const before = ['look up', 'claim', 'open sandbox', 'find'].reduce((sum, step) => sum + (steps.get(step) ?? 0), 0)
   return { total, path: before + (total - (answering - started)) }
-}
-
-// ── processes that answer one request ─────────────────────────────────────────────────────────────────────────────────────────────
-
-export interface Cold {
-  file: string
-  path: string
-  body?: unknown
-  /** Asked after the first, in the same process. */
-  again?: unknown
-  token?: string
-  environment: Record<string, string>
-  /** Instead of a request: what is only imported, as seen from the file. */
-  importing?: string[]
-  /** Counts the SDKs that were loaded, which takes time itself. */
-  listing?: boolean
-}
-
-export interface ColdRun {
-  wall: number
-  load: number
-  first: number
-  second: number
-  sdks: number
-}
-
-const program = `
-import { createRequire, registerHooks } from 'node:module'
-import { pathToFileURL } from 'node:url'
-const given = JSON.parse(process.argv[1])
-const loaded = new Set()
-if (given.listing) registerHooks({ load: (url, context, next) => { loaded.add(url); return next(url, context) } })
-const began = performance.now()
-const sdk = (word) => import(pathToFileURL(createRequire(given.file).resolve(word)))
-if (given.importing) { for (const word of given.importing) await sdk(word) }
-const made = given.importing ? undefined : await import(pathToFileURL(given.file))
-const load = performance.now() - began
-const headers = { 'content-type': 'application/json', ...(given.token ? { authorization: 'Bearer ' + given.token } : {}) }
-const send = async (body) => {
-  const at = performance.now()
-  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers }
-  await (await made.default.fetch(new Request('http://bench' + given.path, init))).text()
-  return performance.now() - at
-}
-console.log = () => {}
-const first = made ? await send(given.body) : 0
-const second = given.again ? await send(given.again) : 0
-const sdks = ['e2b', 'openai', '@actions/github'].filter((word) => [...loaded].some((url) => url.includes('/node_modules/' + word + '/'))).length
-process.stdout.write('\\n' + JSON.stringify({ load, first, second, sdks }), () => process.exit(0))
-`
-
-export function coldRun(subject: Cold): Promise<ColdRun> {
-  const { environment, ...given } = subject
-  const began = performance.now()
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program, JSON.stringify(given)], {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let text = ''
-  child.stdout.on('data', (piece) => {
-    text += String(piece)
-  })
-  return new Promise((resolve, reject) => {
-    child.on('close', () => {
-      const wall = performance.now() - began
-      try {
-        resolve({ wall, ...(JSON.parse(text.trim().split('\n').at(-1) ?? '') as Omit<ColdRun, 'wall'>) })
-      } catch (error) {
-        reject(error as Error)
-      }
-    })
-  })
 }
