@@ -196,10 +196,9 @@ test('under the limits of a service it is the same, and no promise, turn, budget
   forgetServed(world.clouds.drive)
   const calls = targetsIn(usual.gate.passages)
   const failures = await runSchedules(schedulesFrom(8, 300), (seed) => served(planFrom(seed * 7, calls), calls), 1)
-  for (let round = 0, before = -1; round < rounds && ledger.injected() > before; round += 1) {
-    before = ledger.injected()
+  // The second of them meets the names of the first.
+  for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
     failures.push(...(await runSchedules([round], () => served([]))))
-  }
   expect(failures).toEqual([])
 }, 600_000)
 
@@ -209,6 +208,7 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
   const place = lay('octo/sealed')
   const { drive } = world.clouds
   const watch = watchLedger(drive, place.directory)
+  const charged = tokensOf(drive)
   const wrong: string[] = []
   await using process = await world.process({ faults, breaking: ledger.breakTheRest(planned), watch: watch.look })
   const stop = new AbortController()
@@ -236,9 +236,9 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
   )
   wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await leftOf(service, drive)))
   const { inputTokens, outputTokens } = outcome.record.usage
-  if (tokensOf(drive) > inputTokens + outputTokens) wrong.push('the caller was charged twice')
+  if (tokensOf(drive) - charged > inputTokens + outputTokens) wrong.push('the caller was charged twice')
   drive.remove(place.layout.repository)
-  forgetServed(drive)
+  if (faults.length > 0) forgetServed(drive)
   return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
 }
 

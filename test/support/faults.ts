@@ -58,7 +58,7 @@ export function metText(passages: readonly Passage[], plan: readonly PlannedFaul
 }
 
 export interface FaultLedger {
-  /** What was asked for, and which of it was broken. */
+  /** What was asked for, and which of it was broken; once for each list. */
   add(passages: readonly Passage[]): void
   /** Calls that production makes and nobody broke. */
   unbroken(): string[]
@@ -78,26 +78,27 @@ interface Known {
 }
 
 export function faultLedger(): FaultLedger {
-  const calls = new Map<string, Known>()
+  /** Lists that may still grow: a process that died, or was told to stop, makes calls for a moment. */
+  const lists = new Set<readonly Passage[]>()
   /** Those that are about to be added, too. */
   const broken = new Set<string>()
-  const entry = (passage: Passage) => {
-    const name = nameOf(passage)
-    const known: Known = calls.get(name) ?? { made: 0, faults: new Map() }
-    calls.set(name, known)
-    return known
+  function calls(): Map<string, Known> {
+    const all = new Map<string, Known>()
+    for (const passage of [...lists].flat()) {
+      const name = nameOf(passage)
+      const call: Known = all.get(name) ?? { made: 0, faults: new Map() }
+      all.set(name, call)
+      call.made += 1
+      if (passage.fault !== undefined) call.faults.set(passage.fault, (call.faults.get(passage.fault) ?? 0) + 1)
+    }
+    return all
   }
   return {
     add(passages) {
-      for (const passage of passages) {
-        const call = entry(passage)
-        call.made += 1
-        if (passage.fault === undefined) continue
-        call.faults.set(passage.fault, (call.faults.get(passage.fault) ?? 0) + 1)
-        broken.add(nameOf(passage))
-      }
+      lists.add(passages)
+      for (const passage of passages) if (passage.fault !== undefined) broken.add(nameOf(passage))
     },
-    unbroken: () => [...calls].filter(([, { faults }]) => faults.size === 0).map(([name]) => name),
+    unbroken: () => [...calls()].filter(([, { faults }]) => faults.size === 0).map(([name]) => name),
     breakTheRest(planned = []) {
       const left = new Set(planned.map(nameOf))
       return (call) => {
@@ -108,9 +109,9 @@ export function faultLedger(): FaultLedger {
       }
     },
     injected: () =>
-      [...calls.values()].flatMap(({ faults }) => [...faults.values()]).reduce((sum, times) => sum + times, 0),
+      [...calls().values()].flatMap(({ faults }) => [...faults.values()]).reduce((sum, times) => sum + times, 0),
     report() {
-      const lines = [...calls]
+      const lines = [...calls()]
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, { made, faults }]) => {
           const ways = [...faults].map(([fault, times]) => `${fault} ${times}`).join(', ')

@@ -219,7 +219,7 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/^\/v1\/fs\/handoff\/smoke\/[^/]+/, '/v1/fs/smoke/{id}')
     // Owners may be several names, one in the other.
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/.+?\/(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
-    .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/[^/]+/, '/v1/fs/…')
+    .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/.+/, '/v1/fs/…')
     .replace(/^\/v1\/fs\/handoff(?:\/.+)?$/, '/v1/fs/{folder}')
     .replace(/\/refs\/(heads|pull)\/.+\.json/, '/refs/$1/{name}.json')
     .replace(/^\/api\/(v3|graphql)/, (_, rest) => (rest === 'v3' ? '' : '/graphql'))

@@ -47,7 +47,11 @@ export interface Place {
   /** The name of its repository; written on every sandbox of the scenario. */
   name: string
   layout: Layout
-  summarise(process: QuickProcess, attempt: string, more?: Partial<SummariseRequest>): SummariseRequest
+  summarise(
+    process: QuickProcess,
+    attempt: string,
+    more?: Partial<SummariseRequest> & { ref?: string },
+  ): SummariseRequest
   ask(process: QuickProcess, question: string, more?: Partial<AskRequest>): AskRequest
 }
 
@@ -67,6 +71,7 @@ export interface QuickWorldOptions {
 
 const smallRepository: Files = {
   'README.md': '# Tools\n\nTools that greet people.\n',
+  'docs/tools.md': { symlink: '../README.md' },
   'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
   'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
 }
@@ -174,14 +179,18 @@ function placeOf(name: string, sha: string): Place {
   const commit = (process: QuickProcess): Commit => ({
     repository,
     sha,
-    ref: 'refs/heads/main',
     cloneUrl: urlOf(process),
   })
   const labels = { scenario: name }
   return {
     name,
     layout: layout('/handoff', repository),
-    summarise: (process, attempt, more = {}) => ({ commit: commit(process), attempt, labels, ...more }),
+    summarise: (process, attempt, { ref = 'refs/heads/main', ...more } = {}) => ({
+      commit: { ...commit(process), ref },
+      attempt,
+      labels,
+      ...more,
+    }),
     ask: (process, text, more = {}) => ({
       repository,
       cloneUrl: urlOf(process),
