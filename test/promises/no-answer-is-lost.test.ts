@@ -195,7 +195,7 @@ test('under the limits of a service it is the same, and no promise, turn, budget
   ledger.add(usual.gate.passages)
   forgetServed(world.clouds.drive)
   const calls = targetsIn(usual.gate.passages)
-  const failures = await runSchedules(schedulesFrom(8, 300), (seed) => served(planFrom(seed * 7, calls), calls), 1)
+  const failures = await runSchedules(schedulesFrom(5, 300), (seed) => served(planFrom(seed * 7, calls), calls), 1)
   // The second of them meets the names of the first.
   for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
     failures.push(...(await runSchedules([round], () => served([]))))

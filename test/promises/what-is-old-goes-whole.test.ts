@@ -25,7 +25,7 @@ const breaking = breaker('drive', [
 ])
 
 test('whatever call fails, what is old goes whole and what is young stays', async () => {
-  expect(await runSchedules(schedulesFrom(4, 500), schedule)).toEqual([])
+  expect(await runSchedules(schedulesFrom(3, 500), schedule)).toEqual([])
 }, 600_000)
 
 async function schedule(seed: number): Promise<Schedule> {
