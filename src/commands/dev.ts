@@ -1,11 +1,10 @@
 // `npm run dev`: the page and the functions on this machine, from their sources, begun again whenever one of them changes. Clouds whose key is not
 // set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
 import { createHash, randomBytes } from 'node:crypto'
-import { watch } from 'node:fs'
-import { join } from 'node:path'
 import { connect, isHandoffError, parseRepository, summarise } from '../handoff/index.js'
 import { type RunningFunctions, startFunctions } from '../local/functions.js'
 import { startGitRemote } from '../local/git-remote.js'
+import { reload } from '../local/reload.js'
 import { openClouds } from './clouds-of.js'
 import { readEnvironment } from './environment.js'
 import { programText, repositoryRoot } from './program.js'
@@ -26,22 +25,15 @@ async function dev(stop: AbortSignal): Promise<void> {
     ...definedOnly(clouds.environment),
     HANDOFF_BEARERS: `you=${createHash('sha256').update(token).digest('hex')}=*`,
   }
-  let running = await begin(environment)
-  say(`\n  ${running.url}\n  repository ${name}\n  token      ${token}\n`)
-  const again = restarter(async () => {
-    await running.close()
-    running = await begin(environment)
-    say('begun again')
+  await using serving = await reload({
+    root: repositoryRoot,
+    sources: ['api', 'src/handoff', 'vercel.json'],
+    readAnew: 'api/_web',
+    begin: () => begin(environment),
+    say,
   })
-  const watchers = ['api', 'src/handoff', 'vercel.json'].map((path) =>
-    watch(join(repositoryRoot, path), { recursive: true }, (_event, file) => {
-      // The page is read anew for every request.
-      if (!String(file).startsWith('_web')) again()
-    }),
-  )
+  say(`\n  ${serving.running().url}\n  repository ${name}\n  token      ${token}\n`)
   await new Promise((resolve) => stop.addEventListener('abort', resolve))
-  for (const watcher of watchers) watcher.close()
-  await running.close()
 }
 
 function begin(environment: Record<string, string>): Promise<RunningFunctions> {
@@ -52,20 +44,6 @@ function begin(environment: Record<string, string>): Promise<RunningFunctions> {
     port,
     onOutput: (text) => process.stdout.write(text),
   })
-}
-
-/** Several changes at once are one. What cannot be begun is said, and waits for the next change. */
-function restarter(restart: () => Promise<void>): () => void {
-  let timer: NodeJS.Timeout | undefined
-  let last = Promise.resolve()
-  return () => {
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      last = last.then(restart).catch((error: unknown) => {
-        say(error instanceof Error ? error.message : String(error))
-      })
-    }, 150)
-  }
 }
 
 async function summariseHere(
