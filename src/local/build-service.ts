@@ -3,7 +3,7 @@
 //
 // The packages are bundled as they are. The tokenizer and its data stay packages: they are large, and are read when something is counted.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 import { bundling, shippedFiles } from './bundling.js'
 import { licencesOf } from './licences.js'
@@ -29,9 +29,29 @@ export async function buildService(root: string, dist: string): Promise<void> {
   }
 }
 
+/** Whoever asks waits for this one. By itself it is cut into half as many pieces, and each of them takes half a millisecond to be loaded. */
+const alone = 'ask'
+
 async function bundleService(root: string): Promise<Files> {
   const names = (await readdir(join(root, sources))).map((name) => name.replace(/\.ts$/, ''))
-  const { outputFiles, metafile } = await build({
+  const others = names.filter((name) => name !== alone)
+  const bundles = await Promise.all([bundle(root, [alone]), bundle(root, others)])
+  const shipped = bundles.flatMap(({ metafile }) => shippedFiles(metafile))
+  const types = names.map(
+    (name) => [`${name}.d.ts`, `export { default } from '../../${sources}/${name}.js'\n`] as const,
+  )
+  return new Map([
+    // A piece that both have is the same file.
+    ...bundles.flatMap(({ outputFiles }) =>
+      outputFiles.map(({ path, text }) => [basename(path), trimmed(text)] as const),
+    ),
+    ...types,
+    ['licenses.txt', await licencesOf(root, 'The service', shipped)],
+  ])
+}
+
+function bundle(root: string, names: string[]) {
+  return build({
     ...bundling,
     absWorkingDir: root,
     entryPoints: names.map((name) => `${sources}/${name}.ts`),
@@ -40,14 +60,6 @@ async function bundleService(root: string): Promise<Files> {
     external: ['hypertok', '@hypertok/*'],
     write: false,
   })
-  const types = names.map(
-    (name) => [`${name}.d.ts`, `export { default } from '../../${sources}/${name}.js'\n`] as const,
-  )
-  return new Map([
-    ...outputFiles.map(({ path, text }) => [path.slice(join(root, 'dist/service/').length), trimmed(text)] as const),
-    ...types,
-    ['licenses.txt', await licencesOf(root, 'The service', shippedFiles(metafile))],
-  ])
 }
 
 /** Only files that ask for a module by `require` need to make one. */

@@ -159,9 +159,15 @@ async function place(path: string, file: Built['output']['files'][string]): Prom
   await link(file.fsPath, path).catch(() => cp(file.fsPath!, path))
 }
 
+/** What a build depends on besides the sources. */
+const single = [
+  ...['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest-ask.js'],
+  ...['functions-build', 'build-service', 'bundling'].map((name) => `src/local/${name}.ts`),
+]
+
 async function fingerprint(root: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const path of ['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest-ask.js']) {
+  for (const path of single) {
     hash.update(`${path}\n`).update(await readFile(join(root, path)).catch(() => ''))
   }
   for (const folder of ['api', 'src/handoff']) {
