@@ -117,10 +117,11 @@ export function secretsOf(headers: Record<string, string>): string[] {
   })
 }
 
-/** Thousands of walks have thousands of tokens; the newest are the ones whose texts may still come. */
+/** Thousands of walks have thousands of tokens, for directories and for machines; the newest are the ones whose texts may still come. */
 function forgetTokens(keys: Map<string, Key>): void {
-  const scoped = [...keys.values()].filter(({ secret }) => isScoped(secret))
-  for (const { secret } of scoped.slice(0, -100)) keys.delete(secret)
+  const ofOneWalk = ({ secret, opens }: Key) =>
+    isScoped(secret) || (opens.has('sandboxes') && !secret.startsWith('e2b_'))
+  for (const { secret } of [...keys.values()].filter(ofOneWalk).slice(0, -100)) keys.delete(secret)
 }
 
 /** One pass over each text for a few characters from the middle of every disguise; only where some stand is looked closely. */

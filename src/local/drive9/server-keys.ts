@@ -35,6 +35,8 @@ export interface Keys {
   issued(): IssuedToken[]
 }
 
+const mostTokens = 1_000
+
 export function makeKeys(table: Table, now: () => number, wantedOwnerKey: string | undefined): Keys {
   const bySecret = new Map<string, IssuedToken>()
   let ownerKey = wantedOwnerKey
@@ -60,6 +62,13 @@ export function makeKeys(table: Table, now: () => number, wantedOwnerKey: string
     return true
   }
 
+  /** One that was taken back opens as much as one that never was. */
+  function forgetOldest(): void {
+    if (bySecret.size <= mostTokens) return
+    const [oldest] = [...bySecret].find(([, { revoked }]) => revoked) ?? []
+    if (oldest !== undefined) bySecret.delete(oldest)
+  }
+
   return {
     ownerKey: owner,
     caller(key) {
@@ -74,6 +83,7 @@ export function makeKeys(table: Table, now: () => number, wantedOwnerKey: string
       const claims = { tenant_id: 'local', token_version: 2, iat: seconds(now()), exp: seconds(expiresAt) }
       const secret = signedKey(claims)
       bySecret.set(secret, token)
+      forgetOldest()
       table.append({ op: 'token', secret, token })
       return { token, secret }
     },

@@ -113,13 +113,17 @@ function readRow(id: number, { marker, directory }: Belonging): Row | undefined 
 
 /** Of each process what its environment said: most of a machine's processes are nobody's, and are met at every look. */
 const marks = new Map<number, { started: string; mark: string }>()
+const mostMarks = 1_000
 
 /** The marker in its environment; empty when it has none. A process has it from its first moment or never, so it is read once. */
 function markOf(id: number, started: string): string {
   const known = marks.get(id)
   if (known?.started === started) return known.mark
   const environment = orEmpty(() => readFileSync(`/proc/${id}/environ`, 'latin1'))
-  const mark = environment.split('\0').find((entry) => entry.startsWith(`${markerName}=`)) ?? ''
+  const found = environment.split('\0').find((entry) => entry.startsWith(`${markerName}=`)) ?? ''
+  // A copy, which does not hold the whole environment in memory.
+  const mark = Buffer.from(found, 'latin1').toString('latin1')
+  if (marks.size > mostMarks) marks.clear()
   // An environment is empty for a moment while a program takes the place of another.
   if (environment !== '') marks.set(id, { started, mark })
   return mark
