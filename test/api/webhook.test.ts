@@ -75,7 +75,7 @@ test('a question below a pull request: 👀, one comment with the answer, 🚀',
 }, 60_000)
 
 test('202 waits for the promise alone; who is killed after it leaves the comment to the clock', async () => {
-  const victim = await here.another({}, 1)
+  const victim = await here.another({}, 3)
   const asked = github.say(repository, pull.number, 'wanda', '/ask What is left behind?')
   const from = github.server.requests.length
   // GitHub, which has to say who this is, says nothing; so no sandbox and no model is asked for yet.
@@ -93,7 +93,7 @@ test('202 waits for the promise alone; who is killed after it leaves the comment
     takeBack()
   }
   const left = async () => (await call(here.url, '/api/cron', { token: cronSecret })).body.left > 0
-  await until('the clock takes it up', left, 15_000)
+  await until('the clock takes it up', left, 30_000)
   expect((await answered()).body).toContain('What is left behind?')
   expect(ours()).toHaveLength(1)
   await until('nothing is promised any more', () => here.promises().length === 0)

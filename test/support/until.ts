@@ -1,6 +1,6 @@
 // Waits for something that will be true soon, and says what it waited for when it does not come.
 
-export async function until<T>(what: string, look: () => T | Promise<T>, deadlineMs = 5_000): Promise<NonNullable<T>> {
+export async function until<T>(what: string, look: () => T | Promise<T>, deadlineMs = 20_000): Promise<NonNullable<T>> {
   const end = Date.now() + deadlineMs
   for (;;) {
     const found = await look()

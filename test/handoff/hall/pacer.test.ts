@@ -52,7 +52,7 @@ test('no word is lost that comes just when the one before was said', async () =>
       },
     })
     pacer.say('one')
-    await until(`both are said, ${turns} turns apart`, () => said.length === 2, 500)
+    await until(`both are said, ${turns} turns apart`, () => said.length === 2)
   }
 })
 
