@@ -1,6 +1,7 @@
 // A world in which a walk takes a tenth of a second, and a house for each process in it, wired as `connect` does but with short waits.
 //
 // The clouds are the local ones. What the program in a sandbox does is taken down once from the real program and repeated by a tiny one.
+import { execFileSync } from 'node:child_process'
 import type { AskRequest } from '../../src/handoff/hall/ask.js'
 import type { House } from '../../src/handoff/hall/house.js'
 import type { SummariseRequest } from '../../src/handoff/hall/summarise.js'
@@ -71,15 +72,26 @@ export interface QuickWorldOptions {
 
 const smallRepository: Files = {
   'README.md': '# Tools\n\nTools that greet people.\n',
-  'docs/tools.md': { symlink: '../README.md' },
   'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
   'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
 }
+/** So many that their tables travel by upload. */
+export const manyFiles = (count: number): Files =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      `src/part-${index}/module-${index}.ts`,
+      `export const value${index} = ${index}\n`,
+    ]),
+  )
+/** For who wants every kind of file. */
+export const withLink: Files = { ...smallRepository, 'docs/tools.md': { symlink: '../README.md' } }
 /** The drive9 program waits as often as it would, and much shorter. */
 const hastyDrive = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
 
 export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
   const [repository, guest] = await Promise.all([makeRepository(options.files ?? smallRepository), startQuickGuest()])
+  // The host's ref of a pull request.
+  execFileSync('git', ['-C', repository.directory, 'update-ref', 'refs/pull/7/head', repository.head])
   const sandboxes = { environment: hastyDrive, path: [guest.folder, programFolder] }
   const [clouds, remote] = await Promise.all([
     startClouds({ sandboxes }) as Promise<Required<Clouds>>,

@@ -1,10 +1,11 @@
-// What only the whole suite can tell: whether every outside call that was seen in `test/promises` was also broken there. The files of the suite
-// write what they saw into a folder; when all of them have run, it is put together here, and a call that nobody broke fails the run.
+// What only the whole suite can tell: whether every outside call that the product was seen to make, in any test, was also broken in some way. The
+// files of the suite write what they saw into a folder; when all of them have run, it is put together here, and a call that nobody broke fails
+// the run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { addCalls, type CallLedger, callsText, neverBroken } from './calls.js'
+import { addCalls, type CallLedger, callsTable, callsText, itsOwnAffair, neverBroken } from './calls.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,9 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** The files whose scenarios ask as the product does; what other tests ask a stand-in for is their own affair. */
-const promises = join(import.meta.dirname, '../promises')
-const prefix = 'promises+'
+const tests = join(import.meta.dirname, '..')
 
 export default function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'ledgers-'))
@@ -32,14 +31,25 @@ export default function setup(project: TestProject): () => void {
 /** Comes only when a mount happens to upload a file in the moment before its rename; where it does, drive9 itself makes good for a refusal. */
 const byChance = /\?rename=1$/
 
+/** Whoever ran all but so many files wanted to know. */
+const few = 5
+
 /** Nothing can be said when some of the files did not run. */
 function judge(folder: string): string | undefined {
-  const expected = readdirSync(promises).filter((name) => name.endsWith('.test.ts'))
-  const written = readdirSync(folder).filter((name) => name.startsWith(prefix))
-  if (process.env['SEED'] !== undefined || written.length < expected.length) return undefined
+  const written = new Set(readdirSync(folder))
+  const judged = readdirSync(tests, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts') && !itsOwnAffair.test(file))
+    .map((file) => `${file.replaceAll('/', '+')}.json`)
+  const silent = judged.filter((file) => !written.has(file))
+  if (process.env['SEED'] !== undefined || silent.length > 0) {
+    if (silent.length < few)
+      console.log(`\nOutside calls were not judged; nothing was heard of ${silent.join(', ')}.\n`)
+    return undefined
+  }
   const all: CallLedger = {}
-  for (const file of written) addCalls(all, JSON.parse(readFileSync(join(folder, file), 'utf8')) as CallLedger)
+  for (const file of judged) addCalls(all, JSON.parse(readFileSync(join(folder, file), 'utf8')) as CallLedger)
   const unbroken = neverBroken(all).filter((name) => !byChance.test(name))
-  console.log(`\nOutside calls, and how they were broken:\n${callsText(all)}\n`)
+  const text = process.env['LONG'] === '1' ? callsText(all) : callsTable(all)
+  console.log(`\nOutside calls, and how often they were broken in which way:\n${text}\n`)
   return unbroken.length === 0 ? undefined : `Calls that nobody broke:\n${unbroken.join('\n')}`
 }
