@@ -170,7 +170,7 @@ test('a paused sandbox keeps its processes and its files until it is killed', as
   const { pid } = await sandbox.commands.run('sleep 600', { background: true, timeoutMs: 0 })
   await sandbox.setTimeout(1_000)
   await until('the deadline paused it', async () => (await sandbox.getInfo()).state === 'paused')
-  expect(stateOf(pid)).toBe('T')
+  await until('it stands still', () => stateOf(pid) === 'T')
   await sandbox.connect({ timeoutMs: 60_000 })
   await until('it goes on', async () => stateOf(pid) === 'S')
   expect(await sandbox.files.read('kept.txt')).toBe('kept')
