@@ -8,8 +8,9 @@ export default defineConfig({
     // Every test starts its own servers on free ports, so files may run side by side.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
     // More than the smallest machine has cores: many tests wait for processes and for deadlines of the outside.
-    maxWorkers: 3,
+    maxWorkers: 4,
     reporters: ['default'],
   },
 })

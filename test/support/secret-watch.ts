@@ -124,28 +124,27 @@ function forgetTokens(keys: Map<string, Key>): void {
   for (const { secret } of [...keys.values()].filter(ofOneWalk).slice(0, -100)) keys.delete(secret)
 }
 
-/** One pass over each text for a few characters from the middle of every disguise; only where some stand is looked closely. */
+/** One pass over each text for a few characters from the middle of every disguise; only where some stand is the whole of it looked for. */
 function leaksAmong(keys: Key[], texts: Text[]): string[] {
-  const middles = keys.flatMap(({ secret }) =>
-    disguises(secret)
-      .filter((form) => form.length >= 8)
-      .map(middleOf),
-  )
-  const finder = gramFinder(8, middles)
+  const byMiddle = new Map<string, { key: Key; form: string }[]>()
+  for (const key of keys) {
+    for (const form of disguises(key.secret).filter(({ length }) => length >= middle)) {
+      const known = byMiddle.get(middleOf(form))
+      if (known) known.push({ key, form })
+      else byMiddle.set(middleOf(form), [{ key, form }])
+    }
+  }
+  const finder = gramFinder(middle, [...byMiddle.keys()])
   return texts.flatMap(({ where, text, may }) => {
-    let suspicious = false
-    finder.scan(text, () => {
-      suspicious = true
+    const standing = new Set<Key>()
+    finder.scan(text, (at) => {
+      for (const { key, form } of byMiddle.get(text.slice(at, at + middle)) ?? [])
+        if (text.startsWith(form, at - beforeMiddle(form))) standing.add(key)
     })
-    if (!suspicious) return []
-    const standing = keys.filter(({ secret }) =>
-      disguises(secret).some((form) => form.length >= 8 && text.includes(form)),
-    )
-    return standing.filter((key) => !may(key)).map(({ name }) => `${name} in ${where}`)
+    return [...standing].filter((key) => !may(key)).map(({ name }) => `${name} in ${where}`)
   })
 }
 
-function middleOf(form: string): string {
-  const from = Math.floor((form.length - 8) / 2)
-  return form.slice(from, from + 8)
-}
+const middle = 8
+const beforeMiddle = (form: string) => Math.floor((form.length - middle) / 2)
+const middleOf = (form: string) => form.slice(beforeMiddle(form)).slice(0, middle)

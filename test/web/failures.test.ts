@@ -53,8 +53,10 @@ test('a problem shows title, detail, next step and request, waits as long as ask
   expect(await page.getByLabel('Your question').inputValue(), 'the question is still there').toBe(question)
   await alert.getByRole('button', { name: 'Try again', exact: true }).click()
   await answered(page)
-  expect(await page.getByRole('alert').count()).toBe(0)
-  expect(await page.locator('#answers > article').count(), 'the second try takes the place of the first').toBe(1)
+  await expect.poll(() => page.getByRole('alert').count()).toBe(0)
+  await expect
+    .poll(() => page.locator('#answers > article').count(), { message: 'the second try takes the place of the first' })
+    .toBe(1)
 })
 
 test('an error in the middle of the stream ends the timeline and what was written', async () => {
@@ -167,7 +169,7 @@ test('a token that is taken back leads to the door', async () => {
   await ask(page, question)
   await page.getByLabel('Access token').waitFor()
   expect(await page.getByRole('alert').innerText()).toContain('The token is not accepted any more')
-  expect(await page.getByText('refreshToken').count()).toBe(0)
+  await expect.poll(() => page.getByText('refreshToken').count()).toBe(0)
 })
 
 test('a run that is not there says so, and what to do', async () => {

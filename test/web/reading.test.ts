@@ -48,7 +48,7 @@ test('the whole story with nothing but the keyboard', async () => {
   expect(await focused(page)).toBe('code-title')
   await tabTo(page, 'code-close')
   await page.keyboard.press('Escape')
-  expect(await page.getByRole('dialog').count()).toBe(0)
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   expect(await focused(page)).toBe('Source src/token.ts:7')
 })
 

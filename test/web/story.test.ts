@@ -22,6 +22,7 @@ test('from the token to an answer, its code, and the same answer again', async (
 
   await answer.locator('.words').getByRole('button', { name: 'Source src/token.ts:8-9' }).click()
   const code = page.getByRole('dialog', { name: 'src/token.ts' })
+  await code.locator('.cited').first().waitFor()
   expect(await code.locator('.cited').allInnerTexts()).toEqual([
     '  pending ??= requestToken(token.account).finally(() => (pending = undefined))',
     '  return pending',
@@ -40,7 +41,9 @@ test('from the token to an answer, its code, and the same answer again', async (
   await ask(page, question)
   await newest(page).getByText('Answered before').waitFor()
   expect(await newest(page).locator('.timeline').innerText()).toMatch(/^Taken from the ledger in .* without a sandbox$/)
-  expect(await page.locator('#answers > article').count(), 'the same answer stands there once').toBe(1)
+  await expect
+    .poll(() => page.locator('#answers > article').count(), { message: 'the same answer stands there once' })
+    .toBe(1)
 })
 
 test('the answer can be read while it is written, and its citations become buttons when they are checked', async () => {
@@ -62,11 +65,11 @@ test('the answer can be read while it is written, and its citations become butto
     'token.ts:8-9',
     'request.ts:12-14',
   ])
-  expect(await words.getByRole('button').count()).toBe(0)
+  await expect.poll(() => words.getByRole('button').count()).toBe(0)
   expect(await words.getAttribute('aria-busy')).toBe('true')
   finish()
   await words.getByRole('button').first().waitFor()
-  expect(await words.getByRole('button').count()).toBe(3)
+  await expect.poll(() => words.getByRole('button').count()).toBe(3)
   expect(await words.getAttribute('aria-busy')).toBe('false')
 })
 
@@ -120,10 +123,10 @@ test('runs come page by page', async () => {
   const page = await desk.visit('/?repository=octo%2Ftools')
   await enter(page)
   await page.getByRole('link', { name: 'pull request 12' }).waitFor()
-  expect(await page.locator('.runs a').count()).toBe(2)
+  await expect.poll(() => page.locator('.runs a').count()).toBe(2)
   await page.getByRole('button', { name: 'More runs' }).click()
   await page.getByRole('link', { name: 'release/2.x' }).waitFor()
-  expect(await page.getByRole('button', { name: 'More runs' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('button', { name: 'More runs' }).count()).toBe(0)
 })
 
 test('a token for one repository has nothing to choose but the run', async () => {
@@ -131,8 +134,8 @@ test('a token for one repository has nothing to choose but the run', async () =>
   const page = await desk.visit()
   await enter(page)
   await page.getByRole('heading', { name: 'octo/tools' }).waitFor()
+  await expect.poll(() => page.locator('.runs a').count()).toBe(2)
   expect(await page.getByLabel('Repository', { exact: true }).isVisible()).toBe(false)
-  expect(await page.locator('.runs a').count()).toBe(2)
 })
 
 test('earlier answers are folded, open with their citations, and fetch the lines they name', async () => {
@@ -158,10 +161,10 @@ test('many earlier answers come page by page, and the keyboard goes on where the
   )
   const page = await desk.visitRun()
   await page.getByText('Question 20?', { exact: true }).waitFor()
-  expect(await page.locator('.before').count()).toBe(20)
+  await expect.poll(() => page.locator('.before').count()).toBe(20)
   await page.getByRole('button', { name: 'More answers' }).press('Enter')
   await page.getByText('Question 25?', { exact: true }).waitFor()
-  expect(await page.getByRole('button', { name: 'More answers' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('button', { name: 'More answers' }).count()).toBe(0)
   expect(await page.evaluate('document.activeElement.textContent')).toContain('Question 21?')
 })
 
