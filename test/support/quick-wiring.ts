@@ -8,14 +8,11 @@ import { makeSandboxes } from '../../src/handoff/lines/e2b.js'
 import { makeGitHost } from '../../src/handoff/lines/git.js'
 import { guardModel } from '../../src/handoff/lines/guarded-model.js'
 import { makeModel } from '../../src/handoff/lines/openai.js'
-import { makeCounting } from '../../src/handoff/lines/tokens.js'
 import type { Clouds } from '../../src/local/clouds.js'
 import { manualClock } from './clock.js'
+import { roughly } from './counting.js'
 import type { CloudName } from './gate.js'
 import { keysOf } from './secrets.js'
-
-/** One for all houses: to load the vocabulary takes longer than a walk here. */
-const counting = makeCounting('offline-extractive')
 
 export interface Wiring {
   clouds: Required<Clouds>
@@ -62,7 +59,7 @@ export function houseAt(
           baseUrl: `${url.model}/v1`,
           name: clouds.model.name,
           contextTokens: 128_000,
-          counting,
+          counting: roughly,
           ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
         }),
         Object.values(keysOf(clouds)),

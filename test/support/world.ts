@@ -7,6 +7,7 @@ import { type Commit, parseRepository } from '../../src/handoff/library/run.js'
 import { parseSettings } from '../../src/handoff/library/settings.js'
 import { type Clouds, type CloudsOptions, startClouds } from '../../src/local/clouds.js'
 import { type GitRemote, startGitRemote } from '../../src/local/git-remote.js'
+import { roughly } from './counting.js'
 import { leaksOf } from './secrets.js'
 
 export interface WorldOptions {
@@ -45,12 +46,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   ])
   const events: RunEvent[] = []
   const environment = { ...clouds.settings, DRIVE9_ROOT: '/handoff', ...options.settings }
-  const another = (settings: Record<string, string> = {}) =>
-    connect(parseSettings({ ...environment, ...settings }), {
+  const another = (settings: Record<string, string> = {}) => {
+    const house = connect(parseSettings({ ...environment, ...settings }), {
       program,
       emit: (event) => events.push(event),
       ...(options.cloneToken === undefined ? {} : { cloneToken: options.cloneToken }),
     })
+    house.tools.model = { ...house.tools.model, countTokens: roughly }
+    return house
+  }
   const secrets: string[] = options.cloneToken === undefined ? [] : [options.cloneToken]
   const close = async () => {
     const living = clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
