@@ -8,8 +8,8 @@ export interface App {
   id: string
   slug: string
   /** PEM, as GitHub hands it out. */
-  privateKey: string
-  publicKey: KeyObject
+  readonly privateKey: string
+  readonly publicKey: KeyObject
   bot: User
   permissions: Partial<Record<PermissionName, Grant>>
 }

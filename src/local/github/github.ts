@@ -149,20 +149,27 @@ function refuseNeed(route: Route, exchange: Exchange): Reply | null {
   return route.need ? refuse(exchange, route.need(exchange)) : null
 }
 
-// Making a key takes a tenth of a second: one serves all Apps of a process.
-let appKey: ReturnType<typeof freshKey> | undefined
+// Making a key takes a tenth of a second: one serves all Apps of a process, and is made when somebody wants it.
+let made: ReturnType<typeof freshKey> | undefined
 
 const freshKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 })
 
+function appKey() {
+  made ??= freshKey()
+  return made
+}
+
 function makeApp(world: World, permissions: App['permissions'] | undefined): App {
-  appKey ??= freshKey()
-  const { privateKey, publicKey } = appKey
   const slug = `handoff-${randomBytes(3).toString('hex')}`
   return {
     id: '4242',
     slug,
-    privateKey: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
-    publicKey,
+    get privateKey() {
+      return appKey().privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+    },
+    get publicKey() {
+      return appKey().publicKey
+    },
     bot: ensureUser(world, `${slug}[bot]`),
     permissions: permissions ?? { contents: 'read', issues: 'write', pull_requests: 'write' },
   }

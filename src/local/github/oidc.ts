@@ -28,7 +28,7 @@ interface Key {
   publicKey: KeyObject
 }
 
-// Making a key takes a tenth of a second: the first of a process is shared.
+// Making a key takes a tenth of a second: the first of a process is shared, and made when somebody signs or wants to verify.
 let first: Key | undefined
 
 function freshKey(): Key {
@@ -37,12 +37,16 @@ function freshKey(): Key {
 }
 
 export function makeOidc(serverUrl: string): Oidc & { reply: (request: RecordedRequest) => Reply | null } {
-  first ??= freshKey()
-  const keys = [first]
+  const keys: Key[] = []
+  const all = () => {
+    first ??= freshKey()
+    if (keys.length === 0) keys.push(first)
+    return keys
+  }
   const issuer = `${serverUrl}${tokenFolder}`
   const claims: Record<string, unknown> = {}
   const requestToken = randomUUID()
-  const current = () => keys.at(-1)!
+  const current = () => all().at(-1)!
   const mint = (more: Record<string, unknown> = {}) => signToken(current(), { ...standard(issuer), ...claims, ...more })
   return {
     issuer,
@@ -55,11 +59,12 @@ export function makeOidc(serverUrl: string): Oidc & { reply: (request: RecordedR
     },
     rotate: ({ forgetOld = false } = {}) => {
       if (forgetOld) keys.length = 0
+      else all()
       keys.push(freshKey())
     },
     reply: (request) => {
       const url = new URL(request.path, serverUrl)
-      if (url.pathname === `${tokenFolder}/.well-known/jwks`) return json(200, { keys: keys.map(published) })
+      if (url.pathname === `${tokenFolder}/.well-known/jwks`) return json(200, { keys: all().map(published) })
       if (url.pathname !== `${tokenFolder}/job/idtoken`) return null
       if (request.headers['authorization'] !== `Bearer ${requestToken}`) return problem(401, 'Unauthorized')
       const audience = url.searchParams.get('audience')
