@@ -1,12 +1,11 @@
 // The bundle: what is in it, what each way through it loads, and that it needs nothing but itself.
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildAction, withoutOpaqueImport } from '../../src/local/build-action.js'
+import { withoutOpaqueImport } from '../../src/local/build-action.js'
 import { type ActionWorld, type Event, root, startActionWorld } from './kit.js'
 
 const dist = join(root, 'dist')
@@ -100,15 +99,10 @@ describe('what is in it', () => {
     expect(texts.filter((text) => /actions\/oidc-client|lsb_release|octokit-core/.test(text)).length).toBe(0)
   })
 
-  test('the same sources give the same bytes in any folder', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'bundle-'))
-    await buildAction(root, folder)
-    const made = await hashes(folder)
-    const texts = await Promise.all((await code(folder)).map((name) => readFile(join(folder, name), 'utf8')))
-    await rm(folder, { recursive: true })
+  // That the same sources give the same bytes is what CI looks at: it builds in another folder, and compares with what is committed.
+  test('no folder of the machine that built it', async () => {
+    const texts = await Promise.all((await code()).map((name) => readFile(join(dist, name), 'utf8')))
     expect(texts.filter((text) => text.includes(root))).toEqual([])
-    const kept = Object.entries(await hashes(dist)).filter(([name]) => !name.startsWith('guest-'))
-    expect(made).toEqual(Object.fromEntries(kept))
   })
 
   test('a package that hides its HTTP client in another way stops the build', () => {
@@ -153,13 +147,5 @@ describe('what each way loads', () => {
 })
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-
-async function hashes(folder: string): Promise<Record<string, string>> {
-  const entries = await readdir(folder, { withFileTypes: true })
-  const names = entries.flatMap((entry) => (entry.isFile() ? entry.name : [])).sort()
-  return Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, sha256(await readFile(join(folder, name)))])),
-  )
-}
 
 const builtins = new Set(['fs', 'os', 'path', 'module', 'url', 'crypto', 'util', 'worker_threads'])

@@ -14,7 +14,7 @@ import { makeRunner } from '../../src/action/runner.js'
 import { node, root } from './kit.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 const nasty = fc.array(
   fc.oneof(
     fc.constantFrom(

@@ -10,7 +10,7 @@ import {
 } from '../../../src/handoff/library/answers/answer-prompt.js'
 import { anyText } from './any-text.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 
 const injections = JSON.parse(readFileSync(new URL('../../corpus/injections.json', import.meta.url), 'utf8')) as {
   name: string

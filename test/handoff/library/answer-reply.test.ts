@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseReply, streamFilter } from '../../../src/handoff/library/answers/answer-prompt.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 const read = (path: string, from: number, to: number) => ({ kind: 'read' as const, path, from, to })
 
 describe('a reply that asks for more', () => {

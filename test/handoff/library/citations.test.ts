@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Excerpt } from '../../../src/handoff/library/answer.js'
 import { citationRatio, verifyCitations } from '../../../src/handoff/library/answers/citations.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 
 const cases = JSON.parse(readFileSync(new URL('../../corpus/citations.json', import.meta.url), 'utf8')) as {
   name: string

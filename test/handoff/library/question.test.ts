@@ -11,7 +11,7 @@ import {
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
 import { anyText } from './any-text.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 function refusal(text: string): string {

@@ -4,7 +4,7 @@ import { safeInline, safeMarkdown, safeTable, safeText } from '../../../src/hand
 import { attacks, hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 const host = 'github.com'
 
 describe('safe Markdown', () => {

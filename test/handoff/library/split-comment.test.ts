@@ -6,7 +6,7 @@ import { commentLimit } from '../../../src/handoff/library/markdown/split-commen
 import { hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 
-const runs = process.env['LONG'] ? 10_000 : 500
+const runs = process.env['LONG'] ? 10_000 : 200
 const host = 'github.com'
 
 const letters = (text: string) => text.replace(/\s/g, '')
