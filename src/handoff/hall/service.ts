@@ -89,8 +89,9 @@ export async function takeQuestion(
     return { kind: 'joined', id, run }
   const { underLimits, sandboxesFor } = await import('./under-limits.js')
   const taking = underLimits(service, id, visit, sandboxesFor(request), () => prepared.accept(signal))
-  // What a machine is asked for with takes a while to load, and nothing else happens then. In a moment the drive is being asked for the limits.
-  setTimeout(() => house.tools.sandboxes.warm?.().catch(() => undefined), 1)
+  // What a machine is asked for with takes a while to load, and nothing else happens then: so it waits until the drive is being asked for the limits.
+  const warming = service.clock.sleep(1, signal).then(() => house.tools.sandboxes.warm?.())
+  warming.catch(() => undefined)
   const taken = await taking
   return taken ?? { kind: 'joined', id, run }
 }
