@@ -80,7 +80,10 @@ function lay(name: string): SealedPlace {
 
 test('whatever call fails, every question that is asked ends as one whole answer, and everybody is told the same', async () => {
   const failures = await runSchedules(schedulesFrom(40, 2_000), schedule)
-  console.log(figuresText({ ...figures, 'faults injected': ledger.injected() }))
+  const machines = world.clouds.sandboxes.sandboxes
+  const gone = machines.filter(({ state }) => state === 'gone').length
+  const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
+  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
   expect(failures).toEqual([])
 }, 1_800_000)
 

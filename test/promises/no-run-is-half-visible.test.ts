@@ -70,7 +70,9 @@ function worldOf(seed: number): { world: QuickWorld; turn: number } {
 test('whatever call fails, a reader sees no run or a whole one, and the next attempt succeeds', async () => {
   const failures = await runSchedules(schedulesFrom(100, 2_000), schedule)
   const machines = [small, large].flatMap(({ clouds }) => clouds.sandboxes.sandboxes)
-  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), 'sandboxes created': machines.length }))
+  const gone = machines.filter(({ state }) => state === 'gone').length
+  const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
+  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
   expect(failures).toEqual([])
 }, 1_200_000)
 

@@ -5,6 +5,7 @@ import { afterAll, expect, inject } from 'vitest'
 import { witnessRequests } from '../../src/local/server.js'
 import { countCalls, itsOwnAffair } from './calls.js'
 import { listen, secretWatch } from './heard.js'
+import type { Witnessed } from './whole-suite.js'
 
 const calls = countCalls()
 const stopCounting = witnessRequests(calls.take)
@@ -15,7 +16,8 @@ afterAll(() => {
   stopCounting()
   stopListening()
   const file = relative(join(import.meta.dirname, '..'), expect.getState().testPath ?? '')
-  writeFileSync(join(inject('ledgers'), `${file.replaceAll('/', '+')}.json`), JSON.stringify(calls.ledger))
   const leaks = itsOwnAffair.test(file) ? [] : secretWatch.leaks()
+  const witnessed: Witnessed = { calls: calls.ledger, looked: { ...secretWatch.looked(), leaks: leaks.length } }
+  writeFileSync(join(inject('ledgers'), `${file.replaceAll('/', '+')}.json`), JSON.stringify(witnessed))
   if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.slice(0, 20).join('\n')}`)
 })

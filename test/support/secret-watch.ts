@@ -22,6 +22,14 @@ export interface SecretWatch {
   look(): void
   /** What stands where it must not; and begins anew. */
   leaks(): string[]
+  /** What was looked through since the process began. */
+  looked(): Looked
+}
+
+export interface Looked {
+  keys: number
+  texts: number
+  characters: number
 }
 
 interface Key {
@@ -51,10 +59,13 @@ export function watchSecrets(): SecretWatch {
   let heard = new Set<string>()
   let length = 0
   let found: string[] = []
+  const looked: Looked = { keys: 0, texts: 0, characters: 0 }
 
   const know = (name: string, secret: string, opens?: string) => {
     if (secret.length < shortest || new Set(secret).size < fewestSigns) return
-    const key = keys.get(secret) ?? { name, secret, opens: new Set() }
+    const known = keys.get(secret)
+    if (!known) looked.keys += 1
+    const key = known ?? { name, secret, opens: new Set() }
     if (opens !== undefined) key.opens.add(opens)
     keys.set(secret, key)
   }
@@ -68,6 +79,8 @@ export function watchSecrets(): SecretWatch {
   const look = () => {
     const all = [...keys.values()]
     found.push(...leaksAmong(all, texts), ...all.filter(opensTooMuch).map(({ name }) => `${name} in another's header`))
+    looked.texts += texts.length
+    looked.characters += length
     texts = []
     heard = new Set()
     length = 0
@@ -75,6 +88,7 @@ export function watchSecrets(): SecretWatch {
   }
   return {
     look,
+    looked: () => looked,
     key: (name, secret) => know(name, secret),
     hear: (where, text) => keep(where, text),
     shown: (headers) => {
