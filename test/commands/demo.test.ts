@@ -90,7 +90,7 @@ test('a real sandbox with a drive9 on this machine is refused before anything is
   expect(stdout).toContain('cannot reach drive9 on this machine')
 })
 
-const moments = Array.from({ length: process.env['LONG'] === '1' ? 10 : 3 }, (_, index) => index)
+const moments = Array.from({ length: process.env['LONG'] === '1' ? 10 : 2 }, (_, index) => index)
 
 test.each(moments)('interrupted at a random moment (%i) it leaves nothing behind', async (index) => {
   const signals = ['SIGINT', 'SIGKILL', 'SIGTERM'] as const
