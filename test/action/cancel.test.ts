@@ -64,7 +64,7 @@ async function expectClean(step: Step): Promise<void> {
   expect(living()).toEqual([])
 }
 
-/** Every other moment; all of them in the long mode. */
+/** Every third moment; all of them in the long mode. */
 const some = (moments: string[]) => moments.filter((_, index) => process.env['LONG'] === '1' || index % 3 === 0)
 
 const summarising = [
