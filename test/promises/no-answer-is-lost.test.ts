@@ -79,7 +79,7 @@ function lay(name: string): SealedPlace {
 }
 
 test('whatever call fails, every question that is asked ends as one whole answer, and everybody is told the same', async () => {
-  const failures = await runSchedules(schedulesFrom(30, 2_000), schedule)
+  const failures = await runSchedules(schedulesFrom(20, 2_000), schedule)
   const machines = world.clouds.sandboxes.sandboxes
   const gone = machines.filter(({ state }) => state === 'gone').length
   const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }

@@ -1,11 +1,11 @@
 // Random repositories: whatever is in them, the counts reconcile with git, the budget holds, no credential comes out, the same input gives the
-// same bytes, and an earlier store changes nothing but the time. 8 runs, or 1,000 with LONG=1.
+// same bytes, and an earlier store changes nothing but the time. 50 runs, or 1,000 with LONG=1.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Content, makeRepository } from '../../support/repository.js'
 import { type Asked, expectSound, surveyIn } from './survey-of.js'
 
-const runs = process.env['LONG'] === '1' ? 1_000 : 8
+const runs = process.env['LONG'] === '1' ? 1_000 : 50
 
 const key = `ghp_${'aZ3k9QmW2xR7tY5uP1vB'.repeat(2).slice(0, 36)}`
 
