@@ -15,16 +15,32 @@ export interface Left {
 /** Goes on with it as long as this invocation may. What is settled by then, the post included, is not promised any longer. */
 export async function takeUp(here: Door, service: House.Service, left: Left, deadline: number): Promise<void> {
   const house = await here.house()
+  const settled = await settle(here, house, service, left, deadline).catch((error: unknown) => {
+    // Its run was pruned, or its pull request is gone: nobody can keep that promise, and the clock would try for ever.
+    if (house.isHandoffError(error, 'not-found')) return true
+    throw error
+  })
+  if (settled) await house.promiseKept(service, left.id)
+}
+
+/** False while somebody else is at it. */
+async function settle(
+  here: Door,
+  house: typeof House,
+  service: House.Service,
+  left: Left,
+  deadline: number,
+): Promise<boolean> {
   const { workBy } = divideTime(deadline, Date.now())
   const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
   const visit: House.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' } }
   const taken = await house.takeLeft(service, left, visit, signal)
-  if (taken?.kind === 'joined') return
+  if (taken?.kind === 'joined') return false
   const answered = taken && (taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, left, signal))
   if (answered && left.post && 'pull' in left.post) {
     await postOnPull(here, service, { ...answered, seen: taken.run }, left.post.pull, signal)
   }
-  await house.promiseKept(service, left.id)
+  return true
 }
 
 async function goOn(work: House.OwnWork, left: Left, signal: AbortSignal): Promise<House.AskResult> {

@@ -10,7 +10,6 @@ import { readEnvironment } from './environment.js'
 import { programText, repositoryRoot } from './program.js'
 import { resolveTarget } from './target.js'
 
-const port = Number(process.env['PORT'] ?? 3000)
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const name = 'local/handoff'
 
@@ -37,6 +36,7 @@ async function dev(stop: AbortSignal): Promise<void> {
 }
 
 function begin(environment: Record<string, string>): Promise<RunningFunctions> {
+  const port = Number(readEnvironment()['PORT'] ?? 3000)
   return startFunctions({
     root: repositoryRoot,
     environment,

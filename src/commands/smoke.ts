@@ -110,7 +110,7 @@ async function timed<T>(terminal: Terminal, what: string, work: () => Promise<T>
 }
 
 async function main(): Promise<number> {
-  const terminal = makeTerminal({ out: process.stdout, environment: process.env })
+  const terminal = makeTerminal({ out: process.stdout, environment: readEnvironment() })
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort())
   try {

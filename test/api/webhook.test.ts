@@ -44,6 +44,15 @@ const address = (of: RunningFunctions = here.functions) => `${of.url}/api/github
 const ours = () => github.visible(repository, pull.number).filter((comment) => comment.author.type === 'Bot')
 const [secret, nextSecret] = webhookSecrets as [string, string]
 
+/** What an instance that died has promised about a pull request. */
+function leaveBehind(more: { answer: string; run: string; post?: { pull: number } }) {
+  const [owner, short] = name.split('/')
+  const where = { host: here.where.host, owner, name: short, id: String(repository.id) }
+  const note = { version: 1, until: Date.now() - 1, repository: where, caller: 'team-a', model: 'offline-extractive' }
+  const promise = { ...note, post: { pull: pull.number }, ...more }
+  here.world.clouds.drive.write(`/handoff/_service/accepted/${more.answer}.json`, JSON.stringify(promise))
+}
+
 async function answered() {
   return until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
 }
@@ -123,11 +132,7 @@ test('asked over HTTP with `comment`: the same comment as ever, once, however of
 test('an answer whose instance died before its comment is posted by the clock', async () => {
   const asked = { repository: name, pull: pull.number, question: 'How is the token refreshed?' }
   const { body } = await post(here.url, asked)
-  const [owner, short] = name.split('/')
-  const where = { host: here.where.host, owner, name: short, id: String(repository.id) }
-  const note = { version: 1, answer: body.id, run: here.run.run, until: Date.now() - 1, repository: where }
-  const promise = { ...note, caller: 'team-a', model: 'offline-extractive', post: { pull: pull.number } }
-  here.world.clouds.drive.write(`/handoff/_service/accepted/${body.id}.json`, JSON.stringify(promise))
+  leaveBehind({ answer: body.id, run: here.run.run })
   expect(ours()).toEqual([])
   const { body: swept } = await call(here.url, '/api/cron', { token: cronSecret })
   expect(swept).toEqual({ promised: 1, left: 1 })
@@ -136,6 +141,18 @@ test('an answer whose instance died before its comment is posted by the clock', 
     `<!-- handoff:answer v=1 id=${body.id} part=1 -->`,
   ])
 }, 60_000)
+
+test.each([
+  ['run', { answer: 'a'.repeat(32), run: `${'0'.repeat(40)}-pruned` }],
+  ['pull request', { post: { pull: 4_711 } }],
+])('a promise about a %s that is gone is not tried for ever', async (_what, more) => {
+  const asked = { repository: name, pull: pull.number, question: 'How is the token refreshed?' }
+  const { body } = await post(here.url, asked)
+  leaveBehind({ answer: body.id, run: here.run.run, ...more })
+  expect((await call(here.url, '/api/cron', { token: cronSecret })).body).toEqual({ promised: 1, left: 1 })
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  expect(ours()).toEqual([])
+})
 
 test('with the credentials of an App, the App writes', async () => {
   const { id, privateKey, bot } = github.app
