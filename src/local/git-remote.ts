@@ -1,10 +1,11 @@
 // A git host on loopback: the real `git http-backend`, run as CGI for each request. It serves bare repositories and work trees by name
 // (`/owner/name.git`), to everybody or to those who bear a credential, and takes no pushes. Nothing is written to what it serves: what it
 // allows is said to git in its environment.
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import { promisify } from 'node:util'
+import { join, resolve } from 'node:path'
 import { type LocalServer, type RecordedRequest, type Reply, startServer } from './server.js'
 
 export interface GitRemoteOptions {
@@ -68,10 +69,12 @@ const basic = ({ username, password }: { username: string; password: string }) =
 
 /** Where git keeps what belongs to a directory: itself when it is bare, else its `.git`, which may be a file that points elsewhere. */
 async function gitDirectory(directory: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('git', ['-C', directory, 'rev-parse', '--absolute-git-dir'], {
-    env: { ...ownEnvironment(), ...settings({}) },
-  })
-  return stdout.replace(/\n$/, '')
+  const inside = join(directory, '.git')
+  const found = await stat(inside).catch(() => undefined)
+  if (!found) return directory
+  if (found.isDirectory()) return inside
+  const [, elsewhere = ''] = /^gitdir: (.*)/.exec(await readFile(inside, 'utf8')) ?? []
+  return resolve(directory, elsewhere)
 }
 
 interface Call {

@@ -43,7 +43,8 @@ export async function compareReply({ repository, parameters }: Exchange): Promis
 }
 
 async function commitOf(directory: string, name: string): Promise<string | null> {
-  return (await readRef(directory, `refs/heads/${name}`)) ?? (await readRef(directory, name))
+  const branch = /^[0-9a-f]{40}$/.test(name) ? null : await readRef(directory, `refs/heads/${name}`)
+  return branch ?? (await readRef(directory, name))
 }
 
 async function distances(directory: string, base: string, head: string): Promise<number[]> {

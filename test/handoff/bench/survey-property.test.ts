@@ -2,6 +2,7 @@
 // same bytes, and an earlier store changes nothing but the time. 50 runs, or 1,000 with LONG=1.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { anyCharacter } from '../../support/characters.js'
 import { type Content, makeRepository } from '../../support/repository.js'
 import { type Asked, expectSound, surveyIn } from './survey-of.js'
 
@@ -27,7 +28,7 @@ const segment = fc.oneof(
       '.github',
     ),
   },
-  fc.string({ minLength: 1, maxLength: 6, unit: 'binary' }).map((text) => text.replace(/[/\0]/g, '_')),
+  fc.string({ minLength: 1, maxLength: 6, unit: anyCharacter }).map((text) => text.replace(/[/\0]/g, '_')),
 )
 const ending = fc.constantFrom(
   'ts',
@@ -94,7 +95,7 @@ const line = fc.oneof(
       fc.array(word, { maxLength: 5 }),
     )
     .map(([start, words]) => start + words.join(' ')),
-  fc.string({ maxLength: 40, unit: 'binary' }),
+  fc.string({ maxLength: 40, unit: anyCharacter }),
 )
 const text = fc
   .tuple(fc.array(line, { maxLength: 30 }), fc.constantFrom('\n', '\r\n', '\r'))

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { writeSummary } from '../../../src/handoff/hall/write-summary.js'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
 import { sectionsMarkdown } from '../../../src/handoff/library/summaries/summary.js'
+import { anyCharacter } from '../../support/characters.js'
 import {
   countByBytes,
   type Files,
@@ -28,7 +29,7 @@ const counters = {
 }
 
 const hostileText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 400 }),
+  fc.string({ unit: anyCharacter, maxLength: 400 }),
   fc.constantFrom(
     '=== end',
     '=== file "x" lines 1-1 (source, full)',
