@@ -1,11 +1,11 @@
 // The small parts of the door, each for itself: what a runner is told, which event asks for what, what is masked.
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../src/action/context.js'
 import { decide } from '../../src/action/events.js'
 import { inInputWords, readOptions } from '../../src/action/inputs.js'
@@ -70,12 +70,14 @@ describe('the log', () => {
 
 describe('the files and inputs of a step', () => {
   const names = ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY', 'INPUT_A-NAME', 'INPUT_FRESH']
+  const folder = mkdtempSync(join(tmpdir(), 'runner-'))
   afterEach(() => {
     for (const name of names) delete process.env[name]
   })
+  afterAll(() => rmSync(folder, { recursive: true }))
   /** An empty file, where the runner would say that it is. */
   function fileFor(variable: string): string {
-    const file = join(mkdtempSync(join(tmpdir(), 'runner-')), 'file')
+    const file = join(folder, variable)
     writeFileSync(file, '')
     process.env[variable] = file
     return file

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type RunningFunctions, startFunctions } from '../../local/functions.js'
 import { buildFunction, buildFunctions } from '../../local/functions-build.js'
 import { repositoryRoot } from '../program.js'
-import { type Cold, coldRun } from './cold.js'
+import { type Cold, coldImport, coldRun } from './cold.js'
 import { ask, firstWord, type ServiceBed, startBed } from './service-bed.js'
 
 const runs = 12
@@ -146,7 +146,7 @@ async function benchCold(bed: ServiceBed, directory: string): Promise<ServiceLin
     const run = await coldRun({ file, path: '/api/ask', body, again, token: bed.token, environment: bed.environment })
     cold.push(run.load + run.first)
     warm.push(run.second)
-    alone.push((await coldRun({ file, path: '', importing: ['e2b', 'openai'], environment: {} })).load)
+    alone.push(await coldImport(['e2b', 'openai']))
   }
   say(`first request of a process, in ms: ${shown(cold)}`)
   say(`second request, in ms: ${shown(warm)}`)

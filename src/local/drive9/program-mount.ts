@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream'
 import { type Arguments, Exit, type FlagKind, parseArguments, remoteOf, version } from './program-arguments.js'
 import { probe } from './program-control.js'
 import { findCredentials } from './program-credentials.js'
-import { type MountSettings, type StartFailure, startMount } from './program-daemon.js'
+import type { MountSettings, StartFailure } from './program-daemon.js'
 import { type Places, placesOf, timeScale } from './program-places.js'
 
 type Environment = Record<string, string | undefined>
@@ -135,6 +135,8 @@ type Progress = { ready: true } | { failed: StartFailure }
 
 /** Lives as long as the mount. `report` is where progress goes; without it this is a mount in the foreground. */
 async function serve(settings: MountSettings, places: Places, report: number | undefined): Promise<number> {
+  // Only the process behind the mount needs the machinery; the one that starts it is quicker without.
+  const { startMount } = await import('./program-daemon.js')
   const tell = (progress: Progress) => {
     if (report !== undefined) writeSync(report, `${JSON.stringify(progress)}\n`)
   }

@@ -172,7 +172,7 @@ describe('a reply that is lost', () => {
   ])('when %s meets silence, whatever the client forgets: the waiting ends', async (_what, call) => {
     if (call !== creation) cloud.rule({ ...creation, times: 1, fault: { kind: 'lose-reply' } })
     cloud.rule({ ...call, times: 1, fault: { kind: 'hang' } })
-    const collecting = setInterval(collectGarbage, 50)
+    const collecting = setInterval(collectGarbage, 100)
     const opening = line({ requestTimeoutMs: 300 }).open(request(), never)
     const error = await refusal(opening).finally(() => clearInterval(collecting))
     expect(error.code).toMatch(/sandbox|timeout/)
@@ -184,7 +184,7 @@ describe('a reply that is lost', () => {
     const stop = new AbortController()
     const opening = refusal(sandboxes.open(request(), stop.signal))
     await until('it is asked for', () => asked('POST', creation.path).length === 1)
-    const collecting = setInterval(collectGarbage, 50)
+    const collecting = setInterval(collectGarbage, 100)
     stop.abort()
     expect((await opening.finally(() => clearInterval(collecting))).code).toBe('cancelled')
   }, 10_000)
