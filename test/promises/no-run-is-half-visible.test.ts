@@ -193,7 +193,7 @@ test('the same with the real program and a mount inside the sandbox', async () =
   const all = targetsIn(process.gate.passages)
   // What the host does is broken above; here it is mostly what the programs in the sandbox meet.
   const inside = all.filter(({ cloud, route }) => cloud === 'inside' || cloud === 'git' || route.includes('Start'))
-  const failures = await runSchedules(schedulesFrom(6, 120), (seed) =>
+  const failures = await runSchedules(schedulesFrom(3, 120), (seed) =>
     broken(small, planFrom(seed * 5, inside), `octo/real-${seed}`, {
       real: true,
       breaking: ledger.breakTheRest(inside),

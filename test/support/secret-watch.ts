@@ -106,6 +106,7 @@ export function watchSecrets(): SecretWatch {
       look()
       const all = [...new Set(found)]
       found = []
+      keys.clear()
       return all
     },
   }
