@@ -168,6 +168,7 @@ function change(
 
 /** Every byte that is not plain is written in octal. */
 function quoted(path: string | Uint8Array): string {
+  if (typeof path === 'string' && /^[!#-[\]-~]+$/.test(path)) return `"${path}"`
   const plain = [...Buffer.from(path)].map((byte) =>
     byte > 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c
       ? String.fromCharCode(byte)
