@@ -34,7 +34,6 @@ export async function mount(task: MountTask, home: string, token: string, readOn
     path,
   ])
   expectSuccess(mounted, 'mount-failed', 'drive9 did not mount the run directory')
-  expectSuccess(await drive9(['mount', 'health', path]), 'mount-failed', 'the mount is not healthy')
   await believe(task, path)
 
   return {
@@ -58,7 +57,7 @@ export async function mount(task: MountTask, home: string, token: string, readOn
   }
 }
 
-/** A dead mount is a plain directory; only the right one holds the marker. */
+/** A dead mount is a plain directory; only the right one holds the marker. drive9's own `mount health` says yes in every failure we know of. */
 async function believe(task: MountTask, path: string): Promise<void> {
   const bytes = await readFile(join(path, task.marker.path)).catch(() => undefined)
   if (bytes === undefined || sha256(bytes) !== task.marker.sha256) {
