@@ -64,8 +64,8 @@ async function expectClean(step: Step): Promise<void> {
   expect(living()).toEqual([])
 }
 
-/** Every third moment; all of them in the long mode. */
-const some = (moments: string[]) => moments.filter((_, index) => process.env['LONG'] === '1' || index % 3 === 0)
+/** Every fourth moment; all of them in the long mode. */
+const some = (moments: string[]) => moments.filter((_, index) => process.env['LONG'] === '1' || index % 4 === 0)
 
 const summarising = [
   'Summarising octo/tools',
