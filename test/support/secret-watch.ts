@@ -22,7 +22,7 @@ export interface SecretWatch {
   look(): void
   /** What stands where it must not; and begins anew. */
   leaks(): string[]
-  /** What was looked through since the process began. */
+  /** What was looked through since this was asked last: files may share a process. */
   looked(): Looked
 }
 
@@ -59,7 +59,7 @@ export function watchSecrets(): SecretWatch {
   let heard = new Set<string>()
   let length = 0
   let found: string[] = []
-  const looked: Looked = { keys: 0, texts: 0, characters: 0 }
+  let looked: Looked = { keys: 0, texts: 0, characters: 0 }
 
   const know = (name: string, secret: string, opens?: string) => {
     if (secret.length < shortest || new Set(secret).size < fewestSigns) return
@@ -88,7 +88,11 @@ export function watchSecrets(): SecretWatch {
   }
   return {
     look,
-    looked: () => looked,
+    looked() {
+      const until = looked
+      looked = { keys: 0, texts: 0, characters: 0 }
+      return until
+    },
     key: (name, secret) => know(name, secret),
     hear: (where, text) => keep(where, text),
     shown: (headers) => {

@@ -34,6 +34,8 @@ export async function mount(task: MountTask, home: string, token: string, readOn
     path,
   ])
   expectSuccess(mounted, 'mount-failed', 'drive9 did not mount the run directory')
+  // Who only reads believes what hashes right; who writes wants to know at once that somebody is there to take it.
+  if (!readOnly) expectSuccess(await drive9(['mount', 'health', path]), 'mount-failed', 'the mount is not healthy')
   await believe(task, path)
 
   return {
@@ -57,7 +59,7 @@ export async function mount(task: MountTask, home: string, token: string, readOn
   }
 }
 
-/** A dead mount is a plain directory; only the right one holds the marker. drive9's own `mount health` says yes in every failure we know of. */
+/** A dead mount is a plain directory; only the right one holds the marker. */
 async function believe(task: MountTask, path: string): Promise<void> {
   const bytes = await readFile(join(path, task.marker.path)).catch(() => undefined)
   if (bytes === undefined || sha256(bytes) !== task.marker.sha256) {
