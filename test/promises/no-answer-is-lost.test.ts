@@ -245,6 +245,22 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
   return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
 }
 
+test('an answer whose promise cannot be taken away is told all the same, and the clock lets the promise go', async () => {
+  const place = lay('octo/sealed')
+  const { drive } = world.clouds
+  const accepted = { method: 'DELETE', path: /\/_service\/accepted\// }
+  const takeBack = drive.rule({ ...accepted, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
+  await using process = await world.process({ patient: true })
+  const outcome = await servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
+  expect(sameAsKept(place, outcome)).toEqual([])
+  const service = serviceOf(process, laterMs)
+  expect(await leftOf(service, drive)).toEqual([expect.stringContaining('/accepted/')])
+  await takeUpAll(service, never)
+  expect(await leftOf(service, drive)).toEqual([])
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+})
+
 test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
   const random = randomFrom(long ? Date.now() : 4)
   const times = long ? 40 : 2
