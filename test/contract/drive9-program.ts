@@ -576,7 +576,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
           code: 1,
           stderr: expect.stringContaining('timed out waiting for supervised mount'),
         })
-        expect(result.stderr).not.toMatch(/401|invalid API key/)
+        expect(result.stderr).not.toMatch(/\b401\b|invalid API key/)
         expect(result.milliseconds).toBeGreaterThanOrEqual(scaled(31))
         expect(a.log()).toContain('invalid API key')
         expect(a.log() + result.stderr).not.toContain(wrong)
