@@ -10,6 +10,7 @@ let keys = 0
 
 beforeAll(async () => {
   here = await deploy({
+    quickFinds: true,
     environment: { HANDOFF_BEARERS: `a=${sha256(token)}=octo/tools; b=${sha256(otherToken)}=octo/tools` },
   })
   second = await here.another()

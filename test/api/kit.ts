@@ -1,15 +1,18 @@
 // A deployment on loopback for one test file: the local clouds, a git remote with one summarised commit, and the built functions.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Summarised } from '../../src/handoff/index.js'
-import { summarise } from '../../src/handoff/index.js'
+import { type House, type Summarised, summarise } from '../../src/handoff/index.js'
+import type { GuestRecord } from '../../src/handoff/library/records.js'
 import { parseRepository, type Repository } from '../../src/handoff/library/run.js'
-import type { CloudsOptions } from '../../src/local/clouds.js'
+import { type CloudsOptions, programFolder } from '../../src/local/clouds.js'
+import type { SandboxCloudOptions } from '../../src/local/e2b/index.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { buildFunctions } from '../../src/local/functions-build.js'
 import { secretWatch } from '../support/heard.js'
 import { compileCache } from '../support/program.js'
+import { type QuickGuest, startQuickGuest } from '../support/quick-guest.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { foundIn, listening } from '../support/taken-down.js'
 import { tokenFiles } from '../support/token-files.js'
 import { until } from '../support/until.js'
 import { startWorld, type World } from '../support/world.js'
@@ -47,20 +50,29 @@ export interface Deployment extends AsyncDisposable {
 }
 
 export interface DeploymentOptions {
-  clouds?: CloudsOptions
+  clouds?: Omit<CloudsOptions, 'sandboxes'>
+  sandboxes?: SandboxCloudOptions
   environment?: Record<string, string>
   maxDuration?: number
   /** No instance is started; `functions` must not be used. */
   withoutFunctions?: boolean
   /** The repository's number on its host. */
   repositoryId?: string
+  /** Every question finds the same, at once: for whoever looks at what is around an answer, and asks often. */
+  quickFinds?: boolean
 }
 
 export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
-  const repository = await makeRepository(tokenFiles)
+  const [repository, guest] = await Promise.all([
+    makeRepository(tokenFiles),
+    options.quickFinds ? startQuickGuest({ finds: true }) : undefined,
+  ])
   const world = await startWorld({
     repositories: { [name]: repository.directory },
-    ...(options.clouds === undefined ? {} : { clouds: options.clouds }),
+    clouds: {
+      ...options.clouds,
+      sandboxes: { ...options.sandboxes, ...(guest ? { path: [guest.folder, programFolder] } : {}) },
+    },
   })
   const where = { ...parseRepository(name, new URL(world.remote.url).host), id: options.repositoryId ?? repositoryId }
   const commit = {
@@ -69,7 +81,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     cloneUrl: world.remote.cloneUrl(name),
     ref: 'refs/heads/main',
   }
-  const run = await summarise({ commit, attempt: 'first' }, world.house, never)
+  const run = await summarise({ commit, attempt: 'first' }, guest ? takenDown(world.house, guest) : world.house, never)
   const environment = {
     ...world.clouds.settings,
     DRIVE9_ROOT: '/handoff',
@@ -109,7 +121,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     )
     await Promise.all(instances.map((one) => one.close()))
     await world.close()
-    await repository[Symbol.asyncDispose]()
+    await Promise.all([repository[Symbol.asyncDispose](), guest?.[Symbol.asyncDispose]()])
   }
   const { clouds, remote } = world
   return {
@@ -136,6 +148,16 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** What the real program reads in this house's next walk is what is found from then on. */
+function takenDown(house: House, guest: QuickGuest): House {
+  const heard: GuestRecord[] = []
+  const sandboxes = listening(house.tools.sandboxes, (record) => {
+    heard.push(record)
+    if (record.type === 'done') guest.can((before) => ({ ...before, find: foundIn(heard) }))
+  })
+  return { ...house, tools: { ...house.tools, sandboxes } }
 }
 
 export interface Answer {

@@ -11,7 +11,8 @@ let instances: RunningFunctions[]
 
 beforeAll(async () => {
   here = await deploy({
-    clouds: { sandboxes: { account: { concurrentLimit: sandboxes } } },
+    quickFinds: true,
+    sandboxes: { account: { concurrentLimit: sandboxes } },
     environment: {
       HANDOFF_SANDBOXES: String(sandboxes),
       HANDOFF_BEARERS: `a=${sha256(token)}=octo/tools; b=${sha256(otherToken)}=octo/tools`,

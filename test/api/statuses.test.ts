@@ -5,7 +5,7 @@ import { call, type Deployment, deploy, name, otherToken, post } from './kit.js'
 let here: Deployment
 
 beforeAll(async () => {
-  here = await deploy()
+  here = await deploy({ quickFinds: true })
 }, 120_000)
 
 afterAll(async () => {

@@ -11,7 +11,7 @@ let short: RunningFunctions
 let leftBehind: Record<string, unknown>
 
 beforeAll(async () => {
-  here = await deploy()
+  here = await deploy({ quickFinds: true })
   const [brief, victim] = await Promise.all([here.another({}, 4), here.another({}, 3)])
   short = brief
   const takeBack = silence()

@@ -19,6 +19,7 @@ beforeAll(async () => {
   repository = github.addRepository({ name, app: true, collaborators: { wanda: 'write', remy: 'read' } })
   commentToken = github.issueToken({ permissions: { contents: 'read', issues: 'write', pull_requests: 'write' } })
   here = await deploy({
+    quickFinds: true,
     repositoryId: String(repository.id),
     environment: {
       GITHUB_API_URL: github.apiUrl,

@@ -28,14 +28,15 @@ export interface QuickGuest extends AsyncDisposable {
   patient: () => Promise<string>
 }
 
-export async function startQuickGuest(): Promise<QuickGuest> {
+/** With `finds`, whatever program is sent to find something is taken for this one: for houses that bring the real program along. */
+export async function startQuickGuest({ finds = false } = {}): Promise<QuickGuest> {
   const folder = mkdtempSync(join(tmpdir(), 'quick-'))
   chmodSync(folder, 0o755)
-  writeFileSync(join(folder, 'node'), script, { mode: 0o755 })
   let canned: Canned = { files: [], summarise: [], find: [] }
   const server = createServer((socket) => void serve(socket, () => canned))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
+  writeFileSync(join(folder, 'node'), script(finds ? { port, waitMs: patient } : undefined), { mode: 0o755 })
   const text = (waitMs: number) => `// quick ${port} ${waitMs}\n`
   return {
     can(change) {
@@ -45,7 +46,7 @@ export async function startQuickGuest(): Promise<QuickGuest> {
     },
     folder,
     program: async () => text(800),
-    patient: async () => text(30_000),
+    patient: async () => text(patient),
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true })
       await new Promise((resolve) => server.close(resolve))
@@ -53,8 +54,11 @@ export async function startQuickGuest(): Promise<QuickGuest> {
   }
 }
 
-const script = `#!/bin/bash
+const patient = 30_000
+
+const script = (finding?: { port: number; waitMs: number }) => `#!/bin/bash
 read -r _ quick port wait < guest.mjs
+${finding ? `[[ $HANDOFF_TASK != *'"task":"find"'* ]] || quick=quick port=${finding.port} wait=${finding.waitMs}` : ''}
 [ "$quick" = quick ] || exec ${process.execPath} "$@"
 exec 3<> "/dev/tcp/127.0.0.1/$port" || exit 1
 printf '%s\\0' "$wait" "$HANDOFF_TASK" "$DRIVE9_API_KEY" >&3

@@ -45,7 +45,7 @@ export async function takeDown(
 }
 
 /** The first lines of each file that was read. */
-function foundIn(records: GuestRecord[]): GuestRecord[] {
+export function foundIn(records: GuestRecord[]): GuestRecord[] {
   const texts = records.filter((record) => record.type === 'text').slice(0, 5)
   const excerpts = texts.map(({ path, blob, text }): GuestRecord => {
     return {
@@ -77,7 +77,7 @@ function restated(record: GuestRecord, files: { path: string; bytes: Uint8Array 
 }
 
 /** Listens to what is printed inside. */
-function listening(sandboxes: Sandboxes, take: (record: GuestRecord) => void): Sandboxes {
+export function listening(sandboxes: Sandboxes, take: (record: GuestRecord) => void): Sandboxes {
   return {
     ...sandboxes,
     async open(request, signal) {
