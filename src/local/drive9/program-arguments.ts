@@ -10,6 +10,14 @@ export class Exit extends Error {
   }
 }
 
+/** What the program says when it ends because of this, and with which code. */
+export function ending(command: string | undefined, error: unknown): { text: string; code: number } {
+  const message = error instanceof Error ? error.message : String(error)
+  const isUsage = error instanceof Exit && error.code === 2
+  const text = message === '' || isUsage ? message : `${command}: ${message}\n`
+  return { text, code: error instanceof Exit ? error.code : 1 }
+}
+
 export type FlagKind = 'switch' | 'text' | 'duration' | 'number' | 'list'
 
 export interface Arguments {

@@ -1,12 +1,11 @@
-// `drive9 mount`: starts the process behind the mount and waits until it is ready, or until the real program would have given up.
+// `drive9 mount`: becomes the process behind the mount, and tells whoever waits when it is ready, or when the real program would have given up.
 //
+// The real program starts that process and waits for it. Here `bin/drive9` does, so that one program is started for a mount and not two.
 // The real program's manners of failing are kept: supervised (the default) it retries for half a minute and then says nothing but that time
 // ran out; unsupervised it fails at once; in the foreground it says why and exits with a code of its own. The truth is always in the log.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, openSync, readdirSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, mkdirSync, readdirSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
-import { type Arguments, Exit, type FlagKind, parseArguments, remoteOf, version } from './program-arguments.js'
+import { type Arguments, Exit, ending, type FlagKind, parseArguments, remoteOf, version } from './program-arguments.js'
 import { probe } from './program-control.js'
 import { findCredentials } from './program-credentials.js'
 import type { MountSettings, StartFailure } from './program-daemon.js'
@@ -60,19 +59,62 @@ const flags: Record<string, FlagKind> = {
   ...named('number', 'perf-max-profile-files'),
 }
 
-/** The descriptor on which the process behind a mount tells the one that started it how it goes; in its environment. */
-const readyVariable = 'DRIVE9_LOCAL_READY'
+/** The descriptor on which `bin/drive9` hears how it goes; in the environment, where a mount is to be left behind. */
+const listenerVariable = 'DRIVE9_LOCAL_TELL'
 
 export async function mount(words: string[], environment: Environment): Promise<number> {
+  const listener = environment[listenerVariable]
+  if (listener === undefined) return inForeground(words, environment)
+  const tell = makeTeller(Number(listener))
+  try {
+    return await leftBehind(words, environment, tell)
+  } catch (error) {
+    const { text, code } = ending('mount', error)
+    tell(code === 2 ? text : `${banner}${text}`, code)
+    // An attempt may be under way still.
+    process.exit(code)
+  }
+}
+
+const banner = `${version}drive9: mount mode: fuse\n`
+
+async function inForeground(words: string[], environment: Environment): Promise<number> {
+  const { given, settings, places } = await prepare(words, environment)
+  if (!given.isSet('foreground') && !given.isSet('supervise-foreground'))
+    throw new Exit(1, 'drive9 mount: only bin/drive9 can leave a mount behind; here it takes --foreground')
+  process.stderr.write(banner)
+  return serve(settings, places, { ready: () => undefined, failing: () => undefined })
+}
+
+/** Says what the caller is to be told, and with which code to go on; whoever waits goes on then. */
+type Teller = (text: string, code: number) => void
+
+function makeTeller(descriptor: number): Teller {
+  return (text, code) => {
+    try {
+      writeSync(descriptor, `${text}${code}\n`)
+    } catch {
+      // Nobody waits any more; the mount stands all the same.
+    }
+    closeSync(descriptor)
+  }
+}
+
+interface Prepared {
+  given: Arguments
+  settings: MountSettings
+  places: Places
+}
+
+async function prepare(words: string[], environment: Environment): Promise<Prepared> {
   const given = parseArguments(words, flags, usage)
   const [remoteRoot, mountpoint] = positions(given)
   const settings = settingsOf(given, remoteRoot, environment)
   const places = placesOf(mountpoint, environment, given.text('cache-dir'))
-  if (environment[readyVariable] !== undefined) return serve(settings, places, Number(environment[readyVariable]))
-  process.stderr.write(`${version}drive9: mount mode: fuse\n`)
-  await prepare(places, given)
-  if (given.isSet('foreground') || given.isSet('supervise-foreground')) return serve(settings, places, undefined)
-  return startInBackground(words, settings, places, environment)
+  // The list of processes is for everybody to read.
+  if (given.text('api-key') !== undefined) process.title = `drive9 mount ${mountpoint}`
+  await prepareDirectory(places, given)
+  return { given, settings, places }
 }
 
 function positions({ rest }: Arguments): [remoteRoot: string, mountpoint: string] {
@@ -117,7 +159,7 @@ function settingsOf(given: Arguments, remoteRoot: string, environment: Environme
   }
 }
 
-async function prepare(places: Places, given: Arguments): Promise<void> {
+async function prepareDirectory(places: Places, given: Arguments): Promise<void> {
   const { mountpoint } = places
   const { state, problem } = await probe(places)
   if (state && problem === undefined) throw new Exit(1, `drive9 mount: ${mountpoint} is already mounted`)
@@ -131,130 +173,102 @@ async function prepare(places: Places, given: Arguments): Promise<void> {
 
 // ── the process behind the mount ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-type Progress = { ready: true } | { failed: StartFailure }
+interface Listener {
+  ready(): void
+  failing(failure: StartFailure): void
+}
 
-/** Lives as long as the mount. `report` is where progress goes; without it this is a mount in the foreground. */
-async function serve(settings: MountSettings, places: Places, report: number | undefined): Promise<number> {
-  // Only the process behind the mount needs the machinery; the one that starts it is quicker without.
+/** Lives as long as the mount. */
+async function serve(settings: MountSettings, places: Places, listener: Listener): Promise<number> {
   const { startMount } = await import('./program-daemon.js')
-  const tell = (progress: Progress) => {
-    if (report !== undefined) writeSync(report, `${JSON.stringify(progress)}\n`)
-  }
   for (let wait = 1000; ; wait = Math.min(wait * 2, 30_000)) {
-    const outcome = await startMount(settings, places).catch((error: unknown) => {
-      // What was begun already (watchers, a door) would keep the process.
-      process.stderr.write(`mount: ${error instanceof Error ? error.message : String(error)}\n`)
-      process.exit(4)
-    })
+    const outcome = await startMount(settings, places).catch((error: unknown) => brokenDown(places, error))
+    if (outcome === undefined) return 4
     if ('ended' in outcome) {
-      tell({ ready: true })
+      listener.ready()
       process.exit(await outcome.ended)
     }
-    tell({ failed: outcome })
-    if (!settings.supervised || outcome.code === 5) return failed(outcome)
+    listener.failing(outcome)
+    if (!settings.supervised || outcome.code === 5) return failed(places, outcome)
     await new Promise((again) => setTimeout(again, wait * settings.scale))
   }
 }
 
-function failed({ code, message }: StartFailure): number {
+/** Trouble on the machine itself. */
+function brokenDown(places: Places, error: unknown): undefined {
+  complain(places, `mount: ${error instanceof Error ? error.message : String(error)}\n`)
+}
+
+function failed(places: Places, { code, message }: StartFailure): number {
   const reason = code === 5 ? 'startup_permanent' : 'startup_transient'
-  process.stderr.write(`mount: mount exit code=${code} reason=${reason}: ${message}\n`)
+  complain(places, `mount: mount exit code=${code} reason=${reason}: ${message}\n`)
   return code
 }
 
-// ── the process that starts it ────────────────────────────────────────────────────────────────────────────────────────────────────
+/** In the foreground somebody reads it; behind, it stands in the log. */
+function complain(places: Places, text: string): void {
+  process.stderr.write(text)
+  mkdirSync(dirname(places.log), { recursive: true })
+  appendFileSync(places.log, text, { mode: 0o600 })
+}
+
+// ── who waits for it ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What the real program waits: for a mount to be ready, and beyond that to clean up after one that never was. */
 const patience = { ready: 30_000, missing: 4_000, refused: 1_000, unreachable: 3_000 }
 
-async function startInBackground(
-  words: string[],
-  settings: MountSettings,
-  places: Places,
-  environment: Environment,
-): Promise<number> {
+/** Until the mount ends, if it came up; else what the real program says when it waited long enough, and not before. */
+async function leftBehind(words: string[], environment: Environment, tell: Teller): Promise<number> {
   const start = Date.now()
-  const child = spawnBehind(words, settings, places, environment)
-  const result = await watchStart(child, settings.supervised ? settings.scale : 1)
-  if (result.outcome === 'ready') {
-    const kind = settings.supervised ? 'supervised in background (supervisor pid' : 'running in background (pid'
-    process.stderr.write(`drive9: mount ${kind}: ${child.pid}, log: ${places.log})\n`)
-    process.stderr.write(`drive9: unmount with \`drive9 umount ${places.mountpoint}\`\n`)
-    return 0
-  }
-  const kind = settings.supervised ? 'supervised' : 'background'
-  const last = result.failure?.kind ?? 'refused'
-  if (result.outcome === 'late') {
-    await sleepUntil(start + (patience.ready + patience[last]) * settings.scale)
-    throw new Exit(
-      1,
-      `drive9 mount: timed out waiting for ${kind} mount to become ready after 30s (log: ${places.log})`,
-    )
-  }
-  if (settings.supervised) await sleepUntil(start + patience[last] * settings.scale)
-  const code = settings.supervised ? 1 : result.code
-  throw new Exit(
-    1,
-    `drive9 mount: ${kind} mount exited before becoming ready: exit status ${code} (log: ${places.log})`,
-  )
-}
-
-/** A process of its own session, with the caller's whole environment: whoever marks a sandbox by a variable finds it again. */
-function spawnBehind(words: string[], settings: MountSettings, places: Places, environment: Environment): ChildProcess {
-  mkdirSync(dirname(places.log), { recursive: true })
-  const log = openSync(places.log, 'a', 0o600)
-  const withoutKey = words.filter(
-    (word, index) => !/^--?api-key(=|$)/.test(word) && !/^--?api-key$/.test(words[index - 1] ?? ''),
-  )
-  const absolute = [...withoutKey.slice(0, -1), places.mountpoint]
-  return spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'mount', ...absolute], {
-    cwd: '/',
-    detached: true,
-    stdio: ['ignore', log, log, 'pipe'],
-    env: { ...environment, DRIVE9_SERVER: settings.server, DRIVE9_API_KEY: settings.key, [readyVariable]: '3' },
+  const { settings, places } = await prepare(words, environment)
+  // No directory is kept busy by it.
+  process.chdir('/')
+  const { supervised, scale } = settings
+  let last: StartFailure | undefined
+  const limit = timeLimit(patience.ready)
+  const ended = serve(settings, places, {
+    ready() {
+      limit.clear()
+      tell(`${banner}${comingUp(settings, places)}`, 0)
+    },
+    failing(failure) {
+      // Shortened time is for mounts that fail; one that has not failed yet gets the whole half minute.
+      if (!last) limit.set(patience.ready * (supervised ? scale : 1))
+      last = failure
+    },
   })
+  const code = await Promise.race([ended, limit.over])
+  limit.clear()
+  const rest = patience[last?.kind ?? 'refused']
+  if (code === undefined) {
+    await sleepUntil(start + (patience.ready + rest) * scale)
+    throw gaveUp(`timed out waiting for ${kindOf(settings)} mount to become ready after 30s`, places)
+  }
+  if (supervised) await sleepUntil(start + rest * scale)
+  throw gaveUp(`${kindOf(settings)} mount exited before becoming ready: exit status ${code}`, places)
 }
 
-interface StartResult {
-  outcome: 'ready' | 'late' | 'ended'
-  failure: StartFailure | undefined
-  code: number
+const kindOf = ({ supervised }: MountSettings) => (supervised ? 'supervised' : 'background')
+
+function comingUp({ supervised }: MountSettings, { log, mountpoint }: Places): string {
+  const kind = supervised ? 'supervised in background (supervisor pid' : 'running in background (pid'
+  return `drive9: mount ${kind}: ${process.pid}, log: ${log})\ndrive9: unmount with \`drive9 umount ${mountpoint}\`\n`
 }
 
-/** Shortened time is for mounts that fail; one that has not failed yet gets the whole half minute. */
-function watchStart(child: ChildProcess, scale: number): Promise<StartResult> {
-  return new Promise((resolve) => {
-    const reports = child.stdio[3] as Readable
-    let failure: StartFailure | undefined
-    let text = ''
-    const end = (outcome: StartResult['outcome'], code = 0) => {
+const gaveUp = (what: string, { log }: Places) => new Exit(1, `drive9 mount: ${what} (log: ${log})`)
+
+function timeLimit(milliseconds: number): { over: Promise<undefined>; set(milliseconds: number): void; clear(): void } {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>()
+  const begin = (time: number) => setTimeout(() => resolve(undefined), time)
+  let timer = begin(milliseconds)
+  return {
+    over,
+    set(time) {
       clearTimeout(timer)
-      child.removeAllListeners()
-      reports.destroy()
-      child.unref()
-      resolve({ outcome, failure, code })
-    }
-    const giveUp = () => {
-      child.removeAllListeners('exit').once('exit', () => end('late'))
-      child.kill('SIGTERM')
-    }
-    let timer = setTimeout(giveUp, patience.ready)
-    reports.on('data', (chunk: Buffer) => {
-      text += chunk.toString('utf8')
-      const lines = text.split('\n')
-      text = lines.pop() ?? ''
-      for (const line of lines) {
-        const progress = JSON.parse(line) as Progress
-        if ('ready' in progress) return end('ready')
-        if (!failure) {
-          clearTimeout(timer)
-          timer = setTimeout(giveUp, patience.ready * scale)
-        }
-        failure = progress.failed
-      }
-    })
-    child.once('exit', (code) => setImmediate(() => end('ended', code ?? 1)))
-  })
+      timer = begin(time)
+    },
+    clear: () => clearTimeout(timer),
+  }
 }
 
 const sleepUntil = (time: number) => new Promise((resolve) => setTimeout(resolve, Math.max(time - Date.now(), 0)))

@@ -1,7 +1,7 @@
 // The `drive9` program for the PATH of a local sandbox: mounts without root and without FUSE, and fails as the real one does.
 //
 //   program.ts            which command; what it prints and how it exits     program-arguments.ts    flags as the real program reads them
-//   program-mount.ts      `mount`: starts the process behind a mount         program-daemon.ts, -listen.ts  that process
+//   program-mount.ts      `mount`: how a mount comes up, or does not         program-daemon.ts, -listen.ts  while it stands
 //   program-mirror.ts     what is done to the directory goes to the server   program-index.ts, -watch.ts  how it is noticed
 //   program-queue.ts      uploads and when they are given up                 program-drain.ts        what is left
 //   program-control.ts    `mount health|status|drain`, `umount`              program-places.ts       traces outside the mount
@@ -21,7 +21,7 @@
 //
 // DRIVE9_LOCAL_TIME_SCALE (or E2B_DRIVE9_LOCAL_TIME_SCALE) shortens all waiting that the real program does: a bad key takes it half a minute.
 // 1 is real time.
-import { Exit, version } from './program-arguments.js'
+import { Exit, ending, version } from './program-arguments.js'
 
 const usage = `usage: drive9 <command> [arguments]
 
@@ -74,9 +74,9 @@ async function main(): Promise<void> {
   try {
     process.exitCode = await dispatch(command, words, process.env)
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
-    if (text !== '') process.stderr.write(error instanceof Exit && error.code === 2 ? text : `${command}: ${text}\n`)
-    process.exitCode = error instanceof Exit ? error.code : 1
+    const { text, code } = ending(command, error)
+    process.stderr.write(text)
+    process.exitCode = code
   }
 }
 
