@@ -1,10 +1,12 @@
 // What a sandbox could do if the repository took it over: read and write its own run directory for a while, and reach the hosts it was let
-// through to. It is looked at while it works, by a git host that takes its time.
-import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+// through to. It is looked at while it works, with a git host and a git that take their time.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, layout, type Summarised, summarise } from '../../src/handoff/index.js'
+import { programFolder } from '../../src/local/clouds.js'
 import type { SandboxRecord } from '../../src/local/e2b/index.js'
 import { madeByTest } from '../support/calls.js'
 import { processesAbout } from '../support/processes.js'
@@ -35,6 +37,7 @@ interface Glimpse {
   trustedEnvironment: { readableByNobody: boolean }
 }
 
+let slowGit: string
 let world: World
 let repository: TestRepository
 let earlier: Summarised
@@ -43,7 +46,9 @@ let glimpse: Glimpse
 
 beforeAll(async () => {
   repository = await makeRepository([{ 'a.ts': 'export const a = 1\n' }, { 'a.ts': 'export const a = 2\n' }])
-  world = await startWorld({ repositories: { [name]: repository.directory }, cloneToken })
+  slowGit = gitWithSlowList()
+  const sandboxes = { path: [slowGit, programFolder] }
+  world = await startWorld({ repositories: { [name]: repository.directory }, cloneToken, clouds: { sandboxes } })
   const commit = (sha: string) => world.commit(name, sha)
   earlier = await summarise(
     { commit: commit(repository.commits[0]!), attempt: 'earlier', cloneToken },
@@ -65,7 +70,18 @@ beforeAll(async () => {
 afterAll(async () => {
   await world?.close()
   await repository?.[Symbol.asyncDispose]()
+  rmSync(slowGit, { recursive: true, force: true })
 })
+
+/** The survey begins with a list of the commit's files. It would be over in a moment, and nobody might look in that moment. */
+function gitWithSlowList(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'slow-git-'))
+  chmodSync(folder, 0o755)
+  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+  const script = `#!/bin/sh\ncase "$*" in *'ls-tree -r -t'*) sleep 1 ;; esac\nexec ${git} "$@"\n`
+  writeFileSync(join(folder, 'git'), script, { mode: 0o755 })
+  return folder
+}
 
 async function look(): Promise<Glimpse> {
   const machine = world.clouds.sandboxes.sandboxes.at(-1)!
