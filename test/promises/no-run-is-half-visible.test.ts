@@ -111,6 +111,7 @@ async function broken(
   figures.schedules += 1
   figures.looks += reader.looked
   figures['bytes compared'] += reader.bytesCompared
+  reader.stopLooking()
   world.clouds.drive.remove(place.layout.repository)
   world.forget()
   return { plan: planText(plan) + met, wrong: [...wrong, ...reader.wrong] }
@@ -135,6 +136,7 @@ test('of attempts that run at the same time one speaks for the commit, and all a
     const other = told.filter(({ run }) => run !== undefined && run !== reader.run())
     if (told[0]!.run === undefined || other.length > 0)
       reader.wrong.push(`told were ${JSON.stringify(told)}, visible is ${reader.run()}`)
+    reader.stopLooking()
     small.clouds.drive.remove(place.layout.repository)
     await using last = await small.process({ patient: true })
     const { wrong } = await sweepOrphans(small, place, last)
