@@ -6,7 +6,7 @@ import type { Exchange } from './_exchange.js'
 import { divideTime } from './_job.js'
 import { takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
-import { talk } from './_talk.js'
+import { answerComment, permissionOf } from './_talk.js'
 import { jsonResponse } from './_views.js'
 
 const mostAtOnce = 100
@@ -41,7 +41,8 @@ async function takeUpNote(
 ): Promise<void> {
   const { workBy } = divideTime(deadline, Date.now())
   if (note.run === undefined) {
-    await talk({ here, house, service, github: await here.github(), note, workBy }).catch(() => undefined)
+    const of = { here, house, service, github: await here.github(), note, workBy }
+    await answerComment(of, permissionOf(of)).catch(() => undefined)
     return
   }
   const left = {

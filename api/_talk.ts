@@ -18,7 +18,34 @@ type Asked = NonNullable<House.AcceptedNote['asked']>
 type Reply = Outcome & { notes: string[] }
 type Progress = (text: string) => void
 
-export async function talk(of: Talk): Promise<void> {
+/** Whether whoever wrote the comment may ask, as GitHub says it now. */
+export async function permissionOf({ here, house, github, note, workBy }: Talk): Promise<House.MayAsk> {
+  const { asked, post } = note
+  if (!asked || !post || !('thread' in post)) throw new Error('This note is not of a comment.')
+  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
+  const { repository } = post.thread
+  return house.mayAsk({ github, repository, user: asked.user, allow: here.settings.askPermission }, { signal })
+}
+
+/** Nobody is answered without the right, whoever comes to answer: the delivery, or the clock. What GitHub does not tell now stays noted. */
+export async function answerComment(of: Talk, permission: Promise<House.MayAsk>): Promise<void> {
+  const may = await permission
+  await (may.allowed ? talk(of) : refuse(of, may.reason === 'bot'))
+}
+
+/** A person sees at once that nobody is working on it; a bot hears nothing, two of them would talk for ever. */
+async function refuse({ house, service, github, note, workBy }: Talk, silent: boolean): Promise<void> {
+  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
+  if (!silent && note.post && 'thread' in note.post) {
+    const { kind, repository } = note.post.thread
+    await github
+      .addReaction({ kind, repository, id: note.post.question }, 'confused', { signal, patient: false })
+      .catch(() => undefined)
+  }
+  await house.promiseKept(service, note.answer)
+}
+
+async function talk(of: Talk): Promise<void> {
   const { here, house, service, github, note, workBy } = of
   const { asked, post } = note
   if (!asked || !post || !('thread' in post)) return
@@ -36,12 +63,14 @@ export async function talk(of: Talk): Promise<void> {
     signal,
     answer: (wanted, onProgress) => answer(of, asked, wanted, onProgress, signal),
   })
-  // What time or a limit ended stays noted, and the cron goes on with it.
+  // What time, a limit or an outage of GitHub ended stays noted, and the clock goes on with it; but not for ever.
   const passes = 'error' in ending && mayPass.has(problemOf(ending.error).code)
-  if (!passes) await house.promiseKept(service, note.answer)
+  if (!passes || Date.now() > note.until + longestMs) await house.promiseKept(service, note.answer)
 }
 
-const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit'])
+const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit', 'git'])
+/** A comment that could not be written for so long is waited for by nobody. */
+const longestMs = 3 * 24 * 60 * 60 * 1_000
 
 /** From the first of the places that has a run. */
 async function answer(

@@ -7,7 +7,7 @@ import type { Exchange } from './_exchange.js'
 import { divideTime } from './_job.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
-import { talk } from './_talk.js'
+import { answerComment, permissionOf } from './_talk.js'
 import { jsonResponse } from './_views.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
@@ -62,46 +62,25 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
     return jsonResponse(202, { duplicate: true })
   }
   const { workBy } = divideTime(exchange.deadline, Date.now())
-  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
-  const permission = house.mayAsk(
-    {
-      github,
-      repository: asked.event.target.thread.repository,
-      user: asked.event.asker,
-      allow: here.settings.askPermission,
-    },
-    { signal },
-  )
-  const note = noteOf(here, service, asked, exchange.deadline)
-  const answering = permission.then(async (may) => {
-    if (may.allowed) await talk({ here, house, service, github, note, workBy })
-    else await refuse(house, service, github, note, may.reason === 'bot', signal)
-    await seen.accept({ run: '', answer: note.answer })
-  })
+  const note = noteOf(here, house, service, asked, exchange.deadline)
+  const of = { here, house, service, github, note, workBy }
+  const permission = permissionOf(of)
+  // Looked at when the note stands; until then its failure is nobody's.
+  permission.catch(() => undefined)
+  const noted = house.promiseComment(service, note, AbortSignal.timeout(Math.max(1, workBy - Date.now())))
+  // A note that landed after it was taken away would stay.
+  const answering = noted
+    .catch(() => undefined)
+    .then(async () => {
+      await answerComment(of, permission)
+      await seen.accept({ run: '', answer: note.answer })
+    })
   exchange.background(answering)
   exchange.logAfter(answering)
-  await house.promiseComment(service, note, signal)
+  await noted
   const early = await Promise.race([permission.catch(() => undefined), pause(patienceMs)])
   if (early && !early.allowed) return ignored(exchange, early.text)
   return jsonResponse(202, { accepted: true })
-}
-
-/** A person sees at once that nobody is working on it; a bot hears nothing, two of them would talk for ever. */
-async function refuse(
-  house: typeof House,
-  service: House.Service,
-  github: House.GitHub,
-  note: House.AcceptedNote,
-  silent: boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  if (!silent && note.post && 'thread' in note.post) {
-    const { kind, repository } = note.post.thread
-    await github
-      .addReaction({ kind, repository, id: note.post.question }, 'confused', { signal, patient: false })
-      .catch(() => undefined)
-  }
-  await house.promiseKept(service, note.answer)
 }
 
 /** Undefined for a delivery that comes again, and for a comment that is known by another delivery. */
@@ -114,21 +93,25 @@ async function firstTime(
   const names = [`delivery ${delivery}`, commentName(event)].map(hash)
   const asked = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
   const { drive } = service.house.tools
-  const begun = await Promise.all(
+  const begun = await Promise.allSettled(
     names.map((name) =>
       house.beginRequest(drive, service.place.delivery(name.slice(0, 32)), asked, exchange.request.signal),
     ),
   )
-  const fresh = begun.filter((one) => one.kind === 'begun')
-  if (fresh.length === begun.length) {
+  const met = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const fresh = met.filter((one) => one.kind === 'begun')
+  if (fresh.length === names.length) {
     return {
       accept: async (pointer) => {
         await Promise.all(fresh.map((one) => one.accept(pointer)))
       },
     }
   }
-  // The same comment under another delivery: the name of this delivery need not be kept as begun.
-  await Promise.all(fresh.map((one) => one.accept({ run: '', answer: '' })))
+  const failed = begun.find((one) => one.status === 'rejected')
+  // The same comment under another delivery is known by both names; what somebody is still at may fail, and come again by either.
+  const isKnown = met.some((one) => one.kind === 'known')
+  await Promise.all(fresh.map((one) => (isKnown ? one.accept({ run: '', answer: '' }) : one.release())))
+  if (failed) throw failed.reason
   return undefined
 }
 
@@ -136,7 +119,13 @@ const commentName = ({ repositoryId, target }: House.AskEvent) =>
   `comment ${repositoryId} ${target.thread.kind} ${target.question}`
 
 /** Written before the delivery is acknowledged: enough for anybody to answer it later. */
-function noteOf(here: Door, service: House.Service, { event, command }: Asked, deadline: number): House.AcceptedNote {
+function noteOf(
+  here: Door,
+  house: typeof House,
+  service: House.Service,
+  { event, command }: Asked,
+  deadline: number,
+): House.AcceptedNote {
   const { thread } = event.target
   const slash = thread.repository.lastIndexOf('/')
   return {
@@ -153,9 +142,11 @@ function noteOf(here: Door, service: House.Service, { event, command }: Asked, d
     model: service.house.tools.model.name,
     post: event.target,
     asked: {
-      text: command.question.slice(0, 19_000),
+      // Enough to see that it is too long.
+      text: command.question.slice(0, 2 * house.longestQuestion),
       pull: thread.number,
       asker: `github:${event.asker.login}`,
+      user: { id: event.asker.id, login: event.asker.login, type: event.asker.type },
       ...(command.fresh ? { fresh: true } : {}),
     },
   }

@@ -16,12 +16,21 @@ export async function endSandboxes(runner: Runner, left: Left, signal: AbortSign
     ...optional('sandboxUrl', runner.input('e2b-sandbox-url')),
     onNotice: (text) => runner.info(text),
   })
-  const found = left.owner === '' ? [] : await sandboxes.find({ handoff: '1', owner: left.owner }, signal)
-  const ids = new Set([...found.map(({ id }) => id), ...(left.sandbox === '' ? [] : [left.sandbox])])
-  for (const id of ids) {
+  const end = async (id: string) => {
     const killed = await sandboxes.kill(id, signal)
     runner.info(killed ? `Sandbox ${id} was still there; it is destroyed.` : `Sandbox ${id} is gone.`)
   }
+  const endOthers = async () => {
+    const found = left.owner === '' ? [] : await sandboxes.find({ handoff: '1', owner: left.owner }, signal)
+    await allOf(found.filter(({ id }) => id !== left.sandbox).map(({ id }) => end(id)))
+  }
+  await allOf([left.sandbox === '' ? undefined : end(left.sandbox), endOthers()])
+}
+
+/** One that fails keeps no other from being ended; then the failure is told. */
+async function allOf(work: (Promise<void> | undefined)[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 const optional = <K extends string>(name: K, value: string) =>

@@ -50,7 +50,7 @@ export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/wri
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'
 export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './library/answers/answer-markdown.js'
 export { type AskEvent, readAskEvent, type Target as AskTarget } from './library/answers/ask-event.js'
-export { parseAskCommand, parseQuestion } from './library/answers/question.js'
+export { longestQuestion, parseAskCommand, parseQuestion } from './library/answers/question.js'
 export type { Clock } from './library/clock.js'
 export { abortError, type ErrorCode, HandoffError, isHandoffError } from './library/errors.js'
 export type { RunEvent, Step } from './library/events.js'

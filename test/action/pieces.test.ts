@@ -8,11 +8,43 @@ import fc from 'fast-check'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../src/action/context.js'
 import { decide } from '../../src/action/events.js'
+import { endSandboxes } from '../../src/action/finish.js'
 import { inInputWords, readOptions } from '../../src/action/inputs.js'
 import { formsOfSecret } from '../../src/action/masks.js'
-import { makeRunner } from '../../src/action/runner.js'
+import { makeRunner, type Runner } from '../../src/action/runner.js'
+import type { Left } from '../../src/action/state.js'
+import { makeSandboxes } from '../../src/handoff/index.js'
+import { startClouds } from '../../src/local/clouds.js'
 import { node, root } from './kit.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
+
+test('the step after the job ends the sandbox it knows, though nobody tells it of the others', async () => {
+  const clouds = await startClouds({ drive: false, model: false })
+  const { settings } = clouds.sandboxes!
+  const sandboxes = makeSandboxes({
+    apiKey: settings.E2B_API_KEY,
+    template: 'handoff',
+    apiUrl: settings.E2B_API_URL,
+    sandboxUrl: settings.E2B_SANDBOX_URL,
+  })
+  const signal = AbortSignal.timeout(20_000)
+  const { id } = await sandboxes.open(
+    { metadata: { handoff: '1', owner: 'me' }, lifetimeMs: 60_000, egress: [] },
+    signal,
+  )
+  const silent = { kind: 'answer', status: 500, body: '{"code":500,"message":"no"}' } as const
+  clouds.sandboxes!.rule({ method: 'GET', path: /sandboxes/, fault: silent })
+  const inputs: Record<string, string> = {
+    'e2b-api-key': settings.E2B_API_KEY,
+    'e2b-api-url': settings.E2B_API_URL,
+    'e2b-sandbox-url': settings.E2B_SANDBOX_URL,
+  }
+  const runner = { input: (name: string) => inputs[name] ?? '', info: () => undefined } as unknown as Runner
+  const left = { begun: true, finished: false, owner: 'me', sandbox: id } as Left
+  await expect(endSandboxes(runner, left, signal)).rejects.toMatchObject({ name: 'HandoffError' })
+  expect(clouds.sandboxes!.sandboxes.map(({ state }) => state)).toEqual(['gone'])
+  await clouds.close()
+})
 
 const runs = process.env['LONG'] ? 10_000 : 200
 const nasty = fc.array(

@@ -46,7 +46,7 @@ const ours = () => github.visible(repository, pull.number).filter((comment) => c
 const [secret, nextSecret] = webhookSecrets as [string, string]
 
 /** What an instance that died has promised about a pull request. */
-function leaveBehind(more: { answer: string; run: string; post?: { pull: number } }) {
+function leaveBehind(more: { answer: string; run?: string; asked?: object; post?: object }) {
   const [owner, short] = name.split('/')
   const where = { host: here.where.host, owner, name: short, id: String(repository.id) }
   const note = { version: 1, until: Date.now() - 1, repository: where, caller: 'team-a', model: 'offline-extractive' }
@@ -154,6 +154,79 @@ test.each([
   await until('nothing is promised any more', () => here.promises().length === 0)
   expect(ours()).toEqual([])
 })
+
+test('whoever may not ask is not answered by the clock either, though nobody told him so', async () => {
+  const asked = github.say(repository, pull.number, 'remy', '/ask How is the token refreshed?')
+  const { id, login, type } = asked.author
+  const text = 'How is the token refreshed?'
+  const words = { text, pull: pull.number, asker: `github:${login}`, user: { id, login, type } }
+  const thread = { kind: 'issue', repository: name, number: pull.number }
+  const machines = here.machines()
+  leaveBehind({ answer: 'b'.repeat(32), asked: words, post: { thread, question: asked.id } })
+  expect((await call(here.url, '/api/cron', { token: cronSecret })).body).toEqual({ promised: 1, left: 1 })
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  expect(github.reactionsOf(asked).map((reaction) => reaction.split(':').at(-1))).toEqual(['confused'])
+  expect([ours(), here.machines() - machines]).toEqual([[], 0])
+})
+
+test('a refusal waits for the note of the question, which would stay when it came later', async () => {
+  const { drive } = here.world.clouds
+  const late = { kind: 'delay', milliseconds: 400 } as const
+  const takeBack = drive.rule({ method: 'PUT', path: /_service\/accepted/, times: 1, fault: late })
+  const asked = github.say(repository, pull.number, 'remy', '/ask How is the token refreshed?')
+  const told = await github.deliver(address(), github.eventOf(asked), { secret })
+  expect(await told.json()).toMatchObject({ ignored: expect.stringContaining('remy') })
+  takeBack()
+  await until('he is told', () => github.reactionsOf(asked).length > 0)
+  await until('nothing is promised any more', () => here.promises().length === 0)
+})
+
+test('a delivery that failed half way is taken when it comes again', async () => {
+  const { drive } = here.world.clouds
+  const second = { method: 'PUT', path: /_service\/deliver/, skip: 1, times: 1 }
+  const takeBack = drive.rule({ ...second, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
+  const event = github.eventOf(github.say(repository, pull.number, 'wanda', '/ask Which colour is it, after all?'))
+  const delivery = randomUUID()
+  const first = await github.deliver(address(), event, { secret, delivery })
+  takeBack()
+  expect(first.status).toBeGreaterThanOrEqual(400)
+  expect(await (await github.deliver(address(), event, { secret, delivery })).json()).toEqual({ accepted: true })
+  await answered()
+})
+
+test('neither a long question nor a note that cannot be read stops the clock', async () => {
+  const { drive } = here.world.clouds
+  const unreadable = `/handoff/_service/accepted/${'c'.repeat(32)}.json`
+  drive.write(unreadable, 'x'.repeat(300_000))
+  const slow = { kind: 'delay', milliseconds: 1_000 } as const
+  const takeBack = github.server.rule({ path: /\/permission/, times: 1, fault: slow })
+  const asked = github.say(repository, pull.number, 'wanda', `/ask ${'漢'.repeat(19_000)}`)
+  await github.deliver(address(), github.eventOf(asked), { secret })
+  const told = await call(here.url, '/api/cron', { token: cronSecret })
+  takeBack()
+  expect([told.status, told.body]).toEqual([202, { promised: 1, left: 0 }])
+  drive.remove(unreadable)
+  const end = await until('it is told', () => ours().find(({ body }) => body.includes('state=failed')))
+  expect(end.body).toContain('4,000')
+})
+
+test('an answer that GitHub would not take is posted by the clock', async () => {
+  const { model, drive } = here.world.clouds
+  const before = model.requests.length
+  const asked = github.say(repository, pull.number, 'wanda', '/ask Who refreshes the token, and when?')
+  const down = { method: 'PATCH', path: /comments/, match: () => model.requests.length > before }
+  const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
+  const takeBack = github.server.rule({ ...down, fault: refused })
+  await github.deliver(address(), github.eventOf(asked), { secret })
+  await until('it was given up', async () => (await here.functions.state()).pending === 0, 30_000)
+  takeBack()
+  const [path] = here.promises() as [string]
+  drive.write(path, JSON.stringify({ ...JSON.parse(drive.readFile(path)!.toString()), until: Date.now() - 1 }))
+  await call(here.url, '/api/cron', { token: cronSecret })
+  await answered()
+  expect([ours().length, model.requests.length - before]).toEqual([1, 1])
+  await until('nothing is promised any more', () => here.promises().length === 0)
+}, 60_000)
 
 test('with the credentials of an App, the App writes', async () => {
   const { id, privateKey, bot } = github.app

@@ -4,12 +4,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AskResult, ask } from '../../src/handoff/hall/ask.js'
+import { makeService } from '../../src/handoff/hall/service.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { artifact, type RunId } from '../../src/handoff/library/run.js'
 import { systemClock } from '../../src/handoff/lines/clock.js'
+import type { Fault, Rule } from '../../src/local/server.js'
 import { askInChild } from '../support/asking-child.js'
-import { type CallTarget, faultLedger, metText, planFrom, planText, targetsIn } from '../support/faults.js'
+import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
 import { lateMs, type PlannedFault } from '../support/gate.js'
 import { watchLedger } from '../support/ledger-watch.js'
 import { sweepOrphans } from '../support/orphans.js'
@@ -198,7 +200,11 @@ test('under the limits of a service it is the same, and no promise, turn, budget
   ledger.add(usual.gate.passages)
   forgetServed(world.clouds.drive)
   const calls = targetsIn(usual.gate.passages)
-  const failures = await runSchedules(schedulesFrom(5, 300), (seed) => served(planFrom(seed * 7, calls), calls), 1)
+  const failures = await runSchedules(
+    schedulesFrom(5, 300),
+    (seed) => served(planFrom(strided(seed, calls), calls), calls),
+    1,
+  )
   // The second of them meets the names of the first.
   for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
     failures.push(...(await runSchedules([round], () => served([]))))
@@ -212,6 +218,7 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
   const { drive } = world.clouds
   const watch = watchLedger(drive, place.directory)
   const charged = tokensOf(drive)
+  const modelCalls = world.clouds.model.requests.length
   const wrong: string[] = []
   await using process = await world.process({ faults, breaking: ledger.breakTheRest(planned), watch: watch.look })
   const stop = new AbortController()
@@ -238,8 +245,10 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
     ),
   )
   wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await leftOf(service, drive)))
+  // Each call of the model costs what the answer's did, also one that nothing came of; nothing is charged twice.
   const { inputTokens, outputTokens } = outcome.record.usage
-  if (tokensOf(drive) - charged > inputTokens + outputTokens) wrong.push('the caller was charged twice')
+  const most = (inputTokens + outputTokens) * (world.clouds.model.requests.length - modelCalls)
+  if (tokensOf(drive) - charged > most) wrong.push('the caller was charged twice')
   drive.remove(place.layout.repository)
   if (faults.length > 0) forgetServed(drive)
   return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
@@ -257,6 +266,74 @@ test('an answer whose promise cannot be taken away is told all the same, and the
   expect(await leftOf(service, drive)).toEqual([expect.stringContaining('/accepted/')])
   await takeUpAll(service, never)
   expect(await leftOf(service, drive)).toEqual([])
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+})
+
+test.each<[string, Rule]>([
+  [
+    'the file for people cannot be written',
+    { method: 'PUT', path: /qa-response\.md/, fault: { kind: 'answer', status: 507, body: '{"error":"full"}' } },
+  ],
+  [
+    'the file for people cannot be looked at',
+    { method: 'HEAD', path: /qa-response\.md/, fault: { kind: 'answer', status: 403 } },
+  ],
+  [
+    "the machine's token is not revoked",
+    { method: 'DELETE', path: /\/v1\/tokens\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } },
+  ],
+])(
+  'an answer that the model gave is given and kept, though %s; and by then its machine is gone',
+  async (_what, rule) => {
+    const place = lay('octo/told')
+    const { drive, model, sandboxes } = world.clouds
+    const slowEnd = sandboxes.rule({
+      method: 'DELETE',
+      path: /\/sandboxes\//,
+      fault: { kind: 'delay', milliseconds: 300 },
+    })
+    const takeBack = drive.rule(rule)
+    await using process = await world.process({ patient: true })
+    const [before, machines] = [model.requests.length, sandboxes.sandboxes.length]
+    const told = await ask(place.ask(process, questions[0]!), process.house, never).finally(takeBack)
+    slowEnd()
+    expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
+    expect(sameAsKept(place, told)).toEqual([])
+    expect(await ask(place.ask(process, questions[0]!), process.house, never)).toMatchObject({ reused: true })
+    expect(model.requests.length - before).toBe(1)
+    drive.remove(place.layout.repository)
+  },
+)
+
+test.each<Fault['kind']>(['twice', 'lose-reply'])(
+  'what a question cost is charged once, when its writing meets %s',
+  async (kind) => {
+    const { drive } = world.clouds
+    await using process = await world.process({ patient: true })
+    const { budgets } = await makeService(
+      process.house,
+      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 1_000 },
+      systemClock,
+    ).shared()
+    const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
+    const before = tokensOf(drive)
+    const takeBack = drive.rule({ method: 'PUT', path: /\/budgets\//, times: 1, fault: { kind } as Fault })
+    await settle({ tokens: 70, cost: 0 })
+    takeBack()
+    expect(tokensOf(drive) - before).toBe(70)
+  },
+)
+
+test('a question that the model never answers costs what the model was paid', async () => {
+  const place = lay('octo/sealed')
+  const { drive, model } = world.clouds
+  await using process = await world.process({ patient: true })
+  const before = tokensOf(drive)
+  const takeBack = model.behave({ kind: 'say', text: 'MORE\nread src/greet.ts 1-2' })
+  const asking = servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
+  await expect(asking).rejects.toMatchObject({ name: 'HandoffError' })
+  expect(tokensOf(drive) - before).toBeGreaterThan(100)
   drive.remove(place.layout.repository)
   forgetServed(drive)
 })

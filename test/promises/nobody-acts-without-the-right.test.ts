@@ -6,7 +6,8 @@ import { makeIdTokens } from '../../src/action/id-token.js'
 import type { Job } from '../../src/action/job.js'
 import { ask } from '../../src/handoff/hall/ask.js'
 import { mayAsk } from '../../src/handoff/hall/may-ask.js'
-import { summarise } from '../../src/handoff/hall/summarise.js'
+import { previousRun } from '../../src/handoff/hall/previous.js'
+import { type SummariseRequest, summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { type GitHubOptions, makeGitHub } from '../../src/handoff/lines/github.js'
 import { makeOidcVerifier } from '../../src/handoff/lines/oidc.js'
@@ -124,6 +125,37 @@ test.each<[string, () => Promise<unknown>, object]>([
   const before = spent()
   expect(await refusal(attack())).toMatchObject(told)
   expect(spent()).toEqual(before)
+})
+
+/** A push of the repository that has this number. */
+const pushOf = (id: string, { commit, ...rest }: SummariseRequest): SummariseRequest => ({
+  ...rest,
+  commit: { ...commit, repository: { ...commit.repository, id } },
+})
+
+test('a run that a crash hid is not given to a repository that got the name meanwhile', async () => {
+  const place = world.place('octo/renamed')
+  const route = 'PUT /v1/fs/…/commits/{sha}.json'
+  await using dying = await world.process({ faults: [{ cloud: 'drive', route, occurrence: 1, fault: 'dies before' }] })
+  const stop = new AbortController()
+  const dead = summarise(pushOf('11', place.summarise(dying, 'first')), dying.house, stop.signal).catch(() => undefined)
+  await dying.gate.died
+  stop.abort()
+  await dead
+  const before = spent()
+  const told = await refusal(summarise(pushOf('12', place.summarise(one, 'second')), one.house, never))
+  expect(told).toMatchObject({ code: 'forbidden', message: expect.stringContaining('another repository') })
+  expect(spent()).toEqual(before)
+  const { run: mended } = await summarise(pushOf('11', place.summarise(one, 'third')), one.house, never)
+  expect(mended).toMatch(/-first$/)
+})
+
+test('what was written about a repository is not told of the one that got its name', async () => {
+  const { layout, summarise: push } = world.place('octo/tools')
+  const { sha: commits } = push(one, 'x').commit
+  const asked = (id: string) => ({ ...pushOf(id, push(one, 'x')), reuseFrom: { commits: [commits] } })
+  expect(await previousRun(one.house, layout, asked('11'), never)).toMatchObject({ handoff: { run } })
+  expect(await previousRun(one.house, layout, asked('12'), never)).toBeUndefined()
 })
 
 const sha = 'b'.repeat(40)

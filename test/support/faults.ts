@@ -43,6 +43,15 @@ export function planFrom(seed: number, targets: readonly CallTarget[]): PlannedF
   return plan
 }
 
+/** A seed far from the next one's, so that a few meet very different calls; and many meet every call. */
+export function strided(seed: number, targets: readonly CallTarget[]): number {
+  let stride = 7
+  while (divisor(stride, targets.length) !== 1) stride += 1
+  return seed * stride
+}
+
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
+
 const sameCall = (a: CallTarget, b: CallTarget) => nameOf(a) === nameOf(b) && a.occurrence === b.occurrence
 
 const nameOf = ({ cloud, route }: { cloud: string; route: string }) => `${cloud.padEnd(9)} ${route}`

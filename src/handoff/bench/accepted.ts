@@ -15,7 +15,15 @@ export interface AcceptedNote {
   run?: string
   /** Whoever promised it is at work until then. */
   until: number
-  asked?: { text: string; pull: number; asker: string; thread?: string; fresh?: boolean }
+  asked?: {
+    text: string
+    pull: number
+    asker: string
+    /** Whose right to ask is asked for, by whoever answers. */
+    user: { id: number; login: string; type: string }
+    thread?: string
+    fresh?: boolean
+  }
   repository: { host: string; owner: string; name: string; id?: string }
   caller: string
   model: string
@@ -52,6 +60,7 @@ const shape = read.object({
       text: read.string(20_000),
       pull: read.count,
       asker: read.string(500),
+      user: read.object({ id: read.count, login: read.string(200), type: read.string(40) }),
       thread: read.optional(read.string(500)),
       fresh: read.optional(read.boolean),
     }),
@@ -82,13 +91,16 @@ export async function readAccepted(
   answer: string,
   signal: AbortSignal,
 ): Promise<AcceptedNote | undefined> {
-  const bytes = await drive.read(place.acceptedQuestion(answer), { maxBytes: 20_000, signal })
+  const bytes = await drive.read(place.acceptedQuestion(answer), { maxBytes: noteLimit, signal })
   return bytes === null
     ? undefined
     : (decodeVersioned(bytes, shape, 'the note of an accepted question') as AcceptedNote)
 }
 
-/** All of them, the longest waiting first; one that cannot be read is passed over. */
+/** A question has four thousand characters; in JSON one may be six bytes, and what was asked is cut to twice as many. */
+const noteLimit = 200_000
+
+/** All of them, the longest waiting first; one that cannot be read, for whatever reason, keeps nobody from the others. */
 export async function listAccepted(
   drive: Drive,
   place: ServicePlace,
@@ -100,7 +112,7 @@ export async function listAccepted(
   const notes = await Promise.all(
     oldest.map((one) =>
       readAccepted(drive, place, one.name.slice(0, 32), signal).catch((error: unknown) => {
-        if (isHandoffError(error, 'corrupt')) return undefined
+        if (isHandoffError(error)) return undefined
         throw error
       }),
     ),

@@ -68,7 +68,7 @@ export function makeBudgets(drive: Drive, place: ServicePlace, limits: BudgetLim
         state.reserved = [...others, { id, ...amount, until }]
       })
       let settled: Promise<void> | undefined
-      return (spent) => (settled ??= file.update((state, now) => settle(state, id, spent, now)))
+      return (spent) => (settled ??= file.update((state, now) => settle(state, { id, until }, spent, now)))
     },
   }
 }
@@ -90,8 +90,16 @@ function turnDay(state: State, now: number): void {
   Object.assign(state, { day: dayOf(now), tokens: 0, cost: 0 })
 }
 
-function settle(state: State, id: string, spent: Amount | undefined, now: number): void {
+/** A reservation that is gone before its time was settled already: by this very change, which was delivered twice or whose answer was lost. */
+function settle(
+  state: State,
+  { id, until }: { id: string; until: number },
+  spent: Amount | undefined,
+  now: number,
+): void {
+  const isOpen = until <= now || state.reserved.some((one) => one.id === id)
   turnDay(state, now)
+  if (!isOpen) return
   state.reserved = state.reserved.filter((one) => one.id !== id)
   state.tokens += spent?.tokens ?? 0
   state.cost = Math.round((state.cost + (spent?.cost ?? 0)) * 1e6) / 1e6

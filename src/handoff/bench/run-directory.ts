@@ -187,6 +187,8 @@ export async function recoverSealed(
   place: Layout,
   sha: string,
   signal: AbortSignal,
+  /** Throws where it must not be made to speak for the commit. */
+  check: (handoff: Handoff) => void = () => undefined,
 ): Promise<SealedRun | undefined> {
   const notes = (await drive.list(place.commits, signal)).filter(
     (entry) => entry.name.startsWith(`${sha}-`) && entry.name.endsWith('.sealing.json'),
@@ -198,6 +200,7 @@ export async function recoverSealed(
     .filter((run) => run !== undefined)
     .sort((a, b) => a.pointer.sealedAt.localeCompare(b.pointer.sealedAt))[0]
   if (!first) return undefined
+  check(first.handoff)
   const winner = await point(drive, place, first.pointer, 0, signal)
   return winner.run === first.pointer.run ? first : readSealed(drive, place, sha, signal)
 }

@@ -10,6 +10,7 @@ import { answerFile } from '../library/answers/answer-markdown.js'
 import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { bySigns } from '../library/order.js'
+import { artifact } from '../library/run.js'
 import { type Answered, answerFrom, type Said } from './answer-from.js'
 import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
@@ -173,16 +174,25 @@ async function keep(job: Work, answered: Answered & { reusedFrom?: string }): Pr
   }
   const signal = cleanupSignal()
   const kept = await walk.step('keep', async () => {
-    const [stands] = await Promise.all([
-      complete(drive, run.directory, held, record, signal),
-      keepLatest(drive, run.directory, record.acceptedAt, answerFile(record, run.handoff), signal),
-    ])
+    const stands = await complete(drive, run.directory, held, record, signal)
+    if (stands === record) await showLatest(job, record, signal)
     return stands
   })
   return {
     record: kept.status === 'done' ? kept : record,
     run,
     reused: record.reusedFrom !== undefined || kept !== (record as AnswerRecord),
+  }
+}
+
+/** For people who look into the directory, and only what stands in the ledger. The answer is given whether or not this can be written. */
+async function showLatest({ house, run }: Work, record: CompletedAnswer, signal: AbortSignal): Promise<void> {
+  const { drive, emit } = house.tools
+  try {
+    await keepLatest(drive, run.directory, record.acceptedAt, answerFile(record, run.handoff), signal)
+  } catch (error) {
+    const why = isHandoffError(error) ? error.message : 'an unexpected error'
+    emit({ type: 'notice', text: `The answer is kept; ${artifact.latestAnswer} still shows an earlier one: ${why}` })
   }
 }
 

@@ -37,13 +37,22 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
     openSealed(tools.drive, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
     { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
   )
-  let closing = false
-  const close = async () => {
-    closing = true
-    await Promise.all([owned.close(), opened.revoke()])
+  let closing: Promise<void> | undefined
+  const end = async () => {
+    const [gone, revoked] = await Promise.allSettled([owned.close(), opened.revoke()])
+    if (gone.status === 'rejected') throw gone.reason
+    // It only reads, it ends by itself, and nobody has it any more: no reason to throw an answer away.
+    if (revoked.status === 'rejected') tools.emit({ type: 'notice', text: tokenLeft })
   }
-  return { sandbox: owned.sandbox, token: opened.token.secret, close, closing: () => closing }
+  return {
+    sandbox: owned.sandbox,
+    token: opened.token.secret,
+    close: () => (closing ??= end()),
+    closing: () => closing !== undefined,
+  }
 }
+
+const tokenLeft = "The sandbox's token could not be revoked; it can only read this run, and ends by itself."
 
 export interface Shown {
   excerpts: Excerpt[]

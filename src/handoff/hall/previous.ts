@@ -1,8 +1,8 @@
 // The earlier run whose prose may be reused: the first of the candidates that is sealed and whole. Reusing saves money; failing to is no error.
 import { readRef } from '../bench/refs.js'
 import { readSealed, sha256 } from '../bench/run-directory.js'
-import type { Handoff } from '../library/handoff.js'
-import { artifact, type Layout } from '../library/run.js'
+import { type Handoff, isOf } from '../library/handoff.js'
+import { artifact, type Layout, type Repository } from '../library/run.js'
 import type { House } from './house.js'
 
 export interface PreviousRun {
@@ -13,7 +13,7 @@ export interface PreviousRun {
 
 export interface ReuseSources {
   reuseFrom?: { commits?: string[]; refs?: string[] }
-  commit: { sha: string; ref?: string }
+  commit: { repository: Repository; sha: string; ref?: string }
 }
 
 export async function previousRun(
@@ -23,7 +23,7 @@ export async function previousRun(
   signal: AbortSignal,
 ): Promise<PreviousRun | undefined> {
   try {
-    return await firstWhole(house, place, await candidates(house, place, request, signal), signal)
+    return await firstWhole(house, place, request, await candidates(house, place, request, signal), signal)
   } catch {
     // Nobody waits for this; the walk goes on as a full run, and an outage shows itself elsewhere.
     if (!signal.aborted)
@@ -46,13 +46,15 @@ async function candidates(house: House, place: Layout, request: ReuseSources, si
 async function firstWhole(
   house: House,
   place: Layout,
+  { commit: { repository } }: ReuseSources,
   commits: string[],
   signal: AbortSignal,
 ): Promise<PreviousRun | undefined> {
   const { drive } = house.tools
   for (const sha of commits) {
     const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
-    if (!sealed) continue
+    // What was written about a repository that had the name before is not to be told of this one.
+    if (!sealed || !isOf(sealed.handoff, repository)) continue
     const directory = place.run(sealed.handoff.run)
     const [prose, summary] = await Promise.all(
       [artifact.prose, artifact.summary].map((path) =>

@@ -71,12 +71,33 @@ export function houseFor(service: Service, visit: Visit): House {
   }
 }
 
+/** What the models of a visit were paid, also where nothing came of it. */
+export interface CountedVisit extends Visit {
+  spent(): { inputTokens: number; outputTokens: number }
+}
+
+export function counted(visit: Visit): CountedVisit {
+  const sum = { inputTokens: 0, outputTokens: 0 }
+  return {
+    ...visit,
+    emit(event) {
+      if (event.type === 'model-call') {
+        sum.inputTokens += event.inputTokens
+        sum.outputTokens += event.outputTokens
+      }
+      visit.emit(event)
+    },
+    spent: () => sum,
+  }
+}
+
 export async function takeQuestion(
   service: Service,
   request: AskRequest,
-  visit: Visit,
+  visitor: Visit,
   signal: AbortSignal,
 ): Promise<Taken> {
+  const visit = counted(visitor)
   const house = houseFor(service, visit)
   const leaseMs = house.limits.deadlineMs + leaseMarginMs
   const prepared = await prepareQuestion({ ...request, leaseMs, labels: visit.labels }, house, signal)

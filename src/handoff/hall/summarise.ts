@@ -6,7 +6,7 @@ import { prepareRef } from '../bench/refs.js'
 import { point, readSealed, recoverSealed, type SealedRun, seal, verifyStored } from '../bench/run-directory.js'
 import { startWalk, type Walk } from '../bench/walk.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
-import type { Handoff } from '../library/handoff.js'
+import { type Handoff, isOf } from '../library/handoff.js'
 import { type Commit, fullName, type Layout, layout, makeRunId, parseSha, type RunId, shaOf } from '../library/run.js'
 import type { House } from './house.js'
 import { type PreviousRun, previousRun } from './previous.js'
@@ -77,14 +77,13 @@ async function lookUp(
   }
   // Only force may replace a pointer, at the revision seen. Everybody else creates it, and learns from a conflict who was first.
   if (request.force) return { revision }
-  const recovered = await recoverSealed(drive, place, sha, signal)
+  const isOurs = (handoff: Handoff) => sameRepository(request.commit, handoff)
+  const recovered = await recoverSealed(drive, place, sha, signal, isOurs)
   return recovered ? { sealed: recovered, revision: 0 } : { revision: 0 }
 }
 
-/** A name can be given to another repository; its number cannot. */
-export function sameRepository(commit: Pick<Commit, 'repository'>, handoff: Handoff): void {
-  const { id } = commit.repository
-  if (id === undefined || handoff.repositoryId === undefined || id === handoff.repositoryId) return
+function sameRepository({ repository }: Pick<Commit, 'repository'>, handoff: Handoff): void {
+  if (isOf(handoff, repository)) return
   throw new HandoffError(
     'forbidden',
     `The run belongs to another repository that was once called ${handoff.repository}.`,
@@ -170,6 +169,7 @@ async function yieldTo(
     throw new HandoffError('conflict', 'Another attempt at this commit was first, and its run is gone again.', {
       next: 'Try again.',
     })
+  sameRepository(request.commit, sealed.handoff)
   return reuse(request, house, place, sealed, signal)
 }
 

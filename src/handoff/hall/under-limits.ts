@@ -12,6 +12,8 @@ import type { House } from './house.js'
 import type { AcceptedQuestion, AskResult } from './prepare-question.js'
 import { findQuestion } from './resume.js'
 import {
+  type CountedVisit,
+  counted,
   graceMs,
   houseFor,
   leaseMarginMs,
@@ -50,9 +52,10 @@ export function share(house: House, place: ServicePlace, limits: ServiceLimits, 
 export async function takeLeft(
   service: Service,
   left: { repository: Repository; run: string; id: string },
-  visit: Visit,
+  visitor: Visit,
   signal: AbortSignal,
 ): Promise<Taken | undefined> {
+  const visit = counted(visitor)
   const house = houseFor(service, visit)
   const { id } = left
   const leaseMs = house.limits.deadlineMs + leaseMarginMs
@@ -81,7 +84,7 @@ export const sandboxesFor = ({ compareWith }: { compareWith?: unknown }) => (com
 export async function underLimits(
   service: Service,
   id: string,
-  visit: Visit,
+  visit: CountedVisit,
   sandboxes: number,
   accept: () => Promise<AcceptedQuestion | undefined>,
 ): Promise<Taken | undefined> {
@@ -112,7 +115,7 @@ export async function underLimits(
 
 function ownWork(
   service: Service,
-  visit: Visit,
+  visit: CountedVisit,
   accepted: AcceptedQuestion,
   turn: Turn,
   settle: (spent?: { tokens: number; cost: number }) => Promise<void>,
@@ -157,6 +160,8 @@ function ownWork(
           )
         return result
       } catch (error) {
+        // The model was paid all the same.
+        await settle(costOfVisit(service, visit)).catch(() => undefined)
         // It failed for good: nobody is to look for it again.
         if (promised && !(isHandoffError(error) && waitAfter(error) !== undefined)) {
           await promiseKept(service, id).catch(() => undefined)
@@ -193,6 +198,12 @@ function waitAfter(error: HandoffError): number | undefined {
     default:
       return undefined
   }
+}
+
+function costOfVisit({ house }: Service, visit: CountedVisit): { tokens: number; cost: number } {
+  const used = visit.spent()
+  const cost = costOf(used, house.tools.model.name, house.prices)?.amount ?? 0
+  return { tokens: used.inputTokens + used.outputTokens, cost }
 }
 
 function atMost(service: Service): { tokens: number; cost: number } {

@@ -3,7 +3,7 @@
 import type { Cost, Usage } from './answer.js'
 import * as read from './decode.js'
 import { HandoffError } from './errors.js'
-import type { RunId } from './run.js'
+import type { Repository, RunId } from './run.js'
 import { parseRunId, quote } from './run.js'
 import type { SurveyCounts } from './survey.js'
 
@@ -46,6 +46,11 @@ export interface Handoff {
   requestedBy?: { workflowRun?: string; actor?: string }
   notices: string[]
   sealedAt: string
+}
+
+/** A name can be given to another repository; its number cannot. Where either number is not known, the name has to do. */
+export function isOf({ repositoryId }: Handoff, { id }: Repository): boolean {
+  return id === undefined || repositoryId === undefined || id === repositoryId
 }
 
 /** `commits/<sha>.json`: which sealed run speaks for the commit, and what its handoff hashes to. */

@@ -123,6 +123,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
   ): Promise<T & { afterLoss: boolean }> {
     const start = clock.now()
     let afterLoss = false
+    let waits = 0
     for (let number = 1; ; ) {
       let problem: HandoffError
       try {
@@ -130,9 +131,11 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
         const error = judge(result)
         if (!error) return { ...result, afterLoss }
         if (asksToWait(result)) {
-          const wait = retryAfter(result.headers, clock) ?? 1
-          if (clock.now() - start + wait * 1000 > times.settingUpMs) throw error
-          await clock.sleep(wait * 1000, signal)
+          // Never sooner than we would by ourselves: a server that says 0 is not to be asked without end.
+          const ownWait = Math.min(times.pauseMs * 2 ** waits++, 5_000)
+          const wait = Math.max((retryAfter(result.headers, clock) ?? 1) * 1_000, ownWait)
+          if (clock.now() - start + wait > times.settingUpMs) throw error
+          await clock.sleep(wait, signal)
           continue
         }
         if (!mayPass.has(result.status)) throw error

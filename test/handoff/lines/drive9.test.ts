@@ -55,6 +55,13 @@ function expectNoSecret(error: HandoffError): void {
   expect(shown).not.toMatch(/\/s3\/[0-9a-f]+/)
 }
 
+test('a service that is always to be asked again at once is asked less and less, and not for ever', async () => {
+  const asks = { 'retry-after': '0' }
+  breakAt('GET', /\/always/, { kind: 'answer', status: 503, headers: asks, body: '{"error":"soon"}' })
+  expect(await failure(read('/always'))).toMatchObject({ code: 'drive' })
+  expect(asked('GET', /\/always/).length).toBeLessThan(60)
+})
+
 describe('what the service answers', () => {
   test.for([
     { status: 400, code: 'drive' },

@@ -96,6 +96,17 @@ describe('an option the account does not have', () => {
     expect(running()).toHaveLength(2)
   })
 
+  test('is not held to be the reason of what fails without it too', async () => {
+    const body = JSON.stringify({ code: 403, message: 'The template is not available for your team.' })
+    const takeBack = cloud.rule({ ...creation, fault: { kind: 'answer', status: 403, body } })
+    const refused = sandboxes.open(request({ egress: ['git.example'], injectHeaders }), never)
+    await expect(refused.finally(takeBack)).rejects.toMatchObject({ name: 'HandoffError' })
+    expect(notices).toEqual([])
+    cloud.account.headerTransforms = true
+    const next = await sandboxes.open(request({ egress: ['git.example'], injectHeaders }), never)
+    expect(next).toMatchObject({ egressLimited: true, headersInjected: true })
+  })
+
   test('takes no other with it', async () => {
     const sandbox = await sandboxes.open(request({ egress: ['git.example'], injectHeaders }), never)
     expect(sandbox).toMatchObject({ egressLimited: true, headersInjected: false })

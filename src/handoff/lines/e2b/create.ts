@@ -6,7 +6,7 @@ import type { Sandbox as SdkSandbox } from 'e2b'
 import { abortError } from '../../library/errors.js'
 import type { SandboxRequest } from '../../library/tools.js'
 import { explain, isWithoutEffect } from './errors.js'
-import { allowedOptions, giveUp, type NetworkOptions, networkOf, refusedOption } from './options.js'
+import { allowedOptions, giveUp, type NetworkOptions, networkOf, type RefusedOption, refusedOption } from './options.js'
 import { findSandboxes, killSandbox, lower, pause, replied, type Service } from './service.js'
 
 export interface Created {
@@ -28,13 +28,17 @@ export async function createSandbox(
   signal: AbortSignal,
 ): Promise<Created> {
   let options = allowedOptions(service, request)
+  const refusals: RefusedOption[] = []
   for (;;) {
     try {
-      return { sandbox: await createOnce(service, request, networkOf(request, options, moreHosts), signal), options }
+      const sandbox = await createOnce(service, request, networkOf(request, options, moreHosts), signal)
+      // Now it is known that they were the reason: what is refused without them too was refused for another.
+      for (const refused of refusals) giveUp(service, refused)
+      return { sandbox, options }
     } catch (error) {
       const refused = refusedOption(error, options)
       if (refused === undefined) throw explain(error, doingOf(service))
-      giveUp(service, refused)
+      refusals.push(refused)
       options = { ...options, [refused.option]: false }
     }
   }

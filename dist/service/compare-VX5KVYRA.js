@@ -1,1 +1,0 @@
-import{k as a,l as b}from"./chunk-SL7A4CIV.js";import"./chunk-VYQ4R7UQ.js";import"./chunk-6BFQGAWO.js";import"./chunk-HOXL5TXG.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{b as compareFrom,a as refuseSame};

@@ -1,1 +1,0 @@
-import{b as a,c as b,d as c}from"./chunk-GPRYYS73.js";import"./chunk-VYQ4R7UQ.js";import"./chunk-HOXL5TXG.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{a as citedNow,c as stalenessByRuns,b as stalenessOf};
