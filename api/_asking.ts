@@ -8,7 +8,7 @@ import { allow, authenticate, type Caller } from './_auth.js'
 import { type Door, door } from './_door.js'
 import { jobListener, timings } from './_events.js'
 import type { Exchange } from './_exchange.js'
-import { divideTime, type Job, type Order, type Outcome, startJob, type Times } from './_job.js'
+import { type Job, type Order, type Outcome, startJob } from './_job.js'
 import { problemDocument, problemOf, Refusal } from './_problem.js'
 import {
   type AskBody,
@@ -22,6 +22,7 @@ import {
   wrong,
 } from './_request.js'
 import type { EventStream } from './_sse.js'
+import { divideTime, type Times } from './_time.js'
 import { addressOf, answerView, jsonResponse, pendingResponse } from './_views.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
@@ -39,8 +40,8 @@ export async function postAsk(exchange: Exchange): Promise<Response> {
   const body = readAsk(parseJson(bytes))
   const key = idempotencyKey(request)
   const order = await orderFor(exchange, here, caller, body, key)
-  if (key === undefined) return answerIn(mode, exchange, order, undefined)
-  return underName(exchange, order, { mode, key, caller, bytes })
+  const ready = key === undefined ? Promise.resolve({ order }) : underName(exchange, order, { key, caller, bytes })
+  return answerIn(mode, exchange, ready)
 }
 
 async function orderFor(
@@ -98,16 +99,22 @@ async function orderFor(
 
 type Named = Extract<Begun, { kind: 'begun' }>
 
+/** What is to be answered, and the name that it is answered under. */
+interface Ready {
+  order: Order
+  named?: Named
+}
+
 async function underName(
   exchange: Exchange,
   order: Order,
-  named: { mode: Mode; key: string; caller: Caller; bytes: Buffer },
-): Promise<Response> {
+  named: { key: string; caller: Caller; bytes: Buffer },
+): Promise<Ready> {
   const { service } = order
   const { beginRequest } = await order.door.asking()
   const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
   const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
-  const begun = await beginRequest(service.house.tools.drive, path, asked, exchange.request.signal)
+  const begun = await beginRequest(service.house.tools.drive, path, asked, exchange.signal)
   switch (begun.kind) {
     case 'other-body':
       throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another request.', {
@@ -122,10 +129,10 @@ async function underName(
       exchange.note({ repeated: true })
       // The answer's id follows from the request; only the run could be another one by now.
       const request = { ...order.request, name: { run: begun.pointer.run } }
-      return answerIn(named.mode, exchange, { ...order, request }, undefined)
+      return { order: { ...order, request } }
     }
     case 'begun':
-      return answerIn(named.mode, exchange, order, begun)
+      return { order, named: begun }
   }
 }
 
@@ -137,12 +144,20 @@ async function settleName(named: Named | undefined, job: Job, answered: boolean)
 
 // ── three ways ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function answerIn(mode: Mode, exchange: Exchange, order: Order, named: Named | undefined): Promise<Response> {
+/** How long a stream waits to begin: what is refused by then is refused by its status. */
+const beginMs = 500
+
+async function answerIn(mode: Mode, exchange: Exchange, ready: Promise<Ready>): Promise<Response> {
   const times = divideTime(exchange.deadline, Date.now())
-  return mode === 'events'
-    ? inEvents(exchange, order, named, times)
-    : inOnePiece(exchange, order, named, { ...times, ...(mode === 'async' ? { answerBy: 0 } : {}) })
+  if (mode === 'events') {
+    await Promise.race([ready, pause(beginMs)])
+    return inEvents(exchange, ready, times)
+  }
+  const { order, named } = await ready
+  return inOnePiece(exchange, order, named, { ...times, ...(mode === 'async' ? { answerBy: 0 } : {}) })
 }
+
+const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds).unref())
 
 async function inOnePiece(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
   const accepted = Promise.withResolvers<'accepted'>()
@@ -176,14 +191,16 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
     place,
     { ...place, question: order.request.question.text },
     listener.waiting() ? 'queued' : 'running',
+    times.answerBy === 0,
   )
 }
 
-async function inEvents(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
+async function inEvents(exchange: Exchange, ready: Promise<Ready>, times: Times): Promise<Response> {
   const { eventStream } = await import('./_sse.js')
   const stream = eventStream()
   stream.send('status', { state: 'looking', requestId: exchange.requestId })
-  const told = tellEvents(stream, exchange, order, named, times)
+  const failed = (error: unknown) => endWith(stream, exchange, error)
+  const told = ready.then(({ order, named }) => tellEvents(stream, exchange, order, named, times), failed)
   exchange.background(told)
   exchange.logAfter(told)
   return stream.response
@@ -218,14 +235,17 @@ async function tellEvents(
     const promised = stop.kept() && place !== undefined
     await settleName(named, job, promised)
     const self = promised ? { self: addressOf(place.handoff, place.id) } : {}
-    exchange.note({ code: problemOf(error).code })
-    stream.end(
-      'error',
-      problemDocument(problemOf(error), { requestId: exchange.requestId, instance: exchange.url.pathname }, self),
-    )
+    endWith(stream, exchange, error, self)
   } finally {
     stop.done()
   }
+}
+
+function endWith(stream: EventStream, exchange: Exchange, error: unknown, more: { self?: string } = {}): void {
+  const problem = problemOf(error)
+  exchange.note({ code: problem.code })
+  const place = { requestId: exchange.requestId, instance: exchange.url.pathname }
+  stream.end('error', problemDocument(problem, place, more))
 }
 
 async function viewOf(here: Door, { seen, record, ...more }: Outcome) {

@@ -3,10 +3,10 @@ import type * as House from '../src/handoff/index.js'
 import { bearsSecret } from './_auth.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
-import { divideTime } from './_job.js'
 import { takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
 import { answerComment, permissionOf } from './_talk.js'
+import { divideTime } from './_time.js'
 import { jsonResponse } from './_views.js'
 
 const mostAtOnce = 100
@@ -20,7 +20,7 @@ export async function sweep(exchange: Exchange): Promise<Response> {
     })
   }
   const [house, service] = await Promise.all([here.house(), here.service()])
-  const notes = await house.listAccepted(service.house.tools.drive, service.place, mostAtOnce, exchange.request.signal)
+  const notes = await house.listAccepted(service.house.tools.drive, service.place, mostAtOnce, exchange.signal)
   const left = notes.filter((note) => note.until <= Date.now())
   const work = Promise.all([
     forgetOld(service, house),

@@ -56,8 +56,8 @@ function openDoor(environment: Environment): Door {
 
   async function makeService(model: string | undefined): Promise<House.Service> {
     const words = await asking()
-    const { connect, makeService: make, parseSettings, systemClock } = words
-    const parsed = parseSettings(environment)
+    const { connect, makeService: make, systemClock } = words
+    const parsed = settingsOf(words, environment)
     const name = model ?? parsed.model.name
     const wired = connect(
       { ...parsed, model: { ...parsed.model, name, longestWaitMs: longestModelWaitMs } },
@@ -112,6 +112,17 @@ function openDoor(environment: Environment): Door {
     github: () => (github ??= makeGitHubLine()),
     hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
     redactor: () => redact,
+  }
+}
+
+/** What the operator set and nobody can read is not the caller's mistake. */
+function settingsOf({ parseSettings, isHandoffError, HandoffError }: typeof Asking, environment: Environment) {
+  try {
+    return parseSettings(environment)
+  } catch (error) {
+    if (!isHandoffError(error, 'invalid-input')) throw error
+    const { message, next } = error
+    throw new HandoffError('missing-setting', message, { cause: error, ...(next === undefined ? {} : { next }) })
   }
 }
 

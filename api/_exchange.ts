@@ -1,6 +1,7 @@
 // One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
 import { randomUUID } from 'node:crypto'
 import { isHouseError, type Problem, problemOf, problemResponse, Refusal } from './_problem.js'
+import { divideTime } from './_time.js'
 
 export interface Exchange {
   request: Request
@@ -8,6 +9,8 @@ export interface Exchange {
   requestId: string
   /** When the platform ends us, in milliseconds since 1970. */
   deadline: number
+  /** For all that is waited for before an answer begins: the caller has gone, or there is just time left to say that time is over. */
+  signal: AbortSignal
   /** For what goes on after the answer; nothing that is handed in may reject. */
   background(work: Promise<unknown>): void
   /** For the log line: nothing of a request's content belongs here. */
@@ -56,11 +59,14 @@ export function serve(
       let last: Promise<unknown> | undefined
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
+      const ends = deadline ?? started + manner.seconds * 1_000
+      const enough = AbortSignal.timeout(Math.max(1, divideTime(ends, started).answerBy - started))
       const exchange: Exchange = {
         request,
         url,
         requestId,
-        deadline: deadline ?? started + manner.seconds * 1_000,
+        deadline: ends,
+        signal: AbortSignal.any([request.signal, enough]),
         background: (work) => {
           const quiet = work.catch(() => undefined)
           waitUntil?.(quiet)

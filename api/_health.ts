@@ -1,4 +1,5 @@
 // Is it up, and has it what it needs? Says names, never values, and touches no cloud unless somebody with a token asks for more.
+import type * as House from '../src/handoff/index.js'
 import { authenticate } from './_auth.js'
 import { door } from './_door.js'
 import type { Exchange } from './_exchange.js'
@@ -28,18 +29,27 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   if (exchange.url.searchParams.get('deep') === null) return jsonResponse(ready ? 200 : 503, shallow)
   const caller = await authenticate(exchange.request, settings, here.verifier)
   exchange.note({ caller: caller.name })
-  const drive = await checkDrive(exchange.request.signal)
-  const well = ready && drive.status === 'ok'
-  return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive })
+  const signal = AbortSignal.any([exchange.signal, AbortSignal.timeout(10_000)])
+  const [drive, sandboxes] = await Promise.all([
+    check(async ({ house }) => (await house.tools.drive.status(signal)).ready),
+    check(async ({ house }) => (await house.tools.sandboxes.find({ handoff: '1' }, signal)).length >= 0),
+  ])
+  const well = ready && drive.status === 'ok' && sandboxes.status === 'ok'
+  return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
 }
 
-async function checkDrive(signal: AbortSignal): Promise<{ status: string; code?: string; milliseconds: number }> {
+interface Checked {
+  status: string
+  code?: string
+  milliseconds: number
+}
+
+/** Only looks: nothing is started, and nothing is paid. */
+async function check(look: (service: House.Service) => Promise<boolean>): Promise<Checked> {
   const started = Date.now()
   const milliseconds = () => Date.now() - started
   try {
-    const service = await door().service()
-    const { ready } = await service.house.tools.drive.status(AbortSignal.any([signal, AbortSignal.timeout(10_000)]))
-    return { status: ready ? 'ok' : 'not-ready', milliseconds: milliseconds() }
+    return { status: (await look(await door().service())) ? 'ok' : 'not-ready', milliseconds: milliseconds() }
   } catch (error) {
     return { status: 'failed', code: problemOf(error).code, milliseconds: milliseconds() }
   }

@@ -2,7 +2,7 @@
 import type * as House from '../src/handoff/index.js'
 import { postOnPull } from './_comment.js'
 import type { Door } from './_door.js'
-import { divideTime } from './_job.js'
+import { divideTime } from './_time.js'
 
 export interface Left {
   repository: House.Repository

@@ -148,7 +148,7 @@ export function openApiDocument(origin: string): Part {
           operationId: 'health',
           summary: 'Whether it has what it needs',
           security: [{}, { bearer: [] }],
-          parameters: [query('deep', false, 'look at the directory too; needs a token')],
+          parameters: [query('deep', false, 'look at the directory and at the sandboxes too; needs a token')],
           responses: {
             200: json('Health', 'Ready'),
             503: json('Health', 'Something is missing'),

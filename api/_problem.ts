@@ -77,7 +77,9 @@ export function problemOf(error: unknown): Problem {
   if (isHouseError(error)) {
     const { code, message, next, retryAfterSeconds } = error
     const status = statusOf[code] ?? 500
-    const wait = retryAfterSeconds ?? ([429, 503, 504].includes(status) ? 10 : undefined)
+    // What somebody has to set first does not come by waiting.
+    const passes = [429, 503, 504].includes(status) && code !== 'missing-setting'
+    const wait = retryAfterSeconds ?? (passes ? 10 : undefined)
     return {
       status,
       code,
@@ -98,6 +100,9 @@ export function isHouseError(error: unknown): error is HouseError {
   return error instanceof Error && error.name === 'HandoffError'
 }
 
+/** Statuses that were defined elsewhere. */
+const definitions: Record<number, string> = { 429: 'rfc6585#section-4', 507: 'rfc4918#section-11.5' }
+
 export interface ProblemPlace {
   requestId: string
   instance: string
@@ -106,7 +111,7 @@ export interface ProblemPlace {
 export function problemDocument(problem: Problem, place: ProblemPlace, more: Record<string, unknown> = {}) {
   const { status, code, detail, next, retryAfterSeconds } = problem
   return {
-    type: `https://datatracker.ietf.org/doc/html/rfc9110#status.${status}`,
+    type: `https://datatracker.ietf.org/doc/html/${definitions[status] ?? `rfc9110#status.${status}`}`,
     title: titles[status] ?? 'Error',
     status,
     detail,

@@ -35,7 +35,7 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
     case undefined:
       return jsonResponse(200, {
         ...runView(run.handoff),
-        summary: await house.runSummary(service.house, run, request.signal),
+        summary: await house.runSummary(service.house, run, exchange.signal),
         handoff: run.handoff,
       })
     case 'answers':
@@ -88,9 +88,10 @@ function decoded(segment: string): string {
 
 const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
 
-async function repositories({ caller, here, viewer, service, exchange }: Look): Promise<Response> {
+async function repositories({ caller, here, viewer, service, exchange, query }: Look): Promise<Response> {
+  if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
   const host = new URL(here.settings.github.serverUrl).host
-  const all = await viewer.house.listRepositories(service.house, host, exchange.request.signal)
+  const all = await viewer.house.listRepositories(service.house, host, exchange.signal)
   const seen = all.filter((name) => caller.repositories.some((pattern) => meets(pattern.name, name.toLowerCase())))
   return jsonResponse(200, { repositories: seen })
 }
@@ -105,14 +106,14 @@ async function runs(look: Look): Promise<Response> {
     return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
   }
   const { repository } = repositoryOf(look)
-  const page = await viewer.house.listRuns(service.house, repository, pageWanted(query), exchange.request.signal)
+  const page = await viewer.house.listRuns(service.house, repository, pageWanted(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
   return paged(exchange, { runs: items.map(runView) }, page.next)
 }
 
 async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
   const { viewer, service, query, exchange } = look
-  const page = await viewer.house.pageOfAnswers(service.house, run, pageWanted(query), exchange.request.signal)
+  const page = await viewer.house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
   const items = page.items.map((record) => {
     if (record.status === 'failed') return failedView(run, record)
     if (record.status === 'running') return pendingView(run, record, 'running')
@@ -124,7 +125,7 @@ async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
 
 async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
   const { viewer, service, exchange } = look
-  const record = await viewer.house.oneAnswer(service.house, run, id, exchange.request.signal)
+  const record = await viewer.house.oneAnswer(service.house, run, id, exchange.signal)
   if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   const status = await stateOf(look, run, record)
@@ -136,7 +137,7 @@ async function doneView(look: Look, run: House.ChosenRun, record: House.Complete
   const { viewer, service, here, exchange } = look
   const { repository } = repositoryOf(look)
   const request = { repository, ...(here.hasGitHub ? { github: here.github } : {}) }
-  const stale = await viewer.house.staleSince(service.house, request, run, record, exchange.request.signal)
+  const stale = await viewer.house.staleSince(service.house, request, run, record, exchange.signal)
   return answerView(viewer, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
@@ -151,12 +152,7 @@ async function stateOf(
     const { turns } = await service.shared()
     return (await turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
   }
-  const note = await viewer.house.readAccepted(
-    service.house.tools.drive,
-    service.place,
-    record.id,
-    exchange.request.signal,
-  )
+  const note = await viewer.house.readAccepted(service.house.tools.drive, service.place, record.id, exchange.signal)
   const left = {
     repository: repositoryOf(look).repository,
     run: run.handoff.run,
@@ -177,7 +173,7 @@ async function file(look: Look, run: House.ChosenRun): Promise<Response> {
   const id = query.get('answer')
   if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
   const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
-  return jsonResponse(200, await viewer.house.citedFile(service.house, run, place, exchange.request.signal))
+  return jsonResponse(200, await viewer.house.citedFile(service.house, run, place, exchange.signal))
 }
 
 function repositoryOf({ caller, here, viewer, query }: Look): { repository: House.Repository; cloneUrl: string } {
@@ -196,7 +192,7 @@ async function oneRun(look: Look, name: House.RunName): Promise<House.ChosenRun 
   const { viewer, service, exchange } = look
   const where = { ...repositoryOf(look), strict: true }
   const place = viewer.house.layout(service.house.root, where.repository)
-  return viewer.house.whichRun(where, name, service.house, place, exchange.request.signal)
+  return viewer.house.whichRun(where, name, service.house, place, exchange.signal)
 }
 
 function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {

@@ -91,12 +91,17 @@ export function jsonResponse(status: number, value: unknown, headers: Record<str
   })
 }
 
-/** 202: where the answer will be. */
-export function pendingResponse(seen: Seen, pending: PendingQuestion, status: 'queued' | 'running'): Response {
+/** 202: where the answer will be; `preferred` where the caller wished for that. */
+export function pendingResponse(
+  seen: Seen,
+  pending: PendingQuestion,
+  status: 'queued' | 'running',
+  preferred: boolean,
+): Response {
   const view = pendingView(seen, pending, status)
   return jsonResponse(202, view, {
     location: view.self,
     'retry-after': String(pollSeconds),
-    'preference-applied': 'respond-async',
+    ...(preferred ? { 'preference-applied': 'respond-async' } : {}),
   })
 }

@@ -4,18 +4,19 @@ import { createHash } from 'node:crypto'
 import type * as House from '../src/handoff/index.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
-import { divideTime } from './_job.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
 import { answerComment, permissionOf } from './_talk.js'
+import { divideTime } from './_time.js'
 import { jsonResponse } from './_views.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
 const mostBytes = 1_000_000
-/** Whoever has no permission is told so in the answer to the delivery, if GitHub says it this soon; the answer must not wait longer. */
+/** Whoever has no permission is told so in the answer to the delivery, if GitHub says it this soon after the delivery came. */
 const patienceMs = 600
 
 export async function postGitHub(exchange: Exchange): Promise<Response> {
+  const arrived = Date.now()
   const here = door()
   const { request } = exchange
   if (here.settings.webhookSecrets.length === 0) throw notSigned('There is no webhook here.')
@@ -33,7 +34,7 @@ export async function postGitHub(exchange: Exchange): Promise<Response> {
   const command = house.parseAskCommand(event.body)
   if (command === null || command.question === '') return ignored(exchange, 'There is no question behind /ask.')
   if (house.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
-  return take(exchange, here, { event, command, delivery: request.headers.get('x-github-delivery') ?? '' })
+  return take(exchange, here, { event, command, delivery: request.headers.get('x-github-delivery') ?? '', arrived })
 }
 
 function notSigned(detail: string): Refusal {
@@ -51,7 +52,9 @@ function ignored(exchange: Exchange, why: string): Response {
 interface Asked {
   event: House.AskEvent
   command: { question: string; fresh: boolean }
+  /** Empty where nobody says it. */
   delivery: string
+  arrived: number
 }
 
 async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Response> {
@@ -78,7 +81,7 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   exchange.background(answering)
   exchange.logAfter(answering)
   await noted
-  const early = await Promise.race([permission.catch(() => undefined), pause(patienceMs)])
+  const early = await Promise.race([permission.catch(() => undefined), pause(asked.arrived + patienceMs - Date.now())])
   if (early && !early.allowed) return ignored(exchange, early.text)
   return jsonResponse(202, { accepted: true })
 }
@@ -90,13 +93,11 @@ async function firstTime(
   service: House.Service,
   { event, delivery }: Asked,
 ): Promise<{ accept(pointer: { run: string; answer: string }): Promise<void> } | undefined> {
-  const names = [`delivery ${delivery}`, commentName(event)].map(hash)
+  const names = [...(delivery === '' ? [] : [`delivery ${delivery}`]), commentName(event)].map(hash)
   const asked = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
   const { drive } = service.house.tools
   const begun = await Promise.allSettled(
-    names.map((name) =>
-      house.beginRequest(drive, service.place.delivery(name.slice(0, 32)), asked, exchange.request.signal),
-    ),
+    names.map((name) => house.beginRequest(drive, service.place.delivery(name.slice(0, 32)), asked, exchange.signal)),
   )
   const met = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   const fresh = met.filter((one) => one.kind === 'begun')
@@ -153,5 +154,5 @@ function noteOf(
 }
 
 const pause = (milliseconds: number) =>
-  new Promise<undefined>((resolve) => setTimeout(resolve, milliseconds, undefined))
+  new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined))
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -36,7 +36,7 @@ async function checkHealth(url: URL): Promise<Finding[]> {
       'Check the production address, or switch Deployment Protection off for it: GitHub and jobs cannot pass it.'
     return [{ what: 'health', problem: 'the platform itself asks for a login before our code is reached', next }]
   }
-  const { missing, wrong, status: state } = json(text) as { missing?: string[]; wrong?: string[]; status?: string }
+  const { missing, wrong, status: state, ways } = json(text) as Health
   if (state === undefined)
     return [{ what: 'health', problem: `the answer (${status}) is not that of handoff`, next: 'Check the address.' }]
   return [
@@ -51,6 +51,34 @@ async function checkHealth(url: URL): Promise<Finding[]> {
       ...(wrong?.length
         ? { problem: `cannot be read: ${wrong.join(', ')}`, next: 'Their form stands in api/README.md.' }
         : {}),
+    },
+    ...(ways === undefined ? [] : checkWays(ways)),
+  ]
+}
+
+interface Health {
+  missing?: string[]
+  wrong?: string[]
+  status?: string
+  ways?: { webhook?: boolean; comments?: boolean; cron?: boolean }
+}
+
+/** Ways in that lead nowhere. */
+function checkWays({ webhook, comments, cron }: NonNullable<Health['ways']>): Finding[] {
+  const dumb = webhook && !comments
+  return [
+    {
+      what: 'who asks in a comment can be answered there',
+      ...(dumb
+        ? {
+            problem: 'there is a webhook, and nothing to write comments with',
+            next: 'Set HANDOFF_GITHUB_TOKEN, or HANDOFF_APP_ID and HANDOFF_APP_PRIVATE_KEY.',
+          }
+        : {}),
+    },
+    {
+      what: 'what was promised is taken up by the clock',
+      ...(cron ? {} : { problem: 'the clock is let in by nobody', next: 'Set CRON_SECRET to a long random word.' }),
     },
   ]
 }
@@ -125,13 +153,22 @@ async function checkDescription(url: URL): Promise<Finding[]> {
   return [{ what: 'the description is there', ...(fits ? {} : { problem: `/api/openapi answered ${status}` }) }]
 }
 
+interface Checked {
+  status?: string
+  code?: string
+}
+
 async function checkInside(url: URL, token: string): Promise<Finding[]> {
   const { status, text } = await look(url, '/api/health?deep=1', { headers: { authorization: `Bearer ${token}` } })
-  const { drive } = json(text) as { drive?: { status?: string; code?: string } }
+  const { drive, sandboxes } = json(text) as { drive?: Checked; sandboxes?: Checked }
   if (status === 401) return [{ what: 'the token is known', problem: 'HANDOFF_TOKEN was refused' }]
-  const problem =
-    drive?.status === 'ok' ? {} : { problem: `drive9: ${drive?.code ?? drive?.status ?? `status ${status}`}` }
-  return [{ what: 'the token is known' }, { what: 'the directory is reached', ...problem }]
+  const problem = (name: string, found: Checked | undefined) =>
+    found?.status === 'ok' ? {} : { problem: `${name}: ${found?.code ?? found?.status ?? `status ${status}`}` }
+  return [
+    { what: 'the token is known' },
+    { what: 'the directory is reached', ...problem('drive9', drive) },
+    { what: 'sandboxes can be had', ...problem('E2B', sandboxes) },
+  ]
 }
 
 async function checkAll(url: URL, token: string | undefined): Promise<Finding[]> {

@@ -1,7 +1,7 @@
 // `npm run doctor` finds nothing wrong with a deployment that is as it should be, and names what is.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runProgram } from '../support/program.js'
-import { type Deployment, deploy, token } from './kit.js'
+import { type Deployment, deploy, name, post, token, webhookSecrets } from './kit.js'
 
 let here: Deployment
 
@@ -22,6 +22,7 @@ test('a good deployment, from outside and with a token', async () => {
   const { code, text } = await doctor(here.url, { HANDOFF_TOKEN: token })
   expect(text).toContain('The deployment is as it should be.')
   expect(text).toContain('✓ the directory is reached')
+  expect(text).toContain('✓ sandboxes can be had')
   expect(text).not.toContain('✗')
   expect(code).toBe(0)
 })
@@ -33,6 +34,24 @@ test('a setting that is missing, one that cannot be read, a token that is not kn
   expect(text).toContain('✗ settings are there: missing: LLM_MODEL')
   expect(text).toContain('✗ settings can be read: cannot be read: HANDOFF_CALLER_TOKENS')
   expect(text).toContain('✗ the token is known')
+})
+
+test('a key that E2B does not take, a webhook that cannot answer, an address that is none', async () => {
+  const broken = await here.another({
+    E2B_API_KEY: 'e2b_0000000000000000000000000000000000000000',
+    HANDOFF_WEBHOOK_SECRETS: webhookSecrets.join(','),
+    CRON_SECRET: '',
+    LLM_PRICE_INPUT: 'cheap',
+    DRIVE9_ROOT: 'x/../y',
+  })
+  const { code, text } = await doctor(broken.url, { HANDOFF_TOKEN: token })
+  expect(code).toBe(1)
+  expect(text).toContain('✗ settings can be read: cannot be read: LLM_PRICE_INPUT, DRIVE9_ROOT')
+  expect(text).toContain('✗ who asks in a comment can be answered there')
+  expect(text).toContain('✗ what was promised is taken up by the clock')
+  expect(text).toContain('✗ sandboxes can be had: E2B: missing-setting')
+  const asked = await post(broken.url, { repository: name, run: here.run.run, question: 'What is set?' })
+  expect([asked.status, asked.body.code, asked.headers.get('retry-after')]).toEqual([503, 'missing-setting', null])
 })
 
 test('no address, nobody at the address', async () => {

@@ -1,8 +1,9 @@
 // When time runs out or an instance dies, nothing that was promised is lost, and no machine stays.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/local/functions.js'
+import type { Fault } from '../../src/local/server.js'
 import { until } from '../support/until.js'
-import { call, cronSecret, type Deployment, deploy, events, name, post } from './kit.js'
+import { type Answer, call, cronSecret, type Deployment, deploy, events, name, post } from './kit.js'
 
 let here: Deployment
 /** An instance whose requests may take four seconds: enough to begin, also on a busy machine, and soon over. */
@@ -76,6 +77,33 @@ test('events end with one error that says where the answer will be', async () =>
   })
   expect(found.filter(({ event }) => event === 'answer' || event === 'error')).toHaveLength(1)
   expect(await answered(last.data.self)).toMatchObject({ status: 'done' })
+})
+
+test('with a name too, a stream begins while the drive is slow, and ends with one event when it says nothing', async () => {
+  const { drive } = here.world.clouds
+  const named = { method: 'PUT', path: /_service\/keys\// }
+  const begun = async (fault: Fault, question: string) => {
+    const takeBack = drive.rule({ ...named, fault })
+    const told = await events(short.url, ask(question), { headers: { 'idempotency-key': question.replace(/\W/g, '-') } }).finally(takeBack)
+    return { first: told.events[0]!, ends: told.events.filter(({ event }) => event === 'answer' || event === 'error') }
+  }
+  const slow = await begun({ kind: 'delay', milliseconds: 1_500 }, 'What is named and slow?')
+  expect(slow.first).toMatchObject({ event: 'status' })
+  expect(slow.first.at).toBeLessThan(1_300)
+  expect(slow.ends.map(({ event }) => event)).toEqual(['answer'])
+  const silent = await begun({ kind: 'hang' }, 'What is named and silent?')
+  expect(silent.ends).toMatchObject([{ event: 'error', data: { status: 504, code: 'timeout' } }])
+})
+
+test.each<[string, () => Promise<Answer>]>([
+  ['a question', () => post(short.url, ask('What does a silent drive hold?'))],
+  ['a question with a name', () => post(short.url, ask('What does it hold?'), { 'idempotency-key': 'silent' })],
+  ['a list of runs', () => call(short.url, `/api/runs?repository=${name}`)],
+  ['the clock', () => call(short.url, '/api/cron', { token: cronSecret })],
+])('%s that a silent drive keeps waiting ends with 504, and in words', async (_what, asking) => {
+  const takeBack = here.world.clouds.drive.rule({ fault: { kind: 'hang' } })
+  const { status, body, headers } = await asking().finally(takeBack)
+  expect([status, body.code, headers.get('content-type')]).toEqual([504, 'timeout', 'application/problem+json'])
 })
 
 test.each(['events', 'one piece'])(

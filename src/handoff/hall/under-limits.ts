@@ -189,11 +189,13 @@ function waitAfter(error: HandoffError): number | undefined {
     case 'timeout':
     case 'cancelled':
       return 0
+    // A refused key, or a model that nobody knows, is refused again.
+    case 'model':
+      return error.retryAfterSeconds === undefined ? undefined : Math.min(error.retryAfterSeconds, 60) * 1_000
     case 'sandbox-limit':
     case 'model-limit':
     case 'sandbox':
     case 'drive':
-    case 'model':
       return Math.min(error.retryAfterSeconds ?? 5, 60) * 1_000
     default:
       return undefined

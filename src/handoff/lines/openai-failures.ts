@@ -25,7 +25,20 @@ export interface Service {
 /** The package's own classes, which are there only once it is loaded. */
 export type ServiceErrors = Pick<typeof OpenAI, 'APIError' | 'APIConnectionError'>
 
+/** How long to wait before it makes sense to ask again, where the service does not say. */
+const againSeconds = 5
+
+/** What may pass by itself says when to come back; what somebody has to change does not. */
 export function explain(error: unknown, service: Service): Failure {
+  const failure = explained(error, service)
+  const told = failure.error
+  if (!failure.again || !isHandoffError(told) || told.retryAfterSeconds !== undefined) return failure
+  const { code, message, next, cause } = told
+  const more = { cause, retryAfterSeconds: againSeconds, ...(next === undefined ? {} : { next }) }
+  return { ...failure, error: new HandoffError(code, message, more) }
+}
+
+function explained(error: unknown, service: Service): Failure {
   if (isHandoffError(error)) return { error, again: false }
   if (error instanceof NoReply) return { error: noReply(error, service), again: false }
   if (error instanceof service.errors.APIConnectionError) return unreachable(error, service)
@@ -49,7 +62,7 @@ function noReply({ message, about, said }: NoReply, service: Service): HandoffEr
   }[about]
   const words = said === undefined ? '' : ` (${shown(said, service)})`
   const what = `The model’s service at ${service.host} gave no reply: ${message}${words}.`
-  return new HandoffError('model', what, { next })
+  return new HandoffError('model', what, { next, ...(about === 'model' ? { retryAfterSeconds: againSeconds } : {}) })
 }
 
 const transient = new Set([429, 500, 502, 503, 504, 529])

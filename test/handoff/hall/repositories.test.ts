@@ -157,6 +157,13 @@ test('paths that are no text, LFS pointers, submodules, other encodings: every f
   )
 })
 
+/** Where there is nothing to search, that is the answer. */
+function asked(name: string, run: string) {
+  const { repository } = world.commit(name, 'd'.repeat(40))
+  const stop = AbortSignal.timeout(20_000)
+  return ask({ repository, name: { run }, question: { text: 'What is in here?' } }, world.house, stop)
+}
+
 test('a repository with no text at all is sealed and says so', async () => {
   const repository = await serve('odd/pictures', {
     'a.png': Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0]),
@@ -166,6 +173,7 @@ test('a repository with no text at all is sealed and says so', async () => {
   expect(result.handoff.survey).toMatchObject({ files: 2, read: 0, cut: 0, skipped: 2 })
   expect(result.handoff.notices.length).toBeGreaterThan(0)
   expect(result.summary).toContain('## What it is and for whom')
+  expect(await asked('odd/pictures', result.run)).toMatchObject({ record: { status: 'done', citations: [] } })
 })
 
 test('a commit without any file is sealed and says so', async () => {
@@ -174,6 +182,7 @@ test('a commit without any file is sealed and says so', async () => {
   const result = await run('odd/nothing', empty)
   expect(result.handoff.survey.files).toBe(0)
   expect(result.handoff.notices.length).toBeGreaterThan(0)
+  expect(await asked('odd/nothing', result.run)).toMatchObject({ record: { status: 'done', citations: [] } })
 })
 
 test('a repository without commits has nothing to summarise', async () => {

@@ -77,7 +77,11 @@ export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
   })
   return {
     async read(names, take) {
-      if (names.length === 0) return
+      if (names.length === 0) {
+        // Nothing more comes for one that reads once; waiting for it, the program would keep ours.
+        if (amount === 'many') child.stdin.end()
+        return
+      }
       parser = blobParser(take)
       const all = new Promise<void>((resolve) => {
         answered = () => parser.count() === names.length && parser.atEnd() && resolve()
