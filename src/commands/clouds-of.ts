@@ -17,8 +17,6 @@ export interface OpenClouds extends AsyncDisposable {
   /** Serves a repository of this machine by HTTP, as a git host would; returns its clone address. */
   serve(directory: string, name: string): Promise<string>
   refuseImpossibleMix(cloneUrl: string): void
-  /** What the run directory holds; empty for a drive that is elsewhere. */
-  tree(directory: string): Promise<{ path: string; bytes: number }[]>
   local: Clouds
 }
 
@@ -54,9 +52,20 @@ export async function openClouds(
     ...(has(environment, 'DRIVE9_API_KEY') ? { drive: false } : {}),
     ...(has(environment, 'LLM_API_KEY') ? { model: false } : { model: { pace } }),
   })
+  try {
+    return opened(environment, local)
+  } catch (error) {
+    // A setting is missing or wrong: the process is to end with that word, and servers would keep it.
+    await local.close()
+    throw error
+  }
+}
+
+function opened(environment: Environment, local: Clouds): OpenClouds {
   const merged = { ...environment, ...local.settings }
   const remotes: GitRemote[] = []
-  const settings = () => parseSettings(merged)
+  const parsed = parseSettings(merged)
+  const settings = () => parsed
   return {
     introduction: clouds.map(({ name, key, local: here }) => ({
       name,
@@ -71,15 +80,10 @@ export async function openClouds(
       return remote.cloneUrl(name)
     },
     refuseImpossibleMix(cloneUrl) {
-      refuseImpossibleMix(merged['E2B_API_URL'], [
+      refuseImpossibleMix(parsed.sandboxes.apiUrl, [
         { what: 'drive9', url: settings().drive.server },
         { what: 'the git repository', url: cloneUrl },
       ])
-    },
-    async tree(directory) {
-      return (local.drive?.tree(directory) ?? [])
-        .filter((entry) => !entry.isDirectory)
-        .map((entry) => ({ path: entry.path.slice(directory.length + 1), bytes: entry.size }))
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(remotes.map((remote) => remote.close()))

@@ -8,6 +8,7 @@ import {
   HandoffError,
   type House,
   isHandoffError,
+  parseQuestion,
   type Summarised,
   summarise,
 } from '../handoff/index.js'
@@ -27,9 +28,12 @@ interface Arguments {
   json: boolean
 }
 
+/** Whatever comes after `--` is no option, also when it looks like one. */
 function readArguments(words: string[]): Arguments {
-  const unknown = words.filter((word) => word.startsWith('--') && word !== '--json')
-  const plain = words.filter((word) => !word.startsWith('--'))
+  const end = words.indexOf('--')
+  const [before, after] = end === -1 ? [words, []] : [words.slice(0, end), words.slice(end + 1)]
+  const unknown = before.filter((word) => word.startsWith('--') && word !== '--json')
+  const plain = [...before.filter((word) => !word.startsWith('--')), ...after]
   if (unknown.length > 0 || plain.length > 2) {
     throw new HandoffError('invalid-input', `The demo does not know ${unknown[0] ?? plain[2]}.`, {
       next: 'Write: npm run demo -- <path or address> "<question>" [--json]',
@@ -38,8 +42,9 @@ function readArguments(words: string[]): Arguments {
   const [target, question] = plain
   return {
     target,
-    question: question ?? (target === undefined ? defaultQuestion : otherQuestion),
-    json: words.includes('--json'),
+    // Before anything is paid for.
+    question: parseQuestion(question ?? (target === undefined ? defaultQuestion : otherQuestion)),
+    json: before.includes('--json'),
   }
 }
 
@@ -59,14 +64,21 @@ async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Pr
     },
   })
   const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limits.deadlineMs)])
-  const { summary, answer } = await bothWalks(subject, given.question, house, terminal, signal)
-  const tree = await clouds.tree(summary.directory)
+  const cloneToken = subject.isRemote ? settings.cloneToken : undefined
+  const { summary, answer } = await bothWalks(
+    subject,
+    { question: given.question, cloneToken },
+    house,
+    terminal,
+    signal,
+  )
+  const tree = await treeOf(house, summary.directory, signal)
   return reportOf({ subject, summary, answer, sandboxes, tree, clouds, milliseconds: performance.now() - started })
 }
 
 async function bothWalks(
   subject: Subject,
-  question: string,
+  { question, cloneToken }: { question: string; cloneToken: string | undefined },
   house: House,
   terminal: Terminal,
   signal: AbortSignal,
@@ -74,11 +86,31 @@ async function bothWalks(
   const { commit } = subject
   terminal.heading(`Summarise ${subject.title} at ${commit.sha.slice(0, 12)}`)
   if (subject.note) terminal.line(`  ${subject.note}`)
-  const summary = await summarise({ commit, attempt: `demo-${house.tools.uniqueId()}`, form: 'tar' }, house, signal)
-  terminal.heading(`Ask: ${question}`)
+  const attempt = `demo-${house.tools.uniqueId()}`
+  const token = cloneToken === undefined ? {} : { cloneToken }
+  const summary = await summarise({ commit, attempt, form: 'tar', ...token }, house, signal)
+  terminal.heading(`Ask: ${question.length > 200 ? `${question.slice(0, 200)}…` : question}`)
   const answer = await ask(askRequest(commit, summary, question), house, signal)
   terminal.settle()
   return { summary, answer }
+}
+
+/** What the run directory holds, as anybody with its key would see it. */
+async function treeOf(
+  house: House,
+  directory: string,
+  signal: AbortSignal,
+): Promise<{ path: string; bytes: number }[]> {
+  const below = async (folder: string): Promise<{ path: string; bytes: number }[]> => {
+    const entries = await house.tools.drive.list(`${directory}${folder}`, signal)
+    const found = await Promise.all(
+      entries.map(async ({ name, isDirectory, size }) =>
+        isDirectory ? below(`${folder}/${name}`) : [{ path: `${folder}/${name}`.slice(1), bytes: size }],
+      ),
+    )
+    return found.flat()
+  }
+  return (await below('')).sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 function askRequest(commit: Commit, summary: Summarised, question: string) {
@@ -106,11 +138,17 @@ function note(event: { type: string }, sandboxes: DemoReport['sandboxes']): void
   }
 }
 
+/** Ctrl-C comes twice where npm's shell makes us npm's own child: from the terminal, and passed on by npm. */
+const sameMoment = 700
+
 /** The first interruption ends the walk in order (the sandbox is killed, the clouds are closed); a second one does not wait. */
 function interruptions(terminal: Terminal): AbortSignal {
   const stop = new AbortController()
+  let first = 0
   const interrupted = () => {
+    if (stop.signal.aborted && performance.now() - first < sameMoment) return
     if (stop.signal.aborted) process.exit(130)
+    first = performance.now()
     terminal.line('Stopping: the sandbox is being destroyed. Press Ctrl-C again to leave at once.')
     stop.abort(new HandoffError('cancelled', 'The demo was interrupted.'))
   }

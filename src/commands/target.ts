@@ -15,7 +15,12 @@ export type Target =
 
 /** What somebody typed: an address with a scheme is an address, everything else is a path. */
 export async function readTarget(text: string): Promise<Target> {
-  if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return addressTarget(text)
+  // `git@host:owner/name` is an address too, of a kind that a sandbox has no key for.
+  if (/^[a-z][a-z+.-]*:\/\//i.test(text) || /^[\w.-]+@[\w.-]+:/.test(text)) return addressTarget(text)
+  if (text === '')
+    throw new HandoffError('invalid-input', 'The path of the repository is empty.', {
+      next: 'Give the path of a clone, or an https:// address.',
+    })
   return pathTarget(resolve(text))
 }
 
@@ -90,6 +95,8 @@ export interface Subject {
   commit: Commit
   title: string
   note?: string
+  /** On a git host, where a credential may be wanted. */
+  isRemote: boolean
 }
 
 /** Serves a path by HTTP so that a sandbox can clone it; asks an address for its head. */
@@ -100,10 +107,11 @@ export async function resolveTarget(text: string, clouds: OpenClouds, signal: Ab
     return {
       commit: commitOf(target, cloneUrl),
       title: `${target.directory}${target.branch ? ` (${target.branch})` : ''}`,
+      isRemote: false,
       ...(target.dirty ? { note: 'There are changes that are not committed; they are not part of it.' } : {}),
     }
   }
-  return { commit: await headOf(target, clouds, signal), title: target.url }
+  return { commit: await headOf(target, clouds, signal), title: target.url, isRemote: true }
 }
 
 async function headOf(

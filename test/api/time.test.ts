@@ -84,7 +84,9 @@ test('with a name too, a stream begins while the drive is slow, and ends with on
   const named = { method: 'PUT', path: /_service\/keys\// }
   const begun = async (fault: Fault, question: string) => {
     const takeBack = drive.rule({ ...named, fault })
-    const told = await events(short.url, ask(question), { headers: { 'idempotency-key': question.replace(/\W/g, '-') } }).finally(takeBack)
+    const told = await events(short.url, ask(question), {
+      headers: { 'idempotency-key': question.replace(/\W/g, '-') },
+    }).finally(takeBack)
     return { first: told.events[0]!, ends: told.events.filter(({ event }) => event === 'answer' || event === 'error') }
   }
   const slow = await begun({ kind: 'delay', milliseconds: 1_500 }, 'What is named and slow?')

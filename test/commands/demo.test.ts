@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startGitRemote } from '../../src/local/git-remote.js'
 import { processesAbout } from '../support/processes.js'
 import { startProgram } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
@@ -75,6 +76,11 @@ test.each([
   [['/tmp', 'What?'], 'is not a git repository'],
   [['https://user:secret@example.org/a/b'], 'carries a credential'],
   [['ssh://example.org/a/b'], 'is not an http(s) address'],
+  [['git@example.org:a/b.git'], 'is not an http(s) address'],
+  [[''], 'The path of the repository is empty'],
+  [['.', ''], 'The question is empty'],
+  [['.', 'x'.repeat(5_000)], 'at most 4,000 are taken'],
+  [['.', '--', '--'.repeat(3_000)], 'at most 4,000 are taken'],
   [['--verbose'], 'does not know --verbose'],
 ])('%j ends with one sentence and what to do', async (words, sentence) => {
   const { code, stdout } = await start(words as string[]).ended
@@ -82,6 +88,44 @@ test.each([
   expect(stdout).toContain(sentence)
   expect(stdout).not.toContain('secret@')
   expect(stdout).not.toContain('    at ')
+  expect(stdout).not.toContain('Sandbox A ')
+})
+
+// That each of them ends is what is looked at: a server that was started would keep the process.
+test.each<[Record<string, string>, string]>([
+  [{ LLM_API_KEY: 'x' }, 'LLM_MODEL'],
+  [{ DRIVE9_API_KEY: 'x', DRIVE9_SERVER: 'foo' }, 'DRIVE9_SERVER is not an http(s) address'],
+  [{ E2B_API_KEY: 'e2b_none', E2B_API_URL: '' }, 'cannot reach drive9 on this machine'],
+])('with the settings %j it ends with the reason', async (environment, reason) => {
+  const { code, stdout } = await start([repository.directory], environment).ended
+  expect(code).toBe(1)
+  expect(stdout).toContain(reason)
+  expect(stdout).not.toContain('    at ')
+})
+
+test('a repository that wants a credential is read with HANDOFF_CLONE_TOKEN', async () => {
+  const password = 'clone-secret-5a1c07de93b2'
+  const credentials = { username: 'x-access-token', password }
+  await using remote = await startGitRemote({ repositories: { 'octo/clocks': repository.directory }, credentials })
+  const words = [remote.cloneUrl('octo/clocks'), 'How does tellTime know the zone?']
+  const { code, stdout, stderr } = await start(words, { HANDOFF_CLONE_TOKEN: password }).ended
+  expect(code, stdout).toBe(0)
+  expect(stdout + stderr).not.toContain(password)
+})
+
+test('Ctrl-C that comes twice, from the terminal and from npm, still ends the sandbox', async () => {
+  const { child, ended } = start([repository.directory])
+  let said = ''
+  child.stdout!.on('data', (text: Buffer) => {
+    said += text.toString()
+  })
+  await until('Sandbox A is up', () => said.includes('▲ Sandbox A'))
+  child.kill('SIGINT')
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  child.kill('SIGINT')
+  const { code, stdout } = await ended
+  expect(code).toBe(130)
+  expect(stdout).toContain('▼ Sandbox A')
 })
 
 test('a real sandbox with a drive9 on this machine is refused before anything is paid for', async () => {

@@ -9,7 +9,7 @@ import { summarise } from '../../src/handoff/hall/summarise.js'
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { artifact, type RunId } from '../../src/handoff/library/run.js'
 import { systemClock } from '../../src/handoff/lines/clock.js'
-import type { Fault, Rule } from '../../src/local/server.js'
+import type { Rule } from '../../src/local/server.js'
 import { askInChild } from '../support/asking-child.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
 import { lateMs, type PlannedFault } from '../support/gate.js'
@@ -306,7 +306,7 @@ test.each<[string, Rule]>([
   },
 )
 
-test.each<Fault['kind']>(['twice', 'lose-reply'])(
+test.each(['twice', 'lose-reply'] as const)(
   'what a question cost is charged once, when its writing meets %s',
   async (kind) => {
     const { drive } = world.clouds
@@ -318,7 +318,7 @@ test.each<Fault['kind']>(['twice', 'lose-reply'])(
     ).shared()
     const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
     const before = tokensOf(drive)
-    const takeBack = drive.rule({ method: 'PUT', path: /\/budgets\//, times: 1, fault: { kind } as Fault })
+    const takeBack = drive.rule({ method: 'PUT', path: /\/budgets\//, times: 1, fault: { kind } })
     await settle({ tokens: 70, cost: 0 })
     takeBack()
     expect(tokensOf(drive) - before).toBe(70)

@@ -87,7 +87,7 @@ async function once(slow: boolean): Promise<{ summarise: Run; ask: Run }> {
   const first = startCounting(clouds, events)
   const attempt = `bench-${house.tools.uniqueId()}`
   const summary = await summarise(
-    { commit, attempt, include: ['src/handoff/bench/walk.ts', 'README.md'] },
+    { commit, attempt, include: ['/src/handoff/bench/walk.ts', '/README.md'] },
     house,
     signal,
   )
