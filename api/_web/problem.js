@@ -5,7 +5,8 @@ import { Problem } from './requests.js'
 /** `again`, when given, is offered as a button, after the time the service asked to wait. */
 export function showProblem(place, error, again) {
   const told = error instanceof Problem ? error.document : unexpected
-  const { title, detail, next, requestId, retryAfterSeconds } = told
+  const { title, detail, requestId, retryAfterSeconds } = told
+  const next = told.status === 401 ? forPeople : told.next
   const box = element(
     'section',
     { class: 'problem', role: 'alert' },
@@ -19,6 +20,9 @@ export function showProblem(place, error, again) {
 }
 
 export const clearProblem = (place) => place.replaceChildren()
+
+/** What the service says to a program is of no use here. */
+const forPeople = 'Enter a token of this deployment; whoever runs it can give you one.'
 
 const unexpected = {
   title: 'Something went wrong on this page',

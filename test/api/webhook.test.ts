@@ -198,14 +198,19 @@ test('neither a long question nor a note that cannot be read stops the clock', a
   const { drive } = here.world.clouds
   const unreadable = `/handoff/_service/accepted/${'c'.repeat(32)}.json`
   drive.write(unreadable, 'x'.repeat(300_000))
+  const refused = `/handoff/_service/accepted/${'d'.repeat(32)}.json`
+  drive.write(refused, '{}')
+  const closed = { kind: 'answer', status: 403, body: '{"error":"no"}' } as const
+  const open = drive.rule({ method: 'GET', path: /accepted\/d{32}/, fault: closed })
   const slow = { kind: 'delay', milliseconds: 1_000 } as const
   const takeBack = github.server.rule({ path: /\/permission/, times: 1, fault: slow })
   const asked = github.say(repository, pull.number, 'wanda', `/ask ${'漢'.repeat(19_000)}`)
   await github.deliver(address(), github.eventOf(asked), { secret })
   const told = await call(here.url, '/api/cron', { token: cronSecret })
   takeBack()
+  open()
   expect([told.status, told.body]).toEqual([202, { promised: 1, left: 0 }])
-  drive.remove(unreadable)
+  for (const path of [unreadable, refused]) drive.remove(path)
   const end = await until('it is told', () => ours().find(({ body }) => body.includes('state=failed')))
   expect(end.body).toContain('4,000')
 })

@@ -134,17 +134,34 @@ test('a real sandbox with a drive9 on this machine is refused before anything is
   expect(stdout).toContain('cannot reach drive9 on this machine')
 })
 
-const moments = Array.from({ length: process.env['LONG'] === '1' ? 10 : 2 }, (_, index) => index)
+const steps = [
+  'Summarise',
+  '▲ Sandbox A',
+  'open directory',
+  'clone',
+  'drain',
+  '▼ Sandbox A',
+  'seal',
+  '▲ Sandbox B',
+  'find',
+  'keep',
+]
+const signals = ['SIGINT', 'SIGKILL', 'SIGTERM'] as const
+const moments = steps.map((step, index) => ({ step, signal: signals[index % 3]! }))
+/** One for each signal, now of this step, now of that; all of them in the long mode. */
+const chosen =
+  process.env['LONG'] === '1' ? moments : signals.map((_, index) => moments[3 * Math.floor(Math.random() * 3) + index]!)
 
-test.each(moments)('interrupted at a random moment (%i) it leaves nothing behind', async (index) => {
-  const signals = ['SIGINT', 'SIGKILL', 'SIGTERM'] as const
-  const signal = signals[index % 3]!
-  const wait = Math.round(150 + Math.random() * 2_500)
-  const { child, ended } = start([repository.directory, 'How does tellTime know the zone?', '--json'])
-  await new Promise((resolve) => setTimeout(resolve, wait))
+test.each(chosen)('interrupted by $signal at "$step" it leaves nothing behind', async ({ step, signal }) => {
+  const { child, ended } = start([repository.directory, 'How does tellTime know the zone?'])
+  let said = ''
+  child.stdout!.on('data', (text: Buffer) => {
+    said += text.toString()
+  })
+  await until(`it says ${step}`, () => said.includes(step))
   child.kill(signal)
   await ended
-  const what = `after ${signal} at ${wait} ms`
+  const what = `after ${signal} at ${step}`
   await until(`no process ${what}`, () => processesAbout(temporary).length === 0, 10_000)
   const left = () => readdirSync(temporary).filter((name) => name.startsWith('handoff-'))
   await until(`no directory ${what}`, () => left().length === 0, 10_000)

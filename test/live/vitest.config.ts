@@ -1,6 +1,10 @@
 import { defineConfig } from 'vitest/config'
+import { readEnvironment } from '../../src/commands/environment.js'
+
+// What stands in `.env` counts here as it does for every command.
+readEnvironment()
 
 // The contract suites against the real services. A missing setting is a failure, not a skip: whoever runs this means it.
 export default defineConfig({
-  test: { include: ['test/live/**/*.live.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+  test: { include: ['test/live/**/*.live.ts'], testTimeout: 180_000, hookTimeout: 120_000 },
 })

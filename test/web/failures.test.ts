@@ -25,7 +25,7 @@ test('a wrong token is refused at the door, with the reason and the way to ask f
   expect(await linesOf(alert)).toEqual([
     'Not signed in',
     'The token is not one that this service knows.',
-    'Paste the token you were given, whole.',
+    'Enter a token of this deployment; whoever runs it can give you one.',
     'Request req-401',
   ])
   expect(await page.evaluate('document.activeElement.id')).toBe('token')

@@ -1,6 +1,7 @@
 // Repositories as they come: private ones, odd ones, empty ones, in both forms they can be kept in. None of them leaves a sandbox, a secret or a
 // half-visible run, and each that cannot be kept as it is says so.
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -211,6 +212,23 @@ test('of a long history only the commit is fetched and kept', async () => {
     expect(await git('rev-parse', '--is-shallow-repository')).toBe('true')
   })
 })
+
+test.runIf(process.env['LONG'] === '1')(
+  'of a history of two gigabytes next to nothing is fetched',
+  async () => {
+    const repository = await serve('odd/heavy', ordinary)
+    await repository.git('config', 'core.compression', '0')
+    for (let version = 0; version < 20; version += 1) await repository.commit({ 'film.bin': randomBytes(100_000_000) })
+    const head = await repository.commit({ 'film.bin': null })
+    const [, kibibytes] = /^size: (\d+)$/m.exec(await repository.git('count-objects', '-v')) ?? []
+    expect(Number(kibibytes) * 1_024).toBeGreaterThan(2_000_000_000)
+    const began = performance.now()
+    const { handoff } = await run('odd/heavy', head)
+    expect(handoff.artifacts.find(({ path }) => path.endsWith('.git.tar'))!.bytes).toBeLessThan(1_000_000)
+    expect(performance.now() - began).toBeLessThan(20_000)
+  },
+  600_000,
+)
 
 test('nothing of all that was left half-visible', () => {
   const pointers = world.clouds.drive.tree('/handoff').filter(({ path }) => /\/commits\/[0-9a-f]{40}\.json$/.test(path))
