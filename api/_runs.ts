@@ -64,7 +64,10 @@ interface Address {
 /** The platform may show the address as it was asked for, or as it was rewritten. */
 function readAddress(url: URL): Address {
   const query = url.searchParams
-  const path = url.pathname.split('/').slice(3).map(decoded)
+  const [, , place, ...rest] = url.pathname.split('/')
+  // Whatever is nothing else comes here, to be told so in our words.
+  if (place !== 'runs') throw nothing()
+  const path = rest.map(decoded)
   const [run, part, answer] =
     path.length > 0 && path[0] !== '' ? path : [query.get('run'), query.get('part'), query.get('answer')]
   if (path.length > 3 || (part !== 'answers' && part !== 'files' && (part ?? null) !== null)) throw nothing()

@@ -78,9 +78,14 @@ async function serve(
   const url = new URL(incoming.url ?? '/', 'http://loopback')
   setHeaders(options.settings, url.pathname, response)
   if (await serveStatic(options.staticFolder, url.pathname, incoming, response)) return
-  const rewritten = rewrite(options.settings, url)
-  const name = rewritten.pathname.slice(1).replace(/\/$/, '').replace(/\.ts$/, '')
-  const found = /^api(\/[A-Za-z0-9-]+)+$/.test(name) ? await options.load(name) : undefined
+  const load = async (path: string) => {
+    const name = path.slice(1).replace(/\/$/, '').replace(/\.ts$/, '')
+    return { name, found: /^api(\/[A-Za-z0-9-]+)+$/.test(name) ? await options.load(name) : undefined }
+  }
+  // What is there is never rewritten.
+  const direct = await load(url.pathname)
+  const rewritten = direct.found ? url : rewrite(options.settings, url)
+  const { name, found } = direct.found ? direct : await load(rewritten.pathname)
   if (!found) return refuse(response, 404, 'NOT_FOUND')
   const body = await readBody(incoming)
   if (body === undefined) return refuse(response, 413, 'FUNCTION_PAYLOAD_TOO_LARGE')

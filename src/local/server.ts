@@ -67,6 +67,26 @@ export interface LocalServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
+const recentPorts: number[] = []
+const rememberedPorts = 2_000
+
+/** A free port that no server of this process had lately: who still calls one that is gone is not to be answered by its successor. */
+async function listen(server: Server, wanted: number | undefined): Promise<number> {
+  for (let tries = 0; ; tries += 1) {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(wanted ?? 0, '127.0.0.1', () => resolve())
+    })
+    const { port } = server.address() as AddressInfo
+    if (wanted !== undefined || tries === 20 || !recentPorts.includes(port)) {
+      recentPorts.push(port)
+      if (recentPorts.length > rememberedPorts) recentPorts.shift()
+      return port
+    }
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
 /** Told of every request to every server of this process, with what was done to it, before it is. */
 export type Witness = (server: string, request: RecordedRequest, faults: readonly Fault[]) => void
 
@@ -153,11 +173,7 @@ export async function startServer(
     return met
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server, options.port)
 
   const close = () => closeServer(server)
   return {

@@ -1,6 +1,6 @@
 // Every status that the service promises, where it belongs, as a problem document with a code that stays.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { call, type Deployment, deploy, name, otherToken, post } from './kit.js'
+import { call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
 
 let here: Deployment
 
@@ -92,8 +92,18 @@ test('404: a commit without a summary, a branch without one, an answer that is n
     status: 404,
     code: 'not-found',
   })
-  expect((await call(here.url, '/api/nothing')).status).toBe(404)
-  expect((await call(here.url, '/api/_door')).status).toBe(404)
+  for (const path of ['/api/nothing', '/api/_door', '/api/runs/a/b/c/d', '/api/ask/more'])
+    expect(await problem(call(here.url, path)), path).toMatchObject({ status: 404, code: 'not-found' })
+  expect((await call(here.url, '/nothing')).status).toBe(404)
+})
+
+test('404: a repository that the git host does not show', async () => {
+  const all = await here.another({ HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/*` })
+  const asked = { repository: 'octo/typo', ref: 'main', question: 'What?' }
+  expect(await problem(post(all.url, asked))).toMatchObject({ status: 404, code: 'not-found' })
+  const listed = call(all.url, '/api/runs?repository=octo/typo&ref=main')
+  expect(await problem(listed)).toMatchObject({ status: 404, code: 'not-found' })
+  expect((await call(all.url, '/api/runs?ref=main')).status).toBe(400)
 })
 
 test.each([

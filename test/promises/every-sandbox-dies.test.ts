@@ -147,6 +147,37 @@ test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
   }
 })
 
+test('cancelled at any of its steps, an answer leaves no sandbox', async () => {
+  const steps = [
+    'claim',
+    'open sandbox',
+    'sandbox is open',
+    'find',
+    'answer',
+    'close sandbox',
+    'check',
+    'keep',
+  ] as const
+  const place = world.place('octo/cancelled-answers')
+  await using before = await world.process({ patient: true })
+  await summarise(place.summarise(before, 'first'), before.house, never)
+  for (const step of steps) {
+    await using process = await world.process()
+    const stop = new AbortController()
+    let met = false
+    process.house.tools.emit = (event) => {
+      const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
+      if (now !== step) return
+      met = true
+      stop.abort()
+    }
+    const ended = await outcome(ask(place.ask(process, `What is here, at ${step}?`), process.house, stop.signal))
+    // What is there by then is given all the same.
+    expect({ step, met, ended: ['cancelled', 'well'].includes(ended) }).toEqual({ step, met: true, ended: true })
+    expect({ step, alive: alive(machinesOf(place)) }).toEqual({ step, alive: [] })
+  }
+})
+
 test.each<FaultName>(['answers 500', 'is reset'])(
   'cancelled while its program runs, when the call that kills the program %s, a walk leaves no sandbox',
   async (fault) => {

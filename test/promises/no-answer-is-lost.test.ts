@@ -24,6 +24,7 @@ import {
 } from '../support/quick-house.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { keysOf, leaksInValues } from '../support/secrets.js'
 import { forgetServed, laterMs, leftOf, servedTo, serviceOf, takeUpAll, tokensOf } from '../support/served.js'
 
 const never = new AbortController().signal
@@ -153,7 +154,9 @@ async function disturbed(
   }
   figures['error' in ending ? 'refused' : 'answered'] += 1
   if (!('error' in ending)) return ending
-  return isHandoffError(ending.error) ? undefined : `not an error of ours: ${String(ending.error)}`
+  if (!isHandoffError(ending.error)) return `not an error of ours: ${String(ending.error)}`
+  const leaks = leaksInValues({ 'the error': ending.error }, keysOf(world.clouds))
+  return leaks.length === 0 ? undefined : leaks.join(', ')
 }
 
 /** Somebody else, when every lease has run out. */

@@ -37,8 +37,9 @@ function refused(
       ? 'the credential does not open it'
       : 'it is not open to everybody and no credential is set'
     const message = `The repository at ${shown(base)} does not exist, or ${credential} (${status}).`
+    const next = 'Look at its name, and at the credential that may read it.'
     return {
-      error: new HandoffError('git', message, { next: 'Look at its name, and at the credential that may read it.' }),
+      error: new HandoffError(status === 404 || !hadCredential ? 'not-found' : 'git', message, { next }),
       again: false,
     }
   }

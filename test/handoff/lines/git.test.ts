@@ -129,10 +129,12 @@ describe('a credential', () => {
   it('that is wrong or missing gives a sentence that says which', async () => {
     remote.require(credentials)
     const without = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
-    expect(without).toMatchObject({ code: 'git' })
+    expect(without).toMatchObject({ code: 'not-found' })
     expect(without.message).toMatch(/does not exist, or it is not open to everybody and no credential is set \(401\)/)
     const wrong = makeGitHost({ credentials: { password: 'wrong-secret' } })
     const refused = await failure(wrong.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    // Whose credential that is, and that it is wrong, is no business of whoever asked.
+    expect(refused).toMatchObject({ code: 'git' })
     expect(refused.message).toMatch(/does not exist, or the credential does not open it \(401\)/)
     expect(JSON.stringify([refused, refused.stack])).not.toContain('wrong-secret')
     expect(JSON.stringify([refused, refused.stack])).not.toContain(
@@ -186,7 +188,10 @@ describe('a failure', () => {
         () => ({ status }),
         (url) => failure(host.heads(url, ['HEAD'], inTime())),
       )
-      expect(error).toMatchObject({ code: 'git', next: 'Look at its name, and at the credential that may read it.' })
+      expect(error).toMatchObject({
+        code: 'not-found',
+        next: 'Look at its name, and at the credential that may read it.',
+      })
       expect(error.message).toContain(`(${status})`)
     }
   })
