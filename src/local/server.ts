@@ -68,14 +68,17 @@ export interface LocalServer extends AsyncDisposable {
 }
 
 const recentPorts: number[] = []
-const rememberedPorts = 2_000
+const rememberedPorts = 1_000
 
 /** A free port that no server of this process had lately: who still calls one that is gone is not to be answered by its successor. */
 async function listen(server: Server, wanted: number | undefined): Promise<number> {
   for (let tries = 0; ; tries += 1) {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(wanted ?? 0, '127.0.0.1', () => resolve())
+      server.listen(wanted ?? 0, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
     })
     const { port } = server.address() as AddressInfo
     if (wanted !== undefined || tries === 20 || !recentPorts.includes(port)) {

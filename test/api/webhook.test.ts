@@ -260,6 +260,17 @@ test('the same delivery again, and the same comment under another: nothing more 
   expect(here.machines() - before).toBe(1)
 }, 60_000)
 
+test('deliveries that nobody numbered are known by their comments', async () => {
+  const asking = ['Which colour is it, once?', 'Which colour is it, and again?'].map((question) =>
+    send(JSON.stringify(github.eventOf(github.say(repository, pull.number, 'wanda', `/ask ${question}`)).payload), {
+      'x-github-delivery': '',
+    }),
+  )
+  const bodies = await Promise.all((await Promise.all(asking)).map((one) => one.json()))
+  expect(bodies).toEqual([{ accepted: true }, { accepted: true }])
+  await until('both answers', () => ours().filter(({ body }) => body.includes('state=done')).length === 2)
+}, 60_000)
+
 test.each<[string, string, string]>([
   ['somebody who may only read', 'remy', '/ask What?'],
   ['a bot', 'helper[bot]', '/ask What?'],

@@ -26,6 +26,7 @@ import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { keysOf, leaksInValues } from '../support/secrets.js'
 import { forgetServed, laterMs, leftOf, servedTo, serviceOf, takeUpAll, tokensOf } from '../support/served.js'
+import { until } from '../support/until.js'
 
 const never = new AbortController().signal
 const long = process.env['LONG'] === '1'
@@ -337,6 +338,27 @@ test('a question that the model never answers costs what the model was paid', as
   const asking = servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
   await expect(asking).rejects.toMatchObject({ name: 'HandoffError' })
   expect(tokensOf(drive) - before).toBeGreaterThan(100)
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+})
+
+test('an answer that nobody waited for costs what was said of it', async () => {
+  const place = lay('octo/sealed')
+  const { drive, model } = world.clouds
+  await using process = await world.process({ patient: true })
+  const [before, asked] = [tokensOf(drive), model.requests.length]
+  const takeBack = model.behave({ kind: 'stall', after: 20 })
+  const leave = new AbortController()
+  const asking = servedTo(serviceOf(process), place, process, questions[0]!, leave.signal)
+  const ended = asking.then(
+    () => 'answered',
+    () => 'left',
+  )
+  await until('the model is asked', () => model.requests.length > asked)
+  leave.abort()
+  expect(await ended).toBe('left')
+  takeBack()
+  await until('it is charged', () => tokensOf(drive) - before > 100)
   drive.remove(place.layout.repository)
   forgetServed(drive)
 })

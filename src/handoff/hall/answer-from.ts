@@ -18,7 +18,7 @@ import { speaksEnglish } from '../library/answers/question-language.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { MoreRequest } from '../library/records.js'
-import type { ModelReply } from '../library/tools.js'
+import type { ModelReply, ModelRequest } from '../library/tools.js'
 import type { House } from './house.js'
 import { type Look, lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
 import { readSummary } from './read-summary.js'
@@ -140,14 +140,14 @@ async function askModel(
   last: boolean,
   signal: AbortSignal,
 ): Promise<ModelReply> {
-  const { model, emit } = talk.house.tools
+  const { emit } = talk.house.tools
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
     // Words for the reader mean that nothing more is wanted from the machine.
     if (filter.answering()) void talk.open.close().catch(() => undefined)
   }
-  const reply = await model.complete({
+  const reply = await complete(talk, {
     purpose: 'answer',
     messages: answerMessages({
       question: talk.question.text,
@@ -168,7 +168,24 @@ async function askModel(
   return reply
 }
 
-export function told(job: AnswerJob, purpose: string, reply: ModelReply): void {
+/** A reply that broke off, or that nobody waited for, is paid for all the same; nobody counted it, so four letters are taken for a token. */
+export async function complete(job: AnswerJob, request: ModelRequest): Promise<ModelReply> {
+  let said = 0
+  const onText = (piece: string) => {
+    said += piece.length
+    request.onText?.(piece)
+  }
+  try {
+    return await job.house.tools.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
+  } catch (error) {
+    const asked = request.messages.reduce((sum, { content }) => sum + content.length, 0)
+    const usage = { inputTokens: Math.ceil(asked / 4), outputTokens: Math.ceil(said / 4) }
+    if (said > 0 || request.signal.aborted) told(job, request.purpose, { usage })
+    throw error
+  }
+}
+
+export function told(job: AnswerJob, purpose: string, reply: Pick<ModelReply, 'usage'>): void {
   const { inputTokens, outputTokens } = reply.usage
   job.house.tools.emit({ type: 'model-call', purpose, inputTokens, outputTokens })
 }

@@ -15,7 +15,15 @@ import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { MoreRequest } from '../library/records.js'
 import type { ModelReply } from '../library/tools.js'
-import { type Answered, type AnswerJob, addUsage, type SearchTerms, searchTerms, told } from './answer-from.js'
+import {
+  type Answered,
+  type AnswerJob,
+  addUsage,
+  complete,
+  type SearchTerms,
+  searchTerms,
+  told,
+} from './answer-from.js'
 import { type BlobsOfRun, blobsOf } from './file-tables.js'
 import { lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
 import { readSummary } from './read-summary.js'
@@ -131,14 +139,14 @@ async function askModel(
   [from, to]: [Side, Side],
   signal: AbortSignal,
 ): Promise<ModelReply> {
-  const { model, emit } = job.house.tools
+  const { emit } = job.house.tools
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
   }
   const paths = [...from.excerpts, ...to.excerpts].map(({ path }) => path)
   const { changes, changedInAll } = pathChanges(earlier.blobs, later.blobs, paths)
-  const reply = await model.complete({
+  const reply = await complete(job, {
     purpose: 'compare',
     messages: compareMessages({ question: job.question.text, from, to, changes, changedInAll }),
     maxOutputTokens: 2_000,

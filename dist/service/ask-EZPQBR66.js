@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-JQKXC42O.js";import"./chunk-TMY6P5O5.js";import"./chunk-M5U4T4T6.js";import"./chunk-5WFKI3CS.js";import"./chunk-WYIGUVON.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};
