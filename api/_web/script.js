@@ -151,9 +151,16 @@ async function showNewest({ repository, ref, pull }, signal) {
     await show()
   } catch (error) {
     if (signal.aborted || signedOut(error)) return
-    fill(find('summary'))
-    showProblem(find('run-problem'), error, show)
+    notOpened(ref ?? `pull request ${pull}`, error)
   }
+}
+
+/** Nothing waits for a summary that will not come. */
+function notOpened(run, error) {
+  fill(find('summary'))
+  find('summary-fold').hidden = true
+  fill(find('run-facts'), element('code', {}, plainName(run).slice(0, 24)))
+  showProblem(find('run-problem'), error, () => show())
 }
 
 async function showRun(place, signal) {
@@ -166,8 +173,7 @@ async function showRun(place, signal) {
     await showEarlier(desk, signal)
   } catch (error) {
     if (signal.aborted || signedOut(error)) return
-    fill(find('summary'))
-    showProblem(find('run-problem'), error, () => show())
+    notOpened(place.run, error)
   }
 }
 
@@ -178,6 +184,7 @@ function prepareRun(place) {
   clearProblem(find('run-problem'))
   find('run-note').hidden = true
   find('asking').hidden = true
+  find('summary-fold').hidden = false
   find('summary-fold').open = !matchMedia('(max-width: 60rem)').matches
   fill(find('summary'), element('p', { class: 'loading', role: 'status' }, 'Reading the summary'))
   fill(find('answers'))

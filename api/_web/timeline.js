@@ -83,6 +83,9 @@ function tell(event, { open, lastOpen, now, headline }) {
     case 'step-done': {
       const row = lastOpen('step', String(event.step))
       row?.took(Number(event.milliseconds), now(), event.failed ? 'failed' : 'done')
+      // What goes on beside it is what is waited for now.
+      const still = lastOpen('step')
+      if (still) headline.textContent = nameOf(still.name)
       return undefined
     }
     case 'sandbox-open':

@@ -177,6 +177,8 @@ test('a run that is not there says so, and what to do', async () => {
   await enter(page)
   expect(await page.getByRole('alert').innerText()).toContain('Summarise the commit first')
   expect(await page.getByLabel('Your question').isVisible()).toBe(false)
+  expect(await page.locator('#summary-fold').isVisible()).toBe(false)
+  expect(await page.locator('#run-facts').innerText()).not.toContain('Opening')
 })
 
 test('nothing yet: a repository without runs, a run without questions', async () => {
