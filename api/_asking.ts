@@ -136,10 +136,11 @@ async function underName(
   }
 }
 
+/** Never rejects: an answer that is there is given, and a stream ends, whether or not its name can be settled; it is free again in time. */
 async function settleName(named: Named | undefined, job: Job, answered: boolean): Promise<void> {
   const place = job.placed()
-  if (answered && place) await named?.accept({ run: place.handoff.run, answer: place.id })
-  else await named?.release()
+  const settled = answered && place ? named?.accept({ run: place.handoff.run, answer: place.id }) : named?.release()
+  await settled?.catch(() => undefined)
 }
 
 // ── three ways ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

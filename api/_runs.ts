@@ -20,10 +20,10 @@ import {
 export async function getRuns(exchange: Exchange): Promise<Response> {
   const here = door()
   const { request } = exchange
+  const asked = readAddress(exchange.url)
   const caller = await authenticate(request, here.settings, here.verifier)
   exchange.note({ caller: caller.name })
   wantJson(request)
-  const asked = readAddress(exchange.url)
   exchange.note({ part: asked.part ?? 'runs' })
   const house = await here.house()
   const service = await here.service()

@@ -40,14 +40,8 @@ export const neededSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', '
 
 /** The house reads these itself, and then says what is wrong with them; here is only whether anything is. */
 const houseAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
-const houseNumbers = [
-  'LLM_PRICE_INPUT',
-  'LLM_PRICE_OUTPUT',
-  'LLM_CONTEXT_TOKENS',
-  'HANDOFF_MAX_COST',
-  'HANDOFF_MAX_INPUT_TOKENS',
-  'HANDOFF_DEADLINE_SECONDS',
-]
+const houseNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
+const houseCounts = ['LLM_CONTEXT_TOKENS', 'HANDOFF_MAX_INPUT_TOKENS', 'HANDOFF_DEADLINE_SECONDS']
 
 export function missingNames(environment: Environment): string[] {
   const missing: string[] = neededSettings.filter((name) => text(environment, name) === undefined)
@@ -69,6 +63,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   }
   for (const name of houseAddresses) if (get(name) !== undefined) address(get(name)!, name, wrong)
   for (const name of houseNumbers) number(name, undefined)
+  for (const name of houseCounts) if (!/^[1-9]\d{0,14}$/.test(get(name) ?? '1')) wrong.push(name)
   if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) wrong.push('DRIVE9_ROOT')
   const audience = get('HANDOFF_OIDC_AUDIENCE')
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)

@@ -29,7 +29,10 @@ export async function permissionOf({ here, house, github, note, workBy }: Talk):
 
 /** Nobody is answered without the right, whoever comes to answer: the delivery, or the clock. What GitHub does not tell now stays noted. */
 export async function answerComment(of: Talk, permission: Promise<House.MayAsk>): Promise<void> {
-  const may = await permission
+  const may = await permission.catch(async (error: unknown) => {
+    if (!mayWait(of.note, error)) await of.house.promiseKept(of.service, of.note.answer)
+    throw error
+  })
   await (may.allowed ? talk(of) : refuse(of, may.reason === 'bot'))
 }
 
@@ -64,9 +67,12 @@ async function talk(of: Talk): Promise<void> {
     answer: (wanted, onProgress) => answer(of, asked, wanted, onProgress, signal),
   })
   // What time, a limit or an outage of GitHub ended stays noted, and the clock goes on with it; but not for ever.
-  const passes = 'error' in ending && mayPass.has(problemOf(ending.error).code)
-  if (!passes || Date.now() > note.until + longestMs) await house.promiseKept(service, note.answer)
+  const waits = 'error' in ending && mayWait(note, ending.error)
+  if (!waits) await house.promiseKept(service, note.answer)
 }
+
+const mayWait = ({ until }: House.AcceptedNote, error: unknown) =>
+  mayPass.has(problemOf(error).code) && Date.now() <= until + longestMs
 
 const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit', 'git'])
 /** A comment that could not be written for so long is waited for by nobody. */

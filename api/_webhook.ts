@@ -93,26 +93,25 @@ async function firstTime(
   service: House.Service,
   { event, delivery }: Asked,
 ): Promise<{ accept(pointer: { run: string; answer: string }): Promise<void> } | undefined> {
-  const names = [...(delivery === '' ? [] : [`delivery ${delivery}`]), commentName(event)].map(hash)
   const asked = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
   const { drive } = service.house.tools
-  const begun = await Promise.allSettled(
-    names.map((name) => house.beginRequest(drive, service.place.delivery(name.slice(0, 32)), asked, exchange.signal)),
-  )
-  const met = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-  const fresh = met.filter((one) => one.kind === 'begun')
-  if (fresh.length === names.length) {
+  const begin = (name: string) =>
+    house.beginRequest(drive, service.place.delivery(hash(name).slice(0, 32)), asked, exchange.signal)
+  // One after the other: of two that came at once each would win one name, and neither would answer.
+  const comment = await begin(commentName(event))
+  if (comment.kind !== 'begun' || delivery === '') return comment.kind === 'begun' ? comment : undefined
+  const own = await begin(`delivery ${delivery}`).catch(async (error: unknown) => {
+    await comment.release()
+    throw error
+  })
+  if (own.kind === 'begun') {
     return {
       accept: async (pointer) => {
-        await Promise.all(fresh.map((one) => one.accept(pointer)))
+        await Promise.all([comment.accept(pointer), own.accept(pointer)])
       },
     }
   }
-  const failed = begun.find((one) => one.status === 'rejected')
-  // The same comment under another delivery is known by both names; what somebody is still at may fail, and come again by either.
-  const isKnown = met.some((one) => one.kind === 'known')
-  await Promise.all(fresh.map((one) => (isKnown ? one.accept({ run: '', answer: '' }) : one.release())))
-  if (failed) throw failed.reason
+  await comment.release()
   return undefined
 }
 

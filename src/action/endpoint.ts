@@ -131,6 +131,7 @@ function parse(text: string): unknown {
 
 const knownCodes = new Set<string>([
   'invalid-input',
+  'missing-setting',
   'unauthorized',
   'forbidden',
   'not-found',

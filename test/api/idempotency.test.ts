@@ -113,6 +113,19 @@ test('twenty at once under one key, over two instances: one machine', async () =
   expect(here.machines() - before).toBe(1)
 })
 
+test('a name that cannot be settled costs neither the answer nor the end of a stream', async () => {
+  const { drive } = here.world.clouds
+  const closed = { kind: 'answer', status: 403, body: '{"error":"no"}' } as const
+  const asked = (question: string) => ({ repository: name, run: here.run.run, question })
+  const told = async <T>(asking: () => Promise<T>) =>
+    asking().finally(drive.rule({ method: 'PUT', path: /_service\/keys\//, skip: 1, fault: closed }))
+  const whole = await told(() => post(here.url, asked('What is told at once?'), { 'idempotency-key': 'unsettled-1' }))
+  expect([whole.status, whole.body.status]).toEqual([200, 'done'])
+  const headers = { 'idempotency-key': 'unsettled-2' }
+  const { events: found } = await told(() => events(here.url, asked('What is told in events?'), { headers }))
+  expect(found.at(-1)).toMatchObject({ event: 'answer' })
+})
+
 test('in events too: repeated, the answer comes at once', async () => {
   const { 'idempotency-key': key } = newKey()
   const asked = ask('What comes in events?', { fresh: true })

@@ -46,7 +46,7 @@ const ours = () => github.visible(repository, pull.number).filter((comment) => c
 const [secret, nextSecret] = webhookSecrets as [string, string]
 
 /** What an instance that died has promised about a pull request. */
-function leaveBehind(more: { answer: string; run?: string; asked?: object; post?: object }) {
+function leaveBehind(more: { answer: string; run?: string; asked?: object; post?: object; until?: number }) {
   const [owner, short] = name.split('/')
   const where = { host: here.where.host, owner, name: short, id: String(repository.id) }
   const note = { version: 1, until: Date.now() - 1, repository: where, caller: 'team-a', model: 'offline-extractive' }
@@ -259,6 +259,25 @@ test('the same delivery again, and the same comment under another: nothing more 
   expect(ours()).toHaveLength(1)
   expect(here.machines() - before).toBe(1)
 }, 60_000)
+
+test('a note about a comment that GitHub never lets us see is let go in the end', async () => {
+  const asked = github.say(repository, pull.number, 'wanda', '/ask How is the token refreshed?')
+  const { id, login, type } = asked.author
+  const words = { text: 'How is it?', pull: pull.number, asker: `github:${login}`, user: { id, login, type } }
+  const thread = { kind: 'issue', repository: name, number: pull.number }
+  const refused = { kind: 'answer', status: 403, body: '{"message":"Resource not accessible"}' } as const
+  const takeBack = github.server.rule({ path: /\/permission/, fault: refused })
+  const day = 24 * 60 * 60 * 1_000
+  leaveBehind({
+    answer: 'e'.repeat(32),
+    asked: words,
+    post: { thread, question: asked.id },
+    until: Date.now() - 4 * day,
+  })
+  await call(here.url, '/api/cron', { token: cronSecret })
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  takeBack()
+})
 
 test('deliveries that nobody numbered are known by their comments', async () => {
   const asking = ['Which colour is it, once?', 'Which colour is it, and again?'].map((question) =>

@@ -310,6 +310,19 @@ test.each<[string, Rule]>([
   },
 )
 
+test('whoever takes a question up later is charged for itself, however late the first one settles', async () => {
+  const { drive } = world.clouds
+  await using process = await world.process({ patient: true })
+  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 1_000 }
+  const { budgets } = await makeService(process.house, limits, systemClock).shared()
+  const before = tokensOf(drive)
+  const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
+  const second = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
+  await first({ tokens: 60, cost: 0 })
+  await second({ tokens: 70, cost: 0 })
+  expect(tokensOf(drive) - before).toBe(130)
+})
+
 test.each(['twice', 'lose-reply'] as const)(
   'what a question cost is charged once, when its writing meets %s',
   async (kind) => {
@@ -346,15 +359,19 @@ test('an answer that nobody waited for costs what was said of it', async () => {
   const place = lay('octo/sealed')
   const { drive, model } = world.clouds
   await using process = await world.process({ patient: true })
-  const [before, asked] = [tokensOf(drive), model.requests.length]
-  const takeBack = model.behave({ kind: 'stall', after: 20 })
+  const before = tokensOf(drive)
+  let begun = false
+  process.house.tools.emit = ({ type }) => {
+    begun ||= type === 'model-text'
+  }
+  const takeBack = model.behave({ kind: 'stall', after: 60 })
   const leave = new AbortController()
   const asking = servedTo(serviceOf(process), place, process, questions[0]!, leave.signal)
   const ended = asking.then(
     () => 'answered',
     () => 'left',
   )
-  await until('the model is asked', () => model.requests.length > asked)
+  await until('the answer has begun', () => begun)
   leave.abort()
   expect(await ended).toBe('left')
   takeBack()

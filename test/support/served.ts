@@ -76,7 +76,7 @@ function orderOf(service: Service, place: Place, process: QuickProcess, text: st
     visit: {
       caller,
       workBy: service.clock.now() + 20_000,
-      emit: () => undefined,
+      emit: process.house.tools.emit,
       labels: asked.labels ?? {},
     },
     request: { ...asked, question: { ...question, asker: caller } },

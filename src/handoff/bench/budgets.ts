@@ -8,6 +8,7 @@ import type { Drive } from '../library/tools.js'
 import { sha256 } from './run-directory.js'
 import type { ServicePlace } from './service-place.js'
 import { type SharedFile, sharedFile } from './shared-file.js'
+import { uniqueId } from './unique.js'
 
 export interface BudgetLimits {
   tokensPerDay?: number
@@ -58,8 +59,10 @@ export function makeBudgets(drive: Drive, place: ServicePlace, limits: BudgetLim
     return known
   }
   return {
-    async reserve(caller, id, amount, until) {
+    async reserve(caller, question, amount, until) {
       const file = fileOf(caller)
+      // A word of its own: whoever takes the question up later has another.
+      const id = `${question} ${uniqueId()}`
       await file.update((state, now) => {
         turnDay(state, now)
         // The same again is a change whose writing was delivered twice.

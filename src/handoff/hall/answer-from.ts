@@ -85,7 +85,7 @@ export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<
   const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
   const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
   if (speaksEnglish(job.question.text)) return none
-  const reply = await job.house.tools.model.complete({
+  const reply = await complete(job, {
     purpose: 'terms',
     messages: termsMessages(job.question.text),
     maxOutputTokens: 200,
@@ -168,7 +168,7 @@ async function askModel(
   return reply
 }
 
-/** A reply that broke off, or that nobody waited for, is paid for all the same; nobody counted it, so four letters are taken for a token. */
+/** A reply that had begun when it broke off, or when nobody waited any more, is paid for; nobody counted it, so four letters are taken for a token. */
 export async function complete(job: AnswerJob, request: ModelRequest): Promise<ModelReply> {
   let said = 0
   const onText = (piece: string) => {
@@ -180,7 +180,7 @@ export async function complete(job: AnswerJob, request: ModelRequest): Promise<M
   } catch (error) {
     const asked = request.messages.reduce((sum, { content }) => sum + content.length, 0)
     const usage = { inputTokens: Math.ceil(asked / 4), outputTokens: Math.ceil(said / 4) }
-    if (said > 0 || request.signal.aborted) told(job, request.purpose, { usage })
+    if (said > 0) told(job, request.purpose, { usage })
     throw error
   }
 }

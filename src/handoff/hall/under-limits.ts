@@ -153,11 +153,7 @@ function ownWork(
           turn: (until) => turn.come(until, onPosition),
           handBack: (error) => (promised ? waitAfter(error) : undefined),
         })
-        const { inputTokens, outputTokens } = result.record.usage
-        if (!result.reused)
-          await settle({ tokens: inputTokens + outputTokens, cost: result.record.cost?.amount ?? 0 }).catch(
-            () => undefined,
-          )
+        await settle(result.reused ? costOfVisit(service, visit) : costOfRecord(result.record)).catch(() => undefined)
         return result
       } catch (error) {
         // The model was paid all the same.
@@ -202,6 +198,12 @@ function waitAfter(error: HandoffError): number | undefined {
   }
 }
 
+const costOfRecord = ({ usage, cost }: AskResult['record']) => ({
+  tokens: usage.inputTokens + usage.outputTokens,
+  cost: cost?.amount ?? 0,
+})
+
+/** Nothing for an answer that was there; for one that somebody else gave first, what ours had cost. */
 function costOfVisit({ house }: Service, visit: CountedVisit): { tokens: number; cost: number } {
   const used = visit.spent()
   const cost = costOf(used, house.tools.model.name, house.prices)?.amount ?? 0

@@ -225,9 +225,12 @@ async function leftBehind(words: string[], environment: Environment, tell: Telle
   process.chdir('/')
   const { supervised, scale } = settings
   let last: StartFailure | undefined
+  let isOver = false
   const limit = timeLimit(patience.ready)
   const ended = serve(settings, places, {
     ready() {
+      // Too late: this process ends in a moment, and the mount with it.
+      if (isOver) return
       limit.clear()
       tell(`${banner}${comingUp(settings, places)}`, 0)
     },
@@ -241,6 +244,7 @@ async function leftBehind(words: string[], environment: Environment, tell: Telle
   limit.clear()
   const rest = patience[last?.kind ?? 'refused']
   if (code === undefined) {
+    isOver = true
     await sleepUntil(start + (patience.ready + rest) * scale)
     throw gaveUp(`timed out waiting for ${kindOf(settings)} mount to become ready after 30s`, places)
   }

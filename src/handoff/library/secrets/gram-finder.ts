@@ -1,6 +1,5 @@
-// Finds any piece of some texts inside another: every run of `size` characters that occurs in one of them. In a long text that is one pass, a
-// rolling hash, and a table that says no to almost every place; only the others are compared letter by letter. The table takes longer to be made
-// than a few short texts to be looked through, so those are asked for run by run, and the first long one has it made.
+// Finds any piece of some texts inside a long one: every run of `size` characters that occurs in one of them. One pass, a rolling hash, and a
+// table that says no to almost every place; only the others are compared letter by letter.
 
 export interface GramFinder {
   size: number
@@ -10,32 +9,7 @@ export interface GramFinder {
 
 const base = 0x01000193
 
-/** What is shorter is asked for run by run. */
-const short = 400
-/** Stands between two texts, where no run may begin in the one and end in the other; no text of ours has it. */
-const seam = '\u0001'
-
 export function gramFinder(size: number, texts: readonly string[]): GramFinder {
-  const all = texts.join(seam)
-  let table: GramTable | undefined
-  return {
-    size,
-    scan(text, found) {
-      if (all.length === 0) return
-      if (table === undefined && text.length < short) return eachKnown(text, size, all, found)
-      table ??= gramTable(size, texts)
-      table(text, found)
-    },
-  }
-}
-
-function eachKnown(text: string, size: number, all: string, found: (at: number) => void): void {
-  for (let at = 0; at + size <= text.length; at++) if (all.includes(text.slice(at, at + size))) found(at)
-}
-
-type GramTable = GramFinder['scan']
-
-function gramTable(size: number, texts: readonly string[]): GramTable {
   const all = texts.join('')
   const bits = Math.min(24, Math.max(10, Math.ceil(Math.log2(all.length + 1)) + 2))
   const shift = 32 - bits
@@ -68,10 +42,15 @@ function gramTable(size: number, texts: readonly string[]): GramTable {
     }
     from += text.length
   }
-  return (text, found) =>
-    eachRun(text, size, (hash, at) => {
-      if (places[mixed(hash) >>> shift] !== 0 && places[rowOf(hash, text, at)] !== 0) found(at)
-    })
+  return {
+    size,
+    scan: (text, found) => {
+      if (all.length === 0) return
+      eachRun(text, size, (hash, at) => {
+        if (places[mixed(hash) >>> shift] !== 0 && places[rowOf(hash, text, at)] !== 0) found(at)
+      })
+    },
+  }
 }
 
 function eachRun(text: string, size: number, visit: (hash: number, at: number) => void): void {

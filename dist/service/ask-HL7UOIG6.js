@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-YBMZNDWB.js";import"./chunk-YQ7RDYR2.js";import"./chunk-5WFKI3CS.js";import"./chunk-ZQ7LCBSR.js";import"./chunk-WYIGUVON.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};
