@@ -22,7 +22,7 @@ import {
   wrong,
 } from './_request.js'
 import type { EventStream } from './_sse.js'
-import { divideTime, type Times } from './_time.js'
+import { divideTime, pause, stopper, type Times } from './_time.js'
 import { addressOf, answerView, jsonResponse, pendingResponse } from './_views.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
@@ -158,8 +158,6 @@ async function answerIn(mode: Mode, exchange: Exchange, ready: Promise<Ready>): 
   return inOnePiece(exchange, order, named, { ...times, ...(mode === 'async' ? { answerBy: 0 } : {}) })
 }
 
-const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds).unref())
-
 async function inOnePiece(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
   const accepted = Promise.withResolvers<'accepted'>()
   const stop = stopper(exchange.request.signal, times)
@@ -257,38 +255,6 @@ async function viewOf(here: Door, { seen, record, ...more }: Outcome) {
 function noteOf({ record, reused }: Outcome): Record<string, unknown> {
   const { inputTokens, outputTokens } = record.usage
   return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
-}
-
-// ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Stops when the time is over, and when whoever asked has gone, unless the answer was promised. */
-function stopper(client: AbortSignal, { workBy }: Times) {
-  const controller = new AbortController()
-  let kept = false
-  const leave = () => {
-    if (!kept) controller.abort(new DOMException('The client has gone.', 'AbortError'))
-  }
-  if (client.aborted) leave()
-  client.addEventListener('abort', leave)
-  const outOfTime = () => controller.abort(new DOMException('Out of time.', 'TimeoutError'))
-  const timers = [setTimeout(outOfTime, Math.max(0, workBy - Date.now()))]
-  return {
-    signal: controller.signal,
-    keepGoing() {
-      kept = true
-    },
-    kept: () => kept,
-    /** Resolves at that time, and never once it is done. */
-    late(time: number): Promise<'late'> {
-      return new Promise((resolve) => {
-        timers.push(setTimeout(() => resolve('late'), Math.max(0, time - Date.now())))
-      })
-    },
-    done() {
-      for (const one of timers) clearTimeout(one)
-      client.removeEventListener('abort', leave)
-    },
-  }
 }
 
 const hash = (data: string | Buffer) => createHash('sha256').update(data).digest('hex')

@@ -32,7 +32,10 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   const signal = AbortSignal.any([exchange.signal, AbortSignal.timeout(10_000)])
   const [drive, sandboxes] = await Promise.all([
     check(async ({ house }) => (await house.tools.drive.status(signal)).ready),
-    check(async ({ house }) => (await house.tools.sandboxes.find({ handoff: '1' }, signal)).length >= 0),
+    check(async ({ house }) => {
+      await house.tools.sandboxes.find({ handoff: '1' }, signal)
+      return true
+    }),
   ])
   const well = ready && drive.status === 'ok' && sandboxes.status === 'ok'
   return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })

@@ -43,6 +43,8 @@ const houseAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SAN
 const houseNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
 const houseCounts = ['LLM_CONTEXT_TOKENS', 'HANDOFF_MAX_INPUT_TOKENS', 'HANDOFF_DEADLINE_SECONDS']
 
+const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
+
 export function missingNames(environment: Environment): string[] {
   const missing: string[] = neededSettings.filter((name) => text(environment, name) === undefined)
   const door = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS']
@@ -63,7 +65,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   }
   for (const name of houseAddresses) if (get(name) !== undefined) address(get(name)!, name, wrong)
   for (const name of houseNumbers) number(name, undefined)
-  for (const name of houseCounts) if (!/^[1-9]\d{0,14}$/.test(get(name) ?? '1')) wrong.push(name)
+  for (const name of houseCounts) if (!isCount(Number(get(name) ?? 1))) wrong.push(name)
   if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) wrong.push('DRIVE9_ROOT')
   const audience = get('HANDOFF_OIDC_AUDIENCE')
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)

@@ -13,3 +13,37 @@ export function divideTime(deadline: number, now: number): Times {
   const workBy = Math.floor(deadline - Math.min(10_000, left * 0.2))
   return { workBy, answerBy: Math.floor(workBy - Math.min(5_000, left * 0.1)) }
 }
+
+/** Stops when the time is over, and when whoever asked has gone, unless the answer was promised. */
+export function stopper(client: AbortSignal, { workBy }: Times) {
+  const controller = new AbortController()
+  let kept = false
+  const leave = () => {
+    if (!kept) controller.abort(new DOMException('The client has gone.', 'AbortError'))
+  }
+  if (client.aborted) leave()
+  client.addEventListener('abort', leave)
+  const outOfTime = () => controller.abort(new DOMException('Out of time.', 'TimeoutError'))
+  const timers = [setTimeout(outOfTime, Math.max(0, workBy - Date.now()))]
+  return {
+    signal: controller.signal,
+    keepGoing() {
+      kept = true
+    },
+    kept: () => kept,
+    /** Resolves at that time, and never once it is done. */
+    late(time: number): Promise<'late'> {
+      return new Promise((resolve) => {
+        timers.push(setTimeout(() => resolve('late'), Math.max(0, time - Date.now())))
+      })
+    },
+    done() {
+      for (const one of timers) clearTimeout(one)
+      client.removeEventListener('abort', leave)
+    },
+  }
+}
+
+/** Resolves with nothing, at once where there is nothing left to wait. */
+export const pause = (milliseconds: number) =>
+  new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined).unref())

@@ -7,7 +7,7 @@ import type { Exchange } from './_exchange.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
 import { answerComment, permissionOf } from './_talk.js'
-import { divideTime } from './_time.js'
+import { divideTime, pause } from './_time.js'
 import { jsonResponse } from './_views.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
@@ -152,6 +152,4 @@ function noteOf(
   }
 }
 
-const pause = (milliseconds: number) =>
-  new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined))
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -159,7 +159,7 @@ function interruptions(terminal: Terminal): AbortSignal {
 
 async function main(): Promise<number> {
   const json = process.argv.includes('--json')
-  const terminal = makeTerminal({ out: json ? process.stderr : process.stdout, environment: process.env })
+  const terminal = makeTerminal({ out: json ? process.stderr : process.stdout, environment: readEnvironment() })
   const stop = interruptions(terminal)
   try {
     const given = readArguments(process.argv.slice(2))
