@@ -3,12 +3,21 @@
 // The order is the promise: who asks, then what is asked, then the name of the request, and only then the house. Whatever happens later, the
 // work goes on inside `waitUntil` until its machine is gone.
 import { createHash } from 'node:crypto'
-import type { Begun } from '../src/handoff/asking.js'
+import {
+  type Begun,
+  beginRequest,
+  layout,
+  parseQuestion,
+  parseRepository,
+  parseRunId,
+  parseSha,
+} from '../src/handoff/asking.js'
 import { allow, authenticate, type Caller } from './_auth.js'
 import { type Door, door } from './_door.js'
 import { jobListener, timings } from './_events.js'
 import type { Exchange } from './_exchange.js'
 import { type Job, type Order, type Outcome, startJob } from './_job.js'
+import { jsonResponse } from './_json.js'
 import { problemDocument, problemOf, Refusal } from './_problem.js'
 import {
   type AskBody,
@@ -23,7 +32,7 @@ import {
 } from './_request.js'
 import type { EventStream } from './_sse.js'
 import { divideTime, pause, stopper, type Times } from './_time.js'
-import { addressOf, answerView, jsonResponse, pendingResponse } from './_views.js'
+import { addressOf, answerView, pendingResponse } from './_views.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
 const mostBytes = 100_000
@@ -56,15 +65,14 @@ async function orderFor(
   if (body.model !== undefined && !settings.models.includes(body.model)) {
     throw wrong('This model is not offered here.', `There are ${settings.models.join(', ')}.`)
   }
-  const house = await here.asking()
   const { serverUrl } = settings.github
-  const repository = house.parseRepository(body.repository, new URL(serverUrl).host)
+  const repository = parseRepository(body.repository, new URL(serverUrl).host)
   for (const name of [body.name, ...(body.compareWith ? [body.compareWith] : [])]) {
-    if ('run' in name) house.parseRunId(name.run)
-    if ('commit' in name) house.parseSha(name.commit)
-    if ('ref' in name) house.layout('/', repository).ref(name.ref)
+    if ('run' in name) parseRunId(name.run)
+    if ('commit' in name) parseSha(name.commit)
+    if ('ref' in name) layout('/', repository).ref(name.ref)
   }
-  const text = house.parseQuestion(body.question)
+  const text = parseQuestion(body.question)
   if (body.comment) await here.github()
   const service = await here.service(body.model)
   const nonce = body.fresh && key !== undefined ? { nonce: hash(`${caller.name}\n${key}`).slice(0, 32) } : {}
@@ -111,7 +119,6 @@ async function underName(
   named: { key: string; caller: Caller; bytes: Buffer },
 ): Promise<Ready> {
   const { service } = order
-  const { beginRequest } = await order.door.asking()
   const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
   const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
   const begun = await beginRequest(service.house.tools.drive, path, asked, exchange.signal)
@@ -180,7 +187,7 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   if (typeof first === 'object' || !(await job.promise())) {
     const { outcome } = await settled
     exchange.note(noteOf(outcome))
-    return jsonResponse(200, await viewOf(order.door, outcome))
+    return jsonResponse(200, viewOf(order.door, outcome))
   }
   const place = job.placed()!
   stop.keepGoing()
@@ -228,7 +235,7 @@ async function tellEvents(
     const outcome = await job.outcome
     await settleName(named, job, true)
     exchange.note(noteOf(outcome))
-    stream.end('answer', await viewOf(order.door, outcome))
+    stream.end('answer', viewOf(order.door, outcome))
   } catch (error) {
     const place = job.placed()
     const promised = stop.kept() && place !== undefined
@@ -247,9 +254,8 @@ function endWith(stream: EventStream, exchange: Exchange, error: unknown, more: 
   stream.end('error', problemDocument(problem, place, more))
 }
 
-async function viewOf(here: Door, { seen, record, ...more }: Outcome) {
-  const { serverUrl } = here.settings.github
-  return answerView({ house: await here.asking(), serverUrl }, seen, record, more)
+function viewOf(here: Door, { seen, record, ...more }: Outcome) {
+  return answerView(here.settings.github, seen, record, more)
 }
 
 function noteOf({ record, reused }: Outcome): Record<string, unknown> {

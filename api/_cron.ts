@@ -3,11 +3,11 @@ import type * as House from '../src/handoff/index.js'
 import { bearsSecret } from './_auth.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
+import { jsonResponse } from './_json.js'
 import { takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
 import { answerComment, permissionOf } from './_talk.js'
 import { divideTime } from './_time.js'
-import { jsonResponse } from './_views.js'
 
 const mostAtOnce = 100
 

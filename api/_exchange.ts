@@ -27,8 +27,8 @@ export interface Manner {
   /** For the log; the path itself may hold anything. */
   name: string
   corsOrigins: () => string[]
-  /** Takes secrets out of a log line; undefined as long as nothing was loaded that knows any. */
-  redactor: () => ((text: string) => string) | undefined
+  /** Takes secrets out of a log line. */
+  redact: (text: string) => string
   /** The function's own limit, where the platform does not say its deadline. */
   seconds: number
 }
@@ -161,7 +161,7 @@ export function serverTiming(timings: Map<string, number>): string {
 /** One line of JSON. Whoever reads logs finds a request by its id and a slow or broken one by its numbers. */
 export function log(
   exchange: Exchange,
-  manner: Pick<Manner, 'name' | 'redactor'>,
+  manner: Pick<Manner, 'name' | 'redact'>,
   fields: Record<string, unknown>,
 ): void {
   const { request, requestId } = exchange
@@ -174,5 +174,5 @@ export function log(
     ...(trace !== undefined && traceForm.test(trace) ? { trace } : {}),
     ...fields,
   })
-  console.log(manner.redactor()?.(line) ?? line)
+  console.log(manner.redact(line))
 }

@@ -1,6 +1,6 @@
 // What this process was told, and how its functions are served. Knows nothing of the house: what needs only this stays small.
 import { type Handler, serve } from './_exchange.js'
-import { readServiceSettings, type ServiceSettings } from './_settings.js'
+import { type Environment, readServiceSettings, type ServiceSettings } from './_settings.js'
 
 export interface Served {
   fetch(request: Request): Promise<Response>
@@ -8,9 +8,11 @@ export interface Served {
 
 let settings: ServiceSettings | undefined
 
+export const environmentHere = (): Environment => process.env
+
 /** Read once per process. */
 export function settingsHere(): ServiceSettings {
-  settings ??= readServiceSettings(process.env)
+  settings ??= readServiceSettings(environmentHere())
   return settings
 }
 
@@ -18,7 +20,7 @@ export function serveWith(
   name: string,
   seconds: number,
   methods: Record<string, Handler>,
-  redactor: () => ((text: string) => string) | undefined = () => undefined,
+  redact: (text: string) => string = (text) => text,
 ): Served {
-  return serve(methods, { name, seconds, corsOrigins: () => settingsHere().corsOrigins, redactor })
+  return serve(methods, { name, seconds, corsOrigins: () => settingsHere().corsOrigins, redact })
 }

@@ -1,4 +1,5 @@
 // One question on its way through the service, for whoever waits for it: over HTTP in three ways, from a comment, or because it was left behind.
+import { followAnswer, staleNow, takeQuestion } from '../src/handoff/asking.js'
 import type * as House from '../src/handoff/index.js'
 import type { Door } from './_door.js'
 import type { Seen } from './_views.js'
@@ -59,7 +60,6 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   async function answer(): Promise<Outcome> {
     const { service, request, visit } = order
     for (;;) {
-      const { takeQuestion } = await order.door.asking()
       const taken = await takeQuestion(service, request, visit, signal)
       const at = 'acceptedAt' in taken ? taken.acceptedAt : new Date(service.clock.now()).toISOString()
       place = { id: taken.id, acceptedAt: at, ...taken.run }
@@ -79,14 +79,12 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
 
   async function follow(taken: Extract<House.Taken, { kind: 'joined' }>): Promise<Outcome | undefined> {
     listener.onJoined(place!)
-    const { followAnswer } = await order.door.asking()
     const record = await followAnswer(order.service, taken.run.directory, taken.id, signal)
     return record && shownAgain(record, taken.run)
   }
 
   /** An answer that was not made for us: is it still true? */
   async function shownAgain(record: House.CompletedAnswer, run: House.ChosenRun): Promise<Outcome> {
-    const { staleNow } = await order.door.asking()
     const stale = await staleNow(order.service, order.request, run, record, signal)
     return posted({ record, seen: run, reused: true, ...(stale === undefined ? {} : { stale }) })
   }

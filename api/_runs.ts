@@ -3,19 +3,11 @@ import type * as House from '../src/handoff/index.js'
 import { allow, authenticate, type Caller, meets } from './_auth.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
+import { jsonResponse } from './_json.js'
 import { takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
 import { fullRef, pullRef, wantJson, wrong } from './_request.js'
-import {
-  answerView,
-  failedView,
-  jsonResponse,
-  pendingView,
-  pollSeconds,
-  runView,
-  type Seen,
-  type Viewer,
-} from './_views.js'
+import { answerView, failedView, pendingView, pollSeconds, runView, type Seen } from './_views.js'
 
 export async function getRuns(exchange: Exchange): Promise<Response> {
   const here = door()
@@ -27,8 +19,7 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
   exchange.note({ part: asked.part ?? 'runs' })
   const house = await here.house()
   const service = await here.service()
-  const viewer = { house, serverUrl: here.settings.github.serverUrl }
-  const look: Look = { exchange, here, caller, viewer, service, query: asked.query }
+  const look: Look = { exchange, here, house, caller, service, query: asked.query }
   if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
   const run = await oneRun(look, { run: house.parseRunId(asked.run) })
   switch (asked.part) {
@@ -49,7 +40,7 @@ interface Look {
   exchange: Exchange
   here: Door
   caller: Caller
-  viewer: Viewer & { house: typeof House }
+  house: typeof House
   service: House.Service
   query: URLSearchParams
 }
@@ -91,16 +82,16 @@ function decoded(segment: string): string {
 
 const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
 
-async function repositories({ caller, here, viewer, service, exchange, query }: Look): Promise<Response> {
+async function repositories({ caller, here, house, service, exchange, query }: Look): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
   const host = new URL(here.settings.github.serverUrl).host
-  const all = await viewer.house.listRepositories(service.house, host, exchange.signal)
+  const all = await house.listRepositories(service.house, host, exchange.signal)
   const seen = all.filter((name) => caller.repositories.some((pattern) => meets(pattern.name, name.toLowerCase())))
   return jsonResponse(200, { repositories: seen })
 }
 
 async function runs(look: Look): Promise<Response> {
-  const { viewer, service, query, exchange } = look
+  const { house, service, query, exchange } = look
   const [ref, pull] = [query.get('ref'), query.get('pull')]
   if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
   if (ref !== null || pull !== null) {
@@ -109,26 +100,26 @@ async function runs(look: Look): Promise<Response> {
     return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
   }
   const { repository } = repositoryOf(look)
-  const page = await viewer.house.listRuns(service.house, repository, pageWanted(query), exchange.signal)
+  const page = await house.listRuns(service.house, repository, pageWanted(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
   return paged(exchange, { runs: items.map(runView) }, page.next)
 }
 
 async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
-  const { viewer, service, query, exchange } = look
-  const page = await viewer.house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
+  const { here, house, service, query, exchange } = look
+  const page = await house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
   const items = page.items.map((record) => {
     if (record.status === 'failed') return failedView(run, record)
     if (record.status === 'running') return pendingView(run, record, 'running')
-    const { code: _code, ...view } = answerView(viewer, run, record, { reused: true })
+    const { code: _code, ...view } = answerView(here.settings.github, run, record, { reused: true })
     return view
   })
   return paged(exchange, { answers: items }, page.next)
 }
 
 async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
-  const { viewer, service, exchange } = look
-  const record = await viewer.house.oneAnswer(service.house, run, id, exchange.signal)
+  const { house, service, exchange } = look
+  const record = await house.oneAnswer(service.house, run, id, exchange.signal)
   if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   const status = await stateOf(look, run, record)
@@ -137,11 +128,11 @@ async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Res
 
 /** Who looks again later is told whether it is still true. */
 async function doneView(look: Look, run: House.ChosenRun, record: House.CompletedAnswer) {
-  const { viewer, service, here, exchange } = look
+  const { house, service, here, exchange } = look
   const { repository } = repositoryOf(look)
   const request = { repository, ...(here.hasGitHub ? { github: here.github } : {}) }
-  const stale = await viewer.house.staleSince(service.house, request, run, record, exchange.signal)
-  return answerView(viewer, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
+  const stale = await house.staleSince(service.house, request, run, record, exchange.signal)
+  return answerView(here.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
 /** Running while somebody has a turn for it. When its lease ran out it was left behind, and this poll takes it up. */
@@ -150,12 +141,12 @@ async function stateOf(
   run: House.ChosenRun,
   record: Extract<House.AnswerRecord, { status: 'running' }>,
 ): Promise<'queued' | 'running'> {
-  const { service, exchange, here, caller, viewer } = look
+  const { house, service, exchange, here, caller } = look
   if (Date.parse(record.leaseUntil) > Date.now()) {
     const { turns } = await service.shared()
     return (await turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
   }
-  const note = await viewer.house.readAccepted(service.house.tools.drive, service.place, record.id, exchange.signal)
+  const note = await house.readAccepted(service.house.tools.drive, service.place, record.id, exchange.signal)
   const left = {
     repository: repositoryOf(look).repository,
     run: run.handoff.run,
@@ -168,7 +159,7 @@ async function stateOf(
 }
 
 async function file(look: Look, run: House.ChosenRun): Promise<Response> {
-  const { viewer, service, query, exchange } = look
+  const { house, service, query, exchange } = look
   const path = query.get('path') ?? ''
   const [from, to] = [Number(query.get('from')), Number(query.get('to') ?? query.get('from'))]
   const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0 && to >= from
@@ -176,15 +167,15 @@ async function file(look: Look, run: House.ChosenRun): Promise<Response> {
   const id = query.get('answer')
   if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
   const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
-  return jsonResponse(200, await viewer.house.citedFile(service.house, run, place, exchange.signal))
+  return jsonResponse(200, await house.citedFile(service.house, run, place, exchange.signal))
 }
 
-function repositoryOf({ caller, here, viewer, query }: Look): { repository: House.Repository; cloneUrl: string } {
+function repositoryOf({ caller, here, house, query }: Look): { repository: House.Repository; cloneUrl: string } {
   const name = query.get('repository')
   if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
   const pattern = allow(caller, name)
   const { serverUrl } = here.settings.github
-  const repository = viewer.house.parseRepository(name, new URL(serverUrl).host)
+  const repository = house.parseRepository(name, new URL(serverUrl).host)
   return {
     repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
     cloneUrl: `${serverUrl}/${name}.git`,
@@ -192,10 +183,10 @@ function repositoryOf({ caller, here, viewer, query }: Look): { repository: Hous
 }
 
 async function oneRun(look: Look, name: House.RunName): Promise<House.ChosenRun & Seen> {
-  const { viewer, service, exchange } = look
+  const { house, service, exchange } = look
   const where = { ...repositoryOf(look), strict: true }
-  const place = viewer.house.layout(service.house.root, where.repository)
-  return viewer.house.whichRun(where, name, service.house, place, exchange.signal)
+  const place = house.layout(service.house.root, where.repository)
+  return house.whichRun(where, name, service.house, place, exchange.signal)
 }
 
 function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {

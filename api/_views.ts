@@ -1,5 +1,7 @@
 // What callers see of runs and answers.
+import { answerData } from '../src/handoff/asking.js'
 import type * as House from '../src/handoff/index.js'
+import { jsonResponse } from './_json.js'
 
 export interface Seen {
   handoff: House.Handoff
@@ -7,7 +9,6 @@ export interface Seen {
 }
 
 export interface Viewer {
-  house: Pick<typeof House, 'answerData'>
   serverUrl: string
 }
 
@@ -16,7 +17,7 @@ export function addressOf(handoff: Pick<House.Handoff, 'run' | 'repository'>, an
   return `/api/runs/${handoff.run}${part}?repository=${encodeURIComponent(handoff.repository)}`
 }
 
-export function placeOf(viewer: Pick<Viewer, 'serverUrl'>, handoff: House.Handoff): House.AnswerPlace {
+export function placeOf(viewer: Viewer, handoff: House.Handoff): House.AnswerPlace {
   return { host: handoff.host, repository: handoff.repository, serverUrl: viewer.serverUrl, permalinks: 'github' }
 }
 
@@ -45,7 +46,7 @@ export function answerView(
   return {
     status: 'done' as const,
     repository: handoff.repository,
-    ...viewer.house.answerData(record, placeOf(viewer, handoff)),
+    ...answerData(record, placeOf(viewer, handoff)),
     code: record.cited ?? [],
     seconds: record.seconds,
     ...more,
@@ -83,13 +84,6 @@ export function failedView(seen: Seen, record: Extract<House.AnswerRecord, { sta
 }
 
 export const pollSeconds = 2
-
-export function jsonResponse(status: number, value: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(`${JSON.stringify(value)}\n`, {
-    status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-  })
-}
 
 /** 202: where the answer will be; `preferred` where the caller wished for that. */
 export function pendingResponse(

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto'
 import type * as House from '../src/handoff/index.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
+import { jsonResponse } from './_json.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
 import { answerComment, permissionOf } from './_talk.js'
 import { divideTime, pause } from './_time.js'
-import { jsonResponse } from './_views.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
 const mostBytes = 1_000_000

@@ -1,8 +1,8 @@
 // GET /api/openapi: what there is, as OpenAPI 3.1.
 import { serveWith } from '../_here.js'
+import { jsonResponse } from '../_json.js'
 import { openApiDocument } from '../_openapi.js'
 import { wantJson } from '../_request.js'
-import { jsonResponse } from '../_views.js'
 
 export default serveWith('openapi', 30, {
   GET: ({ request, url }) => {

@@ -57,7 +57,7 @@ export type { RunEvent, Step } from './library/events.js'
 export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './library/github.js'
 export { encodeHandoff, type Handoff } from './library/handoff.js'
 export { fitMarkdown } from './library/markdown/fit-markdown.js'
-export { safeInline, safeMarkdown, safeTable, safeText, splitComment } from './library/markdown/safe-markdown.js'
+export { safeInline, safeMarkdown, safeTable, safeText } from './library/markdown/safe-markdown.js'
 export {
   artifact,
   type Commit,
@@ -80,7 +80,6 @@ export {
   refuseImpossibleMix,
   type Settings,
   secretsIn,
-  settingTable,
 } from './library/settings.js'
 export { systemClock } from './lines/clock.js'
 export { makeSandboxes } from './lines/e2b.js'

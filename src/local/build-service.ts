@@ -3,8 +3,8 @@
 //
 // The packages are bundled as they are. The tokenizer and its data stay packages: they are large, and are read when something is counted.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { build } from 'esbuild'
+import { basename, dirname, join } from 'node:path'
+import { build, type Plugin } from 'esbuild'
 import { bundling, shippedFiles } from './bundling.js'
 import { licencesOf } from './licences.js'
 
@@ -29,13 +29,16 @@ export async function buildService(root: string, dist: string): Promise<void> {
   }
 }
 
-/** Whoever asks waits for this one. By itself it is cut into half as many pieces, and each of them takes half a millisecond to be loaded. */
+/** Whoever asks waits for this one, so what its first request needs is one piece: each further one takes half a millisecond to be loaded. */
 const alone = 'ask'
 
 async function bundleService(root: string): Promise<Files> {
   const names = (await readdir(join(root, sources))).map((name) => name.replace(/\.ts$/, ''))
   const others = names.filter((name) => name !== alone)
-  const bundles = await Promise.all([bundle(root, [alone]), bundle(root, others)])
+  const bundles = await Promise.all([
+    bundle(root, [alone], [inOnePiece(join(root, sources, `${alone}.ts`))]),
+    bundle(root, others),
+  ])
   const shipped = bundles.flatMap(({ metafile }) => shippedFiles(metafile))
   const types = names.map(
     (name) => [`${name}.d.ts`, `export { default } from '../../${sources}/${name}.js'\n`] as const,
@@ -50,7 +53,7 @@ async function bundleService(root: string): Promise<Files> {
   ])
 }
 
-function bundle(root: string, names: string[]) {
+function bundle(root: string, names: string[], plugins: Plugin[] = []) {
   return build({
     ...bundling,
     absWorkingDir: root,
@@ -59,7 +62,29 @@ function bundle(root: string, names: string[]) {
     target: 'node22',
     external: ['hypertok', '@hypertok/*'],
     write: false,
+    plugins,
   })
+}
+
+/**
+ * The bundler cuts what pieces have in common into further pieces. So that nothing is cut out of what is loaded first, all that is loaded later
+ * says that it uses the whole of it; that is there by then, and is not loaded again.
+ */
+function inOnePiece(entry: string): Plugin {
+  const namespace = 'later'
+  return {
+    name: 'in one piece',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+        if (kind !== 'dynamic-import') return undefined
+        return { namespace, path: join(resolveDir, path.replace(/\.js$/, '.ts')) }
+      })
+      onLoad({ filter: /./, namespace }, ({ path }) => ({
+        contents: `import ${JSON.stringify(entry)}\nexport * from ${JSON.stringify(path)}`,
+        resolveDir: dirname(path),
+      }))
+    },
+  }
 }
 
 /** Only files that ask for a module by `require` need to make one. */

@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { type Setting, settingTable } from '../handoff/library/settings.js'
+import { type Setting, settingTable } from '../handoff/library/setting-table.js'
 import { promisesPage } from './promises-page.js'
 
 const intro = [
@@ -34,8 +34,7 @@ export function environmentExample(): string {
 
 /** A setting with a usual value is shown with it, switched off; one without stands empty. */
 function entry(setting: Setting): string {
-  const line =
-    setting.secret || setting.example === undefined ? `${setting.name}=` : `# ${setting.name}=${setting.example}`
+  const line = setting.example === undefined ? `${setting.name}=` : `# ${setting.name}=${setting.example}`
   return `# ${setting.text}\n${line}`
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { serve } from '../../api/_exchange.js'
 
-const manner = { name: 'test', corsOrigins: () => [], redactor: () => undefined, seconds: 5 }
+const manner = { name: 'test', corsOrigins: () => [], redact: (text: string) => text, seconds: 5 }
 const oops = new TypeError("Cannot read properties of undefined (reading 'secretPlace')")
 
 test.each<[string, () => never | Promise<never>]>([

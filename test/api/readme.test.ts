@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statusOf } from '../../api/_problem.js'
-import { settingTable } from '../../src/handoff/library/settings.js'
+import { settingTable } from '../../src/handoff/library/setting-table.js'
 import { type Deployment, deploy, root, token } from './kit.js'
 
 const text = readFileSync(join(root, 'api/README.md'), 'utf8')

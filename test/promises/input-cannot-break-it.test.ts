@@ -17,7 +17,8 @@ import {
 import { isHandoffError } from '../../src/handoff/library/errors.js'
 import { readFileTable } from '../../src/handoff/library/file-table.js'
 import { decodePointer, decodeRef } from '../../src/handoff/library/handoff.js'
-import { parseSettings, settingTable } from '../../src/handoff/library/settings.js'
+import { settingTable } from '../../src/handoff/library/setting-table.js'
+import { parseSettings, secretSettings } from '../../src/handoff/library/settings.js'
 import { decodeProse } from '../../src/handoff/library/summaries/prose.js'
 import { anyText } from '../handoff/library/any-text.js'
 import { hostileMarkdown as hostilePieces } from '../handoff/library/hostile-markdown.js'
@@ -270,12 +271,11 @@ describe('the comment with an answer', () => {
 
 test('settings of any text are read, or refused without repeating a secret', () => {
   const names = settingTable.map(({ name }) => name)
-  const secrets = settingTable.filter(({ secret }) => secret).map(({ name }) => name)
   const base = { E2B_API_KEY: 'e', DRIVE9_API_KEY: 'd', LLM_API_KEY: 'l', LLM_MODEL: 'm' }
   check(
     fc.property(fc.dictionary(fc.constantFrom(...names), anyText(60)), (given) => {
       const hidden = Object.fromEntries(
-        Object.entries(given).map(([name, text]) => [name, secrets.includes(name) ? `secret-${text}` : text]),
+        Object.entries(given).map(([name, text]) => [name, secretSettings.includes(name) ? `secret-${text}` : text]),
       )
       try {
         expect(parseSettings({ ...base, ...hidden }).limits.deadlineMs).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 // What the scenarios of this test file let out, and the one watch that looks for secrets in it.
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ClientRequest } from 'node:http'
 import { type RecordedRequest, witnessRequests } from '../../src/local/server.js'
 import { type SecretWatch, watchSecrets } from './secret-watch.js'
 
@@ -26,6 +27,8 @@ export function listen(watch: SecretWatch = secretWatch): () => void {
   })
   const channels: Record<string, (message: never) => void> = {
     'undici:request:create': ({ request }: { request: HttpRequest }) => watch.shown(headersOf(request)),
+    'http.client.request.created': ({ request }: { request: ClientRequest }) =>
+      watch.shown(request.getHeaders() as Record<string, string>),
     'undici:request:bodyChunkReceived': ({ request, chunk }: { request: HttpRequest; chunk: Uint8Array }) => {
       if (isStandIn(request)) return
       const pieces = answers.get(request) ?? []

@@ -3,14 +3,13 @@
 export interface Setting {
   name: string
   text: string
-  /** Shown where the value may stand in a file; secrets are left empty. */
+  /** Shown where the value may stand in a file. */
   example?: string
-  secret?: boolean
   group: 'sandboxes' | 'durable directory' | 'model' | 'git host' | 'limits' | 'service'
 }
 
 export const settingTable: Setting[] = [
-  { group: 'sandboxes', name: 'E2B_API_KEY', secret: true, text: 'Key of the E2B account that the sandboxes run in.' },
+  { group: 'sandboxes', name: 'E2B_API_KEY', text: 'Key of the E2B account that the sandboxes run in.' },
   {
     group: 'sandboxes',
     name: 'E2B_TEMPLATE',
@@ -31,7 +30,6 @@ export const settingTable: Setting[] = [
   {
     group: 'durable directory',
     name: 'DRIVE9_API_KEY',
-    secret: true,
     text: 'Owner key of the drive9 account. It stays with the host; sandboxes get short-lived tokens for one directory.',
   },
   {
@@ -60,7 +58,6 @@ export const settingTable: Setting[] = [
   {
     group: 'model',
     name: 'LLM_API_KEY',
-    secret: true,
     text: 'Key of the model service; any text for a server that wants none.',
   },
   {
@@ -85,7 +82,6 @@ export const settingTable: Setting[] = [
   {
     group: 'git host',
     name: 'HANDOFF_CLONE_TOKEN',
-    secret: true,
     text: 'Token that can read private repositories and nothing else.',
   },
   {
@@ -120,20 +116,17 @@ export const settingTable: Setting[] = [
   {
     group: 'service',
     name: 'HANDOFF_WEBHOOK_SECRETS',
-    secret: true,
     text: 'Secret of the GitHub webhook; two, separated by a comma, while one replaces the other.',
   },
   {
     group: 'service',
     name: 'HANDOFF_GITHUB_TOKEN',
-    secret: true,
     text: 'Fine-grained token that writes comments (pull requests: write), where there is no App.',
   },
   { group: 'service', name: 'HANDOFF_APP_ID', text: 'Number of the GitHub App that writes comments.' },
   {
     group: 'service',
     name: 'HANDOFF_APP_PRIVATE_KEY',
-    secret: true,
     text: 'Private key of that App, as downloaded; line ends may be written as \\n.',
   },
   {
@@ -179,5 +172,5 @@ export const settingTable: Setting[] = [
     name: 'HANDOFF_CORS_ORIGINS',
     text: 'Origins of other pages that may ask from a browser, separated by commas; none when empty.',
   },
-  { group: 'service', name: 'CRON_SECRET', secret: true, text: 'What the platform bears when it calls /api/cron.' },
+  { group: 'service', name: 'CRON_SECRET', text: 'What the platform bears when it calls /api/cron.' },
 ]

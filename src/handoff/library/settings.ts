@@ -1,9 +1,6 @@
 // Every setting there is, with a sentence each. Doors hand in their environment; this reads it once into frozen values and names all that is
-// missing together. What settings there are stands in setting-table.ts.
+// missing together. What settings there are, in words, stands in setting-table.ts; nothing that runs needs that.
 import { HandoffError } from './errors.js'
-import { settingTable } from './setting-table.js'
-
-export { type Setting, settingTable } from './setting-table.js'
 
 export interface Settings {
   sandboxes: {
@@ -87,9 +84,21 @@ export function parseSettings(environment: Environment): Settings {
   }
 }
 
-/** Every value that must never be seen outside: for masks, redactors and scans. */
+/** The settings whose values must never be seen outside. */
+export const secretSettings: readonly string[] = [
+  'E2B_API_KEY',
+  'DRIVE9_API_KEY',
+  'LLM_API_KEY',
+  'HANDOFF_CLONE_TOKEN',
+  'HANDOFF_WEBHOOK_SECRETS',
+  'HANDOFF_GITHUB_TOKEN',
+  'HANDOFF_APP_PRIVATE_KEY',
+  'CRON_SECRET',
+]
+
+/** For masks, redactors and scans. */
 export function secretsIn(environment: Environment): string[] {
-  return settingTable.flatMap((setting) => (setting.secret ? (value(environment, setting.name) ?? []) : []))
+  return secretSettings.flatMap((name) => value(environment, name) ?? [])
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   tooLarge,
 } from './drive9-errors.js'
 import { type DriveTimes, Lost, type Watch, watchTime } from './drive9-time.js'
+import { type Reply, send } from './drive9-wire.js'
 
 export interface Call extends CallName {
   /** Absolute address. */
@@ -29,9 +30,11 @@ export interface Call extends CallName {
   expected?: number[]
 }
 
+type Head = Pick<Reply, 'status' | 'header'>
+
 export interface Answer {
   status: number
-  headers: Headers
+  header: Reply['header']
   body: Uint8Array
   /** An earlier try of this call was lost: it may have been done already. */
   afterLoss: boolean
@@ -65,36 +68,38 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     const wait = times.answerMs + ((call.body?.length ?? 0) / times.bytesPerSecond) * 1000
     watch.until(wait, () => lateness(call, wait / 1000))
     try {
-      const response = await fetch(call.url, {
+      const reply = await send(call.url, {
         method: call.method,
         headers: {
           'accept-encoding': 'identity',
+          'user-agent': 'handoff',
           ...call.headers,
           ...(call.withKey ? { authorization: `Bearer ${key}` } : {}),
         },
-        redirect: 'manual',
         signal: watch.signal,
-        ...(call.body === undefined ? {} : { body: call.body as Uint8Array<ArrayBuffer> }),
+        ...(call.body === undefined ? {} : { body: call.body }),
       })
-      return { response, watch }
+      return { reply, watch }
     } catch (error) {
       watch.end()
       throw watch.reason() ?? new Lost(brokenConnection(call, error))
     }
   }
 
-  async function read(call: Call, { response, watch }: Opened, consume: (piece: Uint8Array) => void): Promise<void> {
+  async function read(call: Call, { reply, watch }: Opened, consume: (piece: Uint8Array) => void): Promise<void> {
     let received = 0
     const listen = () => watch.until(times.silenceMs, () => silence(call, times.silenceMs / 1000, received))
     try {
+      if ((reply.header('content-encoding') ?? 'identity') !== 'identity') throw notDrive9(call, 'packed data')
       listen()
-      for await (const piece of response.body ?? []) {
+      for await (const piece of reply.body) {
         received += piece.length
         consume(piece)
         listen()
       }
-      checkLength(call, response, received)
+      checkLength(call, reply, received)
     } catch (error) {
+      reply.drop()
       if (error instanceof HandoffError || error instanceof Lost) throw error
       throw watch.reason() ?? new Lost(brokenConnection(call, error, received))
     } finally {
@@ -111,11 +116,11 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
       if (size > limit) throw tooLarge(call, limit)
       pieces.push(piece)
     })
-    return { status: opened.response.status, headers: opened.response.headers, body: Buffer.concat(pieces) }
+    return { status: opened.reply.status, header: opened.reply.header, body: Buffer.concat(pieces) }
   }
 
   /** Makes a try again as long as that is safe and there is time; `judge` says what an answer is. */
-  async function again<T extends { status: number; headers: Headers }>(
+  async function again<T extends Head>(
     call: Call,
     signal: AbortSignal,
     attempt: () => Promise<T>,
@@ -133,7 +138,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
         if (asksToWait(result)) {
           // Never sooner than we would by ourselves: a server that says 0 is not to be asked without end.
           const ownWait = Math.min(times.pauseMs * 2 ** waits++, 5_000)
-          const wait = Math.max((retryAfter(result.headers, clock) ?? 1) * 1_000, ownWait)
+          const wait = Math.max((retryAfter(result, clock) ?? 1) * 1_000, ownWait)
           if (clock.now() - start + wait > times.settingUpMs) throw error
           await clock.sleep(wait, signal)
           continue
@@ -152,10 +157,10 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     }
   }
 
-  const judge = (call: Call) => (answer: { status: number; headers: Headers; body?: Uint8Array }) => {
+  const judge = (call: Call) => (answer: Head & { body?: Uint8Array }) => {
     const fine = (answer.status >= 200 && answer.status < 300) || call.expected?.includes(answer.status)
     if (fine) return undefined
-    return refusal(call, answer.status, saidIn(answer.body, key), retryAfter(answer.headers, clock))
+    return refusal(call, answer.status, saidIn(answer.body, key), retryAfter(answer, clock))
   }
 
   return {
@@ -172,7 +177,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
 }
 
 interface Opened {
-  response: Response
+  reply: Reply
   watch: Watch
 }
 
@@ -184,25 +189,24 @@ interface Talk {
 /** One try to read a file. Large ones are a redirect to an object storage, which must not be shown the key. */
 async function download(call: Call, signal: AbortSignal, consumer: BytesConsumer, talk: Talk) {
   let opened = await talk.open(call, signal)
-  let { status, headers } = opened.response
+  let { status, header } = opened.reply
   if (status === 302 || status === 303 || status === 307) {
     await talk.read(call, opened, () => undefined)
     opened = await talk.open(
-      { ...call, url: objectAddress(call, call.url, headers.get('location')), withKey: false },
+      { ...call, url: objectAddress(call, call.url, header('location')), withKey: false },
       signal,
     )
     // An address that ran out, or an object that was replaced meanwhile: ask for a new one.
-    if (opened.response.status === 403 || opened.response.status === 404) {
-      opened.watch.end()
-      await opened.response.body?.cancel()
-      throw new Lost(refusal(call, opened.response.status, 'the object storage'))
+    if (opened.reply.status === 403 || opened.reply.status === 404) {
+      drop(opened)
+      throw new Lost(refusal(call, opened.reply.status, 'the object storage'))
     }
-    ;({ status, headers } = opened.response)
+    ;({ status, header } = opened.reply)
   }
   const pieces: Uint8Array[] = []
   if (status !== 200) {
     await talk.read(call, opened, (piece) => pieces.push(piece))
-    return { status, headers, body: Buffer.concat(pieces) as Uint8Array }
+    return { status, header, body: Buffer.concat(pieces) as Uint8Array }
   }
   refuseBeforeReading(call, opened, consumer)
   let size = 0
@@ -211,17 +215,22 @@ async function download(call: Call, signal: AbortSignal, consumer: BytesConsumer
     if (consumer.most !== undefined && size > consumer.most) throw tooLarge(call, consumer.most)
     consumer.bytes(piece)
   })
-  return { status, headers, body: new Uint8Array() as Uint8Array }
+  return { status, header, body: new Uint8Array() as Uint8Array }
 }
 
-function refuseBeforeReading(call: Call, { response, watch }: Opened, { most }: BytesConsumer): void {
-  const page = response.headers.get('content-type')?.startsWith('text/html') ?? false
-  const size = Number(response.headers.get('content-length') ?? '0')
+function refuseBeforeReading(call: Call, opened: Opened, { most }: BytesConsumer): void {
+  const { header } = opened.reply
+  const page = header('content-type')?.startsWith('text/html') ?? false
+  const size = Number(header('content-length') ?? '0')
   const problem = page ? notDrive9(call, 'an HTML page') : size > (most ?? size) ? tooLarge(call, most ?? 0) : undefined
   if (!problem) return
-  watch.end()
-  void response.body?.cancel().catch(() => undefined)
+  drop(opened)
   throw problem
+}
+
+function drop({ reply, watch }: Opened): void {
+  watch.end()
+  reply.drop()
 }
 
 /** Where the service sends us for an object's bytes; never from a secure connection to one that is not. */
@@ -234,17 +243,16 @@ export function objectAddress(call: CallName, from: string, to: string | null): 
 }
 
 /** Fewer or more bytes than were announced is a loss, whatever the connection says. */
-function checkLength(call: Call, response: Response, received: number): void {
-  const announced = response.headers.get('content-length')
+function checkLength(call: Call, reply: Reply, received: number): void {
+  const announced = reply.header('content-length')
   if (call.method === 'HEAD' || announced === null || Number(announced) === received) return
   throw new Lost(brokenConnection(call, undefined, received))
 }
 
-const asksToWait = ({ status, headers }: { status: number; headers: Headers }) =>
-  (status === 503 || status === 429) && headers.has('retry-after')
+const asksToWait = ({ status, header }: Head) => (status === 503 || status === 429) && header('retry-after') !== null
 
-function retryAfter(headers: Headers, clock: Clock): number | undefined {
-  const text = headers.get('retry-after')
+function retryAfter({ header }: Head, clock: Clock): number | undefined {
+  const text = header('retry-after')
   if (text === null) return undefined
   const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - clock.now()) / 1000
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) : undefined
@@ -266,4 +274,16 @@ function sentenceIn(text: string): string {
   } catch {
     return text.trimStart().startsWith('<') ? 'not JSON' : text.trim()
   }
+}
+
+/** Every answer of the service is a JSON object. */
+export function readJson(call: CallName, body: Uint8Array): Record<string, unknown> {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Said below.
+  }
+  throw notDrive9(call, text.trimStart().startsWith('<') ? 'an HTML page' : 'something that is not a JSON object')
 }

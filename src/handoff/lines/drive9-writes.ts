@@ -6,7 +6,7 @@
 import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import type { DriveStat } from '../library/tools.js'
-import { type Answer, type Caller, objectAddress } from './drive9-calls.js'
+import { type Answer, type Caller, objectAddress, readJson } from './drive9-calls.js'
 import { type CallName, notDrive9, refusal } from './drive9-errors.js'
 import { Lost } from './drive9-time.js'
 
@@ -185,7 +185,7 @@ async function putPart(ground: Ground, path: string, upload: Upload, part: Part,
   // The address was good for ten minutes; a slow upload needs a new one.
   if (answer.status === 403)
     answer = await put((await sign(ground, path, upload, [part.number], signal)).get(part.number))
-  const etag = answer.headers.get('etag')
+  const etag = answer.header('etag')
   if (answer.status === 403 || etag === null) throw notDrive9(name, `${answer.status} and no receipt for the part`)
   return etag
 }
@@ -245,16 +245,4 @@ function uploadEnded(path: string): HandoffError {
       next: 'Try again in a moment.',
     },
   )
-}
-
-/** Every answer of the service is a JSON object. */
-export function readJson(call: CallName, body: Uint8Array): Record<string, unknown> {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // Said below.
-  }
-  throw notDrive9(call, text.trimStart().startsWith('<') ? 'an HTML page' : 'something that is not a JSON object')
 }

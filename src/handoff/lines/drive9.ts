@@ -1,7 +1,8 @@
-// The line to drive9: the durable directory over plain `fetch`. Knows the service's addresses, headers and quirks; nobody else does.
+// The line to drive9: the durable directory over plain HTTP. Knows the service's addresses, headers and quirks; nobody else does.
 //
 //   drive9-calls.ts   deadlines, safe retries, redirects to the object storage, bodies that stall or break off
-//   drive9-writes.ts  writes of any size and what became of them when the answer was lost
+//   drive9-wire.ts    one request and its reply
+//   drive9-writes.ts  loaded at the first write: writes of any size and what became of them when the answer was lost
 //   drive9-errors.ts  answers as our own errors; drive9-time.ts deadlines and pauses
 //
 // Quirks met here: a missing directory lists as empty; a `mkdir` of what exists is a 409; small files ignore ranges; large ones are a 302 to
@@ -12,10 +13,10 @@ import { HandoffError } from '../library/errors.js'
 import { quote } from '../library/run.js'
 import type { Drive, DriveEntry, DriveStat, DriveToken, TokenRequest } from '../library/tools.js'
 import { systemClock } from './clock.js'
-import { type Call, makeCaller } from './drive9-calls.js'
+import { type Call, makeCaller, readJson } from './drive9-calls.js'
 import { notDrive9 } from './drive9-errors.js'
 import { type DriveTimes, Lost, usualTimes } from './drive9-time.js'
-import { type Ground, readJson, writeFile } from './drive9-writes.js'
+import type { Ground } from './drive9-writes.js'
 
 export interface DriveSettings {
   /** `https://api.drive9.ai`, or wherever the service is. */
@@ -42,11 +43,11 @@ export function makeDrive(settings: DriveSettings): Drive {
 
   async function stat(path: string, signal: AbortSignal): Promise<DriveStat | null> {
     const asked = call('HEAD', path)
-    const { status, headers } = await caller.ask({ ...asked, expected: [404] }, signal)
+    const { status, header } = await caller.ask({ ...asked, expected: [404] }, signal)
     if (status === 404) return null
-    const kind = headers.get('x-dat9-isdir')
+    const kind = header('x-dat9-isdir')
     if (kind === null) throw notDrive9(asked, 'a reply without the headers of drive9')
-    const number = (name: string) => Number(headers.get(name) ?? '0')
+    const number = (name: string) => Number(header(name) ?? '0')
     const isDirectory = kind === 'true'
     return { size: isDirectory ? 0 : number('content-length'), revision: number('x-dat9-revision'), isDirectory }
   }
@@ -154,6 +155,7 @@ export function makeDrive(settings: DriveSettings): Drive {
     makeDirectory,
     write: async (path, bytes, options) => {
       encodePath(path)
+      const { writeFile } = await import('./drive9-writes.js')
       return writeFile(ground, path, bytes, options)
     },
     remove,

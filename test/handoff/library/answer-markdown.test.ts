@@ -9,7 +9,7 @@ import {
   answerMarkdown,
 } from '../../../src/handoff/library/answers/answer-markdown.js'
 import { permalink } from '../../../src/handoff/library/answers/permalinks.js'
-import { splitComment } from '../../../src/handoff/library/markdown/safe-markdown.js'
+import { splitComment } from '../../../src/handoff/library/markdown/split-comment.js'
 import type { RunId } from '../../../src/handoff/library/run.js'
 import { attacks } from './hostile-markdown.js'
 import { findings } from './markdown-tree.js'

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Excerpt } from '../../../src/handoff/library/answer.js'
-import { citationRatio, verifyCitations } from '../../../src/handoff/library/answers/citations.js'
+import { citationRatio } from '../../../src/handoff/library/answers/citation-words.js'
+import { verifyCitations } from '../../../src/handoff/library/answers/citations.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200
 

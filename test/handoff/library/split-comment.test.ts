@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fitMarkdown } from '../../../src/handoff/library/markdown/fit-markdown.js'
-import { safeMarkdown, safeTable, splitComment } from '../../../src/handoff/library/markdown/safe-markdown.js'
-import { commentLimit } from '../../../src/handoff/library/markdown/split-comment.js'
+import { safeMarkdown, safeTable } from '../../../src/handoff/library/markdown/safe-markdown.js'
+import { commentLimit, splitComment } from '../../../src/handoff/library/markdown/split-comment.js'
 import { hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 

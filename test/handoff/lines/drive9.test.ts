@@ -1,6 +1,7 @@
 // The line to drive9 when the service, the network or somebody else misbehaves.
 import { createHash, randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { HandoffError } from '../../../src/handoff/library/errors.js'
 import type { Drive } from '../../../src/handoff/library/tools.js'
@@ -127,6 +128,17 @@ describe('what the service answers', () => {
     }
     expect((await failure(drive.stat('/a', signal))).message).toContain('without the headers of drive9')
     if (type === 'text/html') expect((await failure(read('/a'))).message).toContain('an HTML page')
+  })
+
+  test('what somebody on the way has packed is not taken for the file', async () => {
+    const packed = gzipSync('{"entries":[]}').toString('latin1')
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' }
+    local.rule({ fault: { kind: 'answer', status: 200, headers, body: packed } })
+    for (const call of [() => read('/a'), () => drive.list('/a', signal), () => drive.digest('/a', signal)]) {
+      const error = await failure(call())
+      expect([error.code, error.message]).toEqual(['drive', expect.stringContaining('packed data')])
+      expect(error.next).toContain('proxy')
+    }
   })
 
   test.for([{ entries: {} }, { entries: [{ name: '../up' }] }, { entries: [{ name: '' }] }, { entries: [null] }, {}])(

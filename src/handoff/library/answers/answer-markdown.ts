@@ -4,7 +4,7 @@ import type { Citation, CompletedAnswer } from '../answer.js'
 import { cleanText } from '../markdown/plain-text.js'
 import { safeInline, safeMarkdown, safeTable, safeText } from '../markdown/safe-markdown.js'
 import { codeSpan } from '../markdown/safe-text.js'
-import { citationLabel, citationRatio, shortCommit } from './citations.js'
+import { citationLabel, citationRatio, shortCommit } from './citation-words.js'
 import { type AnswerPlace, linkHost, permalink } from './permalinks.js'
 
 export type { AnswerPlace } from './permalinks.js'

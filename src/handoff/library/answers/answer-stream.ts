@@ -3,7 +3,7 @@
 // Markdown either: whoever shows it shows it as plain text.
 import { afterNotFound, lastMoreLine, longestPreface, mayBecomeWord, parseReply } from './answer-reply.js'
 import { citationEnd, readCitation } from './citation-syntax.js'
-import { citationLabel } from './citations.js'
+import { citationLabel } from './citation-words.js'
 
 export interface StreamFilter {
   /** A piece as it came; returns what can be shown now, often nothing. */

@@ -2,8 +2,9 @@
 // quote stands in them; one that is off by some lines is moved to where its quote stands. What fails is taken out, and a sentence that has
 // nothing left to rest on says so.
 import type { Citation, Excerpt } from '../answer.js'
-import { cleanLine, cutText } from '../markdown/plain-text.js'
+import { cutText } from '../markdown/plain-text.js'
 import { type CitationHit, citationEnd, findCitations, type WrittenCitation } from './citation-syntax.js'
+import { citationLabel } from './citation-words.js'
 import { type LineRange, type ShownFile, shownFiles } from './shown-lines.js'
 
 export interface CheckedAnswer {
@@ -37,22 +38,6 @@ export function verifyCitations(
   const lost = lostSentences(sentences, checked)
   const written = groups.map((_, index) => labels(checked[index]!) || (lost.has(index) ? '(unsupported)' : ''))
   return { text: rewrite(text, groups, written), citations: [...list.values()], unsupported: lost.size }
-}
-
-/** What stands between the brackets of a verified citation; in comparisons the commit comes first. */
-export function citationLabel(citation: Pick<Citation, 'path' | 'from' | 'to' | 'commit'>): string {
-  const { from, to, commit } = citation
-  return `${commit === undefined ? '' : `${shortCommit(commit)}:`}${cleanLine(citation.path)}:${from === to ? from : `${from}-${to}`}`
-}
-
-/** How a commit is called where two of them are spoken of. */
-export const shortCommit = (commit: string) => commit.slice(0, 7)
-
-/** Computed, never claimed: `9 of 9 citations verified`. */
-export function citationRatio(citations: readonly Citation[]): string {
-  const verified = citations.filter((citation) => citation.verified).length
-  if (citations.length === 0) return 'no citations'
-  return `${verified} of ${citations.length} ${citations.length === 1 ? 'citation' : 'citations'} verified`
 }
 
 /** An answer that was cut in the middle of a citation ends before it. */

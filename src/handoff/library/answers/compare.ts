@@ -7,7 +7,8 @@ import type { Citation, CompletedAnswer, Excerpt } from '../answer.js'
 import { fileBlock, pathText, textBlock } from '../blocks.js'
 import { cleanLine, cleanText, cutText } from '../markdown/plain-text.js'
 import type { Message } from './answer-prompt.js'
-import { type CheckedAnswer, shortCommit, verifyCitations } from './citations.js'
+import { shortCommit } from './citation-words.js'
+import { type CheckedAnswer, verifyCitations } from './citations.js'
 import { citedLines } from './cited-lines.js'
 
 /** One of the two. */

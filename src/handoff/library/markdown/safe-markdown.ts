@@ -10,7 +10,6 @@ import { cleanText } from './plain-text.js'
 import { allowedAddress, writtenAddress } from './safe-links.js'
 import { codeSpan, longestTicks, safeInline, safeText, sealLines, shortenTicks, textMarkdown } from './safe-text.js'
 
-export { splitComment } from './split-comment.js'
 export { safeInline, safeText }
 
 export interface SafeOptions {

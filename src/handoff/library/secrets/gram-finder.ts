@@ -11,7 +11,7 @@ const base = 0x01000193
 
 export function gramFinder(size: number, texts: readonly string[]): GramFinder {
   const all = texts.join('')
-  const bits = Math.min(24, Math.max(10, Math.ceil(Math.log2(all.length + 1)) + 2))
+  const bits = Math.min(24, Math.max(10, Math.ceil(Math.log2(all.length + 1)) + 1))
   const shift = 32 - bits
   const last = (1 << bits) - 1
   /** Where in `all` a run with this hash stands, counted from one; the next free row takes what finds its own taken. */

@@ -5,7 +5,7 @@
 // compared without what stands between them (up to `widestGap` signs), so spaces, dashes, quotation marks or line ends do not help either.
 import { type GramFinder, gramFinder } from './gram-finder.js'
 import { formsOf } from './secret-forms.js'
-import { openShape, secretShapes } from './secret-shapes.js'
+import { mayHoldShape, openShape, secretShapes } from './secret-shapes.js'
 
 export const redacted = '[redacted]'
 
@@ -105,7 +105,7 @@ function newFinder(secrets: readonly string[]): SecretFinder {
       const ranges: Range[] = []
       for (const finder of exact) scanExact(finder, text, ranges)
       if (loose.length > 0) scanLoose(loose, text, ranges)
-      for (const { pattern } of secretShapes) scanShape(pattern, text, from, ranges)
+      if (mayHoldShape(text)) for (const { pattern } of secretShapes) scanShape(pattern, text, from, ranges)
       return mergeRanges(ranges.filter((range) => range.from >= from))
     },
     openFrom: (text) => Math.min(lastLetters(text, gramSize), openShape(text)),
@@ -143,15 +143,18 @@ function scanExact(finder: GramFinder, text: string, ranges: Range[]): void {
   })
 }
 
+/** Forwards and backwards: that costs a text less than a list of everything backwards costs before the first one. */
 function scanLoose(finders: GramFinder[], text: string, ranges: Range[]): void {
-  const { letters, places } = lettersIn(text)
-  for (const finder of finders) {
-    finder.scan(letters, (at) => ranges.push({ from: places[at]!, to: places[at + finder.size - 1]! + 1 }))
+  const { letters, backwards, places } = lettersIn(text)
+  for (const { size, scan } of finders) {
+    const found = (at: number) => ranges.push({ from: places[at]!, to: places[at + size - 1]! + 1 })
+    scan(letters, found)
+    scan(backwards, (at) => found(letters.length - at - size))
   }
 }
 
 /** Letters and digits in small letters, with where each stood; a gap that is too wide leaves a sign that no secret has. */
-function lettersIn(text: string): { letters: string; places: Int32Array } {
+function lettersIn(text: string): { letters: string; backwards: string; places: Int32Array } {
   const codes = new Uint8Array(text.length + 1)
   const places = new Int32Array(text.length + 1)
   let length = 0
@@ -164,7 +167,9 @@ function lettersIn(text: string): { letters: string; places: Int32Array } {
     places[length] = at
     length++
   }
-  return { letters: new TextDecoder('latin1').decode(codes.subarray(0, length)), places }
+  const decoder = new TextDecoder('latin1')
+  const read = codes.subarray(0, length)
+  return { letters: decoder.decode(read), backwards: decoder.decode(read.reverse()), places }
 }
 
 /** The code of a letter in its small form or of a digit; 0 for everything else. */

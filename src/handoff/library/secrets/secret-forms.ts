@@ -1,10 +1,12 @@
 // In which clothes a secret may walk out: written backwards, in base64 (at any of its three alignments, inside other text), in hexadecimal, for
 // an address, for JSON, as character codes. Signs between the letters do not count, nor does the case of letters.
+//
+// This is worked out before the first text can go anywhere, so what the platform does in one call is left to it.
 
 /** Found as they are. */
 export interface SecretForms {
   exact: string[]
-  /** Found in the letters and digits of a text alone, in small letters. */
+  /** Found in the letters and digits of a text alone, in small letters, read forwards or backwards. */
   loose: string[]
 }
 
@@ -21,28 +23,27 @@ export function formsOf(secret: string): SecretForms {
   const bare = secret.replace(/-----(?:BEGIN|END) [A-Z0-9 ]+-----/g, '').trim()
   if (bare.length < shortestSecret || placeholders.test(bare)) return { exact: [], loose: [] }
   const whole = bare.toWellFormed()
-  const written = [bare, whole, JSON.stringify(bare).slice(1, -1), encodeURIComponent(whole)]
+  const written = distinct([bare, whole, JSON.stringify(bare).slice(1, -1), encodeURIComponent(whole)])
   const exact = written.flatMap((form) => [form, backwards(form)])
-  const loose = [...written, ...encodings(bare)].flatMap((form) => [form, backwards(form)]).map(lettersOf)
-  return { exact: distinct(exact), loose: distinct(loose) }
+  return { exact: distinct(exact), loose: distinct([...written.map(lettersOf), ...encodings(bare)]) }
 }
 
+/** As they are found: small letters and digits. */
 function encodings(secret: string): string[] {
-  const bytes = new TextEncoder().encode(secret)
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0'))
-  const plain = [...base64Forms(bytes), ...base64Forms(bytes.slice().reverse()), hex.join('')]
+  const bytes = Buffer.from(secret)
+  const hex = bytes.toString('hex')
+  const plain = [...base64Forms(bytes), ...base64Forms(bytes.toReversed()), hex]
   if (secret.length > longestWordy) return plain
-  const wordy = [hex.map((pair) => `u00${pair}`), hex.map((pair) => `x${pair}`), [...bytes].map(String)]
-  return [...plain, ...wordy.map((parts) => parts.join(''))]
+  return [...plain, hex.replace(/../g, 'u00$&'), hex.replace(/../g, 'x$&'), bytes.join('')]
 }
 
 /** Base64 of the secret behind zero, one and two other bytes, without the signs that those bytes, or what follows, have a part in. */
 function base64Forms(bytes: Uint8Array): string[] {
   return [0, 1, 2].map((shift) => {
-    const shifted = new Uint8Array(shift + bytes.length)
+    const shifted = Buffer.alloc(shift + bytes.length)
     shifted.set(bytes, shift)
-    const whole = btoa(Array.from(shifted, (byte) => String.fromCharCode(byte)).join(''))
-    return whole.slice(Math.ceil((shift * 8) / 6), Math.floor((shifted.length * 8) / 6))
+    const whole = shifted.toString('base64')
+    return lettersOf(whole.slice(Math.ceil((shift * 8) / 6), Math.floor((shifted.length * 8) / 6)))
   })
 }
 

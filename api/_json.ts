@@ -1,0 +1,7 @@
+// A value as the answer to a request.
+export function jsonResponse(status: number, value: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(`${JSON.stringify(value)}\n`, {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  })
+}

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-KZT47O3P.js";import"./chunk-OT7N7KUK.js";import"./chunk-ASXQ27GD.js";import"./chunk-5WFKI3CS.js";import"./chunk-6BFQGAWO.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};
