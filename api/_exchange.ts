@@ -1,7 +1,7 @@
 // One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
 import { randomUUID } from 'node:crypto'
 import { isHouseError, type Problem, problemOf, problemResponse, Refusal } from './_problem.js'
-import { divideTime } from './_time.js'
+import { divideTime, nextTurn } from './_time.js'
 
 export interface Exchange {
   request: Request
@@ -15,7 +15,7 @@ export interface Exchange {
   background(work: Promise<unknown>): void
   /** For the log line: nothing of a request's content belongs here. */
   note(fields: Record<string, unknown>): void
-  /** The log line waits for this: an answer in events ends long after it began. */
+  /** The log line, which nobody's answer waits for, waits for this: an answer in events ends long after it began. */
   logAfter(work: Promise<unknown>): void
   /** For `Server-Timing`. */
   time(name: string, milliseconds: number): void
@@ -56,7 +56,7 @@ export function serve(
       const { deadline, waitUntil } = platformContext()
       const notes: Record<string, unknown> = {}
       const timings = new Map<string, number>()
-      let last: Promise<unknown> | undefined
+      let last: Promise<unknown> = Promise.resolve()
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
       const ends = deadline ?? started + manner.seconds * 1_000
@@ -79,10 +79,12 @@ export function serve(
       }
       const response = await answer(exchange, methods, manner)
       finish(response, exchange, manner, timings)
-      const tell = () =>
-        log(exchange, manner, { ...notes, status: response.status, milliseconds: Date.now() - started })
-      if (last) void last.then(tell, tell)
-      else tell()
+      const passed = () => Date.now() - started
+      const tell = async (milliseconds: number) => {
+        await nextTurn()
+        log(exchange, manner, { ...notes, status: response.status, milliseconds })
+      }
+      exchange.background(last.then(passed, passed).then(tell))
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
   }

@@ -47,3 +47,6 @@ export function stopper(client: AbortSignal, { workBy }: Times) {
 /** Resolves with nothing, at once where there is nothing left to wait. */
 export const pause = (milliseconds: number) =>
   new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined).unref())
+
+/** Lets what is ready go out first. */
+export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,6 +1,11 @@
 // A bug of ours, as callers see it: a problem document with an id to report, and nothing of the inside.
-import { expect, test } from 'vitest'
-import { serve } from '../../api/_exchange.js'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Exchange, serve } from '../../api/_exchange.js'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
 
 const manner = { name: 'test', corsOrigins: () => [], redact: (text: string) => text, seconds: 5 }
 const oops = new TypeError("Cannot read properties of undefined (reading 'secretPlace')")
@@ -27,4 +32,25 @@ test.each<[string, () => never | Promise<never>]>([
     next: expect.stringContaining('request id'),
   })
   expect(text).not.toMatch(/secretPlace|TypeError|\bat\b .*:\d+/)
+})
+
+test('whoever asks has the answer before its line is in the log, and the platform waits for the line', async () => {
+  const told: string[] = []
+  vi.spyOn(console, 'log').mockImplementation((line: string) => {
+    if (line.includes('"route":"told"')) told.push(line)
+  })
+  const kept: Promise<unknown>[] = []
+  const platform = { get: () => ({ waitUntil: (work: Promise<unknown>) => kept.push(work) }) }
+  vi.stubGlobal(Symbol.for('@vercel/request-context') as unknown as string, platform)
+  const handler = (exchange: Exchange) => {
+    exchange.note({ seen: 'hidden' })
+    return new Response('answer')
+  }
+  const redact = (text: string) => text.replaceAll('hidden', '…')
+  const service = serve({ GET: handler }, { ...manner, name: 'told', redact })
+  const response = await service.fetch(new Request('http://service.example/api/x'))
+  expect(await response.text()).toBe('answer')
+  expect(told).toEqual([])
+  await Promise.all(kept)
+  expect(told.map((line) => JSON.parse(line))).toMatchObject([{ route: 'told', seen: '…', status: 200 }])
 })

@@ -15,7 +15,10 @@ export function inProgress(record: ClaimedAnswer, now: Date): HandoffError {
   })
 }
 
-/** The id of a question's answer, which is known before anything is read; a comparison has the earlier run in it. */
+/**
+ * The id of a question's answer, which is known before anything is read; a comparison has the earlier run in it. It is a hash of what was asked as
+ * it was asked: looking for the secrets that may stand in it takes longer than looking whether there is an answer.
+ */
 export function idFor(
   question: Question & { text: string },
   run: string,
@@ -37,14 +40,13 @@ export function idFor(
 
 export function claimFor(
   question: Question & { text: string },
+  id: string,
   run: ChosenRun,
   base: ChosenRun | undefined,
-  house: House,
+  { tools }: House,
   leaseMs: number,
 ): ClaimedAnswer {
-  const { tools } = house
   const now = tools.now()
-  const id = idFor(question, run.handoff.run, base?.handoff.run, house)
   return {
     version: 1,
     id,

@@ -68,7 +68,7 @@ export async function prepareQuestion(
   signal: AbortSignal,
 ): Promise<PreparedQuestion> {
   const { tools } = house
-  const asked = parseQuestion(request.question.text)
+  const asked = { ...request.question, text: parseQuestion(request.question.text) }
   const place = layout(house.root, request.repository)
   const walk = startWalk(tools)
   const chosen = (name: RunName) => whichRun(request, name, house, place, signal)
@@ -76,23 +76,23 @@ export async function prepareQuestion(
     Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
   )
   looking.catch(() => undefined)
-  // The first text takes long to be redacted; by then the drive has been asked for the run.
-  const question = { ...request.question, text: house.redact(asked) }
-  const early = lookEarly({ ...request, question }, house, place, signal)
+  const early = lookEarly({ ...request, question: asked }, house, place, signal)
   const [run, base] = await looking
   if (base) (await import('./compare.js')).refuseSame(base, run)
-  const wanted = claimFor(question, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
-  const known = isUnique(question)
+  const id = early?.id ?? idFor(asked, run.handoff.run, base?.handoff.run, house)
+  const known = isUnique(asked)
     ? undefined
-    : await (early?.id === wanted.id ? early.record : readAnswer(tools.drive, run.directory, wanted.id, signal))
-  const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
+    : await (early?.record ?? readAnswer(tools.drive, run.directory, id, signal))
   return {
-    id: wanted.id,
+    id,
     run,
     ...(known === undefined ? {} : { known }),
     accept: async (later) => {
-      const before = known?.status === 'done' ? answeredBefore(known, run, house) : undefined
-      return withStaleness(before ?? (await acceptLater(job, wanted, later)), request, house)
+      if (known?.status === 'done') return withStaleness(answeredBefore(known, run, house), request, house)
+      const question = { ...asked, text: house.redact(asked.text) }
+      const wanted = claimFor(question, id, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
+      const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
+      return withStaleness(await acceptLater(job, wanted, later), request, house)
     },
   }
 }

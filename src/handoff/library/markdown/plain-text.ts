@@ -11,7 +11,11 @@ const repeatedSelectors = /\ufe0f{2,}/g
 /** Marks stacked on one letter cover the lines above and below it. */
 const stackedMarks = /(\p{M}{6})\p{M}+/gu
 
+/** Most text is, and then there is nothing to look for. */
+const plain = /^[\t\n\x20-\x7e]*$/
+
 export function cleanText(text: string): string {
+  if (plain.test(text)) return text
   return text
     .toWellFormed()
     .replace(/\r\n?/g, '\n')

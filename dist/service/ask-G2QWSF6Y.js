@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-Y5LZC5ZQ.js";import"./chunk-D3XTNRGP.js";import"./chunk-52RDE5KX.js";import"./chunk-O4JON45Z.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

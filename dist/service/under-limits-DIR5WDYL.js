@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-OU4NZGRZ.js";import"./chunk-Y5LZC5ZQ.js";import"./chunk-D3XTNRGP.js";import"./chunk-52RDE5KX.js";import"./chunk-O4JON45Z.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
