@@ -60,7 +60,9 @@ const paging = [
   query('limit', false, '1 to 100; 20 when absent', 'integer'),
   query('cursor', false, '`next` of the page before'),
 ]
-const lookRefusals = refusals(400, 401, 403, 404, 405, 406, 409, 501, 502, 503)
+/** Whatever looks into the directory may find it slow, full, closed or broken. */
+const behind = [500, 502, 503, 504, 507]
+const lookRefusals = refusals(400, 401, 403, 404, 405, 406, 409, 501, ...behind)
 
 export function openApiDocument(origin: string): Part {
   return {
@@ -94,7 +96,7 @@ export function openApiDocument(origin: string): Part {
               },
             },
             202: json('Pending', 'Accepted; the answer will be at Location.', ['Location', 'Retry-After']),
-            ...refusals(400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 500, 501, 502, 503, 504, 507),
+            ...refusals(400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 501, ...behind),
           },
         },
       },
@@ -139,7 +141,7 @@ export function openApiDocument(origin: string): Part {
           responses: {
             200: json('Delivery', 'Seen, and nothing to do'),
             202: json('Delivery', 'Taken; the answer will be a comment'),
-            ...refusals(400, 401, 405, 413, 415, 502, 503),
+            ...refusals(400, 401, 405, 413, 415, ...behind),
           },
         },
       },
@@ -152,7 +154,7 @@ export function openApiDocument(origin: string): Part {
           responses: {
             200: json('Health', 'Ready'),
             503: json('Health', 'Something is missing'),
-            ...refusals(401, 405, 406),
+            ...refusals(401, 405, 406, 500, 502, 504),
           },
         },
       },
@@ -161,7 +163,7 @@ export function openApiDocument(origin: string): Part {
           operationId: 'openapi',
           summary: 'This description',
           security: [{}],
-          responses: { 200: json('Delivery', 'OpenAPI 3.1'), ...refusals(405, 406) },
+          responses: { 200: json('Delivery', 'OpenAPI 3.1'), ...refusals(405, 406, 500) },
         },
       },
       '/api/cron': {
@@ -169,7 +171,7 @@ export function openApiDocument(origin: string): Part {
           operationId: 'sweep',
           summary: 'Takes up what was left behind',
           security: [{ cron: [] }],
-          responses: { 202: json('Swept', 'Begun'), ...refusals(401, 405, 502, 503) },
+          responses: { 202: json('Swept', 'Begun'), ...refusals(401, 405, ...behind) },
         },
       },
     },

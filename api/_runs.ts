@@ -108,13 +108,13 @@ async function runs(look: Look): Promise<Response> {
 async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
   const { here, house, service, query, exchange } = look
   const page = await house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
-  const items = page.items.map((record) => {
+  const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
-    if (record.status === 'running') return pendingView(run, record, 'running')
+    if (record.status === 'running') return pendingView(run, record, await stateOf(service, record))
     const { code: _code, ...view } = answerView(here.settings.github, run, record, { reused: true })
     return view
   })
-  return paged(exchange, { answers: items }, page.next)
+  return paged(exchange, { answers: await Promise.all(items) }, page.next)
 }
 
 async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
@@ -122,8 +122,9 @@ async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Res
   const record = await house.oneAnswer(service.house, run, id, exchange.signal)
   if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
-  const status = await stateOf(look, run, record)
-  return jsonResponse(200, pendingView(run, record, status), { 'retry-after': String(pollSeconds) })
+  if (isLeft(record)) await goOnWith(look, run, record)
+  const view = pendingView(run, record, await stateOf(service, record))
+  return jsonResponse(200, view, { 'retry-after': String(pollSeconds) })
 }
 
 /** Who looks again later is told whether it is still true. */
@@ -135,27 +136,29 @@ async function doneView(look: Look, run: House.ChosenRun, record: House.Complete
   return answerView(here.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
-/** Running while somebody has a turn for it. When its lease ran out it was left behind, and this poll takes it up. */
-async function stateOf(
-  look: Look,
-  run: House.ChosenRun,
-  record: Extract<House.AnswerRecord, { status: 'running' }>,
-): Promise<'queued' | 'running'> {
+type Pending = Extract<House.AnswerRecord, { status: 'running' }>
+
+const isLeft = ({ leaseUntil }: Pending) => Date.parse(leaseUntil) <= Date.now()
+
+/** Running while somebody has a turn for it. */
+async function stateOf(service: House.Service, record: Pending): Promise<'queued' | 'running'> {
+  if (isLeft(record)) return 'queued'
+  const { turns } = await service.shared()
+  return (await turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
+}
+
+/** When its lease ran out it was left behind, and whoever looks at it gets it going again. */
+async function goOnWith(look: Look, run: House.ChosenRun, { id }: Pending): Promise<void> {
   const { house, service, exchange, here, caller } = look
-  if (Date.parse(record.leaseUntil) > Date.now()) {
-    const { turns } = await service.shared()
-    return (await turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
-  }
-  const note = await house.readAccepted(service.house.tools.drive, service.place, record.id, exchange.signal)
+  const note = await house.readAccepted(service.house.tools.drive, service.place, id, exchange.signal)
   const left = {
     repository: repositoryOf(look).repository,
     run: run.handoff.run,
-    id: record.id,
+    id,
     caller: note?.caller ?? caller.name,
     ...(note?.post === undefined ? {} : { post: note.post }),
   }
   exchange.background(takeUp(here, service, left, exchange.deadline))
-  return 'queued'
 }
 
 async function file(look: Look, run: House.ChosenRun): Promise<Response> {

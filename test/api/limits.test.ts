@@ -1,7 +1,8 @@
 // Three instances, one set of limits: nobody gets a sandbox over the limit, everybody gets an answer or a time to come back, and nothing is left.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/local/functions.js'
-import { type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
+import { until } from '../support/until.js'
+import { call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
 
 const long = process.env['LONG'] === '1'
 const questions = long ? 200 : 8
@@ -53,6 +54,29 @@ test(
   },
   long ? 600_000 : 90_000,
 )
+
+test('a list of answers says of each question what it says by itself: one is answered, the next one waits', async () => {
+  const narrow = await here.another({ HANDOFF_SANDBOXES: '1' })
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 2_500 } })
+  const later = { prefer: 'respond-async' }
+  const pending = [
+    (await post(narrow.url, ask('Which of them is first?'), later)).body,
+    (await post(narrow.url, ask('Which of them has to wait?'), later)).body,
+  ]
+  const folder = `/api/runs/${here.run.run}/answers?repository=${encodeURIComponent(name)}&limit=100`
+  const listed = async () => {
+    const { answers } = (await call(narrow.url, folder)).body
+    return pending.map(({ id }) => answers.find((one: { id: string }) => one.id === id).status)
+  }
+  await until('the first one has its turn', async () => (await listed())[0] === 'running')
+  const alone = await Promise.all(pending.map(async ({ self }) => (await call(narrow.url, self)).body.status))
+  expect({ listed: await listed(), alone }).toEqual({
+    listed: ['running', 'queued'],
+    alone: ['running', 'queued'],
+  })
+  takeBack()
+  await until('both are answered', async () => (await listed()).join() === 'done,done')
+})
 
 test('a full queue says when to come back, and leaves no trace in the ledger', async () => {
   const small = await here.another({ HANDOFF_QUEUE: '0', HANDOFF_SANDBOXES: '1' })

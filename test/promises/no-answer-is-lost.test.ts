@@ -356,29 +356,39 @@ test('a question that the model never answers costs what the model was paid', as
 })
 
 test('an answer that nobody waited for costs what was said of it', async () => {
+  await leaveWhenSaid(60)
+})
+
+test('a question whose asker left before the first word costs what the model was asked', async () => {
+  await leaveWhenSaid(0)
+})
+
+/** Asks, leaves when the model has said so many letters and stands still, and waits until that is charged. */
+async function leaveWhenSaid(letters: number): Promise<void> {
   const place = lay('octo/sealed')
   const { drive, model } = world.clouds
   await using process = await world.process({ patient: true })
   const before = tokensOf(drive)
+  const asked = model.requests.length
   let begun = false
   process.house.tools.emit = ({ type }) => {
     begun ||= type === 'model-text'
   }
-  const takeBack = model.behave({ kind: 'stall', after: 60 })
+  const takeBack = model.behave({ kind: 'stall', after: letters })
   const leave = new AbortController()
   const asking = servedTo(serviceOf(process), place, process, questions[0]!, leave.signal)
   const ended = asking.then(
     () => 'answered',
     () => 'left',
   )
-  await until('the answer has begun', () => begun)
+  await until('it was asked', () => (letters > 0 ? begun : model.requests.length > asked))
   leave.abort()
   expect(await ended).toBe('left')
   takeBack()
   await until('it is charged', () => tokensOf(drive) - before > 100)
   drive.remove(place.layout.repository)
   forgetServed(drive)
-})
+}
 
 test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
   const random = randomFrom(long ? Date.now() : 4)

@@ -168,19 +168,24 @@ async function askModel(
   return reply
 }
 
-/** A reply that had begun when it broke off, or when nobody waited any more, is paid for; nobody counted it, so four letters are taken for a token. */
+/**
+ * A reply that had begun when it broke off is paid for, and so is what was asked when nobody waited for a reply any more. Nobody counted it, so four
+ * letters are taken for a token.
+ */
 export async function complete(job: AnswerJob, request: ModelRequest): Promise<ModelReply> {
   let said = 0
   const onText = (piece: string) => {
     said += piece.length
     request.onText?.(piece)
   }
+  const wanted = !request.signal.aborted
   try {
     return await job.house.tools.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
   } catch (error) {
+    const left = wanted && request.signal.aborted
     const asked = request.messages.reduce((sum, { content }) => sum + content.length, 0)
     const usage = { inputTokens: Math.ceil(asked / 4), outputTokens: Math.ceil(said / 4) }
-    if (said > 0) told(job, request.purpose, { usage })
+    if (said > 0 || left) told(job, request.purpose, { usage })
     throw error
   }
 }

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-SGOUDM22.js";import"./chunk-LL5Y45XH.js";import"./chunk-5WFKI3CS.js";import"./chunk-C762CQ5G.js";import"./chunk-VSVNFZB2.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-DPVONAFG.js";import"./chunk-WPPRI4JS.js";import"./chunk-UVVUU5GR.js";import"./chunk-IMO3IOVU.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

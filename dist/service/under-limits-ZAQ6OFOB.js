@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-LOQV3V5V.js";import"./chunk-DPVONAFG.js";import"./chunk-WPPRI4JS.js";import"./chunk-UVVUU5GR.js";import"./chunk-IMO3IOVU.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
