@@ -69,6 +69,7 @@ test('later: 202 with a place to look, and the answer there', async () => {
   expect(body).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), run: here.run.run })
   expect(headers.get('location')).toBe(body.self)
   expect(headers.get('retry-after')).toBe('2')
+  expect(headers.get('preference-applied')).toBe('respond-async')
   const done = await until(
     'the answer',
     async () => {

@@ -85,6 +85,18 @@ test('every reference leads somewhere, and every operation has a name of its own
   expect(names.length).toBe(10)
 })
 
+test('every operation names what the directory behind it may do to it', () => {
+  const without = (path: string) => ['/api/health', '/api/openapi'].includes(path)
+  for (const [path, methods] of Object.entries(document.paths) as [string, Record<string, Schema>][]) {
+    for (const { operationId, responses } of Object.values(methods)) {
+      const named = [405, 500, ...(without(path) ? [] : [502, 503, 504, 507])].filter(
+        (status) => !(status in responses),
+      )
+      expect({ operationId, unnamed: named }).toEqual({ operationId, unnamed: [] })
+    }
+  }
+})
+
 test('answers, runs and problems are as described', async () => {
   const asked = { repository: name, run: here.run.run, question: 'How is the token refreshed?' }
   expect(problems(asked, { $ref: '#/components/schemas/Question' })).toEqual([])

@@ -53,6 +53,8 @@ test('near the deadline an answer in one piece becomes a place to look, and the 
   const first = await post(short.url, ask('What takes too long?'))
   expect(first.status).toBe(202)
   expect(first.headers.get('location')).toBe(first.body.self)
+  // Nobody wished for that.
+  expect(first.headers.get('preference-applied')).toBeNull()
   // The machine is told to die by itself soon after the function must be over.
   const created = sandboxes.requests
     .slice(from)
