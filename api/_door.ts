@@ -11,8 +11,7 @@ import {
   systemClock,
 } from '../src/handoff/asking.js'
 import type * as House from '../src/handoff/index.js'
-import type { Handler } from './_exchange.js'
-import { environmentHere, type Served, serveWith, settingsHere } from './_here.js'
+import { cleanLogBy, environmentHere, settingsHere } from './_here.js'
 import { withOurKey } from './_own-keys.js'
 import type { Environment, ServiceSettings } from './_settings.js'
 
@@ -27,8 +26,6 @@ export interface Door {
   /** The line to GitHub; rejects where nobody gave us a word to say there. */
   github(): Promise<House.GitHub>
   hasGitHub: boolean
-  /** Takes out of a text what nobody may see. */
-  redact(text: string): string
 }
 
 /** A model's service that asks for longer waits than this is answered as one that limits us: our own time runs. */
@@ -49,6 +46,7 @@ function openDoor(environment: Environment): Door {
   let github: Promise<House.GitHub> | undefined
   const secrets = secretsIn(environment)
   const redact = makeRedactor(secrets)
+  cleanLogBy(redact)
   const house = () => import('../src/handoff/index.js')
 
   async function newService(model: string | undefined): Promise<House.Service> {
@@ -105,7 +103,6 @@ function openDoor(environment: Environment): Door {
     verifier: () => (verifying ??= makeVerifier()),
     github: () => (github ??= makeGitHubLine()),
     hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
-    redact,
   }
 }
 
@@ -126,8 +123,4 @@ let opened: Door | undefined
 export function door(): Door {
   opened ??= openDoor(environmentHere())
   return opened
-}
-
-export function serveHere(name: string, seconds: number, methods: Record<string, Handler>): Served {
-  return serveWith(name, seconds, methods, (text) => door().redact(text))
 }

@@ -1,5 +1,5 @@
 // GET /api/health
 import { getHealth } from '../_health.js'
-import { serveWith } from '../_here.js'
+import { serveHere } from '../_here.js'
 
-export default serveWith('health', 30, { GET: getHealth })
+export default serveHere('health', 30, { GET: getHealth })

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-NWHP3UWU.js";import"./chunk-RMCNNECG.js";import"./chunk-JZ2Y2WWR.js";import"./chunk-ATTSFBWU.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-GBFMNGSB.js";import"./chunk-NWHP3UWU.js";import"./chunk-RMCNNECG.js";import"./chunk-JZ2Y2WWR.js";import"./chunk-ATTSFBWU.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
