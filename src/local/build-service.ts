@@ -3,7 +3,7 @@
 //
 // The packages are bundled as they are. The tokenizer and its data stay packages: they are large, and are read when something is counted.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { bundling, shippedFiles } from './bundling.js'
 import { licencesOf } from './licences.js'
@@ -36,7 +36,7 @@ async function bundleService(root: string): Promise<Files> {
   const names = (await readdir(join(root, sources))).map((name) => name.replace(/\.ts$/, ''))
   const others = names.filter((name) => name !== alone)
   const bundles = await Promise.all([
-    bundle(root, [alone], [inOnePiece(join(root, sources, `${alone}.ts`))]),
+    bundle(root, [alone], [inOnePiece(root, `${sources}/${alone}.ts`)]),
     bundle(root, others),
   ])
   const shipped = bundles.flatMap(({ metafile }) => shippedFiles(metafile))
@@ -68,20 +68,22 @@ function bundle(root: string, names: string[], plugins: Plugin[] = []) {
 
 /**
  * The bundler cuts what pieces have in common into further pieces. So that nothing is cut out of what is loaded first, all that is loaded later
- * says that it uses the whole of it; that is there by then, and is not loaded again.
+ * says that it uses the whole of it; that is there by then, and is not loaded again. Paths are those below the root: they become part of names, which
+ * are the same wherever the repository is.
  */
-function inOnePiece(entry: string): Plugin {
+function inOnePiece(root: string, entry: string): Plugin {
   const namespace = 'later'
   return {
     name: 'in one piece',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
         if (kind !== 'dynamic-import') return undefined
-        return { namespace, path: join(resolveDir, path.replace(/\.js$/, '.ts')) }
+        const file = relative(root, join(resolveDir, path.replace(/\.js$/, '.ts')))
+        return { namespace, path: file.replaceAll('\\', '/') }
       })
       onLoad({ filter: /./, namespace }, ({ path }) => ({
-        contents: `import ${JSON.stringify(entry)}\nexport * from ${JSON.stringify(path)}`,
-        resolveDir: dirname(path),
+        contents: `import './${entry}'\nexport * from './${path}'`,
+        resolveDir: root,
       }))
     },
   }

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-SYTRKWUS.js";import"./chunk-WNTFBI36.js";import"./chunk-P75F5K5K.js";import"./chunk-MSG57DMQ.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-RC5LRX64.js";import"./chunk-SYTRKWUS.js";import"./chunk-WNTFBI36.js";import"./chunk-P75F5K5K.js";import"./chunk-MSG57DMQ.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
