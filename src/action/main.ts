@@ -5,7 +5,7 @@ import { decide } from './events.js'
 import { failureOf, sentenceOf } from './failure.js'
 import { readOptions, secretValues } from './inputs.js'
 import { maskAll } from './masks.js'
-import { useProxy } from './proxy.js'
+import { goesAroundProxy, useProxy } from './proxy.js'
 import { makeRunner, type Runner } from './runner.js'
 import { stopSignal } from './signals.js'
 import { makeSaver, readLeft, type Saver } from './state.js'
@@ -48,8 +48,13 @@ function forgetOtherSettings(): void {
 
 const runner = makeRunner()
 
-const instead = await useProxy(environment)
-if (instead !== null) process.exitCode = instead
+const tooOld = goesAroundProxy(environment)
+const instead = tooOld ? null : await useProxy(environment)
+if (tooOld) {
+  runner.fail(
+    `The runner is behind a proxy, and its Node (${process.versions.node}) would send calls around it. Update the runner: Node 24.5 or newer does not.`,
+  )
+} else if (instead !== null) process.exitCode = instead
 else {
   const after = readLeft(runner).begun
   // Node would print the error as it is, and with it whatever a repository put there. The step after the job never fails it.

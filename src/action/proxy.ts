@@ -1,10 +1,16 @@
 // A runner behind a proxy says so in its environment, and every call of ours has to go that way: our own, the model's and the sandboxes'.
-// All of them end in the global `fetch`, so it is told once. Node reads these variables by itself only when it is started so.
+// All of them end in Node's two HTTP clients, which are told once. Node reads these variables by itself only when it is started so.
 import type { Environment } from './runner.js'
 
 const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY']
 
 const wantsProxy = (environment: Environment) => names.some((name) => (environment[name] ?? '') !== '')
+
+/** A Node that is told of a proxy and sends only one of its clients there: calls would go around it. */
+export function goesAroundProxy(environment: Environment, version = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return wantsProxy(environment) && (major < 24 || (major === 24 && minor < 5))
+}
 
 /** Resolves to the exit code of a process that did all the work in our place, or to null when we go on ourselves. */
 export async function useProxy(environment: Environment): Promise<number | null> {
@@ -15,7 +21,7 @@ export async function useProxy(environment: Environment): Promise<number | null>
   return null
 }
 
-/** For a Node of the first months of version 24: it takes the variables only from the start. */
+/** For a Node of the first year of version 24: it takes the variables only from the start. */
 async function startAgain(environment: Environment): Promise<number> {
   const { spawn } = await import('node:child_process')
   const child = spawn(process.execPath, process.argv.slice(1), {

@@ -95,11 +95,26 @@ test('a Node that takes a proxy only from the start is started again, and its en
   }
   const step = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), environment })
   expect(step.errors).toEqual([])
-  expect([...seen]).toContain(hostOf(world.clouds.sandboxes.url))
+  for (const { url } of [world.clouds.sandboxes, world.clouds.drive, world.clouds.model])
+    expect([...seen]).toContain(hostOf(url))
   const failing = await world.step({ event: world.push(), environment, inputs: { mode: 'sometimes' } })
   expect(failing.code).toBe(1)
   const sha = await world.repository.commit({ 'c.ts': 'export const c = 1\n' })
   const stopped = await world.step({ event: world.push({ sha }), environment, interruptAt: 'is open (template' })
   expect(stopped.code).toBe(1)
   expect(world.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone')).toEqual([])
+})
+
+test('a Node that would send calls around the proxy is told of, and makes none', async () => {
+  const before = reached()
+  const environment = {
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'watch-loading.mjs')}`,
+    NODE_VERSION_TOLD: '24.4.1',
+    http_proxy: address(),
+  }
+  const step = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), environment })
+  expect(step.code).toBe(1)
+  expect(step.errors.join()).toContain('Update the runner')
+  expect(reached()).toEqual(before)
+  expect([...seen]).toEqual([])
 })

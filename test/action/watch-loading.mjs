@@ -25,6 +25,8 @@ if (process.env.THROW_AFTER_MS) {
     throw new Error('::add-mask::the\n::error::forged\n##[add-mask]and')
   }, Number(process.env.THROW_AFTER_MS))
 }
-// A Node of the first months of version 24 does not have it.
+if (process.env.NODE_VERSION_TOLD)
+  Object.defineProperty(process.versions, 'node', { value: process.env.NODE_VERSION_TOLD })
+// A Node of the first year of version 24 does not have it.
 if (process.env.WITHOUT_PROXY_FUNCTION) delete http.setGlobalProxyFromEnv
 syncBuiltinESMExports()

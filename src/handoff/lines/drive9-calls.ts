@@ -77,6 +77,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
           ...(call.withKey ? { authorization: `Bearer ${key}` } : {}),
         },
         signal: watch.signal,
+        connectMs: times.connectMs,
         ...(call.body === undefined ? {} : { body: call.body }),
       })
       return { reply, watch }
@@ -90,13 +91,17 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     let received = 0
     const listen = () => watch.until(times.silenceMs, () => silence(call, times.silenceMs / 1000, received))
     try {
-      if ((reply.header('content-encoding') ?? 'identity') !== 'identity') throw notDrive9(call, 'packed data')
+      const packed = isPacked(call, reply)
+      if (packed && reply.status < 300) throw new Lost(notDrive9(call, 'packed data'))
       listen()
       for await (const piece of reply.body) {
         received += piece.length
-        consume(piece)
+        // What somebody on the way packed is no words of the service.
+        if (!packed) consume(piece)
         listen()
       }
+      const cut = watch.reason()
+      if (cut) throw cut
       checkLength(call, reply, received)
     } catch (error) {
       reply.drop()
@@ -240,6 +245,12 @@ export function objectAddress(call: CallName, from: string, to: string | null): 
   const weaker = from.startsWith('https:') && protocol !== 'https:'
   if (weaker || !/^https?:$/.test(protocol)) throw notDrive9(call, 'an address that leaves the secure connection')
   return href
+}
+
+/** Nobody asked for that, so it was not the service. */
+function isPacked(call: Call, reply: Reply): boolean {
+  const encoding = reply.header('content-encoding')?.toLowerCase() || 'identity'
+  return encoding !== 'identity' && call.method !== 'HEAD'
 }
 
 /** Fewer or more bytes than were announced is a loss, whatever the connection says. */

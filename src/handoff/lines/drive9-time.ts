@@ -3,6 +3,8 @@ import { abortError, type HandoffError } from '../library/errors.js'
 import { type CallName, nameOf } from './drive9-errors.js'
 
 export interface DriveTimes {
+  /** Until there is a connection. */
+  connectMs: number
   /** For an answer without much data, and for the first byte of one with much. */
   answerMs: number
   /** For a body under way: the longest silence. */
@@ -18,6 +20,7 @@ export interface DriveTimes {
 }
 
 export const usualTimes: DriveTimes = {
+  connectMs: 10_000,
   answerMs: 20_000,
   silenceMs: 20_000,
   bytesPerSecond: 200_000,

@@ -1,37 +1,79 @@
 // One request on the wire, over Node's own HTTP client: what `fetch` would do here, for a third of the time that a process's first `fetch` takes.
 // No redirect is followed, nothing is tried again, and nothing is unpacked.
-import { type IncomingMessage, request as openPlain } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as openPlain } from 'node:http'
 
-export interface Sent {
+interface Sent {
   method: string
   headers: Record<string, string>
   body?: Uint8Array
   signal: AbortSignal
+  /** How long it may take until there is a connection. */
+  connectMs: number
 }
 
 export interface Reply {
   status: number
   /** By its name in small letters; null where it is not there. */
   header(name: string): string | null
-  /** Ends in an error where the connection does. */
+  /** Ends where the connection does: in an error, unless the signal ended it. Then it may look whole, and whoever reads has to ask the signal. */
   body: AsyncIterable<Uint8Array>
   /** Nobody wants the rest. */
   drop(): void
 }
 
 /** Answers when the head of the reply is here; rejects with what Node says of the connection. */
-export async function send(url: string, { body, ...options }: Sent): Promise<Reply> {
+export async function send(url: string, { body, signal, connectMs, ...options }: Sent): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const open = url.startsWith('https:') ? (await import('node:https')).request : openPlain
   const request = open(url, options, resolve)
-  // Stays there when the head has come: a request that was answered early may break afterwards.
-  request.on('error', reject)
+  let broken: Error | undefined
+  // Both stay there when the head has come: a request that was answered early may break afterwards. An answer that changes the protocol only closes.
+  request.on('error', (error) => {
+    broken = error
+    reject(error)
+  })
+  request.on('close', () => reject(new Error('It was closed without an answer.')))
+  limitConnecting(request, connectMs)
+  const stopped = whenAborted(signal, () => request.destroy())
   request.end(body)
-  const reply = await promise
+  const reply = await promise.finally(stopped)
+  // Not by the request, whose error would find nobody when the last bytes have just come.
+  const drop = () => void reply.destroy()
+  reply.once('close', whenAborted(signal, drop))
+  // Who has answered before all was sent does not read the rest.
+  reply.once('end', () => {
+    if (!request.writableFinished) request.destroy()
+  })
   return {
     status: reply.statusCode ?? 0,
     header: (name) => reply.headers[name]?.toString() ?? null,
-    body: reply,
-    drop: () => reply.destroy(),
+    body: isMeasured(reply) ? reply : unlessBroken(reply, () => broken),
+    drop,
   }
+}
+
+const isMeasured = ({ headers }: IncomingMessage) =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+
+/** What only the end of the connection ends is taken for whole also where the connection was cut. */
+async function* unlessBroken(reply: IncomingMessage, broken: () => Error | undefined): AsyncIterable<Uint8Array> {
+  yield* reply
+  const error = broken()
+  if (error) throw error
+}
+
+/** A host that does not answer at all is given up sooner than one that thinks. */
+function limitConnecting(request: ClientRequest, milliseconds: number): void {
+  const late = () => request.destroy(Object.assign(new Error('There was no connection.'), { code: 'ETIMEDOUT' }))
+  const timer = setTimeout(late, milliseconds)
+  const done = () => clearTimeout(timer)
+  request.once('close', done)
+  request.once('socket', (socket) => (socket.connecting ? socket.once('connect', done) : done()))
+}
+
+/** Does it at once where it is late; returns how to forget it. */
+function whenAborted(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) act()
+  signal.addEventListener('abort', act, { once: true })
+  return () => signal.removeEventListener('abort', act)
 }
