@@ -15,8 +15,8 @@ import {
 import { allow, authenticate, type Caller } from './_auth.js'
 import { type Door, door } from './_door.js'
 import { jobListener, timings } from './_events.js'
-import type { Exchange } from './_exchange.js'
-import { type Job, type Order, type Outcome, startJob } from './_job.js'
+import { type Exchange, notesOf } from './_exchange.js'
+import { type Job, notesOfOutcome, type Order, type Outcome, startJob } from './_job.js'
 import { jsonResponse } from './_json.js'
 import { problemDocument, problemOf, Refusal } from './_problem.js'
 import {
@@ -186,13 +186,14 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   const first = await Promise.race([settled, times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy)])
   if (typeof first === 'object' || !(await job.promise())) {
     const { outcome } = await settled
-    exchange.note(noteOf(outcome))
+    exchange.note(notesOfOutcome(outcome))
     return jsonResponse(200, viewOf(order.door, outcome))
   }
   const place = job.placed()!
   stop.keepGoing()
   await settleName(left(), job, true)
   exchange.note({ answer: place.id, pending: true })
+  exchange.logLater(job.outcome.then(notesOfOutcome))
   return pendingResponse(
     place,
     { ...place, question: order.request.question.text },
@@ -234,7 +235,7 @@ async function tellEvents(
   try {
     const outcome = await job.outcome
     await settleName(named, job, true)
-    exchange.note(noteOf(outcome))
+    exchange.note(notesOfOutcome(outcome))
     stream.end('answer', viewOf(order.door, outcome))
   } catch (error) {
     const place = job.placed()
@@ -248,19 +249,13 @@ async function tellEvents(
 }
 
 function endWith(stream: EventStream, exchange: Exchange, error: unknown, more: { self?: string } = {}): void {
-  const problem = problemOf(error)
-  exchange.note({ code: problem.code })
+  exchange.note(notesOf(error))
   const place = { requestId: exchange.requestId, instance: exchange.url.pathname }
-  stream.end('error', problemDocument(problem, place, more))
+  stream.end('error', problemDocument(problemOf(error), place, more))
 }
 
 function viewOf(here: Door, { seen, record, ...more }: Outcome) {
   return answerView(here.settings.github, seen, record, more)
-}
-
-function noteOf({ record, reused }: Outcome): Record<string, unknown> {
-  const { inputTokens, outputTokens } = record.usage
-  return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
 }
 
 const hash = (data: string | Buffer) => createHash('sha256').update(data).digest('hex')

@@ -2,7 +2,7 @@
 import type * as House from '../src/handoff/index.js'
 import { bearsSecret } from './_auth.js'
 import { type Door, door } from './_door.js'
-import type { Exchange } from './_exchange.js'
+import { type Exchange, notesOf } from './_exchange.js'
 import { jsonResponse } from './_json.js'
 import { takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
@@ -22,10 +22,12 @@ export async function sweep(exchange: Exchange): Promise<Response> {
   const [house, service] = await Promise.all([here.house(), here.service()])
   const notes = await house.listAccepted(service.house.tools.drive, service.place, mostAtOnce, exchange.signal)
   const left = notes.filter((note) => note.until <= Date.now())
-  const work = Promise.all([
-    forgetOld(service, house),
-    ...left.map((note) => takeUpNote(here, house, service, note, exchange.deadline)),
-  ])
+  const taken = left.map(async (note) => {
+    // What could not be settled now stays noted for the next time.
+    const notes = await takeUpNote(here, house, service, note, exchange.deadline).catch(notesOf)
+    return { answer: note.answer, ...notes }
+  })
+  const work = Promise.all([forgetOld(service, house), Promise.all(taken).then((all) => exchange.note({ taken: all }))])
   exchange.background(work)
   exchange.logAfter(work)
   exchange.note({ promised: notes.length, left: left.length })
@@ -38,12 +40,11 @@ async function takeUpNote(
   service: House.Service,
   note: House.AcceptedNote,
   deadline: number,
-): Promise<void> {
+): Promise<Record<string, unknown>> {
   const { workBy } = divideTime(deadline, Date.now())
   if (note.run === undefined) {
     const of = { here, house, service, github: await here.github(), note, workBy }
-    await answerComment(of, permissionOf(of)).catch(() => undefined)
-    return
+    return answerComment(of, permissionOf(of))
   }
   const left = {
     repository: note.repository,
@@ -52,8 +53,7 @@ async function takeUpNote(
     caller: note.caller,
     ...(note.post === undefined ? {} : { post: note.post }),
   }
-  // What could not be settled now stays noted for the next time.
-  await takeUp(here, service, left, deadline).catch(() => undefined)
+  return takeUp(here, service, left, deadline)
 }
 
 async function forgetOld(service: House.Service, house: typeof House): Promise<void> {

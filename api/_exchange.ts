@@ -17,6 +17,8 @@ export interface Exchange {
   note(fields: Record<string, unknown>): void
   /** The log line, which nobody's answer waits for, waits for this: an answer in events ends long after it began. */
   logAfter(work: Promise<unknown>): void
+  /** Work that goes on when the answer and its line are out gets a line of its own, under the same id: what came of it, or why nothing did. */
+  logLater(work: Promise<Record<string, unknown>>): void
   /** For `Server-Timing`. */
   time(name: string, milliseconds: number): void
 }
@@ -74,17 +76,22 @@ export function serve(
         logAfter: (work) => {
           last = work
         },
+        logLater: (work) => {
+          const ended = work.catch(notesOf).then((fields) => tell({ later: true, ...fields }))
+          exchange.background(ended)
+        },
         note: (fields) => Object.assign(notes, fields),
         time: (name, milliseconds) => timings.set(name, (timings.get(name) ?? 0) + milliseconds),
       }
+      const tell = async (fields: Record<string, unknown>) => {
+        const milliseconds = Date.now() - started
+        await nextTurn()
+        log(exchange, manner, { ...fields, milliseconds })
+      }
       const response = await answer(exchange, methods, manner)
       finish(response, exchange, manner, timings)
-      const passed = () => Date.now() - started
-      const tell = async (milliseconds: number) => {
-        await nextTurn()
-        log(exchange, manner, { ...notes, status: response.status, milliseconds })
-      }
-      exchange.background(last.then(passed, passed).then(tell))
+      const tellThis = () => tell({ ...notes, status: response.status })
+      exchange.background(last.then(tellThis, tellThis))
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
   }
@@ -103,10 +110,15 @@ async function answer(exchange: Exchange, methods: Record<string, Handler>, mann
     }
     return await handler(exchange)
   } catch (error) {
-    const problem = problemOf(error)
-    exchange.note({ code: problem.code, ...(isOurs(error, problem) ? {} : { error: traceOf(error) }) })
-    return problemResponse(problem, place)
+    exchange.note(notesOf(error))
+    return problemResponse(problemOf(error), place)
   }
+}
+
+/** What the log is told of a failure: its code, and of a bug of ours where it happened. */
+export function notesOf(error: unknown): Record<string, unknown> {
+  const problem = problemOf(error)
+  return { code: problem.code, ...(isOurs(error, problem) ? {} : { error: traceOf(error) }) }
 }
 
 const isOurs = (error: unknown, problem: Problem) =>

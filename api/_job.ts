@@ -34,6 +34,12 @@ export interface Outcome {
   comment?: { url: string }
 }
 
+/** For the log. */
+export function notesOfOutcome({ record, reused }: Pick<Outcome, 'record' | 'reused'>): Record<string, unknown> {
+  const { inputTokens, outputTokens } = record.usage
+  return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
+}
+
 export interface Job {
   /** Rejects with what went wrong. */
   outcome: Promise<Outcome>

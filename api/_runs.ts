@@ -158,7 +158,7 @@ async function goOnWith(look: Look, run: House.ChosenRun, { id }: Pending): Prom
     caller: note?.caller ?? caller.name,
     ...(note?.post === undefined ? {} : { post: note.post }),
   }
-  exchange.background(takeUp(here, service, left, exchange.deadline))
+  exchange.logLater(takeUp(here, service, left, exchange.deadline))
 }
 
 async function file(look: Look, run: House.ChosenRun): Promise<Response> {

@@ -1,7 +1,8 @@
 // A question in a comment: the conversation below it, to its end. The same as in the Action; here is how the service comes by the answer.
 import type * as House from '../src/handoff/index.js'
 import type { Door } from './_door.js'
-import { type Outcome, type Placed, startJob } from './_job.js'
+import { notesOf } from './_exchange.js'
+import { notesOfOutcome, type Outcome, type Placed, startJob } from './_job.js'
 import { problemOf } from './_problem.js'
 
 export interface Talk {
@@ -27,13 +28,18 @@ export async function permissionOf({ here, house, github, note, workBy }: Talk):
   return house.mayAsk({ github, repository, user: asked.user, allow: here.settings.askPermission }, { signal })
 }
 
-/** Nobody is answered without the right, whoever comes to answer: the delivery, or the clock. What GitHub does not tell now stays noted. */
-export async function answerComment(of: Talk, permission: Promise<House.MayAsk>): Promise<void> {
+/**
+ * Nobody is answered without the right, whoever comes to answer: the delivery, or the clock. What GitHub does not tell now stays noted. Returns what
+ * came of it, for the log.
+ */
+export async function answerComment(of: Talk, permission: Promise<House.MayAsk>): Promise<Record<string, unknown>> {
   const may = await permission.catch(async (error: unknown) => {
     if (!mayWait(of.note, error)) await of.house.promiseKept(of.service, of.note.answer)
     throw error
   })
-  await (may.allowed ? talk(of) : refuse(of, may.reason === 'bot'))
+  if (may.allowed) return talk(of)
+  await refuse(of, may.reason === 'bot')
+  return { refused: may.reason }
 }
 
 /** A person sees at once that nobody is working on it; a bot hears nothing, two of them would talk for ever. */
@@ -48,10 +54,10 @@ async function refuse({ house, service, github, note, workBy }: Talk, silent: bo
   await house.promiseKept(service, note.answer)
 }
 
-async function talk(of: Talk): Promise<void> {
+async function talk(of: Talk): Promise<Record<string, unknown>> {
   const { here, house, service, github, note, workBy } = of
   const { asked, post } = note
-  if (!asked || !post || !('thread' in post)) return
+  if (!asked || !post || !('thread' in post)) return {}
   const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
   const { host, owner, name } = note.repository
   const { serverUrl } = here.settings.github
@@ -69,6 +75,11 @@ async function talk(of: Talk): Promise<void> {
   // What time, a limit or an outage of GitHub ended stays noted, and the clock goes on with it; but not for ever.
   const waits = 'error' in ending && mayWait(note, ending.error)
   if (!waits) await house.promiseKept(service, note.answer)
+  return {
+    end: ending.end,
+    ...('answer' in ending && ending.answer ? notesOfOutcome(ending.answer) : {}),
+    ...('error' in ending ? notesOf(ending.error) : {}),
+  }
 }
 
 const mayWait = ({ until }: House.AcceptedNote, error: unknown) =>

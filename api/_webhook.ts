@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type * as House from '../src/handoff/index.js'
 import { type Door, door } from './_door.js'
-import type { Exchange } from './_exchange.js'
+import { type Exchange, notesOf } from './_exchange.js'
 import { jsonResponse } from './_json.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
@@ -75,7 +75,7 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   const answering = noted
     .catch(() => undefined)
     .then(async () => {
-      await answerComment(of, permission)
+      exchange.note(await answerComment(of, permission).catch(notesAndThrow(exchange)))
       await seen.accept({ run: '', answer: note.answer })
     })
   exchange.background(answering)
@@ -84,6 +84,11 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   const early = await Promise.race([permission.catch(() => undefined), pause(asked.arrived + patienceMs - Date.now())])
   if (early && !early.allowed) return ignored(exchange, early.text)
   return jsonResponse(202, { accepted: true })
+}
+
+const notesAndThrow = (exchange: Exchange) => (error: unknown) => {
+  exchange.note(notesOf(error))
+  throw error
 }
 
 /** Undefined for a delivery that comes again, and for a comment that is known by another delivery. */

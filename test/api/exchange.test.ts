@@ -1,6 +1,7 @@
 // A bug of ours, as callers see it: a problem document with an id to report, and nothing of the inside.
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Exchange, serve } from '../../api/_exchange.js'
+import { HandoffError } from '../../src/handoff/library/errors.js'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -34,14 +35,20 @@ test.each<[string, () => never | Promise<never>]>([
   expect(text).not.toMatch(/secretPlace|TypeError|\bat\b .*:\d+/)
 })
 
-test('whoever asks has the answer before its line is in the log, and the platform waits for the line', async () => {
+/** What a handler's log says, and what the platform is asked to wait for. */
+function watchLog(name: string) {
   const told: string[] = []
   vi.spyOn(console, 'log').mockImplementation((line: string) => {
-    if (line.includes('"route":"told"')) told.push(line)
+    if (line.includes(`"route":"${name}"`)) told.push(line)
   })
   const kept: Promise<unknown>[] = []
   const platform = { get: () => ({ waitUntil: (work: Promise<unknown>) => kept.push(work) }) }
   vi.stubGlobal(Symbol.for('@vercel/request-context') as unknown as string, platform)
+  return { told: () => told.map((line) => JSON.parse(line) as Record<string, unknown>), kept }
+}
+
+test('whoever asks has the answer before its line is in the log, and the platform waits for the line', async () => {
+  const { told, kept } = watchLog('told')
   const handler = (exchange: Exchange) => {
     exchange.note({ seen: 'hidden' })
     return new Response('answer')
@@ -50,7 +57,35 @@ test('whoever asks has the answer before its line is in the log, and the platfor
   const service = serve({ GET: handler }, { ...manner, name: 'told', redact })
   const response = await service.fetch(new Request('http://service.example/api/x'))
   expect(await response.text()).toBe('answer')
-  expect(told).toEqual([])
+  expect(told()).toEqual([])
   await Promise.all(kept)
-  expect(told.map((line) => JSON.parse(line))).toMatchObject([{ route: 'told', seen: '…', status: 200 }])
+  expect(told()).toMatchObject([{ route: 'told', seen: '…', status: 200 }])
+})
+
+test('work that outlives its answer has a line of its own under the same id: what came of it, or why nothing did', async () => {
+  const { told, kept } = watchLog('outlived')
+  const works: (() => Promise<Record<string, unknown>>)[] = [
+    async () => ({ answer: 'a1' }),
+    () => Promise.reject(new HandoffError('timeout', 'Out of time.')),
+    () => Promise.reject(oops),
+  ]
+  const ids: unknown[] = []
+  for (const work of works) {
+    const handler = (exchange: Exchange) => {
+      exchange.logLater(work())
+      return new Response(null, { status: 202 })
+    }
+    const service = serve({ GET: handler }, { ...manner, name: 'outlived' })
+    const response = await service.fetch(new Request('http://service.example/api/x'))
+    ids.push(response.headers.get('x-request-id'))
+    await Promise.all(kept)
+  }
+  const later = told().filter((line) => line['later'] === true)
+  expect(later.map((line) => line['requestId'])).toEqual(ids)
+  expect(later).toMatchObject([
+    { answer: 'a1' },
+    { code: 'timeout' },
+    { code: 'internal', error: expect.stringContaining('secretPlace') },
+  ])
+  expect(told().filter((line) => line['later'] === undefined)).toHaveLength(3)
 })

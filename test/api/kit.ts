@@ -160,6 +160,16 @@ function takenDown(house: House, guest: QuickGuest): House {
   return { ...house, tools: { ...house.tools, sandboxes } }
 }
 
+/** Lines of a log that begin with a brace, as they are read by whoever looks for something. */
+export const logged = (functions: RunningFunctions): Record<string, unknown>[] =>
+  functions.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+
+/** What the log says of a request, once the work behind it is over. */
+export async function laterLine(functions: RunningFunctions, requestId: unknown): Promise<Record<string, unknown>> {
+  const ofIt = (line: Record<string, unknown>) => line['later'] === true && line['requestId'] === requestId
+  return until('the later line', () => logged(functions).find(ofIt), 20_000)
+}
+
 export interface Answer {
   status: number
   headers: Headers

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/local/functions.js'
 import type { Fault } from '../../src/local/server.js'
 import { until } from '../support/until.js'
-import { type Answer, call, cronSecret, type Deployment, deploy, events, name, post } from './kit.js'
+import { type Answer, call, cronSecret, type Deployment, deploy, events, laterLine, logged, name, post } from './kit.js'
 
 let here: Deployment
 /** An instance whose requests may take four seconds: enough to begin, also on a busy machine, and soon over. */
@@ -62,10 +62,14 @@ test('near the deadline an answer in one piece becomes a place to look, and the 
   const lifetimes = created.map(({ body }) => (JSON.parse(body.toString()) as { timeout: number }).timeout)
   expect(lifetimes).toHaveLength(1)
   expect(lifetimes[0]).toBeLessThanOrEqual(4 + 5)
+  expect(await laterLine(short, first.headers.get('x-request-id'))).toMatchObject({ route: 'ask', code: 'timeout' })
   takeBack()
   const done = await answered(first.body.self)
   expect(done).toMatchObject({ id: first.body.id, status: 'done' })
   await until('the promise is kept', () => !promised(first.body.id))
+  const goesOn = (line: Record<string, unknown>) => line['later'] === true && line['answer'] === first.body.id
+  const goneOn = () => logged(here.functions).find((line) => goesOn(line) && line['reused'] === false)
+  expect(await until('the log of the poll tells it', goneOn)).toMatchObject({ route: 'runs' })
 })
 
 test('events end with one error that says where the answer will be', async () => {

@@ -5,7 +5,7 @@ import type { RunningFunctions } from '../../src/local/functions.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import type { Pull, Repository } from '../../src/local/github/world.js'
 import { until } from '../support/until.js'
-import { call, cronSecret, type Deployment, deploy, name, post, webhookSecrets } from './kit.js'
+import { call, cronSecret, type Deployment, deploy, logged, name, post, webhookSecrets } from './kit.js'
 
 let here: Deployment
 let github: LocalGitHub
@@ -54,6 +54,13 @@ function leaveBehind(more: { answer: string; run?: string; asked?: object; post?
   here.world.clouds.drive.write(`/handoff/_service/accepted/${more.answer}.json`, JSON.stringify(promise))
 }
 
+/** What the clock says in the log that became of this. */
+const takenUp = (answer: string) =>
+  until('the clock tells it', () => {
+    const taken = logged(here.functions).flatMap((line) => (line['taken'] ?? []) as { answer: string }[])
+    return taken.find((one) => one.answer === answer)
+  })
+
 async function answered() {
   return until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
 }
@@ -82,6 +89,9 @@ test('a question below a pull request: 👀, one comment with the answer, 🚀',
   await until('🚀', () => github.reactionsOf(asked).some((one) => one.endsWith(':rocket')))
   await until('nothing is promised any more', () => here.promises().length === 0)
   expect(here.living()).toBe(0)
+  const lines = () => logged(here.functions).filter((line) => line['event'] === 'issue_comment')
+  const [line] = await until('the log tells how it ended', () => (lines().length > 0 ? lines() : undefined))
+  expect(line).toMatchObject({ route: 'github', status: 202, end: 'answered', inputTokens: expect.any(Number) })
 }, 60_000)
 
 test('202 waits for the promise alone; who is killed after it leaves the comment to the clock', async () => {
@@ -141,18 +151,21 @@ test('an answer whose instance died before its comment is posted by the clock', 
   expect(ours().map((comment) => comment.body.split('\n')[0])).toEqual([
     `<!-- handoff:answer v=1 id=${body.id} part=1 -->`,
   ])
+  expect(await takenUp(body.id)).toEqual({ answer: body.id, reused: true })
 }, 60_000)
 
 test.each([
-  ['run', { answer: 'a'.repeat(32), run: `${'0'.repeat(40)}-pruned` }],
-  ['pull request', { post: { pull: 4_711 } }],
-])('a promise about a %s that is gone is not tried for ever', async (_what, more) => {
-  const asked = { repository: name, pull: pull.number, question: 'How is the token refreshed?' }
+  ['run', 'a'.repeat(32), { run: `${'0'.repeat(40)}-pruned` }],
+  ['pull request', undefined, { post: { pull: 4_711 } }],
+])('a promise about a %s that is gone is not tried for ever', async (what, other, more) => {
+  const asked = { repository: name, pull: pull.number, question: `How is the token of a ${what} refreshed?` }
   const { body } = await post(here.url, asked)
-  leaveBehind({ answer: body.id, run: here.run.run, ...more })
+  const answer = other ?? String(body.id)
+  leaveBehind({ answer, run: here.run.run, ...more })
   expect((await call(here.url, '/api/cron', { token: cronSecret })).body).toEqual({ promised: 1, left: 1 })
   await until('nothing is promised any more', () => here.promises().length === 0)
   expect(ours()).toEqual([])
+  expect(await takenUp(answer)).toEqual({ answer, code: 'not-found' })
 })
 
 test('whoever may not ask is not answered by the clock either, though nobody told him so', async () => {
@@ -167,6 +180,7 @@ test('whoever may not ask is not answered by the clock either, though nobody tol
   await until('nothing is promised any more', () => here.promises().length === 0)
   expect(github.reactionsOf(asked).map((reaction) => reaction.split(':').at(-1))).toEqual(['confused'])
   expect([ours(), here.machines() - machines]).toEqual([[], 0])
+  expect(await takenUp('b'.repeat(32))).toEqual({ answer: 'b'.repeat(32), refused: 'permission' })
 })
 
 test('a refusal waits for the note of the question, which would stay when it came later', async () => {
