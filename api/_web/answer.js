@@ -17,9 +17,13 @@ export function makeAnswer(question) {
   return { node, title, words, badge, problem, rest, slot }
 }
 
-/** Shows what is written so far: safe, but not checked, so citations are not links yet. Draws at most once a frame. */
+/**
+ * Shows what is written so far: safe, but not checked, so citations are not links yet. Draws at most once a frame. What is held stays, paler, until
+ * other words take its place.
+ */
 export function writeAlong(parts) {
   let text = ''
+  let held = false
   let drawn = 0
   let cost = 0
   let waiting = false
@@ -28,21 +32,28 @@ export function writeAlong(parts) {
     if (!drawn) return
     const began = performance.now()
     fill(parts.words, markdown(text, { shift: 3, pending: pendingCitation }))
+    parts.words.classList.toggle('held', held)
     cost = performance.now() - began
   }
   return {
     push(piece) {
-      text += piece
+      text = held ? piece : text + piece
+      held = false
       drawn = text.length
       if (waiting) return
       waiting = true
       // A long answer takes longer to draw: it is drawn less often.
       setTimeout(() => requestAnimationFrame(draw), Math.min(1_000, cost * 5))
     },
+    hold() {
+      held = true
+      parts.words.classList.add('held')
+    },
     stop() {
       drawn = 0
+      parts.words.classList.remove('held')
     },
-    written: () => text !== '',
+    written: () => text !== '' && !held,
   }
 }
 

@@ -1,7 +1,8 @@
-// From a question to its answer on the page: streams it, draws its steps, and looks for it when the connection is lost on the way.
+// From a question to its answer on the page: streams it, draws its steps, and when the connection is lost on the way looks for it, or asks again.
 import { showAnswer, writeAlong } from './answer.js'
+import { findRecord } from './finding.js'
 import { clearProblem, showProblem } from './problem.js'
-import { lostConnection, Problem } from './requests.js'
+import { brokenConnection, Problem } from './requests.js'
 import { makeTimeline } from './timeline.js'
 import { seconds } from './words.js'
 
@@ -47,64 +48,80 @@ const endingOf = (answer) => (total, machine) => {
   return `Answered in ${seconds(total)}. The sandbox lived ${seconds(machine)} and is gone.`
 }
 
-async function answerOf(question, desk, { timeline, writing }, signal) {
-  const seen = { id: undefined }
+/** The service gave a question up, as it does when whoever asked has left. Nothing was wrong with the question. */
+class GivenUp extends Problem {}
+
+/** Asks; and once more when the question was given up because the connection was lost. */
+async function answerOf(question, desk, shown, signal) {
   try {
-    for await (const [name, data] of desk.service.ask(question, signal)) {
-      if (name === 'answer') return data
-      if (name === 'error') throw new Problem(data)
-      if (name === 'token') {
-        if (!writing.written()) desk.say('The answer is being written.')
-        writing.push(String(data.text))
-      }
-      if (name === 'status') noteStatus(data, seen, timeline, desk)
-    }
-    throw lostConnection()
+    return await askOrFind(question, desk, shown, signal)
   } catch (error) {
-    if (signal.aborted || seen.id === undefined || !worthWaiting(error)) throw error
-    return await later(seen.id, desk, error, signal)
+    if (signal.aborted || !(error instanceof GivenUp)) throw error
+  }
+  shown.timeline.again('The connection was lost; asking again')
+  desk.say('The connection was lost; asking again.')
+  return await askOrFind(question, desk, shown, signal)
+}
+
+async function askOrFind(question, desk, shown, signal) {
+  const asked = { id: undefined, requestId: undefined }
+  try {
+    return await streamed(question, desk, shown, asked, signal)
+  } catch (error) {
+    if (signal.aborted || asked.id === undefined || !mayStillCome(error)) throw error
+    return await found(asked, error, desk, shown, signal)
   }
 }
 
-function noteStatus(data, seen, timeline, desk) {
-  if (data.state === 'accepted' || data.state === 'joined') seen.id = data.id
+async function streamed(question, desk, { timeline, writing }, asked, signal) {
+  for await (const [name, data] of desk.service.ask(question, signal)) {
+    if (name === 'answer') return data
+    if (name === 'error') throw new Problem(data)
+    if (name === 'token') {
+      if (!writing.written()) desk.say('The answer is being written.')
+      writing.push(String(data.text))
+    }
+    if (name === 'status') noteStatus(data, asked, timeline, desk)
+  }
+  throw brokenConnection()
+}
+
+function noteStatus(data, asked, timeline, desk) {
+  if (data.state === 'looking') asked.requestId = data.requestId
+  if (data.state === 'accepted' || data.state === 'joined') asked.id = data.id
   const aloud = timeline.status(data)
   if (aloud) desk.say(aloud)
 }
 
 /** The question is in the ledger: when only the connection or the function's time is over, the answer may still come. */
-function worthWaiting(error) {
-  if (!(error instanceof Problem)) return true
-  return error.document.code === 'connection' || error.document.self !== undefined
+const mayStillCome = (error) =>
+  error instanceof Problem && (error.document.code === 'connection' || error.document.self !== undefined)
+
+async function found(asked, reason, desk, { timeline, writing }, signal) {
+  const promised = reason.document.self !== undefined
+  const headline = promised
+    ? 'The time of this request is over; waiting for the answer'
+    : 'The connection was lost; looking for the answer'
+  writing.hold()
+  timeline.search(headline)
+  desk.say(`${headline}.`)
+  const record = await findRecord((within) => desk.service.answer(desk.place, asked.id, within), signal)
+  // Read from the ledger, but made for us.
+  if (record?.status === 'done') return { ...record, reused: record.reusedFrom !== undefined }
+  if (record) throw failureOf(record.error, asked, promised)
+  throw promised ? reason : new Problem({ ...neverCame, requestId: asked.requestId })
 }
 
-const waits = [500, 1_000, 2_000, 3_000]
-const longestWait = 120_000
-
-async function later(id, desk, error, signal) {
-  desk.say('The connection was lost. Looking for the answer.')
-  const end = performance.now() + longestWait
-  for (let tries = 0; performance.now() < end; tries += 1) {
-    await wait(waits[Math.min(tries, waits.length - 1)], signal)
-    const found = await desk.service.answer(desk.place, id, signal).catch((reason) => reason)
-    if (signal.aborted) throw found
-    // Read from the ledger, but made for us.
-    if (found.status === 'done') return { ...found, reused: found.reusedFrom !== undefined }
-    if (found.status === 'failed')
-      throw new Problem({ title: 'The question was not answered', ...problemFields(found.error) })
-    if (found instanceof Problem && ![undefined, 404, 429, 503].includes(found.document.status)) throw found
-  }
-  throw error
+function failureOf({ code, message, next }, { requestId }, promised) {
+  const told = { title: 'The question was not answered', code, requestId }
+  if (promised || !['cancelled', 'timeout'].includes(code)) return new Problem({ ...told, detail: message, next })
+  const detail = `The connection was lost, twice. ${message}`
+  return new GivenUp({ ...told, detail, next: next ?? 'Look whether your connection holds, then try again.' })
 }
 
-const problemFields = ({ code, message, next }) => ({ code, detail: message, next })
-
-function wait(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    })
-  })
+const neverCame = {
+  title: 'The connection was lost',
+  detail: 'No answer to this question appeared in the two minutes after that.',
+  next: 'Look whether you are online, then try again. Should the answer come later, it stands among the earlier ones.',
+  code: 'connection',
 }

@@ -77,13 +77,21 @@ async function* ask(send, question, signal) {
   const body = JSON.stringify(question)
   const response = await send('/api/ask', { body, accept: 'text/event-stream, application/json;q=0.9', signal })
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-    yield* readEvents(response.body, signal)
+    yield* eventsOf(response.body, signal)
     return
   }
   const answer = await jsonOf(response)
-  yield answer.status === 'done'
-    ? ['answer', answer]
-    : ['status', { state: 'accepted', id: answer.id, run: answer.run }]
+  if (answer.status === 'done') return yield ['answer', answer]
+  yield ['status', { state: 'accepted', id: answer.id, run: answer.run }]
+  yield ['error', { ...notYet, ...idOf(response), self: answer.self ?? '' }]
+}
+
+async function* eventsOf(stream, signal) {
+  try {
+    yield* readEvents(stream, signal)
+  } catch (error) {
+    throw signal?.aborted ? error : brokenConnection()
+  }
 }
 
 async function jsonOf(response) {
@@ -125,10 +133,29 @@ function idOf(response) {
   return id ? { requestId: id } : {}
 }
 
+const notYet = {
+  title: 'Not answered yet',
+  detail: 'The service is still at it.',
+  next: 'Look among the earlier answers in a while.',
+}
+
+/** Whether the same may go well another time. What was refused for its own sake is refused again. */
+export function mayPass({ status }) {
+  return status === undefined || [408, 409, 429].includes(status) || status >= 500
+}
+
 export const lostConnection = () =>
   new Problem({
     title: 'No connection',
     detail: 'The service could not be reached.',
+    next: 'Look whether you are online, then try again.',
+    code: 'connection',
+  })
+
+export const brokenConnection = () =>
+  new Problem({
+    title: 'The connection was lost',
+    detail: 'It broke off before there was an answer.',
     next: 'Look whether you are online, then try again.',
     code: 'connection',
   })

@@ -4,7 +4,8 @@
 //   requests.js   the ask service over HTTP; holds the token      events.js    server-sent events
 //   runs.js       choosing a repository and a run                 summary.js   a run's own page, from the top
 //   earlier.js    what was asked before                           problem.js   what went wrong and what to do
-//   asking.js     a question on its way to its answer             timeline.js  the steps and the machine, as they happen
+//   asking.js     a question on its way to its answer             finding.js   what became of it when the connection was lost
+//   timeline.js   the steps and the machine, as they happen
 //   answer.js     an answer with its citations                    code.js      the lines a citation names
 //   markdown.js   a model's words as nodes, with inlines.js       links.js     where a link may lead
 //   elements.js, words.js, citation.js                            small things that many need

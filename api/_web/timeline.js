@@ -14,6 +14,7 @@ const stepNames = {
   check: 'Check every citation',
   'close sandbox': 'Destroy the sandbox',
   keep: 'Keep the answer',
+  search: 'Look for the answer',
 }
 
 const nameOf = (step) => stepNames[step] ?? plainName(step)
@@ -25,6 +26,7 @@ export function makeTimeline(clock = () => performance.now()) {
   const headline = element('span', { class: 'headline' }, 'Asking')
   const fold = element('details', { class: 'timeline', open: true }, element('summary', {}, headline), list)
   const rows = []
+  let before = ''
   let ended
 
   const open = (kind, name) => {
@@ -39,6 +41,13 @@ export function makeTimeline(clock = () => performance.now()) {
     for (const row of rows) row.draw(total, now())
   }
   const running = setInterval(draw, 200)
+  const entitle = (text) => {
+    headline.textContent = before + text
+    return text
+  }
+  const closeAll = (stateOf) => {
+    for (const row of rows) row.close(row.end ?? now(), stateOf(row))
+  }
   const lastOpen = (kind, name) =>
     rows.findLast((row) => row.kind === kind && row.end === undefined && (!name || row.name === name))
 
@@ -47,16 +56,28 @@ export function makeTimeline(clock = () => performance.now()) {
     /** Takes one `status` event; returns a sentence when it is worth saying aloud. */
     status(event) {
       if (ended !== undefined) return undefined
-      const say = tell(event, { open, lastOpen, now, headline })
+      const say = tell(event, { open, lastOpen, now, entitle })
       draw()
       return say
+    },
+    /** Nothing is heard any more: what became of the machine is not known. */
+    search(text) {
+      closeAll(() => 'unknown')
+      open('step', 'search')
+      entitle(text)
+    },
+    /** The same question once more, below what there was. */
+    again(text) {
+      closeAll(() => 'done')
+      entitle(text)
+      before = `${text}. `
     },
     /** Nothing runs any more; `headlineText` sums it up. */
     end(headlineText) {
       if (ended !== undefined) return
       ended = now()
       clearInterval(running)
-      for (const row of rows) row.close(row.end ?? ended, row.kind === 'sandbox' ? 'gone' : 'done')
+      closeAll((row) => (row.kind === 'sandbox' ? 'gone' : 'done'))
       draw()
       headline.textContent = headlineText(ended, sandboxTime(rows))
       if (rows.length === 0) fold.replaceWith(element('p', { class: 'timeline' }, headline))
@@ -65,27 +86,25 @@ export function makeTimeline(clock = () => performance.now()) {
   }
 }
 
-function tell(event, { open, lastOpen, now, headline }) {
+function tell(event, { open, lastOpen, now, entitle }) {
   switch (event.state) {
     case 'looking':
-      headline.textContent = 'Looking up the run'
+      entitle('Looking up the run')
       return undefined
     case 'waiting':
-      headline.textContent = `Waiting for a free sandbox, number ${Number(event.position) || 1} in line`
-      return headline.textContent
+      return entitle(`Waiting for a free sandbox, number ${Number(event.position) || 1} in line`)
     case 'joined':
-      headline.textContent = 'Somebody asked the same a moment ago; waiting for that answer'
-      return headline.textContent
+      return entitle('Somebody asked the same a moment ago; waiting for that answer')
     case 'step':
       open('step', String(event.step))
-      headline.textContent = nameOf(String(event.step))
+      entitle(nameOf(String(event.step)))
       return undefined
     case 'step-done': {
       const row = lastOpen('step', String(event.step))
       row?.took(Number(event.milliseconds), now(), event.failed ? 'failed' : 'done')
       // What goes on beside it is what is waited for now.
       const still = lastOpen('step')
-      if (still) headline.textContent = nameOf(still.name)
+      if (still) entitle(nameOf(still.name))
       return undefined
     }
     case 'sandbox-open':
@@ -138,16 +157,19 @@ function makeRow(kind, name, start) {
       bar.style.setProperty('--from', String(Math.min(1, start / total)))
       bar.style.setProperty('--length', String(Math.min(1, (end - start) / total)))
       const word =
-        { running: kind === 'sandbox' ? 'up ' : '', gone: 'gone after ', failed: 'failed after ' }[
-          node.dataset.state
-        ] ?? ''
+        {
+          running: kind === 'sandbox' ? 'up ' : '',
+          gone: 'gone after ',
+          failed: 'failed after ',
+          unknown: 'unknown after ',
+        }[node.dataset.state] ?? ''
       time.textContent = `${word}${seconds(end - start)}`
     },
   }
 }
 
-/** How long machines lived, if there was one. */
+/** How long the machines lived whose end was heard of, if there was one. */
 function sandboxTime(rows) {
-  const machines = rows.filter((row) => row.kind === 'sandbox')
+  const machines = rows.filter((row) => row.kind === 'sandbox' && row.node.dataset.state === 'gone')
   return machines.length === 0 ? undefined : machines.reduce((sum, row) => sum + row.end - row.start, 0)
 }

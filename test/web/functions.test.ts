@@ -1,5 +1,6 @@
 // The same story before the real functions: a commit is summarised, and a person asks about it on the page.
 import { createHash } from 'node:crypto'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -57,6 +58,34 @@ afterAll(async () => {
   await world?.close()
   await repository?.[Symbol.asyncDispose]()
 })
+
+/** A way to the functions that can be cut, with whatever is on it. */
+async function startWay(to: string) {
+  const open = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(to).port), '127.0.0.1')
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(one)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy() && open.delete(one))
+      one.pipe(other)
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const cut = () => {
+    for (const socket of open) socket.destroy()
+  }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    async [Symbol.asyncDispose]() {
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
 
 const machines = () => world.clouds.sandboxes.sandboxes.length
 
@@ -143,4 +172,25 @@ test('a wrong token reaches no cloud', async () => {
   await enter(page, 'wrong')
   expect(await page.getByRole('alert').innerText()).toContain('The token is not known.')
   expect(world.clouds.drive.requests.length - before).toBe(0)
+})
+
+test('a connection that is cut in the middle of an answer: the question is asked again, and answered', async () => {
+  await using way = await startWay(served.url)
+  watched = await openPage(browser!, way.url)
+  const { page } = watched
+  await page.goto(`${way.url}/?repository=octo%2Ftools&run=${run.run}`)
+  await enter(page)
+  await page.getByLabel('Your question').waitFor()
+  const before = machines()
+  const takeBack = world.clouds.model.behave({ kind: 'slow', pieceMs: 2_000 })
+  await ask(page, 'What does requestToken need from whoever calls it?')
+  await newest(page).locator('.words').getByText(/\w/).first().waitFor()
+  way.cut()
+  await newest(page).locator('.words.held').waitFor()
+  takeBack()
+  await newest(page).getByText('The connection was lost; asking again').waitFor()
+  const answer = await answered(page)
+  expect(await answer.innerText()).toMatch(/(\d+) of \1 citations? verified/)
+  expect(machines() - before, 'one that was given up with its question, and one that answered').toBe(2)
+  expect(await answer.locator('.timeline .headline').innerText()).toMatch(/^Answered in .* and is gone\.$/)
 })

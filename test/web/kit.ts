@@ -72,6 +72,15 @@ export async function unfold(page: Page): Promise<void> {
   await page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true })")
 }
 
+/** Notes from now on what those who listen hear; returns how to read it. */
+export async function listenTo(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(`(() => {
+    window.said = []
+    new MutationObserver(() => window.said.push(document.querySelector('#status').textContent)).observe(document.querySelector('#status'), { childList: true })
+  })()`)
+  return () => page.evaluate<string[]>('window.said')
+}
+
 /** What somebody reads there, line by line. */
 export async function linesOf(place: Locator): Promise<string[]> {
   return (await place.innerText()).split('\n').filter((line) => line.trim() !== '')

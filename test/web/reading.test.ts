@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { howToGet, startBrowser } from './browser.js'
 import { pieces, question, someAnswer, token } from './content.js'
-import { answered, ask, enter, newest, runAddress, unfold, useDesk } from './kit.js'
+import { answered, ask, enter, listenTo, newest, runAddress, unfold, useDesk } from './kit.js'
 
 const desk = useDesk()
 
@@ -77,10 +77,7 @@ test('the first stop is the way past the head, and stopping by keyboard leaves i
 
 test('those who listen hear what matters, once', async () => {
   const page = await desk.visitRun()
-  await page.evaluate(`(() => {
-    window.said = []
-    new MutationObserver(() => window.said.push(document.querySelector('#status').textContent)).observe(document.querySelector('#status'), { childList: true })
-  })()`)
+  const said = await listenTo(page)
   desk.service.script.play = async ({ send, pause }) => {
     send('status', { state: 'sandbox-open', id: 'i1', template: 'base' })
     await pause(200)
@@ -90,8 +87,8 @@ test('those who listen hear what matters, once', async () => {
     send('answer', someAnswer())
   }
   await ask(page, question)
-  await expect.poll(() => page.evaluate('window.said.at(-1)')).toBe('The answer is ready. 3 of 3 citations verified')
-  expect(await page.evaluate('window.said')).toEqual([
+  await expect.poll(async () => (await said()).at(-1)).toBe('The answer is ready. 3 of 3 citations verified')
+  expect(await said()).toEqual([
     'The sandbox is up.',
     'The answer is being written.',
     'The answer is ready. 3 of 3 citations verified',

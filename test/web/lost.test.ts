@@ -1,0 +1,212 @@
+// A connection that is lost while a question is being answered: what the page says of it, where it looks, and when it asks again by itself.
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { question, run, someAnswer } from './content.js'
+import { answered, ask, linesOf, listenTo, newest, useDesk } from './kit.js'
+import { answerInSteps, type Events } from './service.js'
+
+const desk = useDesk()
+const { id } = someAnswer()
+const status = (state: string, more: Record<string, unknown> = {}) => ['status', { state, ...more }] as const
+const lookingForIt = 'The connection was lost; looking for the answer'
+const askingAgain = 'The connection was lost; asking again'
+
+/** As far as a sandbox and the first words. */
+function begin({ send }: Events, words = 'The token is younger'): void {
+  send(...status('looking', { requestId: 'req-lost' }))
+  send(...status('accepted', { id, run }))
+  send(...status('step', { step: 'open sandbox', at: 0 }))
+  send(...status('sandbox-open', { id: 'i7x2k9', template: 'base' }))
+  send(...status('step', { step: 'answer', at: 0 }))
+  send('token', { text: words })
+}
+
+const keepFailure = (code: string, message = 'Stopped while the model was answering.') => {
+  desk.service.script.answers = [{ id, status: 'failed', error: { code, message } }]
+}
+
+const headline = (page: Page) => newest(page).locator('.timeline .headline')
+const words = (page: Page) => newest(page).locator('.words')
+
+/** Each time a question comes, the next of these plays. */
+function playInTurn(...plays: ((events: Events, question: Record<string, unknown>) => Promise<void>)[]): void {
+  const left = [...plays]
+  desk.service.script.play = (events, asked) => left.shift()!(events, asked)
+}
+
+async function loseAfterWords(page: Page, events: Events): Promise<void> {
+  begin(events)
+  await words(page).getByText('The token is younger').waitFor()
+  events.response.destroy()
+}
+
+test('a question that was given up because the connection was lost is asked again, once, where it stands', async () => {
+  const page = await desk.visitRun()
+  const said = await listenTo(page)
+  const goOn = Promise.withResolvers<void>()
+  keepFailure('cancelled')
+  playInTurn(
+    (events) => loseAfterWords(page, events),
+    async (events, asked) => {
+      await goOn.promise
+      await answerInSteps(events, asked)
+    },
+  )
+  await page.getByLabel('Answer anew').check()
+  await ask(page, question)
+  await headline(page).getByText(askingAgain).waitFor()
+  expect(await words(page).innerText(), 'what was written stays until there is more').toBe('The token is younger')
+  expect(await words(page).getAttribute('aria-busy')).toBe('true')
+  const colours = await page.evaluate<string[]>(
+    "['.words', 'body'].map((place) => getComputedStyle(document.querySelector(place)).color)",
+  )
+  expect(new Set(colours).size, 'and is paler than what is known').toBe(2)
+
+  goOn.resolve()
+  const answer = await answered(page)
+  expect(await page.locator('#answers > article').count()).toBe(1)
+  expect(desk.service.questions).toEqual(Array(2).fill({ repository: 'octo/tools', run, question, fresh: true }))
+  expect(await words(page).getAttribute('class')).toBe('prose words')
+  await expect.poll(async () => (await said()).at(-1)).toBe('The answer is ready. 3 of 3 citations verified')
+  expect(await said()).toContain(`${lookingForIt}.`)
+  expect(await said()).toContain(`${askingAgain}.`)
+
+  await answer.locator('.timeline summary').click()
+  const rows = await answer.locator('.timeline').getByRole('listitem').allInnerTexts()
+  expect(rows.filter((row) => row.startsWith('Sandbox')).map((row) => row.split('\n').at(-1))).toEqual([
+    expect.stringMatching(/^unknown after /),
+    expect.stringMatching(/^gone after /),
+  ])
+  expect(rows.filter((row) => row.startsWith('Look for the answer'))).toHaveLength(1)
+})
+
+test('new words take the place of those that were lost, and the headline goes on saying which try it is', async () => {
+  const page = await desk.visitRun()
+  keepFailure('timeout', 'Time ran out.')
+  playInTurn(
+    (events) => loseAfterWords(page, events),
+    async (events) => {
+      begin(events, 'An hour')
+      await words(page).getByText('An hour').waitFor()
+      expect(await words(page).innerText()).toBe('An hour')
+      expect(await words(page).getAttribute('class')).toBe('prose words')
+      expect(await headline(page).innerText()).toBe(`${askingAgain}. Write the answer`)
+      events.send('answer', someAnswer())
+    },
+  )
+  await ask(page, question)
+  await answered(page)
+})
+
+test('what is given up twice is told, with what to do and the number to name', async () => {
+  const page = await desk.visitRun()
+  keepFailure('cancelled')
+  playInTurn(...Array(2).fill((events: Events) => loseAfterWords(page, events)))
+  await ask(page, question)
+  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+    'The question was not answered',
+    'The connection was lost, twice. Stopped while the model was answering.',
+    'Look whether your connection holds, then try again.',
+    'Try again',
+    'Request req-lost',
+  ])
+  expect(desk.service.questions).toHaveLength(2)
+  expect(await words(page).innerText()).toBe('')
+  expect(await words(page).getAttribute('aria-busy')).toBe('false')
+  expect(await headline(page).innerText()).toMatch(/^Not answered after/)
+})
+
+test('what failed for a reason of its own is not asked again', async () => {
+  const page = await desk.visitRun()
+  keepFailure('model', 'The model gave up.')
+  playInTurn((events) => loseAfterWords(page, events))
+  await ask(page, question)
+  expect(await newest(page).getByRole('alert').innerText()).toContain('The model gave up.')
+  expect(desk.service.questions).toHaveLength(1)
+})
+
+test('what is broken off before the question was taken is said as it is', async () => {
+  const page = await desk.visitRun()
+  playInTurn(async ({ send, response, pause }) => {
+    send(...status('looking'))
+    await pause(30)
+    response.destroy()
+  })
+  await ask(page, question)
+  expect((await linesOf(newest(page).getByRole('alert'))).slice(0, 2)).toEqual([
+    'The connection was lost',
+    'It broke off before there was an answer.',
+  ])
+})
+
+test('the page says that it looks, no machine counts on, and after two minutes it says that nothing came', async () => {
+  const page = await desk.visitRun()
+  await page.clock.install()
+  playInTurn((events) => loseAfterWords(page, events))
+  await ask(page, question)
+  await headline(page).getByText(lookingForIt).waitFor()
+  expect(await words(page).innerText()).toBe('The token is younger')
+  const sandbox = newest(page).getByRole('listitem').filter({ hasText: 'template base' })
+  const time = await sandbox.locator('.time').innerText()
+  expect(time).toMatch(/^unknown after /)
+  await page.clock.runFor(10_000)
+  expect(await sandbox.locator('.time').innerText(), 'what is not known does not grow').toBe(time)
+  expect(await headline(page).innerText()).toBe(lookingForIt)
+
+  await page.clock.fastForward(115_000)
+  await newest(page).getByRole('alert').waitFor()
+  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+    'The connection was lost',
+    'No answer to this question appeared in the two minutes after that.',
+    'Look whether you are online, then try again. Should the answer come later, it stands among the earlier ones.',
+    'Try again',
+    'Request req-lost',
+  ])
+  expect(await words(page).innerText()).toBe('')
+  expect(desk.service.questions).toHaveLength(1)
+})
+
+test('who is silent for half a minute is gone: a ping is enough to be there', async () => {
+  const page = await desk.visitRun()
+  await page.clock.install()
+  const pings: (() => void)[] = []
+  let left = false
+  playInTurn(async (events) => {
+    begin(events)
+    pings.push(() => events.response.write(': ping\n\n'))
+    await events.pause(60_000)
+    left = events.gone()
+  })
+  desk.service.script.answers = []
+  await ask(page, question)
+  await words(page).getByText('The token is younger').waitFor()
+  for (let times = 0; times < 2; times += 1) {
+    await page.clock.fastForward(25_000)
+    pings[0]!()
+    await page.waitForTimeout(200)
+  }
+  expect(await headline(page).innerText()).toBe('Write the answer')
+  await page.clock.fastForward(31_000)
+  await headline(page).getByText(lookingForIt).waitFor()
+  await expect.poll(() => left, { message: 'the dead connection is let go of' }).toBe(true)
+  desk.service.script.answers = [someAnswer()]
+  await page.clock.runFor(5_000)
+  await answered(page)
+})
+
+test('how long a silence may be is said by whoever reads', async () => {
+  const page = await desk.visit()
+  const ended = await page.evaluate(`(async () => {
+    const { readEvents } = await import('/events.js')
+    const bytes = new TextEncoder().encode('data: 1\\n\\n')
+    const found = []
+    let left = false
+    const stream = new ReadableStream({ start: (controller) => controller.enqueue(bytes), cancel: () => { left = true } })
+    try {
+      for await (const [, data] of readEvents(stream, undefined, 50)) found.push(data)
+    } catch (error) {
+      return [found, error.message, left]
+    }
+  })()`)
+  expect(ended).toEqual([[1], 'Nothing came for too long.', true])
+})
