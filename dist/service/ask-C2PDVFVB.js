@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-RGF2VRPU.js";import"./chunk-4EUZN2RD.js";import"./chunk-LP5EPAZU.js";import"./chunk-3W3ZT7NF.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

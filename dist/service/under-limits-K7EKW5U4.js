@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-7OZNRITB.js";import"./chunk-RGF2VRPU.js";import"./chunk-4EUZN2RD.js";import"./chunk-LP5EPAZU.js";import"./chunk-3W3ZT7NF.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
