@@ -84,6 +84,7 @@ async function orderFor(
       workBy: divideTime(exchange.deadline, Date.now()).workBy,
       emit: () => {},
       labels: { request: exchange.requestId.slice(0, 60) },
+      ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
     },
     request: {
       repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },

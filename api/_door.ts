@@ -28,8 +28,8 @@ export interface Door {
   hasGitHub: boolean
 }
 
-/** A model's service that asks for longer waits than this is answered as one that limits us: our own time runs. */
-const longestModelWaitMs = 8_000
+/** Our own time runs, and somebody waits: a model's service that asks for longer waits than this is answered as one that limits us. */
+const hastyModel = { retries: 1, longestWaitMs: 8_000 }
 
 /** Beside the bundle first, then as seen from here. */
 async function askProgram(): Promise<string> {
@@ -53,7 +53,7 @@ function openDoor(environment: Environment): Door {
     const parsed = settingsOf(environment)
     const name = model ?? parsed.model.name
     const wired = connect(
-      { ...parsed, model: { ...parsed.model, name, longestWaitMs: longestModelWaitMs } },
+      { ...parsed, model: { ...parsed.model, name, ...hastyModel } },
       {
         program: askProgram,
         emit: () => {},

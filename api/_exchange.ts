@@ -7,6 +7,8 @@ export interface Exchange {
   request: Request
   url: URL
   requestId: string
+  /** The caller's `traceparent`, where it is one. */
+  trace: string | undefined
   /** When the platform ends us, in milliseconds since 1970. */
   deadline: number
   /** For all that is waited for before an answer begins: the caller has gone, or there is just time left to say that time is over. */
@@ -67,6 +69,7 @@ export function serve(
         request,
         url,
         requestId,
+        trace: traceOfCaller(request),
         deadline: ends,
         signal: AbortSignal.any([request.signal, enough]),
         background: (work) => {
@@ -147,16 +150,20 @@ function preflight(request: Request, manner: Manner, allowed: string): Record<st
   }
 }
 
-const traceForm = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+const traceForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+function traceOfCaller(request: Request): string | undefined {
+  const trace = request.headers.get('traceparent')
+  return trace !== null && traceForm.test(trace) ? trace : undefined
+}
 
 function finish(response: Response, exchange: Exchange, manner: Manner, timings: Map<string, number>): void {
   const { headers } = response
-  const { request, requestId } = exchange
+  const { request, requestId, trace } = exchange
   headers.set('x-request-id', requestId)
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
   headers.set('x-content-type-options', 'nosniff')
-  const trace = request.headers.get('traceparent')
-  if (trace !== null && traceForm.test(trace)) headers.set('traceparent', trace)
+  if (trace !== undefined) headers.set('traceparent', trace)
   const origin = corsOrigin(request, manner)
   if (manner.corsOrigins().length > 0) headers.append('vary', 'Origin')
   if (origin !== undefined) {
@@ -178,14 +185,13 @@ export function log(
   manner: Pick<Manner, 'name' | 'redact'>,
   fields: Record<string, unknown>,
 ): void {
-  const { request, requestId } = exchange
-  const trace = request.headers.get('traceparent') ?? undefined
+  const { request, requestId, trace } = exchange
   const line = JSON.stringify({
     at: new Date().toISOString(),
     route: manner.name,
     method: /^[A-Z]{1,10}$/.test(request.method) ? request.method : 'other',
     requestId,
-    ...(trace !== undefined && traceForm.test(trace) ? { trace } : {}),
+    ...(trace === undefined ? {} : { trace }),
     ...fields,
   })
   console.log(manner.redact(line))

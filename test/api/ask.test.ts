@@ -117,8 +117,11 @@ test('ten ask the same at once, in all ways: one machine, the same answer for al
 
 test('a trace goes through, and every request has one line in the log without a secret', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  const { headers } = await post(here.url, ask('Which colour is it?'), { traceparent })
+  const { requests } = here.world.clouds.model
+  const from = requests.length
+  const { headers } = await post(here.url, ask('Which colour is traced?'), { traceparent })
   expect(headers.get('traceparent')).toBe(traceparent)
+  expect(requests.slice(from).map((request) => request.headers['traceparent'])).toEqual([traceparent])
   const line = await until('the line', () =>
     here.functions.lines.find((one) => one.includes('0af7651916cd43dd8448eb211c80319c')),
   )
@@ -129,6 +132,10 @@ test('a trace goes through, and every request has one line in the log without a 
     caller: 'bearer:team-a',
     requestId: headers.get('x-request-id'),
   })
+  const nobodys = '00-00000000000000000000000000000000-b7ad6b7169203331-01'
+  expect(
+    (await post(here.url, ask('Which colour is traced?'), { traceparent: nobodys })).headers.get('traceparent'),
+  ).toBeNull()
   const text = here.functions.lines.join('\n')
   for (const secret of [
     here.environment['E2B_API_KEY']!,

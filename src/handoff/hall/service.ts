@@ -10,6 +10,7 @@ import type { CompletedAnswer, FailedAnswer } from '../library/answer.js'
 import type { Clock } from '../library/clock.js'
 import { type ErrorCode, HandoffError } from '../library/errors.js'
 import type { RunEvent } from '../library/events.js'
+import type { ModelRequest } from '../library/tools.js'
 import type { House } from './house.js'
 import { type AskRequest, prepareQuestion, staleAt } from './prepare-question.js'
 import type { AnswerStaleness } from './stale-answer.js'
@@ -39,6 +40,8 @@ export interface Visit {
   workBy: number
   emit: (event: RunEvent) => void
   labels: Record<string, string>
+  /** Passed on to the model's service. */
+  trace?: string
 }
 
 export type Taken =
@@ -59,14 +62,18 @@ export function makeService(house: House, limits: ServiceLimits, clock: Clock): 
   return { house, place, limits, clock, shared: () => (sharing ??= share()) }
 }
 
-/** The house as one request sees it: events go to the request, and nothing outlives its time. */
+/** The house as one request sees it: events go to the request, its trace goes on, and nothing outlives its time. */
 export function houseFor(service: Service, visit: Visit): House {
   const { house, clock } = service
   const leftMs = Math.max(1_000, visit.workBy - clock.now())
   const deadlineMs = Math.min(house.limits.deadlineMs, leftMs)
+  const { model } = house.tools
+  const { trace } = visit
+  const traced =
+    trace === undefined ? model : { ...model, complete: (call: ModelRequest) => model.complete({ ...call, trace }) }
   return {
     ...house,
-    tools: { ...house.tools, emit: visit.emit },
+    tools: { ...house.tools, emit: visit.emit, model: traced },
     limits: { ...house.limits, deadlineMs, sandboxMs: deadlineMs + graceMs },
   }
 }

@@ -20,6 +20,8 @@ export interface Settings {
     prices?: { input: number; output: number }
     /** The longest wait that the model's service may ask for; a minute when absent. */
     longestWaitMs?: number
+    /** How often a call that failed is made again at most; twice when absent. */
+    retries?: number
   }
   cloneToken?: string
   limits: { inputTokens: number; maxCost?: number; deadlineMs: number }

@@ -139,6 +139,8 @@ export interface ModelRequest {
   maxOutputTokens: number
   /** Called with each piece of text as it comes. When it is absent the reply may be asked for in one piece. */
   onText?: (piece: string) => void
+  /** The caller's `traceparent`, for the service's own records. */
+  trace?: string
   signal: AbortSignal
 }
 

@@ -9,8 +9,7 @@ import { makeHabits } from './openai-habits.js'
 import { type Heard, listen, type Patience } from './openai-stream.js'
 import type { Counting } from './tokens.js'
 
-/** Attempts after the first. */
-const retries = 2
+const usualRetries = 2
 
 /** What a request costs beyond the text of its messages: the marks around each of them. */
 const tokensPerMessage = 4
@@ -38,13 +37,13 @@ export function makeCalls(config: ModelConfig, host: string, countTokens: Counti
       }
       try {
         const heard = await habits.ask(request, (parameters) =>
-          listen(client, parameters, patience, request.signal, request.onText ? onText : undefined),
+          listen(client, parameters, patience, { ...request, onText: request.onText && onText }),
         )
         return await replyFrom(heard, request, countTokens)
       } catch (error) {
         if (request.signal.aborted) throw abortError(request.signal, 'the model was answering')
         const failure = explain(error, { host, model: config.name, key: config.apiKey, errors })
-        if (handedOut || !failure.again || attempt >= retries) throw failure.error
+        if (handedOut || !failure.again || attempt >= (config.retries ?? usualRetries)) throw failure.error
         await waitAfter(failure, attempt, request.signal)
       }
     }

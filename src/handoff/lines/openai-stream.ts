@@ -34,16 +34,22 @@ export class NoReply extends Error {
 
 type Chunk = OpenAI.Chat.ChatCompletionChunk
 
+export interface Listening {
+  signal: AbortSignal
+  trace?: string
+  onText: ((piece: string) => void) | undefined
+}
+
 export async function listen(
   client: OpenAI,
   parameters: Parameters,
   patience: Patience,
-  signal: AbortSignal,
-  onText: ((piece: string) => void) | undefined,
+  { signal, trace, onText }: Listening,
 ): Promise<Heard> {
   const watch = startWatch(patience)
   try {
-    const options = { signal: AbortSignal.any([signal, watch.signal]) }
+    const headers = trace === undefined ? {} : { traceparent: trace }
+    const options = { signal: AbortSignal.any([signal, watch.signal]), headers }
     const { data, response } = await client.chat.completions.create(parameters, options).withResponse()
     const kind = response.headers.get('content-type') ?? ''
     if (/html/i.test(kind)) {

@@ -27,6 +27,8 @@ export interface ModelConfig {
   betweenTextMs?: number
   /** The longest wait that a service may ask for before we give up instead; a minute when absent. The signal may end it sooner. */
   longestWaitMs?: number
+  /** How often a call that failed is made again at most, where that is safe; twice when absent. */
+  retries?: number
   /** The first wait between two attempts when the service names none; it doubles. Half a second when absent. */
   firstWaitMs?: number
   clock?: Clock

@@ -204,6 +204,12 @@ describe('another attempt', () => {
     expect(waits).toHaveLength(2)
   })
 
+  it('is made as often as the settings say', async () => {
+    local.behave({ kind: 'busy' })
+    const { value, requests } = await counted(() => failure(modelWith({ retries: 1 }).complete(request())))
+    expect([value.code, requests]).toEqual(['model-limit', 2])
+  })
+
   it('waits as long as Retry-After says, in seconds or as a date', async () => {
     local.behave({ kind: 'busy', retryAfter: '7' }, { times: 1 })
     await modelWith().complete(request())

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-JMMRKJYO.js";import"./chunk-6F4ND35Q.js";import"./chunk-4FGJ7X7I.js";import"./chunk-YYN2CSKF.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

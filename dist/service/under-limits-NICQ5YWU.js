@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-P3YP7DSG.js";import"./chunk-JMMRKJYO.js";import"./chunk-6F4ND35Q.js";import"./chunk-4FGJ7X7I.js";import"./chunk-YYN2CSKF.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
