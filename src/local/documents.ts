@@ -1,9 +1,10 @@
 // Texts that are generated so that they cannot drift: `.env.example` from the table of settings, and between their marks the tables of inputs
-// and outputs from action.yml and the promises from the names of their tests.
+// and outputs from action.yml, the promises from the names of their tests, and the button that deploys from package.json.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type Setting, settingTable } from '../handoff/library/setting-table.js'
+import { requiredSettings } from '../handoff/library/settings.js'
 import { promisesPage } from './promises-page.js'
 
 const intro = [
@@ -11,17 +12,21 @@ const intro = [
   '# In the demo every cloud whose key is empty is started on this machine; the Action and the functions never do that.',
 ]
 
-/** Where the tables of the Action stand; a file without marks stays as it is. */
-const withTables = ['src/action/README.md', 'README.md']
+/** Files with marks; what a mark stands for is written wherever it stands. */
+const withMarks = ['src/action/README.md', 'README.md', 'api/README.md']
 
 export async function writeDocuments(root: string): Promise<void> {
   await writeFile(join(root, '.env.example'), environmentExample())
-  const [description, promises] = await Promise.all([readFile(join(root, 'action.yml'), 'utf8'), promisesPage(root)])
-  for (const name of withTables) {
+  const [description, promises, manifest] = await Promise.all([
+    readFile(join(root, 'action.yml'), 'utf8'),
+    promisesPage(root),
+    readFile(join(root, 'package.json'), 'utf8'),
+  ])
+  const button = deployButton(JSON.parse(manifest).repository)
+  for (const name of withMarks) {
     const path = join(root, name)
-    const text = await readFile(path, 'utf8').catch(() => undefined)
-    if (text === undefined) continue
-    const filled = between(withActionTables(text, description), 'promises', promises)
+    const text = await readFile(path, 'utf8')
+    const filled = between(between(withActionTables(text, description), 'promises', promises), 'deploy', button)
     if (filled !== text) await writeFile(path, filled)
   }
 }
@@ -36,6 +41,24 @@ export function environmentExample(): string {
 function entry(setting: Setting): string {
   const line = setting.example === undefined ? `${setting.name}=` : `# ${setting.name}=${setting.example}`
   return `# ${setting.text}\n${line}`
+}
+
+// ── the button that deploys ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What the platform asks for before the first deployment: what it takes to answer at all, and the clock's secret. */
+export const askedFor = [...requiredSettings, 'HANDOFF_BEARERS', 'CRON_SECRET']
+
+/** `github:owner/name`: whoever publishes a copy says it in package.json, and every reader's keys go there and nowhere else. */
+export function deployButton(repository: string): string {
+  const address = `https://github.com/${repository.replace('github:', '')}`
+  const query = new URLSearchParams({
+    'repository-url': address,
+    'project-name': 'handoff',
+    env: askedFor.join(','),
+    envDescription: 'Each setting has a sentence there',
+    envLink: `${address}/blob/main/api/README.md#settings`,
+  })
+  return `[![Deploy with Vercel](https://vercel.com/button)](https://vercel.com/new/clone?${query})`
 }
 
 // ── the tables of the Action ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -31,7 +31,9 @@ const read = (folder: string) =>
 const examples = read('examples')
 const own = read('.github/workflows')
 const stepsOf = ({ jobs }: Workflow) => Object.values(jobs).flatMap(({ steps }) => steps)
-const ours = (step: Step) => step.uses === './' || step.uses?.startsWith('handoff-action/handoff@')
+/** Where package.json says that this is published. */
+const published = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).repository.replace('github:', '')
+const ours = (step: Step) => step.uses === './' || step.uses?.startsWith(`${published}@`)
 
 /** What each recipe may have at most, and why it is there stands beside it. */
 const mostPermissions: Record<string, Record<string, string>> = {

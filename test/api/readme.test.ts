@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statusOf } from '../../api/_problem.js'
 import { settingTable } from '../../src/handoff/library/setting-table.js'
+import { requiredSettings } from '../../src/handoff/library/settings.js'
 import { type Deployment, deploy, root, token } from './kit.js'
 
 const text = readFileSync(join(root, 'api/README.md'), 'utf8')
@@ -47,6 +48,18 @@ test.each(transcripts)(
   },
   30_000,
 )
+
+test('the button deploys what is published here, asks for what it takes to answer, and leads to where that is explained', () => {
+  const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { repository: string }
+  const published = `https://github.com/${repository.replace('github:', '')}`
+  const address = new URL(/\]\((https:\/\/vercel\.com\/new\/clone[^)]*)\)/.exec(text)![1]!)
+  expect(address.searchParams.get('repository-url')).toBe(published)
+  const rows = text.slice(text.indexOf('## Settings'), text.indexOf('## By hand'))
+  const asked = address.searchParams.get('env')!.split(',')
+  expect(asked).toEqual(expect.arrayContaining([...requiredSettings]))
+  expect(asked.filter((setting) => !rows.includes(`\`${setting}\``))).toEqual([])
+  expect(address.searchParams.get('envLink')).toBe(`${published}/blob/main/api/README.md#settings`)
+})
 
 test('every code that an answer may carry is explained', () => {
   const rows = text.slice(text.indexOf('## Statuses and codes'), text.indexOf('## What is promised'))

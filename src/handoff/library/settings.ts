@@ -29,10 +29,10 @@ export interface Settings {
 
 export type Environment = Record<string, string | undefined>
 
-const required = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
+export const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
 
 export function missingSettings(environment: Environment): string[] {
-  return required.filter((name) => value(environment, name) === undefined)
+  return requiredSettings.filter((name) => value(environment, name) === undefined)
 }
 
 export function parseSettings(environment: Environment): Settings {
