@@ -1,7 +1,7 @@
 // One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
 import { randomUUID } from 'node:crypto'
 import { isHouseError, type Problem, problemOf, problemResponse, Refusal } from './_problem.js'
-import { divideTime, nextTurn } from './_time.js'
+import { divideTime, limited, nextTurn } from './_time.js'
 
 export interface Exchange {
   request: Request
@@ -64,14 +64,13 @@ export function serve(
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
       const ends = deadline ?? started + manner.seconds * 1_000
-      const enough = AbortSignal.timeout(Math.max(1, divideTime(ends, started).answerBy - started))
       const exchange: Exchange = {
         request,
         url,
         requestId,
         trace: traceOfCaller(request),
         deadline: ends,
-        signal: AbortSignal.any([request.signal, enough]),
+        signal: limited(request.signal, divideTime(ends, started).answerBy - started),
         background: (work) => {
           const quiet = work.catch(() => undefined)
           waitUntil?.(quiet)

@@ -8,6 +8,7 @@ import { jsonResponse } from './_json.js'
 import { problemOf } from './_problem.js'
 import { wantJson } from './_request.js'
 import { missingNames } from './_settings.js'
+import { limited } from './_time.js'
 
 export async function getHealth(exchange: Exchange): Promise<Response> {
   wantJson(exchange.request)
@@ -30,7 +31,7 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   const here = (await import('./_door.js')).door()
   const caller = await authenticate(exchange.request, settings, here.verifier)
   exchange.note({ caller: caller.name })
-  const signal = AbortSignal.any([exchange.signal, AbortSignal.timeout(10_000)])
+  const signal = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
     check(here, async ({ house }) => (await house.tools.drive.status(signal)).ready),
     check(here, async ({ house }) => {

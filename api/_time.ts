@@ -44,6 +44,14 @@ export function stopper(client: AbortSignal, { workBy }: Times) {
   }
 }
 
+/** Aborted with the other, or when so much time has passed. An early Node 22 forgets a time limit that nobody but such a pair holds; the timer holds this. */
+export function limited(signal: AbortSignal, milliseconds: number): AbortSignal {
+  const late = new AbortController()
+  const end = () => late.abort(new DOMException('Out of time.', 'TimeoutError'))
+  setTimeout(end, Math.max(1, milliseconds)).unref()
+  return AbortSignal.any([signal, late.signal])
+}
+
 /** Resolves with nothing, at once where there is nothing left to wait. */
 export const pause = (milliseconds: number) =>
   new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined).unref())

@@ -103,3 +103,12 @@ export async function together<A, B>(
 export function cleanupSignal(): AbortSignal {
   return AbortSignal.timeout(10_000)
 }
+
+/** Aborted so long after the other: what has begun may end, because whether it was done is worth knowing. */
+export function shortlyAfter(signal: AbortSignal, milliseconds: number): AbortSignal {
+  const later = new AbortController()
+  const wait = () => setTimeout(() => later.abort(signal.reason), milliseconds).unref()
+  if (signal.aborted) wait()
+  else signal.addEventListener('abort', wait, { once: true })
+  return later.signal
+}

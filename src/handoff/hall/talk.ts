@@ -9,6 +9,7 @@ import type { RunEvent } from '../library/events.js'
 import type { PullFacts } from '../library/github.js'
 import { safeText } from '../library/markdown/safe-markdown.js'
 import { splitComment } from '../library/markdown/split-comment.js'
+import { anyOf } from '../library/signals.js'
 import { type Conversation, converse, type Ending } from './conversation.js'
 import { staleNote } from './staleness.js'
 import type { RunName } from './which-run.js'
@@ -92,7 +93,7 @@ export async function commentParts(on: Commenting, { record, reused, notes }: To
 /** The head as it is now, when the answer is ready. A failure to look costs the remark, not the answer. */
 async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
   const { github, repository, number } = on
-  const call = { signal: AbortSignal.any([on.signal, AbortSignal.timeout(15_000)]), patient: false }
+  const call = { signal: anyOf(on.signal, AbortSignal.timeout(15_000)), patient: false }
   try {
     const { head } = await github.pull(repository, number, call)
     const cited = citations.filter((citation) => citation.verified)

@@ -4,6 +4,7 @@
 // is asked for the advertisement of all its refs, which versions 0 and 1 have.
 import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
+import { anyOf } from '../library/signals.js'
 import type { GitHost } from '../library/tools.js'
 import { systemClock } from './clock.js'
 import { explain, Refused, shown } from './git-failures.js'
@@ -81,7 +82,7 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
 
   /** Follows redirects itself, so that the credential goes to the clone address's own origin and nowhere else. */
   async function request(first: URL, signal: AbortSignal, init: RequestInit): Promise<Response> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(config.requestMs ?? 20_000)])
+    const limit = anyOf(signal, AbortSignal.timeout(config.requestMs ?? 20_000))
     let url = first
     for (let hop = 0; hop <= redirects; hop += 1) {
       const headers = { ...init.headers, ...authorization(config.credentials, first, url) }

@@ -7,6 +7,7 @@ import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import type { Call } from '../library/github.js'
 import { quote } from '../library/run.js'
+import { anyOf } from '../library/signals.js'
 
 export interface Wire {
   apiUrl: string
@@ -107,7 +108,7 @@ async function attempt(wire: Wire, request: Request, signal: AbortSignal): Promi
   let response: Response
   let text: string
   try {
-    response = await follow(wire, request, AbortSignal.any([signal, AbortSignal.timeout(wire.attemptMs)]))
+    response = await follow(wire, request, anyOf(signal, AbortSignal.timeout(wire.attemptMs)))
     text = await response.text()
   } catch (error) {
     if (signal.aborted) throw abortError(signal, request.doing)

@@ -4,6 +4,7 @@
 // stream may stand still for ever. So the time is watched here, the content type is looked at, and how it ended is said.
 import type OpenAI from 'openai'
 import { HandoffError } from '../library/errors.js'
+import { anyOf } from '../library/signals.js'
 import type { ModelReply } from '../library/tools.js'
 import type { Parameters } from './openai-habits.js'
 import { makeThoughtFilter } from './openai-thoughts.js'
@@ -49,7 +50,7 @@ export async function listen(
   const watch = startWatch(patience)
   try {
     const headers = trace === undefined ? {} : { traceparent: trace }
-    const options = { signal: AbortSignal.any([signal, watch.signal]), headers }
+    const options = { signal: anyOf(signal, watch.signal), headers }
     const { data, response } = await client.chat.completions.create(parameters, options).withResponse()
     const kind = response.headers.get('content-type') ?? ''
     if (/html/i.test(kind)) {

@@ -4,6 +4,7 @@
 // the machine and the command's own time are three reasons to stop waiting, and each leaves as the error it is.
 import type { CommandHandle, Sandbox as SdkSandbox } from 'e2b'
 import { abortError, HandoffError } from '../../library/errors.js'
+import { anyOf } from '../../library/signals.js'
 import type { RunOptions, Sandbox } from '../../library/tools.js'
 import type { Created } from './create.js'
 import { exitCodeOf, explain } from './errors.js'
@@ -56,7 +57,7 @@ async function runCommand(
   lifetimeOver: () => boolean,
 ): Promise<{ exitCode: number; stderrTail: string }> {
   const doing = `Running a command in sandbox ${sandbox.sandboxId}`
-  const stop = AbortSignal.any([options.signal, gone])
+  const stop = anyOf(options.signal, gone)
   if (stop.aborted) throw abortError(stop, lower(doing))
   const listener = makeListener(options.onOutput)
   let handle: CommandHandle | undefined
