@@ -16,7 +16,7 @@ import { allow, authenticate, type Caller } from './_auth.js'
 import { type Door, door } from './_door.js'
 import { jobListener, timings } from './_events.js'
 import { type Exchange, notesOf } from './_exchange.js'
-import { type Job, notesOfOutcome, type Order, type Outcome, startJob } from './_job.js'
+import { type Job, notesOfOutcome, type Order, type Outcome, type Placed, startJob } from './_job.js'
 import { jsonResponse } from './_json.js'
 import { problemDocument, problemOf, Refusal } from './_problem.js'
 import {
@@ -31,7 +31,7 @@ import {
   wrong,
 } from './_request.js'
 import type { EventStream } from './_sse.js'
-import { divideTime, pause, stopper, type Times } from './_time.js'
+import { beforePosting, divideTime, pause, stopper, type Times } from './_time.js'
 import { addressOf, answerView, pendingResponse } from './_views.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
@@ -75,13 +75,14 @@ async function orderFor(
   const text = parseQuestion(body.question)
   if (body.comment) await here.github()
   const service = await here.service(body.model)
+  const { workBy } = divideTime(exchange.deadline, Date.now())
   const nonce = body.fresh && key !== undefined ? { nonce: hash(`${caller.name}\n${key}`).slice(0, 32) } : {}
   return {
     door: here,
     service,
     visit: {
       caller: caller.name,
-      workBy: divideTime(exchange.deadline, Date.now()).workBy,
+      workBy: body.comment ? beforePosting(workBy, Date.now()) : workBy,
       emit: () => {},
       labels: { request: exchange.requestId.slice(0, 60) },
       ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
@@ -121,8 +122,12 @@ async function underName(
 ): Promise<Ready> {
   const { service } = order
   const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
+  const { drive } = service.house.tools
+  // Whoever may ask about a repository that nobody ever summarised leaves nothing behind by asking.
+  const { repository } = layout(service.house.root, order.request.repository)
+  if ((await drive.stat(repository, exchange.signal)) === null) return { order }
   const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
-  const begun = await beginRequest(service.house.tools.drive, path, asked, exchange.signal)
+  const begun = await beginRequest(drive, path, asked, exchange.signal, exchange.background)
   switch (begun.kind) {
     case 'other-body':
       throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another request.', {
@@ -135,19 +140,26 @@ async function underName(
       })
     case 'known': {
       exchange.note({ repeated: true })
-      // The answer's id follows from the request; only the run could be another one by now.
-      const request = { ...order.request, name: { run: begun.pointer.run } }
-      return { order: { ...order, request } }
+      // The answer's id follows from the request; only the runs could be others by now.
+      const { run, base } = begun.pointer
+      const compareWith = base === undefined ? {} : { compareWith: { run: base } }
+      return { order: { ...order, request: { ...order.request, name: { run }, ...compareWith } } }
     }
     case 'begun':
       return { order, named: begun }
   }
 }
 
+const pointerTo = ({ handoff, id, base }: Placed) => ({
+  run: handoff.run,
+  answer: id,
+  ...(base === undefined ? {} : { base }),
+})
+
 /** Never rejects: an answer that is there is given, and a stream ends, whether or not its name can be settled; it is free again in time. */
 async function settleName(named: Named | undefined, job: Job, answered: boolean): Promise<void> {
   const place = job.placed()
-  const settled = answered && place ? named?.accept({ run: place.handoff.run, answer: place.id }) : named?.release()
+  const settled = answered && place ? named?.accept(pointerTo(place)) : named?.release()
   await settled?.catch(() => undefined)
 }
 

@@ -4,12 +4,14 @@ import { bearsSecret } from './_auth.js'
 import { type Door, door } from './_door.js'
 import { type Exchange, notesOf } from './_exchange.js'
 import { jsonResponse } from './_json.js'
-import { takeUp } from './_left.js'
+import { leftOf, takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
 import { answerComment, permissionOf } from './_talk.js'
 import { divideTime } from './_time.js'
 
 const mostAtOnce = 100
+/** Some of them are not due, and some cannot be read. */
+const mostLookedAt = 400
 
 export async function sweep(exchange: Exchange): Promise<Response> {
   const here = door()
@@ -20,12 +22,14 @@ export async function sweep(exchange: Exchange): Promise<Response> {
     })
   }
   const [house, service] = await Promise.all([here.house(), here.service()])
-  const notes = await house.listAccepted(service.house.tools.drive, service.place, mostAtOnce, exchange.signal)
-  const left = notes.filter((note) => note.until <= Date.now())
-  const taken = left.map(async (note) => {
+  const notes = await house.listAccepted(service.house.tools.drive, service.place, mostLookedAt, exchange.signal)
+  const left = notes.filter((note) => note.until <= Date.now()).slice(0, mostAtOnce)
+  // All that was promised about one answer is kept at once.
+  const answers = Map.groupBy(left, ({ run, answer }) => `${run} ${answer}`)
+  const taken = [...answers.values()].map(async (about) => {
     // What could not be settled now stays noted for the next time.
-    const notes = await takeUpNote(here, house, service, note, exchange.deadline).catch(notesOf)
-    return { answer: note.answer, ...notes }
+    const notes = await takeUpNotes(here, house, service, about, exchange.deadline).catch(notesOf)
+    return { answer: about[0]!.answer, ...notes }
   })
   const work = Promise.all([forgetOld(service, house), Promise.all(taken).then((all) => exchange.note({ taken: all }))])
   exchange.background(work)
@@ -34,26 +38,18 @@ export async function sweep(exchange: Exchange): Promise<Response> {
   return jsonResponse(202, { promised: notes.length, left: left.length })
 }
 
-async function takeUpNote(
+async function takeUpNotes(
   here: Door,
   house: typeof House,
   service: House.Service,
-  note: House.AcceptedNote,
+  about: House.AcceptedNote[],
   deadline: number,
 ): Promise<Record<string, unknown>> {
+  const note = about[0]!
+  if (note.run !== undefined) return takeUp(here, leftOf(note, note.run, about), deadline)
   const { workBy } = divideTime(deadline, Date.now())
-  if (note.run === undefined) {
-    const of = { here, house, service, github: await here.github(), note, workBy }
-    return answerComment(of, permissionOf(of))
-  }
-  const left = {
-    repository: note.repository,
-    run: note.run,
-    id: note.answer,
-    caller: note.caller,
-    ...(note.post === undefined ? {} : { post: note.post }),
-  }
-  return takeUp(here, service, left, deadline)
+  const of = { here, house, service, github: await here.github(), note, workBy }
+  return answerComment(of, permissionOf(of))
 }
 
 async function forgetOld(service: House.Service, house: typeof House): Promise<void> {

@@ -29,7 +29,7 @@ export interface Door {
 }
 
 /** Our own time runs, and somebody waits: a model's service that asks for longer waits than this is answered as one that limits us. */
-const hastyModel = { retries: 1, longestWaitMs: 8_000 }
+const hastyModel = { retries: 1, longestWaitMs: 8_000, totalMs: 180_000 }
 
 /** Beside the bundle first, then as seen from here. */
 async function askProgram(): Promise<string> {

@@ -2,6 +2,7 @@
 import { followAnswer, staleNow, takeQuestion } from '../src/handoff/asking.js'
 import type * as House from '../src/handoff/index.js'
 import type { Door } from './_door.js'
+import { limited } from './_time.js'
 import type { Seen } from './_views.js'
 
 export interface Order {
@@ -23,6 +24,8 @@ export interface Listener {
 export interface Placed extends Seen {
   id: string
   acceptedAt: string
+  /** The earlier run of a comparison. */
+  base?: string
 }
 
 export interface Outcome {
@@ -51,6 +54,7 @@ export interface Job {
 
 export function startJob(order: Order, signal: AbortSignal, listener: Listener): Job {
   let place: Placed | undefined
+  let found: House.Taken | undefined
   let own: House.OwnWork | undefined
   let promised: Promise<void> | undefined
   let over = false
@@ -68,7 +72,8 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
     for (;;) {
       const taken = await takeQuestion(service, request, visit, signal)
       const at = 'acceptedAt' in taken ? taken.acceptedAt : new Date(service.clock.now()).toISOString()
-      place = { id: taken.id, acceptedAt: at, ...taken.run }
+      place = { id: taken.id, acceptedAt: at, ...taken.run, ...(taken.base ? { base: taken.base.handoff.run } : {}) }
+      found = taken
       if (taken.kind === 'done') return shownAgain(taken.record, taken.run)
       const done = taken.kind === 'ours' ? await work(taken) : await follow(taken)
       if (done) return done
@@ -79,7 +84,11 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   async function work(taken: Extract<House.Taken, { kind: 'ours' }>): Promise<Outcome> {
     own = taken.work
     listener.onAccepted(place!)
-    const { record, reused, stale } = await own.finish(signal, listener.onPosition)
+    // Who promised it while somebody else was at it promised it for us too; the note stands already.
+    if (promised) await own.promise(order.post).catch(() => undefined)
+    const { visit, service } = order
+    const working = order.post ? limited(signal, visit.workBy - service.clock.now()) : signal
+    const { record, reused, stale } = await own.finish(working, listener.onPosition)
     return posted({ record, seen: taken.run, reused, ...(stale === undefined ? {} : { stale }) })
   }
 
@@ -105,16 +114,24 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   async function forget(outcome: Outcome): Promise<Outcome> {
     if (!promised) return outcome
     const { promiseKept } = await order.door.house()
-    await promised.then(() => promiseKept(order.service, outcome.record.id)).catch(() => undefined)
+    const promise = { answer: outcome.record.id, ...(order.post ? { post: order.post } : {}) }
+    await promised.then(() => promiseKept(order.service, promise)).catch(() => undefined)
     return outcome
+  }
+
+  /** Also what somebody else answers is promised: they may give it up, and our post is ours to promise. */
+  async function promiseIt(at: House.Taken): Promise<void> {
+    if (own) return own.promise(order.post)
+    const { promiseAnswer } = await order.door.house()
+    await promiseAnswer(order.service, order.visit, at, order.post)
   }
 
   return {
     outcome: run().then(forget),
     placed: () => place,
     async promise() {
-      if (place === undefined || over) return false
-      if (own && !promised) promised = own.promise(order.post)
+      if (found === undefined || over) return false
+      promised ??= promiseIt(found)
       await promised
       return true
     },

@@ -4,7 +4,7 @@ import { allow, authenticate, type Caller, meets } from './_auth.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
 import { jsonResponse } from './_json.js'
-import { takeUp } from './_left.js'
+import { leftOf, takeUp } from './_left.js'
 import { Refusal } from './_problem.js'
 import { fullRef, pullRef, wantJson, wrong } from './_request.js'
 import { answerView, failedView, pendingView, pollSeconds, runView, type Seen } from './_views.js'
@@ -120,7 +120,10 @@ async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
 async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
   const { house, service, exchange } = look
   const record = await house.oneAnswer(service.house, run, id, exchange.signal)
-  if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
+  if (record.status === 'done') {
+    keepPromises(look, run, id)
+    return jsonResponse(200, await doneView(look, run, record))
+  }
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   if (isLeft(record)) await goOnWith(look, run, record)
   const view = pendingView(run, record, await stateOf(service, record))
@@ -148,17 +151,34 @@ async function stateOf(service: House.Service, record: Pending): Promise<'queued
 }
 
 /** When its lease ran out it was left behind, and whoever looks at it gets it going again. */
-async function goOnWith(look: Look, run: House.ChosenRun, { id }: Pending): Promise<void> {
-  const { house, service, exchange, here, caller } = look
-  const note = await house.readAccepted(service.house.tools.drive, service.place, id, exchange.signal)
+async function goOnWith(look: Look, run: House.ChosenRun, { id, model }: Pending): Promise<void> {
+  const { exchange, here, caller } = look
+  const promises = await promisesAbout(look, id, exchange.signal)
   const left = {
     repository: repositoryOf(look).repository,
     run: run.handoff.run,
     id,
-    caller: note?.caller ?? caller.name,
-    ...(note?.post === undefined ? {} : { post: note.post }),
+    model,
+    caller: promises[0]?.caller ?? caller.name,
+    promises,
   }
-  exchange.logLater(takeUp(here, service, left, exchange.deadline))
+  exchange.logLater(takeUp(here, left, exchange.deadline))
+}
+
+/** An answer may be there while the comment that was promised with it is not. */
+function keepPromises(look: Look, run: House.ChosenRun, id: string): void {
+  const { exchange, here } = look
+  if (!here.hasGitHub) return
+  const keeping = async () => {
+    const promises = await promisesAbout(look, id, AbortSignal.timeout(10_000))
+    const due = promises.filter(({ until }) => until <= Date.now())
+    if (due[0]) exchange.logLater(takeUp(here, leftOf(due[0], run.handoff.run, due), exchange.deadline))
+  }
+  exchange.background(keeping())
+}
+
+function promisesAbout({ house, service }: Look, id: string, signal: AbortSignal): Promise<House.AcceptedNote[]> {
+  return house.acceptedAbout(service.house.tools.drive, service.place, id, signal)
 }
 
 async function file(look: Look, run: House.ChosenRun): Promise<Response> {

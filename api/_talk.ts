@@ -34,7 +34,7 @@ export async function permissionOf({ here, house, github, note, workBy }: Talk):
  */
 export async function answerComment(of: Talk, permission: Promise<House.MayAsk>): Promise<Record<string, unknown>> {
   const may = await permission.catch(async (error: unknown) => {
-    if (!mayWait(of.note, error)) await of.house.promiseKept(of.service, of.note.answer)
+    if (!mayWait(of.note, error)) await of.house.promiseKept(of.service, of.note)
     throw error
   })
   if (may.allowed) return talk(of)
@@ -51,7 +51,7 @@ async function refuse({ house, service, github, note, workBy }: Talk, silent: bo
       .addReaction({ kind, repository, id: note.post.question }, 'confused', { signal, patient: false })
       .catch(() => undefined)
   }
-  await house.promiseKept(service, note.answer)
+  await house.promiseKept(service, note)
 }
 
 async function talk(of: Talk): Promise<Record<string, unknown>> {
@@ -74,7 +74,7 @@ async function talk(of: Talk): Promise<Record<string, unknown>> {
   })
   // What time, a limit or an outage of GitHub ended stays noted, and the clock goes on with it; but not for ever.
   const waits = 'error' in ending && mayWait(note, ending.error)
-  if (!waits) await house.promiseKept(service, note.answer)
+  if (!waits) await house.promiseKept(service, note)
   return {
     end: ending.end,
     ...('answer' in ending && ending.answer ? notesOfOutcome(ending.answer) : {}),

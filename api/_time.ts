@@ -14,6 +14,11 @@ export function divideTime(deadline: number, now: number): Times {
   return { workBy, answerBy: Math.floor(workBy - Math.min(5_000, left * 0.1)) }
 }
 
+/** When the work must be over where its answer has to be posted too: posting has a time of its own. */
+export function beforePosting(workBy: number, now: number): number {
+  return Math.floor(workBy - Math.min(10_000, Math.max(0, workBy - now) * 0.1))
+}
+
 /** Stops when the time is over, and when whoever asked has gone, unless the answer was promised. */
 export function stopper(client: AbortSignal, { workBy }: Times) {
   const controller = new AbortController()

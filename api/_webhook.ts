@@ -101,7 +101,13 @@ async function firstTime(
   const asked = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
   const { drive } = service.house.tools
   const begin = (name: string) =>
-    house.beginRequest(drive, service.place.delivery(hash(name).slice(0, 32)), asked, exchange.signal)
+    house.beginRequest(
+      drive,
+      service.place.delivery(hash(name).slice(0, 32)),
+      asked,
+      exchange.signal,
+      exchange.background,
+    )
   // One after the other: of two that came at once each would win one name, and neither would answer.
   const comment = await begin(commentName(event))
   if (comment.kind !== 'begun' || delivery === '') return comment.kind === 'begun' ? comment : undefined

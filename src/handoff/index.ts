@@ -1,5 +1,5 @@
 // The only inner door: what doors may use of the house.
-export { type AcceptedNote, listAccepted, readAccepted } from './bench/accepted.js'
+export { type AcceptedNote, acceptedAbout, listAccepted } from './bench/accepted.js'
 export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
 export { connect, type Wiring } from './connect.js'
 export { acceptQuestion, ask, type CompareRequest, compare } from './hall/ask.js'
@@ -44,7 +44,7 @@ export {
   talk,
   threadOf,
 } from './hall/talk.js'
-export { type OwnWork, promiseComment, promiseKept, takeLeft } from './hall/under-limits.js'
+export { type OwnWork, promiseAnswer, promiseComment, promiseKept, takeLeft } from './hall/under-limits.js'
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
 export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/write-summary.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'

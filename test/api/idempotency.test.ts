@@ -126,6 +126,18 @@ test('a name that cannot be settled costs neither the answer nor the end of a st
   expect(found.at(-1)).toMatchObject({ event: 'answer' })
 })
 
+test('whoever asks about a repository that was never summarised leaves no name behind', async () => {
+  const job = await here.another({ HANDOFF_BEARERS: `a=${sha256(token)}=octo/*` })
+  const names = () => here.world.clouds.drive.tree('/handoff/_service/keys').length
+  const before = names()
+  const { status, body } = await post(
+    job.url,
+    { repository: 'octo/none', commit: 'a'.repeat(40), question: 'What?' },
+    newKey(),
+  )
+  expect([status, body.code, names() - before]).toEqual([404, 'not-found', 0])
+})
+
 test('in events too: repeated, the answer comes at once', async () => {
   const { 'idempotency-key': key } = newKey()
   const asked = ask('What comes in events?', { fresh: true })

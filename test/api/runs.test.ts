@@ -143,6 +143,19 @@ test('what changed between two runs: both are read, the answer names both commit
   expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'missing-setting' })
 })
 
+test('a comparison under a name is the same one when the branch it began from has moved on', async () => {
+  const [, second, first] = runs.map((run) => run.slice(0, 40))
+  const branch = (sha: string | undefined) => here.repository.git('update-ref', 'refs/heads/before', sha!)
+  const asked = { repository: name, ref: 'main', compareWith: { ref: 'before' }, question: 'What was changed later?' }
+  const named = () => post(here.url, asked, { 'idempotency-key': 'compared-once' })
+  await branch(first)
+  const { body } = await named()
+  const before = here.machines()
+  await branch(second)
+  expect((await named()).body).toMatchObject({ id: body.id, reused: true, compareWith: { commit: first } })
+  expect(here.machines()).toBe(before)
+})
+
 test('a branch whose head has no run yet is answered from the one before, and the answer says so', async () => {
   const head = await here.repository.commit({ 'src/token.ts': '// Gone.\n' })
   const { body } = await post(here.url, { repository: name, ref: 'main', question: 'Which colour is it?' })

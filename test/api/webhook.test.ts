@@ -5,7 +5,7 @@ import type { RunningFunctions } from '../../src/local/functions.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import type { Pull, Repository } from '../../src/local/github/world.js'
 import { until } from '../support/until.js'
-import { call, cronSecret, type Deployment, deploy, logged, name, post, webhookSecrets } from './kit.js'
+import { call, cronSecret, type Deployment, deploy, logged, name, post, token, webhookSecrets } from './kit.js'
 
 let here: Deployment
 let github: LocalGitHub
@@ -138,6 +138,50 @@ test('asked over HTTP with `comment`: the same comment as ever, once, however of
   expect(comment!.body).toContain(`<!-- handoff:answer v=1 id=${first.body.id} part=1 -->`)
   expect(comment!.body).toContain('How this was answered')
   expect(comment!.body).toMatch(/Answered at `[0-9a-f]{7}` of `octo\/tools`/)
+}, 60_000)
+
+test('who asked with `comment`, joined somebody and was promised an answer has the comment, whoever dies or leaves', async () => {
+  const victim = await here.another({}, 3)
+  const question = `Who joins at ${pull.number}?`
+  const machines = here.machines()
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+  const leave = new AbortController()
+  const first = fetch(`${here.url}/api/ask`, {
+    method: 'POST',
+    body: JSON.stringify({ repository: name, pull: pull.number, question }),
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    signal: leave.signal,
+  }).catch(() => undefined)
+  await until('it is at work', () => here.machines() > machines)
+  const asked = { repository: name, pull: pull.number, question, comment: true }
+  const { status, body } = await post(victim.url, asked, { prefer: 'respond-async' })
+  expect([status, here.promises().map((path) => path.split('/').at(-1))]).toEqual([
+    202,
+    [`${body.id}-${pull.number}.json`],
+  ])
+  victim.kill()
+  leave.abort()
+  await first
+  takeBack()
+  const left = async () => (await call(here.url, '/api/cron', { token: cronSecret })).body.left > 0
+  await until('the clock takes it up', left, 30_000)
+  await until('nothing is promised any more', () => here.promises().length === 0, 20_000)
+  expect(ours().map((comment) => comment.body.split('\n')[0])).toEqual([
+    `<!-- handoff:answer v=1 id=${body.id} part=1 -->`,
+  ])
+}, 60_000)
+
+test('an answer whose comment was left behind is posted when somebody looks at it', async () => {
+  const question = `Which comment was left at ${pull.number}?`
+  const { body } = await post(here.url, { repository: name, pull: pull.number, question })
+  const { drive } = here.world.clouds
+  leaveBehind({ answer: body.id, run: here.run.run })
+  const path = `/handoff/_service/accepted/${body.id}`
+  drive.write(`${path}-${pull.number}.json`, drive.readFile(`${path}.json`)!)
+  drive.remove(`${path}.json`)
+  expect((await call(here.url, body.self)).body.status).toBe('done')
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  expect(ours()).toHaveLength(1)
 }, 60_000)
 
 test('an answer whose instance died before its comment is posted by the clock', async () => {

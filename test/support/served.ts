@@ -2,7 +2,7 @@
 // after a process that died: the clock, which takes up what was promised, and the caller, who repeats the request.
 import type { Door } from '../../api/_door.js'
 import { type Order, type Outcome, type Placed, startJob } from '../../api/_job.js'
-import { takeUp } from '../../api/_left.js'
+import { leftOf as leftBehind, takeUp } from '../../api/_left.js'
 import { listAccepted } from '../../src/handoff/bench/accepted.js'
 import { type Begun, beginRequest } from '../../src/handoff/bench/request-keys.js'
 import { sha256 } from '../../src/handoff/bench/run-directory.js'
@@ -20,8 +20,9 @@ const house = async () => ({
   ...(await import('../../src/handoff/asking.js')),
   ...(await import('../../src/handoff/index.js')),
 })
-/** Whatever room it is asked for, behind it is the whole house. */
-const door = new Proxy({}, { get: () => house }) as Door
+/** The door of an instance that has this one service. */
+export const doorTo = (service: Service): Door =>
+  ({ house, service: async () => service, settings: { models: [service.house.tools.model.name] } }) as unknown as Door
 
 /** As another instance has it, perhaps some time later. */
 export function serviceOf({ house, later }: QuickProcess, afterMs = 0): Service {
@@ -67,15 +68,15 @@ export async function servedTo(
   }
 }
 
-function orderOf(service: Service, place: Place, process: QuickProcess, text: string): Order {
+export function orderOf(service: Service, place: Place, process: QuickProcess, text: string, workMs = 20_000): Order {
   const { question, ...asked } = place.ask(process, text)
   // Nobody looks here at what an answer is shown with.
   return {
-    door,
+    door: doorTo(service),
     service,
     visit: {
       caller,
-      workBy: service.clock.now() + 20_000,
+      workBy: service.clock.now() + workMs,
       emit: process.house.tools.emit,
       labels: asked.labels ?? {},
     },
@@ -86,8 +87,8 @@ function orderOf(service: Service, place: Place, process: QuickProcess, text: st
 /** `GET /api/cron`, to its end: every promise that was left behind. */
 export async function takeUpAll(service: Service, signal: AbortSignal): Promise<void> {
   const notes = await listAccepted(service.house.tools.drive, service.place, 100, signal)
-  for (const { repository, run, answer, caller: by } of notes.filter(({ until }) => until <= service.clock.now()))
-    await takeUp(door, service, { repository, run: run!, id: answer, caller: by }, Date.now() + 60_000)
+  for (const note of notes.filter(({ until }) => until <= service.clock.now()))
+    await takeUp(doorTo(service), leftBehind(note, note.run!, [note]), Date.now() + 60_000)
 }
 
 /** What is left on the drive of promises, turns, reservations and names that were begun, in words. */

@@ -1,10 +1,13 @@
-// Questions that somebody was promised an answer to. One small file each, from before the promise until the answer is there, so that whoever
-// looks (a poll, the cron) can take up what an instance left behind.
+// Questions that somebody was promised an answer to. One small file for each promise, from before it is made until it is kept, so that whoever looks
+// (a poll, the cron) can take up what an instance left behind. Of one answer there may be several: to whoever waits for it, and to each pull request
+// that it is to be posted on.
 import type { Target } from '../library/answers/ask-event.js'
 import * as read from '../library/decode.js'
 import { isHandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
-import type { Drive } from '../library/tools.js'
+import { bySigns } from '../library/order.js'
+import type { Drive, DriveEntry } from '../library/tools.js'
+import { atOnce } from './at-once.js'
 import type { ServicePlace } from './service-place.js'
 
 export interface AcceptedNote {
@@ -76,55 +79,95 @@ const shape = read.object({
   post: read.optional(post),
 })
 
+/** What a promise is called by. */
+export type PromiseName = Pick<AcceptedNote, 'answer' | 'post'>
+
+const nameOf = ({ answer, post }: PromiseName) => (post && 'pull' in post ? `${answer}-${post.pull}` : answer)
+const nameForm = /^([0-9a-f]{32})(-\d{1,10})?\.json$/
+
 export async function noteAccepted(
   drive: Drive,
   place: ServicePlace,
   note: AcceptedNote,
   signal: AbortSignal,
 ): Promise<void> {
-  await drive.write(place.acceptedQuestion(note.answer), encode(note), { signal })
-}
-
-export async function readAccepted(
-  drive: Drive,
-  place: ServicePlace,
-  answer: string,
-  signal: AbortSignal,
-): Promise<AcceptedNote | undefined> {
-  const bytes = await drive.read(place.acceptedQuestion(answer), { maxBytes: noteLimit, signal })
-  return bytes === null
-    ? undefined
-    : (decodeVersioned(bytes, shape, 'the note of an accepted question') as AcceptedNote)
+  await drive.write(place.acceptedQuestion(nameOf(note)), encode(note), { signal })
 }
 
 /** A question has four thousand characters; in JSON one may be six bytes, and what was asked is cut to twice as many. */
 const noteLimit = 200_000
 
-/** All of them, the longest waiting first; one that cannot be read, for whatever reason, keeps nobody from the others. */
+/** One that cannot be read, for whatever reason, keeps nobody from the others. */
+async function readNotes(
+  drive: Drive,
+  place: ServicePlace,
+  entries: DriveEntry[],
+  signal: AbortSignal,
+): Promise<AcceptedNote[]> {
+  const read = async ({ name }: DriveEntry) => {
+    const bytes = await drive.read(`${place.accepted}/${name}`, { maxBytes: noteLimit, signal })
+    return bytes === null ? undefined : decodeVersioned(bytes, shape, 'the note of an accepted question')
+  }
+  const notes = await atOnce(16, entries, (entry) =>
+    read(entry).catch((error: unknown) => {
+      if (isHandoffError(error)) return undefined
+      throw error
+    }),
+  )
+  return notes.filter((note) => note !== undefined) as AcceptedNote[]
+}
+
+async function listNames(drive: Drive, place: ServicePlace, signal: AbortSignal): Promise<DriveEntry[]> {
+  return (await drive.list(place.accepted, signal)).filter(({ name }) => nameForm.test(name))
+}
+
+/** So many of them, the longest waiting first. */
 export async function listAccepted(
   drive: Drive,
   place: ServicePlace,
   most: number,
   signal: AbortSignal,
 ): Promise<AcceptedNote[]> {
-  const entries = (await drive.list(place.accepted, signal)).filter((one) => /^[0-9a-f]{32}\.json$/.test(one.name))
-  const oldest = entries.sort((a, b) => (a.modifiedAt ?? '').localeCompare(b.modifiedAt ?? '')).slice(0, most)
-  const notes = await Promise.all(
-    oldest.map((one) =>
-      readAccepted(drive, place, one.name.slice(0, 32), signal).catch((error: unknown) => {
-        if (isHandoffError(error)) return undefined
-        throw error
-      }),
-    ),
-  )
-  return notes.filter((note) => note !== undefined)
+  const entries = await listNames(drive, place, signal)
+  const oldest = entries.sort((a, b) => bySigns(a.modifiedAt ?? '', b.modifiedAt ?? '')).slice(0, most)
+  return readNotes(drive, place, oldest, signal)
+}
+
+/** What was promised about one answer. */
+export async function acceptedAbout(
+  drive: Drive,
+  place: ServicePlace,
+  answer: string,
+  signal: AbortSignal,
+): Promise<AcceptedNote[]> {
+  return readNotes(drive, place, await namesAbout(drive, place, answer, signal), signal)
+}
+
+/** Whether anything was promised about it; no note is read. */
+export async function isAccepted(
+  drive: Drive,
+  place: ServicePlace,
+  answer: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return (await namesAbout(drive, place, answer, signal)).length > 0
+}
+
+async function namesAbout(
+  drive: Drive,
+  place: ServicePlace,
+  answer: string,
+  signal: AbortSignal,
+): Promise<DriveEntry[]> {
+  const entries = await listNames(drive, place, signal)
+  return entries.filter(({ name }) => nameForm.exec(name)?.[1] === answer)
 }
 
 export async function forgetAccepted(
   drive: Drive,
   place: ServicePlace,
-  answer: string,
+  name: PromiseName,
   signal: AbortSignal,
 ): Promise<void> {
-  await drive.remove(place.acceptedQuestion(answer), { recursive: false, signal })
+  await drive.remove(place.acceptedQuestion(nameOf(name)), { recursive: false, signal })
 }

@@ -96,11 +96,11 @@ export async function handOver(
   drive: Drive,
   directory: string,
   held: Held,
-  leaseUntil: string,
+  left: Pick<ClaimedAnswer, 'leaseUntil' | 'tries'>,
   signal: AbortSignal,
 ): Promise<void> {
   const path = `${directory}/${artifact.answer(held.record.id)}`
-  const bytes = encodeAnswer({ ...held.record, leaseUntil })
+  const bytes = encodeAnswer({ ...held.record, ...left })
   await drive.write(path, bytes, { expectedRevision: held.revision, signal })
 }
 

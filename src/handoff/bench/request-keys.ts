@@ -3,14 +3,17 @@
 import * as read from '../library/decode.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
+import { orAborted } from '../library/signals.js'
 import type { Drive } from '../library/tools.js'
 import { uniqueId } from './unique.js'
-import { cleanupSignal } from './walk.js'
+import { cleanupSignal, shortlyAfter } from './walk.js'
 
 /** Where the answer of a request is. */
 export interface AnswerPointer {
   run: string
   answer: string
+  /** The earlier run of a comparison: the branch it was named by may have moved on. */
+  base?: string
 }
 
 interface State {
@@ -40,18 +43,40 @@ const shape = read.object({
   at: read.count,
   until: read.count,
   claim: read.optional(read.string(64)),
-  pointer: read.optional(read.object({ run: read.string(200), answer: read.string(64) })),
+  pointer: read.optional(
+    read.object({ run: read.string(200), answer: read.string(64), base: read.optional(read.string(200)) }),
+  ),
 })
 
 /** As the draft suggests: long enough for every retry, short enough to be forgotten. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1_000
 
+/** How long the writing of a name is waited for when nobody wants it any more: one that stood there unknown would refuse who repeats the request. */
+const settlingMs = 5_000
+
+/**
+ * Whoever stops waiting stops at once, and the name that is won behind their back is free again. Until then `background` has to be waited for.
+ */
 export async function beginRequest(
   drive: Drive,
   path: string,
-  request: { body: string; now: number; until: number },
+  request: Asked,
   signal: AbortSignal,
+  background: (work: Promise<unknown>) => void = () => {},
 ): Promise<Begun> {
+  const beginning = begin(drive, path, request, shortlyAfter(signal, settlingMs))
+  const settled = beginning.then((found) => (signal.aborted && found.kind === 'begun' ? found.release() : undefined))
+  background(settled.catch(() => undefined))
+  return orAborted(beginning, signal, 'the request was given its name')
+}
+
+interface Asked {
+  body: string
+  now: number
+  until: number
+}
+
+async function begin(drive: Drive, path: string, request: Asked, signal: AbortSignal): Promise<Begun> {
   const { body, now, until } = request
   const wanted: State = { version: 1, body, state: 'begun', at: now, until, claim: uniqueId() }
   let seen = 0

@@ -6,7 +6,7 @@ export interface ServicePlace {
   keys: string
   key: (keyHash: string) => string
   accepted: string
-  acceptedQuestion: (answer: string) => string
+  acceptedQuestion: (name: string) => string
   deliveries: string
   delivery: (name: string) => string
 }
@@ -19,7 +19,7 @@ export function servicePlace(root: string): ServicePlace {
     keys: `${top}/keys`,
     key: (keyHash) => `${top}/keys/${keyHash}.json`,
     accepted: `${top}/accepted`,
-    acceptedQuestion: (answer) => `${top}/accepted/${answer}.json`,
+    acceptedQuestion: (name) => `${top}/accepted/${name}.json`,
     deliveries: `${top}/deliveries`,
     delivery: (name) => `${top}/deliveries/${name}.json`,
   }

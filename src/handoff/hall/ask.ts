@@ -4,13 +4,13 @@
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
 import { claim, complete, type Held, handOver, keepLatest, recentAnswers } from '../bench/ledger.js'
-import { cleanupSignal, type Walk } from '../bench/walk.js'
+import { cleanupSignal, shortlyAfter, type Walk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../library/answer.js'
 import { answerFile } from '../library/answers/answer-markdown.js'
 import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { bySigns } from '../library/order.js'
-import { artifact } from '../library/run.js'
+import { artifact, quote } from '../library/run.js'
 import { type Answered, answerFrom, type Said } from './answer-from.js'
 import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
@@ -55,26 +55,45 @@ export async function acceptQuestion(
 
 type Asked = Pick<Work, 'question' | 'house' | 'run' | 'base' | 'walk' | 'labels'>
 
+/** How long the writing of a claim is waited for when nobody wants it any more: one that stood there unknown would keep everybody waiting. */
+const settlingMs = 1_000
+
 /** The claim, and what is left to do once we hold it. */
-export async function acceptClaim(job: Asked, wanted: ClaimedAnswer, signal: AbortSignal): Promise<AcceptedQuestion> {
+export async function acceptClaim(
+  job: Asked,
+  wanted: ClaimedAnswer,
+  manner: Manner,
+  signal: AbortSignal,
+): Promise<AcceptedQuestion> {
   const { house, run, walk } = job
   const { tools } = house
-  const [claimed, earlier] = await Promise.all([
-    walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), signal)),
+  const settling = shortlyAfter(signal, settlingMs)
+  const [claiming, reading] = await Promise.allSettled([
+    walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), settling)),
     recentAnswers(tools.drive, run.directory, 20, signal),
   ])
+  if (claiming.status === 'rejected') throw claiming.reason
+  const claimed = claiming.value
   if (claimed.kind === 'answered') return answeredBefore(claimed.record, run, house)
   if (claimed.kind === 'running') throw inProgress(claimed.record, tools.now())
   tools.emit({ type: 'answer-claimed', id: wanted.id })
-  const { held } = claimed
-  // Only what is needed of them is kept: a question may wait for long, beside many others.
-  const before = pastOf(job, earlier)
-  return {
-    id: wanted.id,
-    run,
-    acceptedAt: wanted.acceptedAt,
-    answer: (later, manner = {}) => work({ ...job, held, ...before, manner }, later),
+  const held = { ...job, held: claimed.held, manner }
+  try {
+    // Only what is needed of them is kept: a question may wait for long, beside many others.
+    const before = pastOf(job, settledValue(reading, signal))
+    const { id, acceptedAt } = wanted
+    return { id, run, acceptedAt, answer: (later) => work({ ...held, ...before }, later) }
+  } catch (error) {
+    await letGo(held, error, false)
+    throw error
   }
+}
+
+/** Nobody goes on for somebody who has gone. */
+function settledValue<T>(settled: PromiseSettledResult<T>, signal: AbortSignal): T {
+  if (signal.aborted) throw abortError(signal, 'claiming the question')
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
 }
 
 interface Work {
@@ -92,25 +111,32 @@ interface Work {
   manner: Manner
 }
 
-/** After so many processes that could not finish it, the question is the problem. */
-const mostTries = 5
-
 async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
   const { house, run } = job
+  let begun = false
   try {
+    refuseOtherModel(job)
     const { same } = job
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id })
     await job.manner.turn?.(signal)
+    begun = true
     const asked = { question: job.question, house, run, walk: job.walk, thread: job.thread, labels: job.labels }
     const answered = await (job.base ? compareFrom({ ...asked, base: job.base }, signal) : answerFrom(asked, signal))
     return await keep(job, answered)
   } catch (error) {
     const told = signal.aborted && !isHandoffError(error) ? abortError(signal, 'answering the question') : error
-    const wait = isHandoffError(told) ? job.manner.handBack?.(told) : undefined
-    if (wait === undefined || (job.held.record.tries ?? 0) >= mostTries) await giveUp(job, told)
-    else await putBack(job, wait)
+    await letGo(job, told, begun)
     throw told
   }
+}
+
+/** Its id and what it costs are made of the model that was asked for: nobody else's words are kept under it. */
+function refuseOtherModel({ held, house }: Work): void {
+  const { model } = held.record
+  if (model === house.tools.model.name) return
+  throw new HandoffError('model', `The model ${quote(model)}, which this was asked of, is not offered any more.`, {
+    next: 'Ask again, with a model that is.',
+  })
 }
 
 /** An earlier question in almost the same words, about the same run, by the same model, outside any thread. */
@@ -202,16 +228,40 @@ function headOf({ record }: Held) {
   return head
 }
 
-/** The claim stays and its lease ends now, or a little later: whoever looks next goes on. */
-async function putBack(job: Work, waitMs: number): Promise<void> {
-  const { house, run, held } = job
-  const leaseUntil = new Date(house.tools.now().getTime() + waitMs).toISOString()
-  await handOver(house.tools.drive, run.directory, held, leaseUntil, AbortSignal.timeout(5_000)).catch(() => undefined)
+/** After so many processes that could not finish it, the question is the problem. */
+const mostTries = 5
+/** What could not be answered for so long is waited for by nobody. */
+const longestMs = 24 * 60 * 60 * 1_000
+
+/** Put back for whoever looks next, where somebody waits for it and it may go well then; else its record says why it ended. */
+async function letGo(job: Pick<Work, 'house' | 'run' | 'held' | 'manner'>, error: unknown, begun: boolean) {
+  const wait = isHandoffError(error) ? await job.manner.handBack?.(error) : undefined
+  const counts = begun && !isCrowd(error)
+  if (wait !== undefined && !isWornOut(job, counts)) return putBack(job, wait, counts)
+  await giveUp(job, error)
+  job.manner.onGivenUp?.()
+}
+
+/** Too many wanted the same at once: that says nothing against the question. */
+const isCrowd = (error: unknown) => isHandoffError(error, 'sandbox-limit') || isHandoffError(error, 'model-limit')
+
+function isWornOut({ house, held }: Pick<Work, 'house' | 'held'>, counts: boolean): boolean {
+  const { tries = 0, acceptedAt } = held.record
+  return (counts && tries >= mostTries) || house.tools.now().getTime() - Date.parse(acceptedAt) > longestMs
+}
+
+/** The claim stays and its lease ends now, or a little later: whoever looks next goes on, and counts us, unless we only waited. */
+async function putBack({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>, waitMs: number, counts: boolean) {
+  const { tries = 0 } = held.record
+  const left = {
+    leaseUntil: new Date(house.tools.now().getTime() + waitMs).toISOString(),
+    tries: counts ? tries : Math.max(0, tries - 1),
+  }
+  await handOver(house.tools.drive, run.directory, held, left, AbortSignal.timeout(5_000)).catch(() => undefined)
 }
 
 /** The record says what became of the question, so that the next who asks need not wait for a lease. */
-async function giveUp(job: Work, error: unknown): Promise<void> {
-  const { house, run, held } = job
+async function giveUp({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>, error: unknown): Promise<void> {
   const { code, message, next } = isHandoffError(error)
     ? error
     : new HandoffError('cancelled', 'An unexpected error ended the work.')

@@ -15,8 +15,8 @@ export interface House {
     maxCost?: number
     /** How long a walk may take; a sandbox never outlives it by more than a minute. */
     deadlineMs: number
-    /** Longest that a sandbox which answers may live, where the walk's deadline and a minute is too long. */
-    sandboxMs?: number
+    /** When a sandbox that answers ends by itself, in milliseconds since 1970, where the walk's deadline and a minute is too late. */
+    sandboxBy?: number
   }
   prices?: Prices
   /** Takes our own keys, and what has the shape of a credential, out of text that somebody else wrote and we keep. */

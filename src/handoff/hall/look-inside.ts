@@ -3,7 +3,7 @@ import { runGuest } from '../bench/guest.js'
 import { openSealed } from '../bench/run-directory.js'
 import { openSandbox, together, type Walk } from '../bench/walk.js'
 import type { Excerpt } from '../library/answer.js'
-import { HandoffError } from '../library/errors.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../library/records.js'
 import { artifact } from '../library/run.js'
 import type { Sandbox } from '../library/tools.js'
@@ -30,7 +30,9 @@ export interface OpenRun {
 
 export async function openForReading({ house, walk, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
   const { tools } = house
-  const lifetimeMs = house.limits.sandboxMs ?? house.limits.deadlineMs + lifetimeMargin
+  const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = house.limits
+  // Counted from now: whoever waited for a turn has less time left.
+  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - tools.now().getTime()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [owned, opened] = await together(
     openSandbox(walk, tools, 'ask', { metadata, lifetimeMs, egress: egressOf(house) }, signal),
@@ -40,8 +42,8 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
   let closing: Promise<void> | undefined
   const end = async () => {
     const [gone, revoked] = await Promise.allSettled([owned.close(), opened.revoke()])
-    if (gone.status === 'rejected') throw gone.reason
-    // It only reads, it ends by itself, and nobody has it any more: no reason to throw an answer away.
+    // Both only read, and end by themselves: no reason to throw an answer away.
+    if (gone.status === 'rejected') tools.emit({ type: 'notice', text: machineLeft(gone.reason) })
     if (revoked.status === 'rejected') tools.emit({ type: 'notice', text: tokenLeft })
   }
   return {
@@ -51,6 +53,9 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
     closing: () => closing !== undefined,
   }
 }
+
+const machineLeft = (error: unknown) =>
+  `The sandbox could not be ended, and ends by itself when its time is over: ${isHandoffError(error) ? error.message : 'an unexpected error'}`
 
 const tokenLeft = "The sandbox's token could not be revoked; it can only read this run, and ends by itself."
 

@@ -39,9 +39,11 @@ export interface AskResult {
 export interface PreparedQuestion {
   id: string
   run: ChosenRun
+  /** The earlier run of a comparison. */
+  base?: ChosenRun
   /** What the ledger says of it now; a failed one, and a running one whose lease ran out, may be accepted again. */
   known?: AnswerRecord
-  accept(signal: AbortSignal): Promise<AcceptedQuestion>
+  accept(signal: AbortSignal, manner?: Manner): Promise<AcceptedQuestion>
 }
 
 /** A question that was accepted: its id is known and its claim is in the ledger. `answer` does the work and may be left to the background. */
@@ -51,14 +53,17 @@ export interface AcceptedQuestion {
   acceptedAt: string
   /** Set when there is nothing left to do. */
   done?: CompletedAnswer
-  answer(signal: AbortSignal, manner?: Manner): Promise<AskResult>
+  answer(signal: AbortSignal): Promise<AskResult>
 }
 
+/** What whoever asks for many has to say about how one question is answered. */
 export interface Manner {
   /** Waited for before a machine is started: whose turn it is. */
   turn?: (signal: AbortSignal) => Promise<void>
-  /** An error that it takes leaves the question to whoever looks next, as soon as these milliseconds have passed. */
-  handBack?: (error: HandoffError) => number | undefined
+  /** An error for which it says so leaves the question to whoever looks next, as soon as these milliseconds have passed. */
+  handBack?: (error: HandoffError) => Promise<number | undefined>
+  /** Told when it ended without an answer for good. */
+  onGivenUp?: () => void
 }
 
 /** Only reads: which run, which id, and what the ledger knows. */
@@ -86,13 +91,14 @@ export async function prepareQuestion(
   return {
     id,
     run,
+    ...(base ? { base } : {}),
     ...(known === undefined ? {} : { known }),
-    accept: async (later) => {
+    accept: async (later, manner = {}) => {
       if (known?.status === 'done') return withStaleness(answeredBefore(known, run, house), request, house)
       const question = { ...asked, text: house.redact(asked.text) }
       const wanted = claimFor(question, id, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
       const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
-      return withStaleness(await acceptLater(job, wanted, later), request, house)
+      return withStaleness(await acceptLater(job, wanted, manner, later), request, house)
     },
   }
 }
@@ -124,8 +130,8 @@ function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: H
   if (head === undefined) return accepted
   return {
     ...accepted,
-    async answer(signal, manner) {
-      const result = await accepted.answer(signal, manner)
+    async answer(signal) {
+      const result = await accepted.answer(signal)
       const stale = await staleAt(result.record, head, request, house, signal)
       return stale ? { ...result, stale } : result
     },

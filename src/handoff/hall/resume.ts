@@ -1,11 +1,12 @@
 // A question that an instance left behind, because its time was over or because it died, goes on in another.
 import { readAnswer } from '../bench/ledger.js'
 import { startWalk } from '../bench/walk.js'
-import type { AnswerRecord, ClaimedAnswer } from '../library/answer.js'
+import type { AnswerRecord, ClaimedAnswer, FailedAnswer } from '../library/answer.js'
 import { isHandoffError } from '../library/errors.js'
 import { layout, type Repository } from '../library/run.js'
 import { type AcceptedQuestion, acceptClaim } from './ask.js'
 import type { House } from './house.js'
+import type { Manner } from './prepare-question.js'
 import { type ChosenRun, whichRun } from './which-run.js'
 
 export interface LeftQuestion {
@@ -21,7 +22,7 @@ export interface FoundQuestion {
   run: ChosenRun
   record: AnswerRecord | undefined
   /** Takes it up under its old id, at the record that was found. Undefined when somebody was quicker. */
-  resume(record: ClaimedAnswer): Promise<AcceptedQuestion | undefined>
+  resume(record: ClaimedAnswer | FailedAnswer, manner?: Manner): Promise<AcceptedQuestion | undefined>
 }
 
 /** What became of a question. */
@@ -35,24 +36,20 @@ export async function findQuestion(left: LeftQuestion, house: House, signal: Abo
   return {
     run,
     record,
-    async resume(before) {
+    async resume(before, manner = {}) {
       const base = before.compareWith && (await look(before.compareWith.run))
-      const wanted = {
-        ...before,
-        model: tools.model.name,
-        leaseUntil: new Date(tools.now().getTime() + left.leaseMs).toISOString(),
-        claim: tools.uniqueId(),
-        tries: (before.tries ?? 0) + 1,
-      }
+      const { tries = 0, ...claimed } = claimedAgain(before)
+      const leaseUntil = new Date(tools.now().getTime() + left.leaseMs).toISOString()
+      const wanted = { ...claimed, leaseUntil, claim: tools.uniqueId(), tries: tries + 1 }
       const job = {
-        question: questionOf(before),
+        question: questionOf(wanted),
         house,
         run,
         ...(base ? { base } : {}),
         walk,
         labels: left.labels ?? {},
       }
-      return acceptClaim(job, wanted, signal).catch((error) => {
+      return acceptClaim(job, wanted, manner, signal).catch((error) => {
         if (isHandoffError(error, 'in-progress')) return undefined
         throw error
       })
@@ -60,7 +57,14 @@ export async function findQuestion(left: LeftQuestion, house: House, signal: Abo
   }
 }
 
-const questionOf = ({ question, thread, fresh }: ClaimedAnswer) => ({
+/** What was given up while somebody still waits for it is a claim again. */
+function claimedAgain(before: ClaimedAnswer | FailedAnswer): Omit<ClaimedAnswer, 'leaseUntil' | 'claim'> {
+  if (before.status === 'running') return before
+  const { error: _error, completedAt: _completedAt, ...head } = before
+  return { ...head, status: 'running' }
+}
+
+const questionOf = ({ question, thread, fresh }: Pick<ClaimedAnswer, 'question' | 'thread' | 'fresh'>) => ({
   text: question,
   ...(thread === undefined ? {} : { thread }),
   ...(fresh ? { fresh: true } : {}),

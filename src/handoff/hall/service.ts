@@ -46,10 +46,17 @@ export interface Visit {
 
 export type Taken =
   /** It is in the ledger. */
-  | { kind: 'done'; id: string; run: ChosenRun; record: CompletedAnswer }
+  | (Found & { kind: 'done'; record: CompletedAnswer })
   /** Somebody else is answering it now. */
-  | { kind: 'joined'; id: string; run: ChosenRun }
-  | { kind: 'ours'; id: string; run: ChosenRun; acceptedAt: string; work: OwnWork }
+  | (Found & { kind: 'joined' })
+  | (Found & { kind: 'ours'; acceptedAt: string; work: OwnWork })
+
+export interface Found {
+  id: string
+  run: ChosenRun
+  /** The earlier run of a comparison. */
+  base?: ChosenRun
+}
 
 /** A sandbox dies by itself so long after the work had to be over. */
 export const graceMs = 5_000
@@ -74,17 +81,21 @@ export function houseFor(service: Service, visit: Visit): House {
   return {
     ...house,
     tools: { ...house.tools, emit: visit.emit, model: traced },
-    limits: { ...house.limits, deadlineMs, sandboxMs: deadlineMs + graceMs },
+    limits: { ...house.limits, deadlineMs, sandboxBy: visit.workBy + graceMs },
   }
 }
 
-/** What the models of a visit were paid, also where nothing came of it. */
+/** What a visit has cost so far, also where nothing came of it. */
 export interface CountedVisit extends Visit {
+  /** By its models. */
   spent(): { inputTokens: number; outputTokens: number }
+  /** Machines that were opened and whose end nobody has seen. */
+  living(): number
 }
 
 export function counted(visit: Visit): CountedVisit {
   const sum = { inputTokens: 0, outputTokens: 0 }
+  let living = 0
   return {
     ...visit,
     emit(event) {
@@ -92,9 +103,12 @@ export function counted(visit: Visit): CountedVisit {
         sum.inputTokens += event.inputTokens
         sum.outputTokens += event.outputTokens
       }
+      if (event.type === 'sandbox-open') living += 1
+      if (event.type === 'sandbox-gone') living -= 1
       visit.emit(event)
     },
     spent: () => sum,
+    living: () => living,
   }
 }
 
@@ -108,20 +122,21 @@ export async function takeQuestion(
   const house = houseFor(service, visit)
   const leaseMs = house.limits.deadlineMs + leaseMarginMs
   const prepared = await prepareQuestion({ ...request, leaseMs, labels: visit.labels }, house, signal)
-  const { id, run, known } = prepared
+  const { id, run, base, known } = prepared
+  const found: Found = { id, run, ...(base ? { base } : {}) }
   if (known?.status === 'done') {
     visit.emit({ type: 'answer-reused', id })
-    return { kind: 'done', id, run, record: known }
+    return { ...found, kind: 'done', record: known }
   }
   if (known?.status === 'running' && Date.parse(known.leaseUntil) > service.clock.now())
-    return { kind: 'joined', id, run }
+    return { ...found, kind: 'joined' }
   const { underLimits, sandboxesFor } = await import('./under-limits.js')
-  const taking = underLimits(service, id, visit, sandboxesFor(request), () => prepared.accept(signal))
+  const wanted = { found, sandboxes: sandboxesFor(request) }
+  const taking = underLimits(service, wanted, visit, (manner) => prepared.accept(signal, manner))
   // What a machine is asked for with takes a while to load, and nothing else happens then: so it waits until the drive is being asked for the limits.
   const warming = service.clock.sleep(1, signal).then(() => house.tools.sandboxes.warm?.())
   warming.catch(() => undefined)
-  const taken = await taking
-  return taken ?? { kind: 'joined', id, run }
+  return taking
 }
 
 /** Whether an answer is still true where the ref's head has moved on; undefined when it has not, or when nobody can tell. */

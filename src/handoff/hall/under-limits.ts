@@ -1,19 +1,21 @@
 // One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
-import { type AcceptedNote, forgetAccepted, noteAccepted } from '../bench/accepted.js'
+import { type AcceptedNote, forgetAccepted, isAccepted, noteAccepted, type PromiseName } from '../bench/accepted.js'
 import { makeBudgets } from '../bench/budgets.js'
 import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
 import { cleanupSignal } from '../bench/walk.js'
+import type { FailedAnswer } from '../library/answer.js'
 import type { Clock } from '../library/clock.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { Repository } from '../library/run.js'
 import type { House } from './house.js'
-import type { AcceptedQuestion, AskResult } from './prepare-question.js'
+import type { AcceptedQuestion, AskResult, Manner } from './prepare-question.js'
 import { findQuestion } from './resume.js'
 import {
   type CountedVisit,
   counted,
+  type Found,
   graceMs,
   houseFor,
   leaseMarginMs,
@@ -30,6 +32,9 @@ export interface OwnWork {
   /** Waits for the turn, answers, and gives everything back, on every path. */
   finish(signal: AbortSignal, onPosition?: (position: number) => void): Promise<AskResult>
 }
+
+/** A machine's lifetime is told in seconds, and counted from when the service hears of it. */
+const turnMarginMs = 2_000
 
 /** What a question may cost at most: three rounds of excerpts, the summary, a conversation, and the replies. */
 const mostTokens = { inputTokens: 90_000, outputTokens: 6_200 }
@@ -60,108 +65,127 @@ export async function takeLeft(
   const { id } = left
   const leaseMs = house.limits.deadlineMs + leaseMarginMs
   const { run, record, resume } = await findQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
-  switch (record?.status) {
-    case 'done':
-      return { kind: 'done', id, run, record }
-    case 'running':
-      if (Date.parse(record.leaseUntil) > service.clock.now()) return { kind: 'joined', id, run }
-      return (
-        (await underLimits(service, id, visit, sandboxesFor(record), () => resume(record))) ?? {
-          kind: 'joined',
-          id,
-          run,
-        }
-      )
-    default:
-      return undefined
-  }
+  const found = { id, run }
+  if (record?.status === 'done') return { ...found, kind: 'done', record }
+  if (record === undefined || (record.status === 'failed' && !wasGivenUp(record))) return undefined
+  if (record.status === 'running' && Date.parse(record.leaseUntil) > service.clock.now())
+    return { ...found, kind: 'joined' }
+  const wanted = { found, sandboxes: sandboxesFor(record), since: Date.parse(record.acceptedAt) }
+  return underLimits(service, wanted, visit, (manner) => resume(record, manner))
 }
+
+/** By somebody who did not know that it was promised to somebody else. */
+const wasGivenUp = ({ error }: FailedAnswer) => error.code === 'cancelled' || error.code === 'timeout'
 
 /** A comparison has a machine for each of its commits, both at once. */
 export const sandboxesFor = ({ compareWith }: { compareWith?: unknown }) => (compareWith === undefined ? 1 : 2)
 
+interface WantedTurn {
+  found: Found
+  sandboxes: number
+  /** When the question was accepted, where that was before. */
+  since?: number
+}
+
 /** Turn, budget, claim: in this order, because what was not claimed can be refused without a trace. */
 export async function underLimits(
   service: Service,
-  id: string,
+  { found, sandboxes, since }: WantedTurn,
   visit: CountedVisit,
-  sandboxes: number,
-  accept: () => Promise<AcceptedQuestion | undefined>,
-): Promise<Taken | undefined> {
+  accept: (manner: Manner) => Promise<AcceptedQuestion | undefined>,
+): Promise<Taken> {
   const { turns, budgets } = await service.shared()
-  const until = Math.ceil(visit.workBy + graceMs)
+  const { id } = found
+  const { caller } = visit
+  // As long as a machine of ours may live, whatever becomes of us.
+  const until = Math.ceil(visit.workBy + graceMs + turnMarginMs)
   const releases: (() => Promise<void>)[] = []
   const release = async () => {
     await Promise.all(releases.map((one) => one().catch(() => undefined)))
   }
   try {
-    const turn = await turns.enter({ holder: id, caller: visit.caller, until, sandboxes })
-    releases.push(turn.leave)
-    const settle = await budgets.reserve(visit.caller, id, atMost(service), until)
+    const turn = await turns.enter({ holder: id, caller, until, sandboxes, ...(since === undefined ? {} : { since }) })
+    // A machine that nobody could end still takes its place.
+    releases.push(async () => {
+      if (visit.living() === 0) await turn.leave()
+    })
+    const settle = await budgets.reserve(caller, id, atMost(service), until)
     releases.push(() => settle())
-    const accepted = await accept()
-    if (accepted === undefined || accepted.done) {
-      await release()
-      return accepted?.done && { kind: 'done', id, run: accepted.run, record: accepted.done }
+    const hold: Hold = { promised: false, ended: false, onPosition: () => {} }
+    const accepted = await accept(mannerOf(service, id, turn, hold))
+    if (accepted && !accepted.done) {
+      const work = ownWork({ service, visit, accepted, hold, settle, release })
+      return { ...found, run: accepted.run, kind: 'ours', acceptedAt: accepted.acceptedAt, work }
     }
-    const { run, acceptedAt } = accepted
-    return { kind: 'ours', id, run, acceptedAt, work: ownWork(service, visit, accepted, turn, settle, release) }
+    await release()
+    return accepted?.done
+      ? { ...found, run: accepted.run, kind: 'done', record: accepted.done }
+      : { ...found, kind: 'joined' }
   } catch (error) {
     await release()
-    if (isHandoffError(error, 'in-progress')) return undefined
+    if (isHandoffError(error, 'in-progress')) return { ...found, kind: 'joined' }
     throw error
   }
 }
 
-function ownWork(
-  service: Service,
-  visit: CountedVisit,
-  accepted: AcceptedQuestion,
-  turn: Turn,
-  settle: (spent?: { tokens: number; cost: number }) => Promise<void>,
-  release: () => Promise<void>,
-): OwnWork {
-  const { drive, model } = service.house.tools
+/** What becomes of a question while it is ours. */
+interface Hold {
+  /** We promised somebody an answer. */
+  promised: boolean
+  /** It failed for good. */
+  ended: boolean
+  onPosition: (position: number) => void
+}
+
+function mannerOf(service: Service, id: string, turn: Turn, hold: Hold): Manner {
+  return {
+    turn: (signal) => turn.come(signal, (position) => hold.onPosition(position)),
+    handBack: async (error) => {
+      const wait = waitAfter(error)
+      if (wait === undefined || hold.promised) return wait
+      return (await somebodyWaits(service, id)) ? wait : undefined
+    },
+    onGivenUp: () => {
+      hold.ended = true
+    },
+  }
+}
+
+/** Another may have promised it: who was here before us, or who joined us. When nobody can tell, it is not given up for them. */
+function somebodyWaits(service: Service, id: string): Promise<boolean> {
+  return isAccepted(service.house.tools.drive, service.place, id, AbortSignal.timeout(5_000)).catch(() => true)
+}
+
+interface Owned {
+  service: Service
+  visit: CountedVisit
+  accepted: AcceptedQuestion
+  hold: Hold
+  settle: (spent?: { tokens: number; cost: number }) => Promise<void>
+  release: () => Promise<void>
+}
+
+function ownWork({ service, visit, accepted, hold, settle, release }: Owned): OwnWork {
   const { id, run } = accepted
-  let promised = false
+  let promise: PromiseName = { answer: id }
   return {
     async promise(post) {
-      const { host, repository, repositoryId } = run.handoff
-      const slash = repository.lastIndexOf('/')
-      const note: AcceptedNote = {
-        version: 1,
-        answer: id,
-        run: run.handoff.run,
-        until: Math.ceil(visit.workBy + graceMs),
-        repository: {
-          host,
-          owner: repository.slice(0, slash),
-          name: repository.slice(slash + 1),
-          ...(repositoryId === undefined ? {} : { id: repositoryId }),
-        },
-        caller: visit.caller,
-        model: model.name,
-        ...(post === undefined ? {} : { post }),
-      }
       // From here on a failure puts the question back: should the note land, somebody goes on with it.
-      promised = true
-      await noteAccepted(drive, service.place, note, cleanupSignal())
+      hold.promised = true
+      promise = { answer: id, ...(post === undefined ? {} : { post }) }
+      await promiseAnswer(service, visit, { id, run }, post)
     },
-    async finish(signal, onPosition) {
+    async finish(signal, onPosition = () => {}) {
+      hold.onPosition = onPosition
       try {
-        const result = await accepted.answer(signal, {
-          turn: (until) => turn.come(until, onPosition),
-          handBack: (error) => (promised ? waitAfter(error) : undefined),
-        })
+        const result = await accepted.answer(signal)
         await settle(result.reused ? costOfVisit(service, visit) : costOfRecord(result.record)).catch(() => undefined)
         return result
       } catch (error) {
         // The model was paid all the same.
         await settle(costOfVisit(service, visit)).catch(() => undefined)
-        // It failed for good: nobody is to look for it again.
-        if (promised && !(isHandoffError(error) && waitAfter(error) !== undefined)) {
-          await promiseKept(service, id).catch(() => undefined)
-        }
+        // Nobody is to look for it again.
+        if (hold.promised && hold.ended) await promiseKept(service, promise).catch(() => undefined)
         throw error
       } finally {
         await release()
@@ -170,13 +194,41 @@ function ownWork(
   }
 }
 
+/** Whoever comes goes on with the question until it is answered, and posts the answer where that was promised. */
+export async function promiseAnswer(
+  service: Service,
+  visit: Visit,
+  { id, run }: Found,
+  post?: AcceptedNote['post'],
+): Promise<void> {
+  const { drive, model } = service.house.tools
+  const { host, repository, repositoryId } = run.handoff
+  const slash = repository.lastIndexOf('/')
+  const note: AcceptedNote = {
+    version: 1,
+    answer: id,
+    run: run.handoff.run,
+    until: Math.ceil(visit.workBy + graceMs),
+    repository: {
+      host,
+      owner: repository.slice(0, slash),
+      name: repository.slice(slash + 1),
+      ...(repositoryId === undefined ? {} : { id: repositoryId }),
+    },
+    caller: visit.caller,
+    model: model.name,
+    ...(post === undefined ? {} : { post }),
+  }
+  await noteAccepted(drive, service.place, note, cleanupSignal())
+}
+
 /** Promises something whose run is not chosen yet. */
 export async function promiseComment(service: Service, note: AcceptedNote, signal: AbortSignal): Promise<void> {
   await noteAccepted(service.house.tools.drive, service.place, note, signal)
 }
 
-export async function promiseKept(service: Service, id: string): Promise<void> {
-  await forgetAccepted(service.house.tools.drive, service.place, id, cleanupSignal())
+export async function promiseKept(service: Service, promise: PromiseName): Promise<void> {
+  await forgetAccepted(service.house.tools.drive, service.place, promise, cleanupSignal())
 }
 
 /** For what passes by itself the question is put back; undefined for what would only happen again. */

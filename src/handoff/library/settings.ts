@@ -22,6 +22,8 @@ export interface Settings {
     longestWaitMs?: number
     /** How often a call that failed is made again at most; twice when absent. */
     retries?: number
+    /** How long one reply may take in all; as long as there is when absent. */
+    totalMs?: number
   }
   cloneToken?: string
   limits: { inputTokens: number; maxCost?: number; deadlineMs: number }

@@ -21,7 +21,11 @@ export interface ModelCalls {
 
 export function makeCalls(config: ModelConfig, host: string, countTokens: Counting): ModelCalls {
   const clock = config.clock ?? systemClock
-  const patience: Patience = { firstMs: config.firstTextMs ?? 60_000, betweenMs: config.betweenTextMs ?? 30_000 }
+  const patience: Patience = {
+    firstMs: config.firstTextMs ?? 60_000,
+    betweenMs: config.betweenTextMs ?? 30_000,
+    totalMs: config.totalMs,
+  }
   const habits = makeHabits(config.name)
   let loading: Promise<{ client: OpenAI; errors: ServiceErrors }> | undefined
   const loaded = () => (loading ??= load(config))

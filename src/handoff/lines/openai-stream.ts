@@ -19,6 +19,7 @@ export interface Heard {
 export interface Patience {
   firstMs: number
   betweenMs: number
+  totalMs: number | undefined
 }
 
 /** The service answered, and what it answered is not a reply. `about` says which setting to look at. */
@@ -147,7 +148,7 @@ interface Watch {
 }
 
 /** Aborts when nothing is heard for too long: longer for the first piece than between two. */
-function startWatch({ firstMs, betweenMs }: Patience): Watch {
+function startWatch({ firstMs, betweenMs, totalMs }: Patience): Watch {
   const controller = new AbortController()
   const expire = (milliseconds: number, what: string) => () =>
     controller.abort(
@@ -156,12 +157,22 @@ function startWatch({ firstMs, betweenMs }: Patience): Watch {
       }),
     )
   let timer = setTimeout(expire(firstMs, 'sent nothing'), firstMs)
+  const whole = totalMs === undefined ? undefined : setTimeout(() => controller.abort(tooSlow(totalMs)), totalMs)
   return {
     signal: controller.signal,
     heard() {
       clearTimeout(timer)
       timer = setTimeout(expire(betweenMs, 'stopped in the middle of its reply and was silent'), betweenMs)
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer)
+      clearTimeout(whole)
+    },
   }
 }
+
+/** It would be as slow again, and cost as much again: so this is not a time that ran out by chance. */
+const tooSlow = (milliseconds: number) =>
+  new HandoffError('model', `The model’s service was still writing its reply after ${milliseconds / 1_000} seconds.`, {
+    next: 'Ask for less, or choose a faster model in LLM_MODEL.',
+  })

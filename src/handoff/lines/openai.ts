@@ -25,6 +25,8 @@ export interface ModelConfig {
   firstTextMs?: number
   /** How long the stream may stand still between two pieces; half a minute when absent. */
   betweenTextMs?: number
+  /** How long one reply may take in all; as long as the caller has when absent. */
+  totalMs?: number
   /** The longest wait that a service may ask for before we give up instead; a minute when absent. The signal may end it sooner. */
   longestWaitMs?: number
   /** How often a call that failed is made again at most, where that is safe; twice when absent. */

@@ -234,6 +234,25 @@ test('a request with a name begins once, is known when it was accepted, and is o
   await until('a day later it is forgotten', async () => (await at(3_200 + 86_400_001, 'b')).kind === 'begun')
 })
 
+test('whoever leaves while a name is being written hears so at once, and the name is free again', async () => {
+  const path = `${root}/keys/left.json`
+  const stop = new AbortController()
+  const behind: Promise<unknown>[] = []
+  // It is written; what became of that is looked up, and takes a while.
+  const takeBack = [
+    local.rule({ method: 'PUT', path: /left/, times: 1, fault: { kind: 'lose-reply' } }),
+    local.rule({ method: 'HEAD', path: /left/, times: 1, fault: { kind: 'delay', milliseconds: 300 } }),
+  ]
+  const asked = { body: 'a'.repeat(64), now: 1_000, until: 60_000 }
+  const asking = beginRequest(drive(), path, asked, stop.signal, (work) => behind.push(work))
+  await until('it is written', () => local.readFile(path))
+  stop.abort()
+  await expect(asking).rejects.toMatchObject({ code: 'cancelled' })
+  await Promise.all(behind)
+  for (const back of takeBack) back()
+  expect((await beginRequest(drive(), path, { ...asked, now: 1_100 }, never)).kind).toBe('begun')
+})
+
 test.each(['lose-reply', 'twice'] as const)(
   'whatever the network does to the writes (%s), of those who begin in the same millisecond one has begun',
   async (kind) => {

@@ -339,6 +339,17 @@ describe('a deadline', () => {
     expect(reply.text.split(/\s+/).length * 15).toBeGreaterThan(300)
   })
 
+  it('for the whole ends a stream however lively it is, and nobody tries again what would be as slow', async () => {
+    local.behave({ kind: 'slow', pieceMs: 15 })
+    const { value, requests } = await counted(() => failure(modelWith({ totalMs: 80 }).complete(request())))
+    expect(value).toMatchObject({
+      code: 'model',
+      message: 'The model’s service was still writing its reply after 0.08 seconds.',
+      retryAfterSeconds: undefined,
+    })
+    expect(requests).toBe(1)
+  })
+
   it('of the caller ends the whole, however lively the stream is', async () => {
     local.behave({ kind: 'slow', pieceMs: 15 })
     const error = await failure(modelWith().complete(request({ signal: AbortSignal.timeout(80) })))

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-NXIM7EZN.js";import"./chunk-24UB3UZE.js";import"./chunk-PQQHC2MM.js";import"./chunk-45JIP3S5.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

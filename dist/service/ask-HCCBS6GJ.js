@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-XTQCKVEJ.js";import"./chunk-6RJBMCFT.js";import"./chunk-5WFKI3CS.js";import"./chunk-FBLZI4BH.js";import"./chunk-VSVNFZB2.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};

@@ -1,1 +1,0 @@
-import{k as a,l as b}from"./chunk-6RJBMCFT.js";import"./chunk-5WFKI3CS.js";import"./chunk-VSVNFZB2.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{b as compareFrom,a as refuseSame};

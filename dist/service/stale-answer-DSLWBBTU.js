@@ -1,1 +1,0 @@
-import{b as a,c as b,d as c}from"./chunk-QENWFF36.js";import"./chunk-5WFKI3CS.js";import"./chunk-WMIVV6DO.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{a as citedNow,c as stalenessByRuns,b as stalenessOf};

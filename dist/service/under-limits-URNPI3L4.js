@@ -1,1 +1,0 @@
-import{c as o,d as r,e as m,f as p,g as t,h as e}from"./chunk-HAAYKCJZ.js";import"./chunk-NXIM7EZN.js";import"./chunk-24UB3UZE.js";import"./chunk-PQQHC2MM.js";import"./chunk-45JIP3S5.js";import"./chunk-N2KG4B7V.js";export{t as promiseComment,e as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};

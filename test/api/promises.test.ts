@@ -1,0 +1,286 @@
+// What was promised is kept, whoever asks the same in between, waits, leaves, or runs out of time.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { startJob } from '../../api/_job.js'
+import { leftOf, takeUp } from '../../api/_left.js'
+import { beforePosting } from '../../api/_time.js'
+import { listAccepted } from '../../src/handoff/bench/accepted.js'
+import { makeService, type Service } from '../../src/handoff/hall/service.js'
+import { summarise } from '../../src/handoff/hall/summarise.js'
+import type { AnswerRecord } from '../../src/handoff/library/answer.js'
+import type { Rule } from '../../src/local/server.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
+import { doorTo, laterMs, orderOf, serviceOf, takeUpAll } from '../support/served.js'
+import { until } from '../support/until.js'
+
+const never = new AbortController().signal
+let world: QuickWorld
+let place: Place
+let directory: string
+let rules: (() => void)[] = []
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+  place = world.place('octo/promised')
+  await using process = await world.process({ patient: true })
+  ;({ directory } = await summarise(place.summarise(process, 'first'), process.house, never))
+}, 60_000)
+
+afterEach(() => {
+  for (const takeBack of rules) takeBack()
+  rules = []
+})
+
+afterAll(() => world?.close())
+
+const slowModel = (milliseconds: number) => {
+  rules.push(world.clouds.model.rule({ fault: { kind: 'delay', milliseconds } }))
+}
+const drive = (rule: Rule) => {
+  rules.push(world.clouds.drive.rule(rule))
+}
+const outOfTime = () => new DOMException('Out of time.', 'TimeoutError')
+const gone = () => new DOMException('The client has gone.', 'AbortError')
+
+/** Somebody who asks over HTTP, as far as the door has to do with it. */
+function asker(service: Service, process: QuickProcess, question: string, workMs?: number) {
+  const stop = new AbortController()
+  const placed = Promise.withResolvers<'accepted' | 'joined'>()
+  const works = Promise.withResolvers<void>()
+  const job = startJob(orderOf(service, place, process, question, workMs), stop.signal, {
+    onAccepted: () => {
+      placed.resolve('accepted')
+      works.resolve()
+    },
+    onJoined: () => placed.resolve('joined'),
+    onPosition: () => undefined,
+  })
+  const ended = job.outcome.then(
+    ({ record }) => record.status,
+    (error: { code: string }) => error.code,
+  )
+  return { job, ended, stop, placed: placed.promise, works: works.promise }
+}
+
+function recordOf(question: string): AnswerRecord | undefined {
+  const files = world.clouds.drive.tree(`${directory}/analysis/qa`).filter((entry) => !entry.isDirectory)
+  const records = files.map(({ path }) => JSON.parse(world.clouds.drive.readFile(path)!.toString()) as AnswerRecord)
+  return records.find((record) => record.question === question)
+}
+
+const promises = () => world.clouds.drive.tree('/handoff/_service/accepted').filter((entry) => !entry.isDirectory)
+const atWork = (made: number) => until('a machine is up', () => world.clouds.sandboxes.sandboxes.length > made)
+const machines = () => world.clouds.sandboxes.sandboxes.length
+const turns = () =>
+  JSON.parse(world.clouds.drive.readFile('/handoff/_service/turns.json')!.toString()) as {
+    running: { holder: string; until: number }[]
+  }
+
+test('whoever is promised nothing, takes a promised question over and leaves, leaves it to the next', async () => {
+  const question = 'Which promise is kept?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  const first = asker(service, process, question)
+  expect(await first.placed).toBe('accepted')
+  expect(await first.job.promise()).toBe(true)
+  first.stop.abort(outOfTime())
+  expect(await first.ended).toBe('timeout')
+  expect(promises()).toHaveLength(1)
+  const made = machines()
+  const second = asker(service, process, question)
+  expect(await second.placed).toBe('accepted')
+  await atWork(made)
+  second.stop.abort(gone())
+  expect(await second.ended).toBe('cancelled')
+  expect(recordOf(question)?.status).toBe('running')
+  rules.pop()!()
+  await takeUpAll(serviceOf(process, laterMs), never)
+  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+})
+
+test('who joined somebody and was promised the answer has it, though both run out of time', async () => {
+  const question = 'Who keeps the word of a joiner?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  const made = machines()
+  const first = asker(service, process, question)
+  await first.placed
+  await atWork(made)
+  const second = asker(service, process, question)
+  expect(await second.placed).toBe('joined')
+  expect(await second.job.promise()).toBe(true)
+  expect(promises()).toHaveLength(1)
+  first.stop.abort(gone())
+  expect(await first.ended).toBe('cancelled')
+  await second.works
+  second.stop.abort(outOfTime())
+  expect(await second.ended).toBe('timeout')
+  rules.pop()!()
+  await takeUpAll(serviceOf(process, laterMs), never)
+  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+})
+
+test('who joined, took the question over and met what will not pass has promised nothing any more', async () => {
+  const question = 'Which promise is taken back?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  const made = machines()
+  const first = asker(service, process, question)
+  await first.placed
+  await atWork(made)
+  const second = asker(service, process, question)
+  expect(await second.placed).toBe('joined')
+  await second.job.promise()
+  rules.pop()!()
+  rules.push(world.clouds.model.behave({ kind: 'broken', status: 400 }))
+  first.stop.abort(gone())
+  expect(await second.ended).toBe('model')
+  expect([recordOf(question)?.status, promises()]).toEqual(['failed', []])
+})
+
+test('a question that was only waited with is not given up for it, however often', async () => {
+  const question = 'Who waits so long?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  const { turns } = await service.shared()
+  const other = await turns.enter({ holder: 'other', caller: 'other', until: Date.now() + 600_000 })
+  const first = asker(service, process, question)
+  await first.placed
+  await first.job.promise()
+  first.stop.abort(outOfTime())
+  expect(await first.ended).toBe('timeout')
+  const made = machines()
+  for (let times = 0; times < 7; times += 1) {
+    const [note] = await listAccepted(service.house.tools.drive, service.place, 10, never)
+    const left = leftOf(note!, note!.run!, [note!])
+    const ended = await takeUp(doorTo(service), left, Date.now() + 400).catch((error: { code: string }) => error.code)
+    expect([ended, recordOf(question)?.status]).toEqual(['timeout', 'running'])
+  }
+  expect(machines()).toBe(made)
+  await other.leave()
+  await takeUpAll(serviceOf(process, laterMs), never)
+  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+}, 60_000)
+
+test('a question that nobody could answer for a day is given up, and its promise with it', async () => {
+  const question = 'Who waits for a day?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  const first = asker(service, process, question)
+  await first.placed
+  await first.job.promise()
+  first.stop.abort(outOfTime())
+  await first.ended
+  rules.pop()!()
+  rules.push(world.clouds.model.behave({ kind: 'busy', retryAfter: '300' }))
+  await takeUpAll(serviceOf(process, 25 * laterMs), never).catch(() => undefined)
+  expect([recordOf(question)?.status, promises()]).toEqual(['failed', []])
+})
+
+test('an answer that is to be posted has to be there before the time is over', async () => {
+  await using process = await world.process({ patient: true })
+  const order = orderOf(serviceOf(process), place, process, 'What is posted in time?', 1_500)
+  slowModel(5_000)
+  const listener = { onAccepted: () => undefined, onJoined: () => undefined, onPosition: () => undefined }
+  const { outcome } = startJob({ ...order, post: { pull: 7 } }, AbortSignal.timeout(4_000), listener)
+  const began = performance.now()
+  await expect(outcome).rejects.toMatchObject({ code: 'timeout' })
+  expect(performance.now() - began).toBeLessThan(3_000)
+  expect([0, 1_000, 300_000].map((left) => beforePosting(left, 0))).toEqual([0, 900, 290_000])
+})
+
+test('a machine that waited for its turn ends when its request has to end, and its turn after it', async () => {
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  const table = (await service.shared()).turns
+  const other = await table.enter({ holder: 'other', caller: 'other', until: Date.now() + 600_000 })
+  const made = machines()
+  const workBy = Date.now() + 15_000
+  slowModel(3_000)
+  const { ended } = asker(service, process, 'How long may a machine live?', 15_000)
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  expect(machines()).toBe(made)
+  await other.leave()
+  await atWork(made)
+  const { endsAt } = world.clouds.sandboxes.sandboxes.at(-1)!
+  expect(endsAt.getTime()).toBeGreaterThan(workBy)
+  expect(endsAt.getTime()).toBeLessThanOrEqual(workBy + 6_500)
+  expect(turns().running.map((turn) => turn.until >= endsAt.getTime())).toEqual([true])
+  expect(await ended).toBe('done')
+}, 30_000)
+
+test('a machine that cannot be ended keeps its place, and the answer is given', async () => {
+  await using process = await world.process()
+  const service = serviceOf(process)
+  const refuse = { method: 'DELETE', path: /sandboxes/, fault: { kind: 'answer', status: 500, body: '{}' } } as const
+  rules.push(world.clouds.sandboxes.rule(refuse))
+  const made = machines()
+  const { ended, job } = asker(service, process, 'Which machine stays?')
+  expect(await ended).toBe('done')
+  const { id } = job.placed()!
+  expect(turns().running.map(({ holder }) => holder)).toEqual([id])
+  expect(world.clouds.sandboxes.sandboxes[made]!.state).not.toBe('gone')
+  for (const takeBack of rules) takeBack()
+  await service.house.tools.sandboxes.kill(world.clouds.sandboxes.sandboxes[made]!.id, never)
+  const later = serviceOf(process, laterMs)
+  const turn = await (await later.shared()).turns.enter({
+    holder: 'next',
+    caller: 'next',
+    until: Date.now() + 2 * laterMs,
+  })
+  await turn.come(AbortSignal.timeout(1_000))
+  await turn.leave()
+}, 30_000)
+
+test('a claim is not left standing when what was asked before cannot be listed', async () => {
+  const question = 'What of a claim without a past?'
+  await using process = await world.process({ patient: true })
+  drive({ method: 'GET', path: /analysis\/qa(?!\/)/, fault: { kind: 'answer', status: 403, body: '{}' } })
+  const { ended } = asker(serviceOf(process), process, question)
+  expect(await ended).toBe('forbidden')
+  expect(recordOf(question)?.status).toBe('failed')
+})
+
+test('a claim is not left standing when its asker leaves while it is being written', async () => {
+  const question = 'What of one who leaves in that moment?'
+  await using process = await world.process({ patient: true })
+  // What became of the writing is looked up, and that takes a while.
+  drive({ method: 'PUT', path: /analysis\/qa\//, times: 1, fault: { kind: 'lose-reply' } })
+  drive({ method: 'HEAD', path: /analysis\/qa\//, fault: { kind: 'delay', milliseconds: 300 } })
+  const { ended, stop } = asker(serviceOf(process), process, question)
+  await until('it is claimed', () => recordOf(question))
+  stop.abort(gone())
+  expect(await ended).toBe('cancelled')
+  expect(recordOf(question)?.status).toBe('failed')
+})
+
+test.each([
+  ['by that model where it is offered', true],
+  ['by none where it is not offered any more', false],
+])('a question that was left behind is answered %s', async (_how, offered) => {
+  const question = `Which model answers when it is ${offered ? '' : 'not '}offered?`
+  await using process = await world.process({ patient: true })
+  const usual = serviceOf(process)
+  const named = (name: string): Service => {
+    const model = { ...usual.house.tools.model, name }
+    return makeService({ ...usual.house, tools: { ...usual.house.tools, model } }, usual.limits, usual.clock)
+  }
+  const first = asker(named('another'), process, question)
+  slowModel(3_000)
+  await first.placed
+  await first.job.promise()
+  first.stop.abort(outOfTime())
+  await first.ended
+  rules.pop()!()
+  const [note] = await listAccepted(usual.house.tools.drive, usual.place, 10, never)
+  const here = {
+    ...doorTo(usual),
+    service: async (model?: string) => (model === undefined ? usual : named(model)),
+    settings: { models: offered ? ['another'] : [] },
+  } as unknown as ReturnType<typeof doorTo>
+  await takeUp(here, leftOf(note!, note!.run!, [note!]), Date.now() + 30_000).catch(() => undefined)
+  expect(recordOf(question)).toMatchObject({ model: 'another', status: offered ? 'done' : 'failed' })
+})
