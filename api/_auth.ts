@@ -5,6 +5,8 @@ import { Refusal } from './_problem.js'
 import type { Pattern, ServiceSettings } from './_settings.js'
 
 export interface Caller {
+  /** How they proved who they are. A job of any repository anywhere can do so; a bearer is known to this deployment. */
+  way: 'bearer' | 'job'
   /** For budgets, turns and the record: `bearer:team-a`, `job:123456`. */
   name: string
   /** With a number: the run must have recorded it. A name can be given away, the number cannot. */
@@ -23,7 +25,7 @@ export async function authenticate(
   const token = tokenForm.exec(header.trim())?.[1]
   if (token === undefined) throw unauthorized('The Authorization header is not `Bearer <token>`.', 'invalid_request')
   const bearer = bearerOf(token, settings.bearers)
-  if (bearer) return { name: `bearer:${bearer.name}`, repositories: bearer.repositories }
+  if (bearer) return { way: 'bearer', name: `bearer:${bearer.name}`, repositories: bearer.repositories }
   if (settings.oidc && token.split('.').length === 3) return jobOf(token, await verifier())
   throw unauthorized('The token is not known.', 'invalid_token')
 }
@@ -41,7 +43,11 @@ async function jobOf(token: string, verifier: OidcVerifier): Promise<Caller> {
     throw unauthorized((error as Error).message, 'invalid_token', (error as { next?: string }).next)
   })
   const { repositoryId, repository } = claims
-  return { name: `job:${repositoryId}`, repositories: [{ name: repository.toLowerCase(), id: repositoryId }] }
+  return {
+    way: 'job',
+    name: `job:${repositoryId}`,
+    repositories: [{ name: repository.toLowerCase(), id: repositoryId }],
+  }
 }
 
 function unauthorized(
@@ -66,6 +72,11 @@ export function allow(caller: Caller, repository: string): Pattern {
 export function meets(pattern: string, name: string): boolean {
   if (pattern === '*' || pattern === name) return true
   return pattern.endsWith('/*') && name.startsWith(pattern.slice(0, -1))
+}
+
+/** Whether a folder of repositories is what the pattern means, or may hold it. */
+export function leads(pattern: string, folder: string): boolean {
+  return meets(pattern, folder) || pattern.startsWith(`${folder}/`)
 }
 
 /** For the cron and for whoever watches: one secret, compared in constant time; closed when there is none. */

@@ -5,7 +5,7 @@ import type { Door } from './_door.js'
 import type { Exchange } from './_exchange.js'
 import { environmentHere, settingsHere } from './_here.js'
 import { jsonResponse } from './_json.js'
-import { problemOf } from './_problem.js'
+import { problemOf, Refusal } from './_problem.js'
 import { wantJson } from './_request.js'
 import { missingNames } from './_settings.js'
 import { limited } from './_time.js'
@@ -31,6 +31,7 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   const here = (await import('./_door.js')).door()
   const caller = await authenticate(exchange.request, settings, here.verifier)
   exchange.note({ caller: caller.name })
+  if (caller.way === 'job') throw notForJobs()
   const signal = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
     check(here, async ({ house }) => (await house.tools.drive.status(signal)).ready),
@@ -41,6 +42,12 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   ])
   const well = ready && drive.status === 'ok' && sandboxes.status === 'ok'
   return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
+}
+
+function notForJobs(): Refusal {
+  return new Refusal(403, 'forbidden', 'How the services behind this one are is not told to jobs.', {
+    next: 'Use a token of HANDOFF_BEARERS.',
+  })
 }
 
 interface Checked {

@@ -150,11 +150,13 @@ export function openApiDocument(origin: string): Part {
           operationId: 'health',
           summary: 'Whether it has what it needs',
           security: [{}, { bearer: [] }],
-          parameters: [query('deep', false, 'look at the directory and at the sandboxes too; needs a token')],
+          parameters: [
+            query('deep', false, 'look at the directory and at the sandboxes too; needs a token that is not a job’s'),
+          ],
           responses: {
             200: json('Health', 'Ready'),
             503: json('Health', 'Something is missing'),
-            ...refusals(401, 405, 406, 500, 502, 504),
+            ...refusals(401, 403, 405, 406, 500, 502, 504),
           },
         },
       },

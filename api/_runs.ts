@@ -1,6 +1,6 @@
 // GET /api/runs and what is below it. Reads only, except that looking at a question which was left behind gets it going again.
 import type * as House from '../src/handoff/index.js'
-import { allow, authenticate, type Caller, meets } from './_auth.js'
+import { allow, authenticate, type Caller, leads, meets } from './_auth.js'
 import { type Door, door } from './_door.js'
 import type { Exchange } from './_exchange.js'
 import { jsonResponse } from './_json.js'
@@ -85,9 +85,11 @@ const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this ad
 async function repositories({ caller, here, house, service, exchange, query }: Look): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
   const host = new URL(here.settings.github.serverUrl).host
-  const all = await house.listRepositories(service.house, host, exchange.signal)
-  const seen = all.filter((name) => caller.repositories.some((pattern) => meets(pattern.name, name.toLowerCase())))
-  return jsonResponse(200, { repositories: seen })
+  const may = (test: typeof meets) => (name: string) =>
+    caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
+  // Whoever may see one repository causes no look at all the others.
+  const found = await house.listRepositories(service.house, host, exchange.signal, may(leads))
+  return jsonResponse(200, { repositories: found.filter(may(meets)) })
 }
 
 async function runs(look: Look): Promise<Response> {

@@ -161,7 +161,7 @@ interface Checked {
 async function checkInside(url: URL, token: string): Promise<Finding[]> {
   const { status, text } = await look(url, '/api/health?deep=1', { headers: { authorization: `Bearer ${token}` } })
   const { drive, sandboxes } = json(text) as { drive?: Checked; sandboxes?: Checked }
-  if (status === 401) return [{ what: 'the token is known', problem: 'HANDOFF_TOKEN was refused' }]
+  if (status === 401 || status === 403) return [{ what: 'the token is known', problem: 'HANDOFF_TOKEN was refused' }]
   const problem = (name: string, found: Checked | undefined) =>
     found?.status === 'ok' ? {} : { problem: `${name}: ${found?.code ?? found?.status ?? `status ${status}`}` }
   return [

@@ -131,6 +131,22 @@ test('both tokens of a team are let in, and a job of the very repository', async
   expect([second.body.id, third.body.id]).toEqual([first.body.id, first.body.id])
 })
 
+test('a job learns which repositories are its own without a look at the others, and nothing of the deployment', async () => {
+  const { drive } = here.world.clouds
+  const top = `/handoff/${here.where.host.replace(':', '_')}`
+  const others = ['octo/secret', 'other/tools', 'other/tools/deeper', 'Octo/Tools']
+  for (const other of others) drive.write(`${top}/${other}/commits/${'a'.repeat(40)}.json`, '{}')
+  const from = drive.requests.length
+  const listed = await call(here.url, '/api/runs', { token: mint({ repository_id: '1001' }) })
+  const looked = drive.requests.slice(from).map(({ path }) => path)
+  for (const folder of ['octo/secret', 'other', 'Octo']) drive.remove(`${top}/${folder}`)
+  expect(listed.body).toEqual({ repositories: ['Octo/Tools', name] })
+  expect(looked.filter((path) => /secret|other/.test(path))).toEqual([])
+  const before = here.reached()
+  const deep = await call(here.url, '/api/health?deep=1', { token: mint({ repository_id: '1001' }) })
+  expect([deep.status, deep.body.code, here.reached()]).toEqual([403, 'forbidden', before])
+})
+
 test('nothing is open where nothing is set', async () => {
   const closed = await here.another({ HANDOFF_BEARERS: '', HANDOFF_OIDC_AUDIENCE: '', CRON_SECRET: '' })
   const before = here.reached()

@@ -25,14 +25,20 @@ export interface Wanted {
   cursor?: string
 }
 
-/** `owner/name` of every repository of a git host that has runs. */
-export async function listRepositories(house: House, host: string, signal: AbortSignal): Promise<string[]> {
+/** `owner/name` of every repository of a git host that has runs. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
+export async function listRepositories(
+  house: House,
+  host: string,
+  signal: AbortSignal,
+  leads: (folder: string) => boolean = () => true,
+): Promise<string[]> {
   const top = `${house.root}/${host.replace(':', '_')}`
   const found: string[] = []
   const walk = async (path: string, depth: number): Promise<void> => {
     const folders = (await house.tools.drive.list(`${top}${path}`, signal)).filter((entry) => entry.isDirectory)
+    const below = folders.map((entry) => `${path}/${entry.name}`).filter((folder) => leads(folder.slice(1)))
     if (depth > 1 && folders.some((entry) => entry.name === 'commits')) found.push(path.slice(1))
-    else if (depth < 11) await Promise.all(folders.map((entry) => walk(`${path}/${entry.name}`, depth + 1)))
+    else if (depth < 11) await Promise.all(below.map((folder) => walk(folder, depth + 1)))
   }
   await walk('', 0)
   return found.sort()
