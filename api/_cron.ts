@@ -31,7 +31,10 @@ export async function sweep(exchange: Exchange): Promise<Response> {
     const notes = await takeUpNotes(here, house, service, about, exchange.deadline).catch(notesOf)
     return { answer: about[0]!.answer, ...notes }
   })
-  const work = Promise.all([forgetOld(service, house), Promise.all(taken).then((all) => exchange.note({ taken: all }))])
+  const work = Promise.all([
+    forgetOld(service, house, exchange.deadline),
+    Promise.all(taken).then((all) => exchange.note({ taken: all })),
+  ])
   exchange.background(work)
   exchange.logAfter(work)
   exchange.note({ promised: notes.length, left: left.length })
@@ -52,15 +55,20 @@ async function takeUpNotes(
   return answerComment(of, permissionOf(of))
 }
 
-async function forgetOld(service: House.Service, house: typeof House): Promise<void> {
+/** Removals at once in each of the folders. */
+const width = 8
+
+/** As many as there is time for; neither folder waits for the other. */
+async function forgetOld(service: House.Service, house: typeof House, deadline: number): Promise<void> {
   const { drive } = service.house.tools
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(Math.max(1, divideTime(deadline, Date.now()).workBy - Date.now()))
   const before = new Date(Date.now() - 2 * house.keyLifetimeMs).toISOString()
-  for (const folder of [service.place.keys, service.place.deliveries]) {
-    const entries = await drive.list(folder, signal).catch(() => [])
+  const forgetIn = async (folder: string) => {
+    const entries = await drive.list(folder, signal)
     const old = entries.filter((entry) => entry.modifiedAt !== undefined && entry.modifiedAt < before)
-    for (const entry of old.slice(0, 500)) {
-      await drive.remove(`${folder}/${entry.name}`, { recursive: false, signal }).catch(() => undefined)
-    }
+    await house.atOnce(width, old, ({ name }) =>
+      drive.remove(`${folder}/${name}`, { recursive: false, signal }).catch(() => signal.throwIfAborted()),
+    )
   }
+  await Promise.allSettled([service.place.keys, service.place.deliveries].map(forgetIn))
 }

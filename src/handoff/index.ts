@@ -1,5 +1,6 @@
 // The only inner door: what doors may use of the house.
 export { type AcceptedNote, acceptedAbout, listAccepted } from './bench/accepted.js'
+export { atOnce } from './bench/at-once.js'
 export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
 export { connect, type Wiring } from './connect.js'
 export { acceptQuestion, ask, type CompareRequest, compare } from './hall/ask.js'
