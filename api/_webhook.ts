@@ -8,10 +8,12 @@ import { jsonResponse } from './_json.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
 import { answerComment, permissionOf } from './_talk.js'
-import { divideTime, pause } from './_time.js'
+import { divideTime, limited, pause } from './_time.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
 const mostBytes = 1_000_000
+/** GitHub hangs up ten seconds after it began. So long after the delivery came it is told something, whatever the directory does. */
+const acknowledgeMs = 8_000
 /** Whoever has no permission is told so in the answer to the delivery, if GitHub says it this soon after the delivery came. */
 const patienceMs = 600
 
@@ -59,7 +61,8 @@ interface Asked {
 
 async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Response> {
   const [house, service, github] = await Promise.all([here.house(), here.service(), here.github()])
-  const seen = await firstTime(exchange, house, service, asked)
+  const soon = limited(exchange.signal, timeLeft(asked))
+  const seen = await firstTime(exchange, house, service, { ...asked, soon })
   if (seen === undefined) {
     exchange.note({ duplicate: true })
     return jsonResponse(202, { duplicate: true })
@@ -70,7 +73,7 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   const permission = permissionOf(of)
   // Looked at when the note stands; until then its failure is nobody's.
   permission.catch(() => undefined)
-  const noted = house.promiseComment(service, note, AbortSignal.timeout(Math.max(1, workBy - Date.now())))
+  const noted = house.promiseComment(service, note, soon)
   // A note that landed after it was taken away would stay.
   const answering = noted
     .catch(() => undefined)
@@ -86,6 +89,8 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   return jsonResponse(202, { accepted: true })
 }
 
+const timeLeft = ({ arrived }: Asked) => arrived + acknowledgeMs - Date.now()
+
 const notesAndThrow = (exchange: Exchange) => (error: unknown) => {
   exchange.note(notesOf(error))
   throw error
@@ -96,23 +101,18 @@ async function firstTime(
   exchange: Exchange,
   house: typeof House,
   service: House.Service,
-  { event, delivery }: Asked,
+  asked: Asked & { soon: AbortSignal },
 ): Promise<{ accept(pointer: { run: string; answer: string }): Promise<void> } | undefined> {
-  const asked = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
+  const { event, delivery, soon } = asked
+  const request = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
   const { drive } = service.house.tools
   const begin = (name: string) =>
-    house.beginRequest(
-      drive,
-      service.place.delivery(hash(name).slice(0, 32)),
-      asked,
-      exchange.signal,
-      exchange.background,
-    )
+    house.beginRequest(drive, service.place.delivery(hash(name).slice(0, 32)), request, soon, exchange.background)
   // One after the other: of two that came at once each would win one name, and neither would answer.
   const comment = await begin(commentName(event))
   if (comment.kind !== 'begun' || delivery === '') return comment.kind === 'begun' ? comment : undefined
   const own = await begin(`delivery ${delivery}`).catch(async (error: unknown) => {
-    await comment.release()
+    await letGo(exchange, asked, comment)
     throw error
   })
   if (own.kind === 'begun') {
@@ -122,8 +122,15 @@ async function firstTime(
       },
     }
   }
-  await comment.release()
+  await letGo(exchange, asked, comment)
   return undefined
+}
+
+/** A name that is free again when the delivery is answered, unless that takes too long. */
+async function letGo(exchange: Exchange, asked: Asked, name: { release(): Promise<void> }): Promise<void> {
+  const released = name.release().catch(() => undefined)
+  exchange.background(released)
+  await Promise.race([released, pause(timeLeft(asked))])
 }
 
 const commentName = ({ repositoryId, target }: House.AskEvent) =>

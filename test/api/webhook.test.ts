@@ -1,6 +1,7 @@
 // The webhook: who may come in, what is taken, once for each comment, and the answer below it as the Action would write it.
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openApiDocument } from '../../api/_openapi.js'
 import type { RunningFunctions } from '../../src/local/functions.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import type { Pull, Repository } from '../../src/local/github/world.js'
@@ -251,6 +252,56 @@ test('a delivery that failed half way is taken when it comes again', async () =>
   expect(await (await github.deliver(address(), event, { secret, delivery })).json()).toEqual({ accepted: true })
   await answered()
 })
+
+test('a delivery that the directory keeps waiting is told so before GitHub hangs up; it can come again, and what was begun goes on', async () => {
+  const { drive } = here.world.clouds
+  const [noted, named] = ['How is the token refreshed, late?', 'Which colour is it, late?'].map((question) =>
+    github.eventOf(github.say(repository, pull.number, 'wanda', `/ask ${question}`)),
+  )
+  const timed = async (event: typeof noted) => {
+    const started = Date.now()
+    const response = await github.deliver(address(), event!, { secret })
+    return { status: response.status, body: await response.json(), seconds: (Date.now() - started) / 1_000 }
+  }
+  const silentNotes = drive.rule({ method: 'PUT', path: /_service\/accepted/, times: 1, fault: { kind: 'hang' } })
+  const first = timed(noted)
+  await until('the note is being written', () =>
+    drive.requests.some(({ fault, path }) => fault && /accepted/.test(path)),
+  )
+  const silentNames = drive.rule({ method: 'PUT', path: /_service\/deliver/, fault: { kind: 'hang' } })
+  const told = await Promise.all([first, timed(named)])
+  silentNotes()
+  silentNames()
+  for (const { status, body, seconds } of told) {
+    expect({ status, body }).toMatchObject({ status: 504, body: { code: 'timeout', retryAfterSeconds: 10 } })
+    expect(seconds).toBeLessThan(10)
+  }
+  expect((await timed(named)).body).toEqual({ accepted: true })
+  await until('both answers', () => ours().filter(({ body }) => body.includes('state=done')).length === 2)
+  await until('nothing is promised any more', () => here.promises().length === 0)
+}, 60_000)
+
+test('a name that many want at once, or that is newer than we are, is told as it is described', async () => {
+  const { drive } = here.world.clouds
+  const asked = github.eventOf(github.say(repository, pull.number, 'wanda', '/ask What is described?'))
+  const named = () => drive.tree('/handoff/_service/deliveries').map(({ path }) => path)
+  const told = async () => {
+    const response = await github.deliver(address(), asked, { secret })
+    return { status: response.status, body: (await response.json()) as { code: string; detail: string } }
+  }
+  const taken = { kind: 'answer', status: 409, body: '{"error":"revision conflict"}' } as const
+  const takeBack = drive.rule({ method: 'PUT', path: /_service\/deliver/, fault: taken })
+  const busy = await told().finally(takeBack)
+  expect(busy).toMatchObject({ status: 409, body: { detail: 'The same request came many times at once.' } })
+  const before = named()
+  expect(await told()).toMatchObject({ status: 202 })
+  await answered()
+  for (const path of named().filter((one) => !before.includes(one))) drive.write(path, '{"version":2}')
+  const newer = await told()
+  expect(newer).toMatchObject({ status: 501, body: { code: 'unknown-version' } })
+  const described = openApiDocument('http://x')['paths'] as Record<string, { post: { responses: object } }>
+  expect(Object.keys(described['/api/github']!.post.responses)).toEqual(expect.arrayContaining(['409', '501']))
+}, 60_000)
 
 test('neither a long question nor a note that cannot be read stops the clock', async () => {
   const { drive } = here.world.clouds

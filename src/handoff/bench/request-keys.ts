@@ -93,7 +93,7 @@ async function begin(drive: Drive, path: string, request: Asked, signal: AbortSi
     if (found.state === 'accepted' && found.pointer) return { kind: 'known', pointer: found.pointer }
     if (found.state === 'begun' && found.until > request.now) return { kind: 'in-progress', retryAfterSeconds: 2 }
   }
-  throw new HandoffError('in-progress', 'Many requests under the same Idempotency-Key came at once.', {
+  throw new HandoffError('in-progress', 'The same request came many times at once.', {
     next: 'Repeat the request in a moment.',
     retryAfterSeconds: 2,
   })
