@@ -33,6 +33,8 @@ export interface Manner {
   corsOrigins: () => string[]
   /** Takes secrets out of a log line. */
   redact: (text: string) => string
+  /** Refuses an address at which there is nothing, whatever the method; absent where all that comes here is the function's own address. */
+  readAddress?: (url: URL) => unknown
   /** The function's own limit, where the platform does not say its deadline. */
   seconds: number
 }
@@ -103,6 +105,7 @@ async function answer(exchange: Exchange, methods: Record<string, Handler>, mann
   const { request, url, requestId } = exchange
   const place = { requestId, instance: url.pathname.slice(0, 300) }
   try {
+    manner.readAddress?.(url)
     const allowed = allowedMethods(methods)
     if (request.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: { allow: allowed, ...preflight(request, manner, allowed) } })

@@ -1,5 +1,5 @@
 // What this process was told, and how its functions are served. Knows nothing of the house: what needs only this stays small.
-import { type Handler, serve } from './_exchange.js'
+import { type Handler, type Manner, serve } from './_exchange.js'
 import { type Environment, readServiceSettings, type ServiceSettings } from './_settings.js'
 
 export interface Served {
@@ -23,6 +23,12 @@ export function cleanLogBy(redact: (text: string) => string): void {
   clean = redact
 }
 
-export function serveHere(name: string, seconds: number, methods: Record<string, Handler>): Served {
-  return serve(methods, { name, seconds, corsOrigins: () => settingsHere().corsOrigins, redact: (text) => clean(text) })
+export function serveHere(
+  name: string,
+  seconds: number,
+  methods: Record<string, Handler>,
+  more: Pick<Manner, 'readAddress'> = {},
+): Served {
+  const corsOrigins = () => settingsHere().corsOrigins
+  return serve(methods, { name, seconds, corsOrigins, redact: (text) => clean(text), ...more })
 }

@@ -53,7 +53,7 @@ interface Address {
 }
 
 /** The platform may show the address as it was asked for, or as it was rewritten. */
-function readAddress(url: URL): Address {
+export function readAddress(url: URL): Address {
   const query = url.searchParams
   const [, , place, ...rest] = url.pathname.split('/')
   // Whatever is nothing else comes here, to be told so in our words.

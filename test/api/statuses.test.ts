@@ -92,8 +92,9 @@ test('404: a commit without a summary, a branch without one, an answer that is n
     status: 404,
     code: 'not-found',
   })
-  for (const path of ['/api/nothing', '/api/_door', '/api/runs/a/b/c/d', '/api/ask/more'])
-    expect(await problem(call(here.url, path)), path).toMatchObject({ status: 404, code: 'not-found' })
+  for (const path of ['/api/nothing', '/api/_door', '/api/runs/a/b/c/d', '/api/ask/more', '/api/runs?part=none'])
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'])
+      expect(await problem(call(here.url, path, { method })), path).toMatchObject({ status: 404, code: 'not-found' })
   expect((await call(here.url, '/nothing')).status).toBe(404)
 })
 
