@@ -19,7 +19,7 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
   exchange.note({ part: asked.part ?? 'runs' })
   const house = await here.house()
   const service = await here.service()
-  const look: Look = { exchange, here, house, caller, service, query: asked.query }
+  const look: Look = { exchange, here, house, caller, service, asked, query: asked.query }
   if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
   const run = await oneRun(look, { run: house.parseRunId(asked.run) })
   switch (asked.part) {
@@ -42,6 +42,7 @@ interface Look {
   caller: Caller
   house: typeof House
   service: House.Service
+  asked: Address
   query: URLSearchParams
 }
 
@@ -93,7 +94,7 @@ async function repositories({ caller, here, house, service, exchange, query }: L
 }
 
 async function runs(look: Look): Promise<Response> {
-  const { house, service, query, exchange } = look
+  const { house, service, query, exchange, asked } = look
   const [ref, pull] = [query.get('ref'), query.get('pull')]
   if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
   if (ref !== null || pull !== null) {
@@ -104,11 +105,11 @@ async function runs(look: Look): Promise<Response> {
   const { repository } = repositoryOf(look)
   const page = await house.listRuns(service.house, repository, pageWanted(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
-  return paged(exchange, { runs: items.map(runView) }, page.next)
+  return paged(asked, { runs: items.map(runView) }, page.next)
 }
 
 async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
-  const { here, house, service, query, exchange } = look
+  const { here, house, service, query, exchange, asked } = look
   const page = await house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
@@ -116,7 +117,7 @@ async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
     const { code: _code, ...view } = answerView(here.settings.github, run, record, { reused: true })
     return view
   })
-  return paged(exchange, { answers: await Promise.all(items) }, page.next)
+  return paged(asked, { answers: await Promise.all(items) }, page.next)
 }
 
 async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
@@ -221,10 +222,12 @@ function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } 
   return { limit, ...(cursor === null ? {} : { cursor: cursor.slice(0, 500) }) }
 }
 
-function paged(exchange: Exchange, items: Record<string, unknown>, next: string | undefined): Response {
+/** The next page is told by its path, also where the platform rewrote that. */
+function paged({ run, part, query }: Address, items: Record<string, unknown>, next: string | undefined): Response {
   if (next === undefined) return jsonResponse(200, items)
-  const query = new URLSearchParams(exchange.url.searchParams)
-  query.set('cursor', next)
-  for (const name of ['run', 'part', 'answer']) query.delete(name)
-  return jsonResponse(200, { ...items, next }, { link: `<${exchange.url.pathname}?${query}>; rel="next"` })
+  const following = new URLSearchParams(query)
+  following.set('cursor', next)
+  for (const name of ['run', 'part', 'answer']) following.delete(name)
+  const path = ['/api/runs', run, part].filter((one) => one !== undefined).join('/')
+  return jsonResponse(200, { ...items, next }, { link: `<${path}?${following}>; rel="next"` })
 }

@@ -73,6 +73,22 @@ test('by query as by path: the platform may rewrite the address', async () => {
   expect(rewritten.body.run).toBe(here.run.run)
 })
 
+test('a page leads to the next one by its path, whichever way it was asked for', async () => {
+  for (const question of ['Which colour is it?', 'How is the token refreshed?'])
+    await post(here.url, { repository: name, run: here.run.run, question })
+  const [all, ...pages] = await Promise.all([
+    call(here.url, at(`/${here.run.run}/answers`)),
+    call(here.url, at(`/${here.run.run}/answers`, '&limit=1')),
+    call(here.url, at('', `&run=${here.run.run}&part=answers&limit=1`)),
+  ])
+  const [first, second] = all.body.answers
+  const links = pages.map(({ headers }) => /^<([^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1])
+  expect(links).toEqual([links[0], links[0]])
+  expect(links[0]).toMatch(`/api/runs/${here.run.run}/answers?`)
+  expect(pages.map(({ body }) => body.answers)).toEqual([[first], [first]])
+  expect((await call(here.url, links[0]!)).body.answers).toEqual([second])
+})
+
 test('answers in pages, one by its id, and the lines that it cites', async () => {
   const asked = { repository: name, run: here.run.run }
   const first = await post(here.url, { ...asked, question: 'How is the token refreshed?' })
