@@ -153,28 +153,30 @@ function refuse(why: string): HandoffError {
 
 // ── the keys ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Keys by name, kept for an hour. A name that is not there is looked up again, but not more often than every 30 s, whoever asks. */
+/**
+ * Keys by name, kept for an hour. They are asked for again when they are old or a name is not among them, but not more often than every 30 s,
+ * whoever asks and whether or not they came.
+ */
 function keyRing(options: OidcOptions, clock: Clock): (id: string) => Promise<KeyObject | undefined> {
   let keys = new Map<string, KeyObject>()
   let fetchedAt = Number.NEGATIVE_INFINITY
   let triedAt = Number.NEGATIVE_INFINITY
-  let running: Promise<void> | undefined
+  let trying = Promise.resolve()
 
   async function refresh(): Promise<void> {
-    triedAt = clock.now()
     keys = await fetchKeys(options)
     fetchedAt = triedAt
   }
 
   return async (id) => {
-    const old = clock.now() >= fetchedAt + keepKeysMs
-    const unknown = !keys.has(id) && clock.now() >= triedAt + coolDownMs
-    if (old || unknown) {
-      running ??= refresh().finally(() => {
-        running = undefined
-      })
+    const now = clock.now()
+    if (keys.has(id) && now < fetchedAt + keepKeysMs) return keys.get(id)
+    if (now >= triedAt + coolDownMs) {
+      triedAt = now
+      trying = refresh()
     }
-    await running
+    // The last try, over or not: where it failed nobody knows better until the next one.
+    await trying
     return keys.get(id)
   }
 }

@@ -203,15 +203,37 @@ describe('the keys', () => {
     ['another address', { kind: 'answer', status: 302, headers: { location: '?moved' } } as const],
     ['nothing', { kind: 'hang' } as const],
   ])(
-    'when GitHub gives %s instead of keys, that is what is wrong, and the next try is a new one',
+    'when GitHub gives %s instead of keys, that is what is wrong for half a minute, and then the next try is a new one',
     async (_name, fault) => {
-      const check = verifier({ fetchMs: 100 })
+      const clock = manualClock({ start: Date.now() })
+      const check = verifier({ fetchMs: 100, clock })
       local.server.rule({ path: /jwks$/, times: 1, fault })
-      const error = await refusal(check.verify(local.oidc.mint()))
-      expect([error.code, error.retryAfterSeconds]).toEqual(['git', 30])
+      for (let index = 0; index < 20; index += 1) {
+        const error = await refusal(check.verify(local.oidc.mint()))
+        expect([error.code, error.retryAfterSeconds]).toEqual(['git', 30])
+      }
+      expect(keyRequests()).toBe(1)
+      clock.advance(30_000)
       expect((await check.verify(local.oidc.mint())).sha).toBe(sha)
     },
   )
+
+  test('old keys that cannot be had again are not believed, nor asked for by everybody; fresh ones are, whatever is asked for', async () => {
+    const clock = manualClock({ start: Date.now() })
+    const check = verifier({ clock })
+    const token = local.oidc.mint({ exp: now() + 10_000 })
+    await check.verify(token)
+    local.server.rule({ path: /jwks$/, times: 2, fault: { kind: 'answer', status: 500 } })
+    clock.advance(31_000)
+    const madeUp = () => check.verify(withKey({ id: 'made-up', privateKey: foreign.privateKey }))
+    for (let index = 0; index < 5; index += 1) expect((await refusal(madeUp())).code).toBe('git')
+    expect((await check.verify(token)).sha).toBe(sha)
+    clock.advance(60 * 60_000)
+    for (let index = 0; index < 5; index += 1) expect((await refusal(check.verify(token))).code).toBe('git')
+    expect(keyRequests()).toBe(3)
+    clock.advance(30_000)
+    expect((await check.verify(token)).sha).toBe(sha)
+  })
 
   test('keys that are short, of another kind or for another use are no keys', async () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1_024 })
