@@ -112,6 +112,22 @@ test('answers in pages, one by its id, and the lines that it cites', async () =>
   expect((await call(here.url, at(`/${here.run.run}/files`, '&path=src/token.ts&from=0'))).status).toBe(400)
 })
 
+test('lines are found past a record that cannot be read, unless it is the one that was asked for', async () => {
+  const asked = { repository: name, run: here.run.run, question: 'How is the token refreshed?' }
+  const [citation] = (await post(here.url, asked)).body.citations
+  const { drive } = here.world.clouds
+  // First among those of the same second.
+  const broken = ['1', '2'].map((digit) => digit.padStart(32, '0'))
+  const paths = broken.map((id) => `${here.run.directory}/analysis/qa/${id}.json`)
+  for (const [index, path] of paths.entries()) drive.write(path, ['{', '{"version":2}'][index]!)
+  const lines = at(`/${here.run.run}/files`, `&path=${encodeURIComponent(citation.path)}&from=${citation.from}`)
+  const newest = await call(here.url, lines)
+  const named = await Promise.all(broken.map((id) => call(here.url, `${lines}&answer=${id}`)))
+  for (const path of paths) drive.remove(path)
+  expect([newest.status, newest.body.path]).toEqual([200, citation.path])
+  expect(named.map(({ body }) => body.code)).toEqual(['corrupt', 'unknown-version'])
+})
+
 test.each(['/x', `/${'a'.repeat(40)}-1/nothing`, `/${'a'.repeat(40)}-1/answers/zz`, '/%ff', '/a/b/c/d'])(
   '%s is no address',
   async (path) => {

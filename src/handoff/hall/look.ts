@@ -113,7 +113,7 @@ export interface CitedPlace {
   to: number
 }
 
-/** Lines of a file as an answer cites them; `answer` says which, or the newest are looked through. */
+/** Lines of a file as an answer cites them; `answer` says which, or the newest that can be believed are looked through. */
 export async function citedFile(
   house: House,
   run: ChosenRun,
@@ -121,9 +121,10 @@ export async function citedFile(
   signal: AbortSignal,
 ): Promise<{ path: string; blob: string; from: number; lines: string[] }> {
   const { drive } = house.tools
-  const listed = place.answer === undefined ? await listAnswers(drive, run.directory, signal) : [{ id: place.answer }]
-  for (const { id } of listed.slice(0, 20)) {
-    const record = await readAnswer(drive, run.directory, id, signal)
+  const read = (id: string) => readAnswer(drive, run.directory, id, signal)
+  const newest = async () => (await listAnswers(drive, run.directory, signal)).slice(0, 20).map(({ id }) => id)
+  for (const id of place.answer === undefined ? await newest() : [place.answer]) {
+    const record = await (place.answer === undefined ? read(id).catch(unlessUnbelievable) : read(id))
     const found = record?.status === 'done' ? record.cited?.find((piece) => covers(piece, place)) : undefined
     if (found) return found
   }
