@@ -1,6 +1,6 @@
 // One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
 import { randomUUID } from 'node:crypto'
-import { isHouseError, type Problem, problemOf, problemResponse, Refusal } from './_problem.js'
+import { isHouseError, problemOf, problemResponse, Refusal } from './_problem.js'
 import { divideTime, limited, nextTurn } from './_time.js'
 
 export interface Exchange {
@@ -120,14 +120,12 @@ async function answer(exchange: Exchange, methods: Record<string, Handler>, mann
   }
 }
 
-/** What the log is told of a failure: its code, and of a bug of ours where it happened. */
+/** What the log is told of a failure: its code, the house's sentence where a service or a setting is at fault, and of a bug of ours where it happened. */
 export function notesOf(error: unknown): Record<string, unknown> {
-  const problem = problemOf(error)
-  return { code: problem.code, ...(isOurs(error, problem) ? {} : { error: traceOf(error) }) }
+  const { code, status } = problemOf(error)
+  if (status < 500 || error instanceof Refusal) return { code }
+  return { code, ...(isHouseError(error) ? { detail: error.message.slice(0, 500) } : { error: traceOf(error) }) }
 }
-
-const isOurs = (error: unknown, problem: Problem) =>
-  problem.status < 500 || error instanceof Refusal || isHouseError(error)
 
 function traceOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message).slice(0, 4_000) : String(error).slice(0, 1_000)

@@ -62,6 +62,28 @@ test('whoever asks has the answer before its line is in the log, and the platfor
   expect(told()).toMatchObject([{ route: 'told', seen: '…', status: 200 }])
 })
 
+test('of what fails behind the service the log has the sentence, cut and cleaned; of what is the caller’s mistake only the code', async () => {
+  const { told, kept } = watchLog('failed')
+  const redact = (text: string) => text.replaceAll('hidden', '…')
+  const failures = [
+    new HandoffError('drive', `drive9 answered hidden ${'x'.repeat(600)}`),
+    new HandoffError('unknown-version', 'It is of format version 2.'),
+    new HandoffError('not-found', 'There is no hidden branch.'),
+    new HandoffError('budget', 'The budget for today is spent.'),
+  ]
+  for (const failure of failures) {
+    const service = serve({ GET: () => Promise.reject(failure) }, { ...manner, name: 'failed', redact })
+    await service.fetch(new Request('http://service.example/api/x'))
+  }
+  await Promise.all(kept)
+  expect(told().map(({ status, code, detail, error }) => ({ status, code, detail, error }))).toEqual([
+    { status: 502, code: 'drive', detail: `drive9 answered … ${'x'.repeat(477)}` },
+    { status: 501, code: 'unknown-version', detail: 'It is of format version 2.' },
+    { status: 404, code: 'not-found' },
+    { status: 429, code: 'budget' },
+  ])
+})
+
 test('work that outlives its answer has a line of its own under the same id: what came of it, or why nothing did', async () => {
   const { told, kept } = watchLog('outlived')
   const works: (() => Promise<Record<string, unknown>>)[] = [
@@ -84,7 +106,7 @@ test('work that outlives its answer has a line of its own under the same id: wha
   expect(later.map((line) => line['requestId'])).toEqual(ids)
   expect(later).toMatchObject([
     { answer: 'a1' },
-    { code: 'timeout' },
+    { code: 'timeout', detail: 'Out of time.' },
     { code: 'internal', error: expect.stringContaining('secretPlace') },
   ])
   expect(told().filter((line) => line['later'] === undefined)).toHaveLength(3)
