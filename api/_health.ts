@@ -7,18 +7,19 @@ import { environmentHere, settingsHere } from './_here.js'
 import { jsonResponse } from './_json.js'
 import { problemOf, Refusal } from './_problem.js'
 import { wantJson } from './_request.js'
-import { missingNames } from './_settings.js'
+import { missingNames, type ServiceSettings } from './_settings.js'
 import { limited } from './_time.js'
 
 export async function getHealth(exchange: Exchange): Promise<Response> {
   wantJson(exchange.request)
   const settings = settingsHere()
   const missing = missingNames(environmentHere())
-  const ready = missing.length === 0 && settings.wrong.length === 0
+  const wrong = await wrongNames(settings)
+  const ready = missing.length === 0 && wrong.length === 0
   const shallow = {
     status: ready ? 'ok' : 'not-ready',
     missing,
-    wrong: settings.wrong,
+    wrong,
     ways: {
       bearer: settings.bearers.length > 0,
       oidc: settings.oidc !== undefined,
@@ -42,6 +43,14 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   ])
   const well = ready && drive.status === 'ok' && sandboxes.status === 'ok'
   return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
+}
+
+/** Whether the price of a model is known, only the house's table tells. It is loaded where it matters. */
+export async function wrongNames({ wrong, models, priced, limits }: ServiceSettings): Promise<string[]> {
+  if (limits.costPerDay === undefined || priced || wrong.includes('HANDOFF_CALLER_COST')) return wrong
+  const { costOf } = await import('../src/handoff/index.js')
+  const known = models.every((model) => costOf({ inputTokens: 0, outputTokens: 0 }, model) !== undefined)
+  return known ? wrong : [...wrong, 'HANDOFF_CALLER_COST']
 }
 
 function notForJobs(): Refusal {

@@ -23,6 +23,8 @@ export interface ServiceSettings {
   github: { apiUrl: string; serverUrl: string; token?: string; app?: { id: string; privateKey: string } }
   askPermission: 'read' | 'triage' | 'write' | 'maintain' | 'admin'
   models: string[]
+  /** The operator says what tokens cost, of whatever model. */
+  priced: boolean
   limits: {
     sandboxes: number
     waiting: number
@@ -42,6 +44,9 @@ export const neededSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', '
 const houseAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
 const houseNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
 const houseCounts = ['LLM_CONTEXT_TOKENS', 'HANDOFF_MAX_INPUT_TOKENS', 'HANDOFF_DEADLINE_SECONDS']
+
+/** What one question may take at most, as the house reckons (mostTokens): who has less a day could never ask. */
+const leastTokens = 96_200
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
 
@@ -69,18 +74,21 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) wrong.push('DRIVE9_ROOT')
   const audience = get('HANDOFF_OIDC_AUDIENCE')
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)
+  if (!/^[\x21-\x7e]*$/.test(get('CRON_SECRET') ?? '')) wrong.push('CRON_SECRET')
+  const issuer = readIssuer(get('HANDOFF_OIDC_ISSUER') ?? 'https://token.actions.githubusercontent.com', wrong)
   const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
+  if (tokens !== undefined && tokens < leastTokens && !wrong.includes('HANDOFF_CALLER_TOKENS'))
+    wrong.push('HANDOFF_CALLER_TOKENS')
   const cost = number('HANDOFF_CALLER_COST', undefined)
   return {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', wrong),
-    ...(audience === undefined
-      ? {}
-      : { oidc: { audience, issuer: get('HANDOFF_OIDC_ISSUER') ?? 'https://token.actions.githubusercontent.com' } }),
+    ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer } }),
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
     ...(get('CRON_SECRET') === undefined ? {} : { cronSecret: get('CRON_SECRET')! }),
     github: readGitHub(get, serverUrl, wrong),
     askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), wrong),
     models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
+    priced: ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT'].every((name) => get(name) !== undefined),
     limits: {
       sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES', 20)!)),
       waiting: Math.floor(number('HANDOFF_QUEUE', 400)!),
@@ -93,6 +101,9 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   }
 }
 
+/** How a private key looks that GitHub gives; whether it is one is seen when it is used. */
+const keyForm = /^-----BEGIN ((?:RSA )?PRIVATE KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+\n-----END \1-----$/m
+
 function readGitHub(
   get: (name: string) => string | undefined,
   serverUrl: string,
@@ -101,6 +112,8 @@ function readGitHub(
   const [token, id, privateKey] = [get('HANDOFF_GITHUB_TOKEN'), get('HANDOFF_APP_ID'), get('HANDOFF_APP_PRIVATE_KEY')]
   if ((id === undefined) !== (privateKey === undefined))
     wrong.push(id === undefined ? 'HANDOFF_APP_ID' : 'HANDOFF_APP_PRIVATE_KEY')
+  else if (privateKey !== undefined && !keyForm.test(privateKey.replaceAll('\\n', '\n')))
+    wrong.push('HANDOFF_APP_PRIVATE_KEY')
   return {
     serverUrl,
     apiUrl: address(get('GITHUB_API_URL') ?? 'https://api.github.com', 'GITHUB_API_URL', wrong),
@@ -139,6 +152,16 @@ function readPermission(value: string | undefined, wrong: string[]): ServiceSett
   const found = permissions.find((one) => one === (value ?? 'write'))
   if (found === undefined) wrong.push('HANDOFF_ASK_PERMISSION')
   return found ?? 'admin'
+}
+
+/** Keys that came in clear text could be anybody's: nobody is let in by them. */
+function readIssuer(value: string, wrong: string[]): string | undefined {
+  const seen = wrong.length
+  const issuer = address(value, 'HANDOFF_OIDC_ISSUER', wrong)
+  if (wrong.length > seen) return undefined
+  if (/^https:|^http:\/\/(localhost|127(\.\d+){3}|\[::1\])(?=[:/]|$)/i.test(issuer)) return issuer
+  wrong.push('HANDOFF_OIDC_ISSUER')
+  return undefined
 }
 
 function address(value: string, name: string, wrong: string[]): string {

@@ -59,6 +59,7 @@ export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './lib
 export { encodeHandoff, type Handoff } from './library/handoff.js'
 export { fitMarkdown } from './library/markdown/fit-markdown.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './library/markdown/safe-markdown.js'
+export { costOf } from './library/prices.js'
 export {
   artifact,
   type Commit,

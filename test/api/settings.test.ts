@@ -1,7 +1,19 @@
 // The health check names what is set and cannot be read without loading the house, which reads it by rules of its own: both must agree.
-import { expect, test } from 'vitest'
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { bearsSecret } from '../../api/_auth.js'
+import { wrongNames } from '../../api/_health.js'
 import { readServiceSettings } from '../../api/_settings.js'
-import { isHandoffError, parseSettings } from '../../src/handoff/index.js'
+import {
+  connect,
+  type HandoffError,
+  isHandoffError,
+  isLoopback,
+  makeGitHub,
+  makeService,
+  parseSettings,
+  systemClock,
+} from '../../src/handoff/index.js'
 
 const needed = { E2B_API_KEY: 'x', DRIVE9_API_KEY: 'x', LLM_API_KEY: 'x', LLM_MODEL: 'x' }
 const addresses = [
@@ -47,4 +59,113 @@ test.each(Object.entries(settings))('%s is wrong for the health check where it i
       wrong: !isRead(environment),
     })
   }
+})
+
+/** What the house says of a deployment's limits when the first question has to be worked on. */
+function refusalOf(environment: Record<string, string>): Promise<HandoffError | undefined> {
+  const house = connect(parseSettings(environment), { program: async () => '', emit: () => {} })
+  const service = makeService(house, readServiceSettings(environment).limits, systemClock)
+  return service.shared().then(
+    () => undefined,
+    (error: unknown) => error as HandoffError,
+  )
+}
+
+test('what a caller may take in a day holds one question at least, for the health check as for the house', async () => {
+  const prices = { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '1' }
+  const budgets: [name: string, value: string, more: Record<string, string>, fits: boolean][] = [
+    ['HANDOFF_CALLER_TOKENS', '96199', {}, false],
+    ['HANDOFF_CALLER_TOKENS', '96200', {}, true],
+    ['HANDOFF_CALLER_TOKENS', '1e7', {}, true],
+    ['HANDOFF_CALLER_TOKENS', '0', {}, false],
+    ['HANDOFF_CALLER_TOKENS', 'many', {}, false],
+    ['HANDOFF_CALLER_TOKENS', '', {}, true],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'gpt-4o' }, true],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'nobody-prices-this' }, false],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'nobody-prices-this', ...prices }, true],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'nobody-prices-this', LLM_PRICE_INPUT: '1' }, false],
+    ['HANDOFF_CALLER_COST', '', { LLM_MODEL: 'nobody-prices-this' }, true],
+  ]
+  for (const [name, value, more, fits] of budgets) {
+    const environment = { ...needed, ...more, [name]: value }
+    const named = (await wrongNames(readServiceSettings(environment))).filter((one) => one === name)
+    const refusal = await refusalOf(environment)
+    expect({ environment, named, code: refusal?.code }).toEqual({
+      environment,
+      named: fits ? [] : [name],
+      code: fits ? undefined : 'missing-setting',
+    })
+    if (!fits) expect(`${refusal?.message} ${refusal?.next}`).toMatch(/HANDOFF_CALLER_TOKENS|LLM_PRICE_INPUT/)
+  }
+})
+
+test('a further model without a price is as wrong as the usual one', async () => {
+  const environment = { ...needed, LLM_MODEL: 'gpt-4o', HANDOFF_MODELS: 'nobody-prices-this', HANDOFF_CALLER_COST: '5' }
+  expect(await wrongNames(readServiceSettings(environment))).toEqual(['HANDOFF_CALLER_COST'])
+})
+
+test('the key of the App is wrong for the health check where it is for the line to GitHub', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const pkcs1 = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+  const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
+  const keys: [what: string, key: string, read: boolean][] = [
+    ['as downloaded', pkcs1, true],
+    ['in the newer form', pkcs8, true],
+    ['line ends as words', pkcs1.replaceAll('\n', '\\n'), true],
+    ['line ends of Windows', pkcs1.replaceAll('\n', '\r\n'), true],
+    ['line ends lost', pkcs1.replaceAll('\n', ' '), false],
+    ['its end lost', pkcs1.slice(0, 200), false],
+    ['without its first and last lines', pkcs1.split('\n').slice(1, -2).join('\n'), false],
+    ['the public key', spki, false],
+    ['of another kind', curve.export({ type: 'sec1', format: 'pem' }).toString(), false],
+    ['with a passphrase', privateKey.export({ type: 'pkcs8', format: 'pem', ...cipher }).toString(), false],
+    ['in base64', Buffer.from(pkcs1).toString('base64'), false],
+    ['a word', 'key.pem', false],
+  ]
+  for (const [what, key, read] of keys) {
+    const { wrong, github } = readServiceSettings({ ...needed, HANDOFF_APP_ID: '1', HANDOFF_APP_PRIVATE_KEY: key })
+    const { app, apiUrl, serverUrl } = github
+    const credentials = { appId: app!.id, privateKey: app!.privateKey }
+    const line = () => makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'test' })
+    if (read) expect(line, what).not.toThrow()
+    else expect(line, what).toThrow('private key')
+    expect({ what, wrong }).toEqual({ what, wrong: read ? [] : ['HANDOFF_APP_PRIVATE_KEY'] })
+  }
+})
+
+test.each([
+  ...addresses,
+  'http://localhost:8080/_services/token',
+  'http://[::1]:1',
+  'http://127.0.0.1.evil.example',
+  'http://localhost.evil.example',
+  'http://git.example/_services/token',
+])('jobs are let in by the keys of an issuer like %j only where nobody can change them on their way', (issuer) => {
+  const environment = { ...needed, HANDOFF_OIDC_AUDIENCE: 'https://x', HANDOFF_OIDC_ISSUER: issuer }
+  const { oidc, wrong } = readServiceSettings(environment)
+  const address = URL.canParse(issuer) ? new URL(issuer) : undefined
+  const safe =
+    address?.username === '' && (address.protocol === 'https:' || (/^http:/.test(issuer) && isLoopback(issuer)))
+  const usual = issuer.trim() === ''
+  expect({ wrong, open: oidc !== undefined }).toEqual({
+    wrong: safe || usual ? [] : ['HANDOFF_OIDC_ISSUER'],
+    open: safe || usual,
+  })
+})
+
+describe('the secret of the clock', () => {
+  const asks = (header: string) => new Request('http://x', { headers: { authorization: header } })
+
+  test.each(['plain-0123456789', 'p!#%&$"\'()*,:;<>?@[]\\^`{|}~', '='])('may be %s', (secret) => {
+    const { cronSecret, wrong } = readServiceSettings({ ...needed, CRON_SECRET: secret })
+    expect([bearsSecret(asks(`Bearer ${secret}`), cronSecret), wrong]).toEqual([true, []])
+    expect(bearsSecret(asks(`Bearer ${secret}x`), cronSecret)).toBe(false)
+  })
+
+  test.each(['two words', 'Schlüssel', 'a\tb'])('that nobody can present is named: %j', (secret) => {
+    expect(readServiceSettings({ ...needed, CRON_SECRET: secret }).wrong).toEqual(['CRON_SECRET'])
+  })
 })

@@ -313,7 +313,7 @@ test.each<[string, Rule]>([
 test('whoever takes a question up later is charged for itself, however late the first one settles', async () => {
   const { drive } = world.clouds
   await using process = await world.process({ patient: true })
-  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 1_000 }
+  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 100_000 }
   const { budgets } = await makeService(process.house, limits, systemClock).shared()
   const before = tokensOf(drive)
   const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
@@ -330,7 +330,7 @@ test.each(['twice', 'lose-reply'] as const)(
     await using process = await world.process({ patient: true })
     const { budgets } = await makeService(
       process.house,
-      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 1_000 },
+      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 100_000 },
       systemClock,
     ).shared()
     const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)

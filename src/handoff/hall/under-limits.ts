@@ -50,6 +50,12 @@ export function share(house: House, place: ServicePlace, limits: ServiceLimits, 
       },
     )
   }
+  const most = mostTokens.inputTokens + mostTokens.outputTokens
+  if ((limits.tokensPerDay ?? most) < most) {
+    throw new HandoffError('missing-setting', 'HANDOFF_CALLER_TOKENS is less than one question may take.', {
+      next: `Set it to ${most.toLocaleString('en-US')} or more, or to nothing.`,
+    })
+  }
   return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
 }
 

@@ -161,7 +161,11 @@ export const settingTable: Setting[] = [
     example: '400',
     text: 'Questions of one caller that may wait or be answered at once.',
   },
-  { group: 'service', name: 'HANDOFF_CALLER_TOKENS', text: 'Tokens that one caller may spend in a day (UTC).' },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_TOKENS',
+    text: 'Tokens that one caller may spend in a day (UTC): 96,200 or more, because one question may take that many.',
+  },
   {
     group: 'service',
     name: 'HANDOFF_CALLER_COST',
@@ -172,5 +176,9 @@ export const settingTable: Setting[] = [
     name: 'HANDOFF_CORS_ORIGINS',
     text: 'Origins of other pages that may ask from a browser, separated by commas; none when empty.',
   },
-  { group: 'service', name: 'CRON_SECRET', text: 'What the platform bears when it calls /api/cron.' },
+  {
+    group: 'service',
+    name: 'CRON_SECRET',
+    text: 'What the platform bears when it calls /api/cron: any visible characters.',
+  },
 ]
