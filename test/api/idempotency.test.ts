@@ -48,9 +48,10 @@ test('another body under the same key: 422, and nothing happens', async () => {
   await post(here.url, ask('Which colour is it?'), key)
   const before = here.machines()
   const { status, body } = await post(second.url, ask('Which colour is it not?'), key)
-  expect({ status, code: body.code, machines: here.machines() - before }).toEqual({
+  expect({ status, code: body.code, detail: body.detail, machines: here.machines() - before }).toEqual({
     status: 422,
     code: 'idempotency-key-reused',
+    detail: 'The Idempotency-Key stands for another request.',
     machines: 0,
   })
 })

@@ -23,7 +23,7 @@ async function problem(answer: Promise<{ status: number; headers: Headers; body:
     detail: expect.any(String),
     requestId: headers.get('x-request-id'),
   })
-  return { status, code: body['code'], next: body['next'], headers }
+  return { status, code: body['code'], detail: body['detail'], next: body['next'], headers }
 }
 
 test.each<[string, unknown]>([
@@ -115,7 +115,7 @@ test.each([
   ['GET', '/api/github', 'POST, OPTIONS'],
 ])('405: %s %s', async (method, path, allow) => {
   const answer = await problem(call(here.url, path, { method }))
-  expect(answer).toMatchObject({ status: 405, code: 'method-not-allowed' })
+  expect(answer).toMatchObject({ status: 405, code: 'method-not-allowed', detail: `This address takes ${allow}.` })
   expect(answer.headers.get('allow')).toBe(allow)
 })
 
@@ -133,7 +133,10 @@ test('406: a form that there is not', async () => {
   expect(await problem(post(here.url, good(), { accept: 'text/html' }))).toMatchObject({
     status: 406,
     code: 'not-acceptable',
+    detail: 'Answers come as application/json or text/event-stream.',
   })
+  const listed = call(here.url, '/api/runs', { headers: { accept: 'text/event-stream' } })
+  expect(await problem(listed)).toMatchObject({ status: 406, detail: 'This address answers with application/json.' })
   expect(await problem(post(here.url, good(), { accept: 'application/json;q=0' }))).toMatchObject({ status: 406 })
 })
 
@@ -150,6 +153,7 @@ test('413: a body over what a question needs, and one over what the platform tak
   expect(await problem(post(here.url, { ...good(), question: 'x'.repeat(100_001) }))).toMatchObject({
     status: 413,
     code: 'payload-too-large',
+    detail: 'The body may have 100,000 bytes.',
   })
   const platform = await call(here.url, '/api/ask', { method: 'POST', body: 'x'.repeat(4_500_001) })
   expect({ status: platform.status, body: platform.body }).toEqual({
@@ -160,7 +164,11 @@ test('413: a body over what a question needs, and one over what the platform tak
 
 test('415: another type, a compressed body', async () => {
   const answer = await problem(post(here.url, good(), { 'content-type': 'text/plain' }))
-  expect(answer).toMatchObject({ status: 415, code: 'unsupported-media-type' })
+  expect(answer).toMatchObject({
+    status: 415,
+    code: 'unsupported-media-type',
+    detail: 'The body is to be application/json, not compressed.',
+  })
   expect(answer.headers.get('accept')).toBe('application/json')
   expect(await problem(post(here.url, good(), { 'content-encoding': 'gzip' }))).toMatchObject({ status: 415 })
 })
