@@ -7,14 +7,14 @@ import { environmentHere, settingsHere } from './_here.js'
 import { jsonResponse } from './_json.js'
 import { problemOf, Refusal } from './_problem.js'
 import { wantJson } from './_request.js'
-import { missingNames, type ServiceSettings } from './_settings.js'
+import { type Environment, missingNames, type ServiceSettings } from './_settings.js'
 import { limited } from './_time.js'
 
 export async function getHealth(exchange: Exchange): Promise<Response> {
   wantJson(exchange.request)
   const settings = settingsHere()
   const missing = missingNames(environmentHere())
-  const wrong = await wrongNames(settings)
+  const wrong = await wrongNames(settings, environmentHere())
   const ready = missing.length === 0 && wrong.length === 0
   const shallow = {
     status: ready ? 'ok' : 'not-ready',
@@ -45,12 +45,17 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
 }
 
-/** Whether the price of a model is known, only the house's table tells. It is loaded where it matters. */
-export async function wrongNames({ wrong, models, priced, limits }: ServiceSettings): Promise<string[]> {
-  if (limits.costPerDay === undefined || priced || wrong.includes('HANDOFF_CALLER_COST')) return wrong
-  const { costOf } = await import('../src/handoff/index.js')
-  const known = models.every((model) => costOf({ inputTokens: 0, outputTokens: 0 }, model) !== undefined)
-  return known ? wrong : [...wrong, 'HANDOFF_CALLER_COST']
+/** What a question may cost, only the house can tell. It is loaded where there is a budget in money. */
+export async function wrongNames(
+  { wrong, models, limits }: ServiceSettings,
+  environment: Environment,
+): Promise<string[]> {
+  if (limits.costPerDay === undefined || wrong.length > 0) return wrong
+  const { missingSettings, parseSettings, troubleWith } = await import('../src/handoff/index.js')
+  if (missingSettings(environment).length > 0) return wrong
+  const { prices } = parseSettings(environment).model
+  const trouble = models.some((model) => troubleWith(limits, model, prices))
+  return trouble ? ['HANDOFF_CALLER_COST'] : wrong
 }
 
 function notForJobs(): Refusal {

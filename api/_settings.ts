@@ -23,8 +23,6 @@ export interface ServiceSettings {
   github: { apiUrl: string; serverUrl: string; token?: string; app?: { id: string; privateKey: string } }
   askPermission: 'read' | 'triage' | 'write' | 'maintain' | 'admin'
   models: string[]
-  /** The operator says what tokens cost, of whatever model. */
-  priced: boolean
   limits: {
     sandboxes: number
     waiting: number
@@ -88,7 +86,6 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     github: readGitHub(get, serverUrl, wrong),
     askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), wrong),
     models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
-    priced: ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT'].every((name) => get(name) !== undefined),
     limits: {
       sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES', 20)!)),
       waiting: Math.floor(number('HANDOFF_QUEUE', 400)!),

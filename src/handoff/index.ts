@@ -45,7 +45,14 @@ export {
   talk,
   threadOf,
 } from './hall/talk.js'
-export { type OwnWork, promiseAnswer, promiseComment, promiseKept, takeLeft } from './hall/under-limits.js'
+export {
+  type OwnWork,
+  promiseAnswer,
+  promiseComment,
+  promiseKept,
+  takeLeft,
+  troubleWith,
+} from './hall/under-limits.js'
 export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
 export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/write-summary.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'
@@ -59,7 +66,6 @@ export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './lib
 export { encodeHandoff, type Handoff } from './library/handoff.js'
 export { fitMarkdown } from './library/markdown/fit-markdown.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './library/markdown/safe-markdown.js'
-export { costOf } from './library/prices.js'
 export {
   artifact,
   type Commit,

@@ -1,13 +1,13 @@
 // One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
 import { type AcceptedNote, forgetAccepted, isAccepted, noteAccepted, type PromiseName } from '../bench/accepted.js'
-import { makeBudgets } from '../bench/budgets.js'
+import { type BudgetLimits, makeBudgets } from '../bench/budgets.js'
 import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
 import { cleanupSignal } from '../bench/walk.js'
 import type { FailedAnswer } from '../library/answer.js'
 import type { Clock } from '../library/clock.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
-import { costOf } from '../library/prices.js'
+import { costOf, type Prices } from '../library/prices.js'
 import type { Repository } from '../library/run.js'
 import type { House } from './house.js'
 import type { AcceptedQuestion, AskResult, Manner } from './prepare-question.js'
@@ -41,22 +41,30 @@ const mostTokens = { inputTokens: 90_000, outputTokens: 6_200 }
 
 export function share(house: House, place: ServicePlace, limits: ServiceLimits, clock: Clock): Shared {
   const { drive, model } = house.tools
-  if (limits.costPerDay !== undefined && costOf(mostTokens, model.name, house.prices) === undefined) {
-    throw new HandoffError(
-      'missing-setting',
-      'Callers have a budget in money, and the price of the model is not known.',
-      {
-        next: 'Set LLM_PRICE_INPUT and LLM_PRICE_OUTPUT, or give them a budget in tokens alone.',
-      },
+  const trouble = troubleWith(limits, model.name, house.prices)
+  if (trouble) throw trouble
+  return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
+}
+
+/** A budget that no question fits into, or that nobody can reckon with, would refuse everybody every day. */
+export function troubleWith(limits: BudgetLimits, model: string, prices?: Prices): HandoffError | undefined {
+  const refuse = (message: string, next: string) => new HandoffError('missing-setting', message, { next })
+  const tokens = mostTokens.inputTokens + mostTokens.outputTokens
+  if ((limits.tokensPerDay ?? tokens) < tokens) {
+    const enough = `Set it to ${tokens.toLocaleString('en-US')} or more, or to nothing.`
+    return refuse('HANDOFF_CALLER_TOKENS is less than one question may take.', enough)
+  }
+  if (limits.costPerDay === undefined) return undefined
+  const cost = costOf(mostTokens, model, prices)?.amount
+  if (cost === undefined) {
+    return refuse(
+      'Callers have a budget in money (HANDOFF_CALLER_COST), and the price of the model is not known.',
+      'Set LLM_PRICE_INPUT and LLM_PRICE_OUTPUT, or give them a budget in tokens alone.',
     )
   }
-  const most = mostTokens.inputTokens + mostTokens.outputTokens
-  if ((limits.tokensPerDay ?? most) < most) {
-    throw new HandoffError('missing-setting', 'HANDOFF_CALLER_TOKENS is less than one question may take.', {
-      next: `Set it to ${most.toLocaleString('en-US')} or more, or to nothing.`,
-    })
-  }
-  return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
+  if (cost <= limits.costPerDay) return undefined
+  const enough = `Set it to ${cost.toFixed(2)} or more, or to nothing.`
+  return refuse('HANDOFF_CALLER_COST is less than one question may cost.', enough)
 }
 
 /** A question that was left behind is taken up, or what became of it is told; undefined when it failed, or was never asked. */
