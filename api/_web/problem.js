@@ -7,12 +7,18 @@ export function showProblem(place, error, again) {
   const told = error instanceof Problem ? error.document : unexpected
   const { title, detail, requestId, retryAfterSeconds } = told
   const next = told.status === 401 ? forPeople : told.next
-  const box = element(
-    'section',
-    { class: 'problem', role: 'alert' },
+  // Only the words are an alert: what changes beside them, second by second, would be read aloud each time.
+  const words = element(
+    'div',
+    { class: 'told', role: 'alert' },
     element('strong', {}, String(title)),
     detail && element('p', {}, String(detail)),
     next && element('p', { class: 'next' }, String(next)),
+  )
+  const box = element(
+    'section',
+    { class: 'problem' },
+    words,
     again && retryButton(again, retryAfterSeconds),
     requestId && element('p', { class: 'request' }, 'Request ', element('code', {}, String(requestId))),
   )
@@ -30,12 +36,13 @@ const unexpected = {
 }
 
 function retryButton(again, retryAfterSeconds) {
-  const button = element('button', { type: 'button', class: 'plain', on: { click: again } }, 'Try again')
+  const button = element('button', { type: 'button', class: 'plain', on: { click: again } })
   const until = Date.now() + Math.min(600, Number(retryAfterSeconds) || 0) * 1_000
   const tick = () => {
     const left = Math.ceil((until - Date.now()) / 1_000)
+    const text = left > 0 ? `Try again in ${left} s` : 'Try again'
     button.disabled = left > 0
-    button.textContent = left > 0 ? `Try again in ${left} s` : 'Try again'
+    if (button.textContent !== text) button.textContent = text
     if (left > 0) setTimeout(tick, 250)
   }
   tick()

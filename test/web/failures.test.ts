@@ -1,7 +1,7 @@
 // What the page says when something fails, and what it offers next. It never leaves anybody with nothing to do.
 import { expect, test } from 'vitest'
 import { question, someAnswer } from './content.js'
-import { answered, ask, enter, linesOf, newest, useDesk } from './kit.js'
+import { answered, ask, enter, linesOf, newest, problemIn, useDesk } from './kit.js'
 import { answerInSteps, problem } from './service.js'
 
 const desk = useDesk()
@@ -21,8 +21,7 @@ const answerWith = (reply: ReturnType<typeof problem>) => ({
 test('a wrong token is refused at the door, with the reason and the way to ask for help', async () => {
   const page = await desk.visit()
   await enter(page, 'wrong')
-  const alert = page.getByRole('alert')
-  expect(await linesOf(alert)).toEqual([
+  expect(await linesOf(problemIn(page))).toEqual([
     'Not signed in',
     'The token is not one that this service knows.',
     'Enter a token of this deployment; whoever runs it can give you one.',
@@ -42,8 +41,8 @@ test('a problem shows title, detail, next step and request, waits as long as ask
   const page = await desk.visitRun()
   desk.service.rule({ path, times: 1, fault: answerWith(busy) })
   await ask(page, question)
-  const alert = newest(page).getByRole('alert')
-  expect(await linesOf(alert)).toEqual([
+  const shown = problemIn(newest(page))
+  expect(await linesOf(shown)).toEqual([
     'No sandbox is free',
     'All 20 sandboxes of this account are busy.',
     'Try again in a moment.',
@@ -51,12 +50,28 @@ test('a problem shows title, detail, next step and request, waits as long as ask
     'Request req-503',
   ])
   expect(await page.getByLabel('Your question').inputValue(), 'the question is still there').toBe(question)
-  await alert.getByRole('button', { name: 'Try again', exact: true }).click()
+  await shown.getByRole('button', { name: 'Try again', exact: true }).click()
   await answered(page)
   await expect.poll(() => page.getByRole('alert').count()).toBe(0)
   await expect
     .poll(() => page.locator('#answers > article').count(), { message: 'the second try takes the place of the first' })
     .toBe(1)
+})
+
+test('what went wrong is said aloud once: the seconds that are left count beside it', async () => {
+  const page = await desk.visitRun()
+  desk.service.rule({ path, times: 1, fault: answerWith(busy) })
+  await page.clock.install()
+  await ask(page, question)
+  await problemIn(newest(page)).getByRole('button').waitFor()
+  expect(await newest(page).getByRole('alert').getByRole('button').count()).toBe(0)
+  await page.evaluate(`(() => {
+    window.written = 0
+    new MutationObserver((changes) => { window.written += changes.length }).observe(document.querySelector('.problem'), { subtree: true, childList: true, characterData: true })
+  })()`)
+  await page.clock.runFor(2_000)
+  await problemIn(newest(page)).getByRole('button', { name: 'Try again', exact: true }).waitFor()
+  expect(await page.evaluate('window.written')).toBe(1)
 })
 
 test('an error in the middle of the stream ends the timeline and what was written', async () => {
@@ -103,7 +118,7 @@ test('a function whose time is over says where the answer will be; a failed one 
     { id, status: 'failed', error: { code: 'model', message: 'The model gave up.', next: 'Ask again.' } },
   ]
   await ask(page, question)
-  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+  expect(await linesOf(problemIn(newest(page)))).toEqual([
     'The question was not answered',
     'The model gave up.',
     'Ask again.',
@@ -124,7 +139,7 @@ test('a platform that answers for itself is told apart from the service', async 
     },
   })
   await ask(page, question)
-  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+  expect(await linesOf(problemIn(newest(page)))).toEqual([
     'Out of time',
     'The platform stopped the work because it took too long.',
     'Try again in a moment.',
@@ -137,7 +152,7 @@ test('no connection at all', async () => {
   const page = await desk.visitRun()
   desk.service.rule({ path, fault: { kind: 'reset' } })
   await ask(page, question)
-  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+  expect(await linesOf(problemIn(newest(page)))).toEqual([
     'No connection',
     'The service could not be reached.',
     'Look whether you are online, then try again.',

@@ -86,6 +86,9 @@ export async function linesOf(place: Locator): Promise<string[]> {
   return (await place.innerText()).split('\n').filter((line) => line.trim() !== '')
 }
 
+/** What went wrong there: its words, which are said aloud, and what can be done. */
+export const problemIn = (place: Locator | Page) => place.locator('.problem')
+
 /** The newest answer on the page. */
 export const newest = (page: Page) => page.locator('#answers > article').first()
 

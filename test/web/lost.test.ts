@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { question, run, someAnswer } from './content.js'
-import { answered, ask, linesOf, listenTo, newest, useDesk } from './kit.js'
+import { answered, ask, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
 import { answerInSteps, type Events } from './service.js'
 
 const desk = useDesk()
@@ -103,7 +103,7 @@ test('what is given up twice is told, with what to do and the number to name', a
   keepFailure('cancelled')
   playInTurn(...Array(2).fill((events: Events) => loseAfterWords(page, events)))
   await ask(page, question)
-  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+  expect(await linesOf(problemIn(newest(page)))).toEqual([
     'The question was not answered',
     'The connection was lost, twice. Stopped while the model was answering.',
     'Look whether your connection holds, then try again.',
@@ -133,7 +133,7 @@ test('what is broken off before the question was taken is said as it is', async 
     response.destroy()
   })
   await ask(page, question)
-  expect((await linesOf(newest(page).getByRole('alert'))).slice(0, 2)).toEqual([
+  expect((await linesOf(problemIn(newest(page)))).slice(0, 2)).toEqual([
     'The connection was lost',
     'It broke off before there was an answer.',
   ])
@@ -155,7 +155,7 @@ test('the page says that it looks, no machine counts on, and after two minutes i
 
   await page.clock.fastForward(115_000)
   await newest(page).getByRole('alert').waitFor()
-  expect(await linesOf(newest(page).getByRole('alert'))).toEqual([
+  expect(await linesOf(problemIn(newest(page)))).toEqual([
     'The connection was lost',
     'No answer to this question appeared in the two minutes after that.',
     'Look whether you are online, then try again. Should the answer come later, it stands among the earlier ones.',
