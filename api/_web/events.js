@@ -1,7 +1,7 @@
 // Reads server-sent events from a stream. The browser's own EventSource can neither post nor send a token.
 
 /** The service pings every ten seconds: who is silent for so long is gone, whatever the connection says. */
-const longestSilence = 30_000
+export const longestSilence = 30_000
 
 /**
  * Yields `[name, data]` with the data as parsed JSON; comments (pings) and events without data are skipped. Fails when the stream breaks off, or

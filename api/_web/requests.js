@@ -1,5 +1,5 @@
 // Talks to the ask service. The token lives in this closure and nowhere else: not in storage, not in an address, not in the document.
-import { readEvents } from './events.js'
+import { longestSilence, readEvents } from './events.js'
 
 /** What went wrong, as the service or the network told it: a problem document's fields. */
 export class Problem extends Error {
@@ -60,16 +60,26 @@ async function request(path, token, { signal, body, accept = 'application/json' 
     method: body ? 'POST' : 'GET',
     headers,
     body,
-    signal,
     cache: 'no-store',
     credentials: 'omit',
     redirect: 'error',
   }
-  const response = await fetch(path, options).catch((error) => {
-    throw signal?.aborted ? error : lostConnection()
-  })
+  const response = await begun(path, options, signal)
   if (!response.ok) throw await problemOf(response)
   return response
+}
+
+/** Resolves when the answer begins. A dead connection says nothing by itself, so a silence counts as a loss. */
+async function begun(path, options, signal) {
+  const silence = new AbortController()
+  const timer = setTimeout(() => silence.abort(), longestSilence)
+  try {
+    return await fetch(path, { ...options, signal: AbortSignal.any([silence.signal, ...(signal ? [signal] : [])]) })
+  } catch (error) {
+    throw signal?.aborted ? error : lostConnection()
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Yields the events of an answer: `[name, data]`. A service that answers at once, or later, is told of by the same events. */

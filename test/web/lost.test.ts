@@ -1,5 +1,5 @@
 // A connection that is lost while a question is being answered: what the page says of it, where it looks, and when it asks again by itself.
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { question, run, someAnswer } from './content.js'
 import { answered, ask, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
@@ -192,6 +192,27 @@ test('who is silent for half a minute is gone: a ping is enough to be there', as
   desk.service.script.answers = [someAnswer()]
   await page.clock.runFor(5_000)
   await answered(page)
+})
+
+test('a request into a dead connection is given up after half a minute too, whether it asks or reads', async () => {
+  const page = await desk.visitRun()
+  await page.getByText('Which partners are there?').waitFor()
+  await page.clock.install()
+  desk.service.rule({ path: /^\/api\/(ask|runs\?)/, times: 2, fault: { kind: 'hang' } })
+  const givenUp = async (shown: Locator) => {
+    await page.clock.fastForward(29_000)
+    expect(await shown.count()).toBe(0)
+    await page.clock.fastForward(2_000)
+    expect((await linesOf(shown)).slice(0, 2)).toEqual(['No connection', 'The service could not be reached.'])
+  }
+  await ask(page, question)
+  await expect.poll(() => desk.service.requests.at(-1)!.path).toBe('/api/ask')
+  await givenUp(problemIn(newest(page)))
+  await page.getByRole('button', { name: 'All runs' }).click()
+  await page.getByText('Reading the runs').waitFor()
+  await givenUp(problemIn(page.locator('#choose')))
+  await problemIn(page.locator('#choose')).getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('link', { name: 'main' }).waitFor()
 })
 
 test('how long a silence may be is said by whoever reads', async () => {
