@@ -221,15 +221,17 @@ function ask(text) {
   return startAsking(find('fresh').checked ? { ...question, fresh: true } : question)
 }
 
-/** `instead` is an earlier try that this one takes the place of. */
+/** `instead` is an earlier try that this one takes the place of. Whoever asks from elsewhere than the form is led to where the answer will be. */
 async function startAsking(question, instead) {
   if (asking || !desk) return
   const own = new AbortController()
   asking = own
   const parts = makeAnswer(question.question)
+  const fromElsewhere = !find('ask-form').contains(document.activeElement)
   instead?.remove()
   find('answers').prepend(parts.node)
   bringIntoView(parts.node)
+  if (fromElsewhere) focusOn(parts.title)
   working(true)
   const ending = await askAndShow(question, desk, parts, own.signal)
   asking = undefined
@@ -248,9 +250,10 @@ function keepOnce(node) {
     if (other !== node && other.dataset.answer === node.dataset.answer) other.remove()
 }
 
-/** On a phone the form fills the screen; what happens below it should be seen. */
+/** What happens should be seen: on a phone the form above it fills the screen, and whoever asks again may be far below. */
 function bringIntoView(node) {
-  if (node.getBoundingClientRect().top > innerHeight * 0.7) node.scrollIntoView({ block: 'start' })
+  const { top } = node.getBoundingClientRect()
+  if (top < 0 || top > innerHeight * 0.7) node.scrollIntoView({ block: 'start' })
 }
 
 function leaveWith() {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { howToGet, startBrowser } from './browser.js'
-import { pieces, question, someAnswer, token } from './content.js'
+import { earlier, pieces, question, someAnswer, token } from './content.js'
 import { answered, ask, enter, listenTo, newest, runAddress, unfold, useDesk } from './kit.js'
 
 const desk = useDesk()
@@ -73,6 +73,29 @@ test('the first stop is the way past the head, and stopping by keyboard leaves i
   goOn()
   await answered(page)
   await expect.poll(() => focused(page)).toMatch(/^question-/)
+})
+
+test('whoever asks again is led to the answer: by the keyboard after a failure, and by the eye from far below', async () => {
+  desk.service.script.answers = [...Array(30).fill(someAnswer({ question: 'Which partners are there?' })), earlier[1]!]
+  desk.service.rule({ path: /^\/api\/ask/, times: 1, fault: { kind: 'answer', status: 502 } })
+  const page = await desk.visitRun()
+  await page.getByRole('button', { name: 'More answers' }).click()
+  await ask(page, question)
+  await page.getByRole('button', { name: 'Try again' }).press('Enter')
+  await answered(page)
+  expect(await page.evaluate('document.activeElement.textContent')).toBe(question)
+  await page.locator('.before').last().click()
+  const again = page.getByRole('button', { name: 'Ask again' })
+  await again.scrollIntoViewIfNeeded()
+  expect(await newest(page).evaluate((node) => node.getBoundingClientRect().top)).toBeLessThan(0)
+  await again.press('Enter')
+  await newest(page).getByText('What happens when the partner does not answer').waitFor()
+  await expect
+    .poll(() => page.evaluate('document.activeElement.textContent'))
+    .toContain('What happens when the partner')
+  const top = await newest(page).evaluate((node) => node.getBoundingClientRect().top)
+  expect(top).toBeGreaterThanOrEqual(0)
+  expect(top).toBeLessThan(150)
 })
 
 test('those who listen hear what matters, once', async () => {
