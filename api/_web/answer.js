@@ -1,4 +1,5 @@
 // One question and its answer on the page, while it is being written and afterwards.
+import { askingButton } from './again.js'
 import { citationButton, pendingCitation } from './citation.js'
 import { element, fill, freshId } from './elements.js'
 import { markdown } from './markdown.js'
@@ -81,7 +82,7 @@ function showBadge(badge, answer, again) {
     { datetime: answer.completedAt, title: exactTime(answer.completedAt) },
     ago(answer.completedAt),
   )
-  const button = again && element('button', { type: 'button', class: 'quiet', on: { click: again } }, 'Ask anew')
+  const button = again && askingButton('Ask anew', { class: 'quiet' }, again)
   fill(badge, element('span', {}, `Answered before${near}, `, time), button)
 }
 

@@ -38,7 +38,7 @@ function failed(error, question, desk, parts, timeline, signal) {
     return 'stopped'
   }
   if (error instanceof Problem && error.document.status === 401) return 'unauthorized'
-  showProblem(parts.problem, error, () => desk.retry(question, parts.node))
+  showProblem(parts.problem, error, () => desk.retry(question, parts.node), { asks: true })
   return 'failed'
 }
 

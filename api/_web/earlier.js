@@ -1,4 +1,5 @@
 // What was asked about the run before, by anybody: folded, and opened one by one.
+import { askingButton } from './again.js'
 import { makeAnswer, showAnswer } from './answer.js'
 import { element, fill, find, focusOn } from './elements.js'
 import { showProblem } from './problem.js'
@@ -84,11 +85,7 @@ function open(answer, body, desk) {
 }
 
 function unfinished(answer, desk) {
-  const again = element(
-    'button',
-    { type: 'button', class: 'plain', on: { click: () => desk.ask(answer.question) } },
-    'Ask again',
-  )
+  const again = askingButton('Ask again', { class: 'plain' }, () => desk.ask(answer.question))
   const { error } = answer
   if (!error) return [element('p', {}, 'Somebody’s question; its answer is on the way.'), again]
   return [element('p', {}, [error.message, error.next].filter(Boolean).join(' ')), again]

@@ -1,9 +1,10 @@
 // Shows a problem document: what happened, why, what to do next, and the number to name when asking for help.
+import { askingButton } from './again.js'
 import { element, fill } from './elements.js'
 import { Problem } from './requests.js'
 
-/** `again`, when given, is offered as a button, after the time the service asked to wait. */
-export function showProblem(place, error, again) {
+/** `again`, when given, is offered as a button, after the time the service asked to wait; `asks` says that it asks a question. */
+export function showProblem(place, error, again, { asks = false } = {}) {
   const told = error instanceof Problem ? error.document : unexpected
   const { title, detail, requestId, retryAfterSeconds } = told
   const next = told.status === 401 ? forPeople : told.next
@@ -19,7 +20,7 @@ export function showProblem(place, error, again) {
     'section',
     { class: 'problem' },
     words,
-    again && retryButton(again, retryAfterSeconds),
+    again && retryButton(again, asks, retryAfterSeconds),
     requestId && element('p', { class: 'request' }, 'Request ', element('code', {}, String(requestId))),
   )
   fill(place, box)
@@ -35,8 +36,10 @@ const unexpected = {
   detail: 'It was not the service. A reload starts the page afresh.',
 }
 
-function retryButton(again, retryAfterSeconds) {
-  const button = element('button', { type: 'button', class: 'plain', on: { click: again } })
+function retryButton(again, asks, retryAfterSeconds) {
+  const button = asks
+    ? askingButton('', { class: 'plain' }, again)
+    : element('button', { type: 'button', class: 'plain', on: { click: again } })
   const until = Date.now() + Math.min(600, Number(retryAfterSeconds) || 0) * 1_000
   const tick = () => {
     const left = Math.ceil((until - Date.now()) / 1_000)

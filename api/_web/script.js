@@ -7,11 +7,13 @@
 //   asking.js     a question on its way to its answer             finding.js   what became of it when the connection was lost
 //   timeline.js   the steps and the machine, as they happen
 //   answer.js     an answer with its citations                    code.js      the lines a citation names
+//   again.js      buttons that ask once more
 //   markdown.js   a model's words as nodes, with inlines.js       links.js     where a link may lead
 //   elements.js, words.js, citation.js                            small things that many need
 //
 // Where the reader is stands in the address (`/?repository=owner/name&run=…`; `ref=main` and `pull=7` lead to the newest run), so that it can
 // be shared and gone back to. The token does not.
+import { setUnderWay } from './again.js'
 import { makeAnswer } from './answer.js'
 import { askAndShow } from './asking.js'
 import { openCode, prepareCode } from './code.js'
@@ -268,12 +270,11 @@ function leaveWith() {
   )
 }
 
-/** The button stays where the keyboard is: it is told to be off, not taken away. */
 function working(now, parts) {
   const stop = find('stop')
   if (!now && document.activeElement === stop) focusOn(parts.title)
   stop.hidden = !now
-  find('ask').setAttribute('aria-disabled', String(now))
+  setUnderWay(now)
   find('ask').textContent = now ? 'Asking' : 'Ask'
 }
 

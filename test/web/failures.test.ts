@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { question, someAnswer } from './content.js'
 import { answered, ask, enter, linesOf, newest, problemIn, useDesk } from './kit.js'
-import { answerInSteps, problem } from './service.js'
+import { answerInSteps, fromLedger, problem } from './service.js'
 
 const desk = useDesk()
 const path = /^\/api\/ask/
@@ -176,6 +176,38 @@ test('stopping ends the request, keeps what was written, and the next question c
   desk.service.script.play = answerInSteps
   await ask(page, question)
   await answered(page)
+})
+
+test('one question at a time: meanwhile every button that asks is off, and says so', async () => {
+  desk.service.script.answers.push({ ...someAnswer(), status: 'running' })
+  desk.service.rule({ path, times: 1, fault: answerWith(problem(502, 'No answer')) })
+  const page = await desk.visitRun()
+  await ask(page, 'Which one fails?')
+  await problemIn(newest(page)).waitFor()
+  desk.service.script.play = fromLedger
+  await ask(page, question)
+  await newest(page).getByText('Answered before').waitFor()
+  await page.getByText('What happens when the partner').click()
+  const goOn = Promise.withResolvers<void>()
+  desk.service.script.play = async ({ send }) => {
+    await goOn.promise
+    send('answer', someAnswer({ id: 'another' }))
+  }
+  await ask(page, 'Is this one under way?')
+  await newest(page).getByText('Is this one').waitFor()
+  await page.locator('.before').filter({ hasText: 'being answered' }).click()
+  const buttons = page.getByRole('button', { name: /^(Ask|Asking|Ask anew|Ask again|Try again)$/ })
+  const off = () =>
+    buttons.evaluateAll((all) => all.filter((one) => one.getAttribute('aria-disabled') === 'true').length)
+  expect(await buttons.count()).toBe(5)
+  expect(await off()).toBe(5)
+  for (const button of await buttons.all()) await button.click({ force: true })
+  goOn.resolve()
+  await answered(page)
+  await expect.poll(off).toBe(0)
+  expect(desk.service.questions).toHaveLength(2)
+  await page.getByRole('button', { name: 'Ask again' }).last().click()
+  await expect.poll(() => desk.service.questions.length).toBe(3)
 })
 
 test('a token that is taken back leads to the door', async () => {
