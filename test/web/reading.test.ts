@@ -220,6 +220,46 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
+test('in colours that the reader forces, every bar, the chosen repository and what is switched off can be told', async () => {
+  desk.service.script.play = async ({ send, pause }) => {
+    for (const name of ['find', 'answer']) send('status', { state: 'step', step: name, at: 0 })
+    send('status', { state: 'step-done', step: 'find', milliseconds: 20, failed: true })
+    send('status', { state: 'sandbox-open', id: 'i1', template: 'base' })
+    await pause(10_000)
+  }
+  const page = await desk.visit('/', { forcedColors: 'active' })
+  await enter(page)
+  await page.getByRole('button', { name: 'octo/tools' }).click()
+  const colours = (selector: string, property = 'backgroundColor') =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll('${selector}')].map((node) => getComputedStyle(node).${property})`,
+    )
+  const [ground] = await colours('body')
+  const chips = await colours('.chip')
+  expect(new Set(chips).size, 'one of two is chosen').toBe(2)
+  await page.getByRole('link', { name: 'main' }).click()
+  const [on] = await colours('#ask', 'color')
+  await ask(page, question)
+  await newest(page).getByText('template base').waitFor()
+  const bars = await colours('.track .span')
+  expect(bars).toHaveLength(3)
+  expect(bars).not.toContain(ground)
+  expect(await colours('#ask', 'color')).not.toEqual([on])
+})
+
+test('the times stay in their column, whatever they say', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await answered(page)
+  await unfold(page)
+  const over = await page.evaluate<string[]>(`(() => {
+    const times = [...document.querySelectorAll('.steps .time')]
+    for (const time of times) time.textContent = 'unknown after 99.9 s'
+    return times.filter((time) => time.scrollWidth > time.clientWidth).map((time) => time.scrollWidth + ' > ' + time.clientWidth)
+  })()`)
+  expect(over).toEqual([])
+})
+
 test('nothing moves for those who do not want it', async () => {
   for (const [reducedMotion, moving] of [
     ['reduce', false],
