@@ -7,8 +7,8 @@ import { makeTimeline } from './timeline.js'
 import { seconds } from './words.js'
 
 /**
- * Asks and shows. `desk` brings the service, the place (repository and run), `follow`, `links`, `say` and `retry(question, instead)`. Resolves, never
- * rejects, with what became of it: `answered`, `stopped`, `failed` or `unauthorized`.
+ * Asks and shows. `desk` brings the service, the place (repository and run), `follow`, `links`, `say`, `look` and `retry(question, instead)`. Resolves,
+ * never rejects, with what became of it: `answered`, `stopped`, `failed` or `unauthorized`.
  */
 export async function askAndShow(question, desk, parts, signal) {
   const timeline = makeTimeline()
@@ -38,7 +38,8 @@ function failed(error, question, desk, parts, timeline, signal) {
     return 'stopped'
   }
   if (error instanceof Problem && error.document.status === 401) return 'unauthorized'
-  showProblem(parts.problem, error, () => desk.retry(question, parts.node), { asks: true })
+  const look = mayStillCome(error) ? desk.look : undefined
+  showProblem(parts.problem, error, () => desk.retry(question, parts.node), { asks: true, look })
   return 'failed'
 }
 

@@ -3,8 +3,11 @@ import { askingButton } from './again.js'
 import { element, fill } from './elements.js'
 import { Problem } from './requests.js'
 
-/** `again`, when given, is offered as a button, after the time the service asked to wait; `asks` says that it asks a question. */
-export function showProblem(place, error, again, { asks = false } = {}) {
+/**
+ * `again`, when given, is offered as a button, after the time the service asked to wait; `asks` says that it asks a question. `look` leads to where
+ * the answer may stand later.
+ */
+export function showProblem(place, error, again, { asks = false, look } = {}) {
   const told = error instanceof Problem ? error.document : unexpected
   const { title, detail, requestId, retryAfterSeconds } = told
   const next = told.status === 401 ? forPeople : told.next
@@ -20,7 +23,7 @@ export function showProblem(place, error, again, { asks = false } = {}) {
     'section',
     { class: 'problem' },
     words,
-    again && retryButton(again, asks, retryAfterSeconds),
+    again && element('div', { class: 'row' }, retryButton(again, asks, retryAfterSeconds), look && lookButton(look)),
     requestId && element('p', { class: 'request' }, 'Request ', element('code', {}, String(requestId))),
   )
   fill(place, box)
@@ -35,6 +38,9 @@ const unexpected = {
   title: 'Something went wrong on this page',
   detail: 'It was not the service. A reload starts the page afresh.',
 }
+
+const lookButton = (look) =>
+  element('button', { type: 'button', class: 'plain', on: { click: look } }, 'Look among the earlier answers')
 
 function retryButton(again, asks, retryAfterSeconds) {
   const button = asks

@@ -17,7 +17,7 @@ import { setUnderWay } from './again.js'
 import { makeAnswer } from './answer.js'
 import { askAndShow } from './asking.js'
 import { openCode, prepareCode } from './code.js'
-import { showEarlier } from './earlier.js'
+import { lookAgain, showEarlier } from './earlier.js'
 import { element, fill, find, focusOn } from './elements.js'
 import { linksOf } from './links.js'
 import { clearProblem, showProblem } from './problem.js'
@@ -210,6 +210,7 @@ function openDesk(place, run, signal) {
       openCode(citation, answer, links, () => service.lines(place, citation, answer.id, signal)),
     ask,
     retry: startAsking,
+    look: () => lookAgain(desk, signal),
   }
   showFacts(run)
   showSummary(run, links)

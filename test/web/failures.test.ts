@@ -157,6 +157,7 @@ test('no connection at all', async () => {
     'The service could not be reached.',
     'Look whether you are online, then try again.',
     'Try again',
+    'Look among the earlier answers',
   ])
 })
 
@@ -199,7 +200,7 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   const buttons = page.getByRole('button', { name: /^(Ask|Asking|Ask anew|Ask again|Try again)$/ })
   const off = () =>
     buttons.evaluateAll((all) => all.filter((one) => one.getAttribute('aria-disabled') === 'true').length)
-  expect(await buttons.count()).toBe(5)
+  await expect.poll(() => buttons.count()).toBe(5)
   expect(await off()).toBe(5)
   for (const button of await buttons.all()) await button.click({ force: true })
   goOn.resolve()
@@ -226,6 +227,21 @@ test('a run that is not there says so, and what to do', async () => {
   expect(await page.getByLabel('Your question').isVisible()).toBe(false)
   expect(await page.locator('#summary-fold').isVisible()).toBe(false)
   expect(await page.locator('#run-facts').innerText()).not.toContain('Opening')
+})
+
+test('more earlier answers that cannot be read: it says so where they would stand, and tries again', async () => {
+  desk.service.script.answers = Array.from({ length: 25 }, () => someAnswer())
+  desk.service.rule({ path: /cursor=20/, times: 1, fault: answerWith(problem(502, 'The drive did not answer')) })
+  const page = await desk.visitRun()
+  await page.getByRole('button', { name: 'More answers' }).press('Enter')
+  const shown = problemIn(page.locator('#earlier-list'))
+  expect(await linesOf(shown)).toEqual(['The drive did not answer', 'Try again', 'Request req-502'])
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.locator('.before').count()).toBe(25)
+  expect(await shown.count()).toBe(0)
+  expect(await page.evaluate('document.activeElement === document.querySelectorAll(".before > summary")[20]')).toBe(
+    true,
+  )
 })
 
 test('nothing yet: a repository without runs, a run without questions', async () => {

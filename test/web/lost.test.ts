@@ -160,10 +160,26 @@ test('the page says that it looks, no machine counts on, and after two minutes i
     'No answer to this question appeared in the two minutes after that.',
     'Look whether you are online, then try again. Should the answer come later, it stands among the earlier ones.',
     'Try again',
+    'Look among the earlier answers',
     'Request req-lost',
   ])
   expect(await words(page).innerText()).toBe('')
   expect(desk.service.questions).toHaveLength(1)
+})
+
+test('whoever is told that an answer may still come is led to the earlier ones, which are read again each time', async () => {
+  desk.service.script.answers = []
+  desk.service.rule({ path: /^\/api\/ask/, fault: { kind: 'reset' } })
+  const page = await desk.visitRun()
+  await ask(page, question)
+  const look = newest(page).getByRole('button', { name: 'Look among the earlier answers' })
+  await look.press('Enter')
+  await page.getByText('Nothing stands here yet. Look again in a while.').waitFor()
+  expect(await page.evaluate('document.activeElement.id')).toBe('earlier-title')
+  desk.service.script.answers = [someAnswer()]
+  await look.click()
+  await page.locator('.before').getByText(question).click()
+  await page.locator('.before .sources').waitFor()
 })
 
 test('who is silent for half a minute is gone: a ping is enough to be there', async () => {

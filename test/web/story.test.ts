@@ -168,6 +168,23 @@ test('many earlier answers come page by page, and the keyboard goes on where the
   expect(await page.evaluate('document.activeElement.textContent')).toContain('Question 21?')
 })
 
+test('an answer that is on its way can be looked at again, where it stands', async () => {
+  desk.service.script.answers[0] = { ...someAnswer(), status: 'running', completedAt: undefined }
+  const page = await desk.visitRun()
+  const first = page.locator('.before').first()
+  await first.click()
+  const look = first.getByRole('button', { name: 'Look again' })
+  await look.press('Enter')
+  await first.getByText('Looked a moment ago: its answer is still on the way.').waitFor()
+  expect(await page.evaluate('document.activeElement.localName')).toBe('summary')
+  desk.service.script.answers[0] = someAnswer()
+  await look.press('Enter')
+  await first.locator('.sources').waitFor()
+  expect(await first.locator('summary').first().innerText()).not.toContain('being answered')
+  expect(await page.evaluate('document.activeElement.textContent')).toContain(question)
+  expect(await page.locator('.before').count()).toBe(2)
+})
+
 test('an answer anew is asked for as such, by the box and by the button', async () => {
   const page = await desk.visitRun()
   await page.getByLabel('Answer anew').check()
