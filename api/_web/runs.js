@@ -3,19 +3,14 @@ import { element, fill, find } from './elements.js'
 import { clearProblem, showProblem } from './problem.js'
 import { ago, exactTime, plainName, plural, refName, shortCommit } from './words.js'
 
-/** `open(place)` is called with the run somebody chose; `failed(error)` may take an error over by returning true. */
+/** `open(place)` is called with the repository or the run that somebody chose; `failed(error)` may take an error over by returning true. */
 export function makeChooser({ service, open, failed }) {
   let current = new AbortController()
   const list = find('runs')
   const problem = find('choose-problem')
 
   async function show(repository) {
-    current.abort()
-    current = new AbortController()
-    const { signal } = current
-    find('repository').value = repository
-    for (const chip of document.querySelectorAll('.chip')) mark(chip, chip.dataset.name === repository)
-    clearProblem(problem)
+    const { signal } = begin(repository)
     list.setAttribute('aria-busy', 'true')
     fill(list, element('p', { class: 'loading', role: 'status' }, 'Reading the runs'))
     try {
@@ -24,10 +19,25 @@ export function makeChooser({ service, open, failed }) {
     } catch (error) {
       if (signal.aborted) return
       fill(list)
-      if (!failed(error)) showProblem(problem, error, () => show(repository))
+      if (!failed(error)) showProblem(problem, error, () => open({ repository }))
     } finally {
       if (!signal.aborted) list.setAttribute('aria-busy', 'false')
     }
+  }
+
+  /** Leaves whatever was chosen before. */
+  function begin(repository) {
+    current.abort()
+    current = new AbortController()
+    find('repository').value = repository
+    for (const chip of document.querySelectorAll('.chip')) mark(chip, chip.dataset.name === repository)
+    clearProblem(problem)
+    return current
+  }
+
+  function reset() {
+    begin('')
+    fill(list).setAttribute('aria-busy', 'false')
   }
 
   function pageNodes(repository, page, signal) {
@@ -90,7 +100,7 @@ export function makeChooser({ service, open, failed }) {
           {},
           element(
             'button',
-            { type: 'button', class: 'chip', 'data-name': name, on: { click: () => show(name) } },
+            { type: 'button', class: 'chip', 'data-name': name, on: { click: () => open({ repository: name }) } },
             plainName(name),
           ),
         ),
@@ -103,10 +113,10 @@ export function makeChooser({ service, open, failed }) {
 
   find('repository-form').addEventListener('submit', (event) => {
     event.preventDefault()
-    show(find('repository').value.trim())
+    open({ repository: find('repository').value.trim() })
   })
 
-  return { show, offer, stop: () => current.abort(), reset: () => fill(list) }
+  return { show, offer, stop: () => current.abort(), reset }
 }
 
 function mark(chip, chosen) {

@@ -39,8 +39,10 @@ const placeInAddress = () => {
   return Object.fromEntries(['repository', 'run', 'ref', 'pull'].map((name) => [name, query.get(name) ?? undefined]))
 }
 
+/** The same place once more is no step: Back leads to the one before. */
 function go(place) {
-  history.pushState(null, '', place.run || place.repository ? addressOf(place) : '/')
+  const address = place.run || place.repository ? addressOf(place) : '/'
+  if (address !== location.pathname + location.search) history.pushState(null, '', address)
   show()
 }
 
@@ -132,14 +134,15 @@ function leave() {
 // ── choosing ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function showChoice(repository, signal) {
+  const arriving = find('choose').hidden
   only('choose', 'Choose a run')
-  clearProblem(find('choose-problem'))
-  focusOn(find('choose-title'))
   signal.addEventListener('abort', chooser.stop)
   const named = repository ?? (offered.length === 1 && !offered[0].includes('*') ? offered[0] : undefined)
   find('choose-title').textContent = find('repository-form').hidden && named ? plainName(named) : 'Choose a run'
-  if (named) await chooser.show(named)
-  else chooser.reset()
+  const shown = named ? chooser.show(named) : chooser.reset()
+  // What was pressed keeps the keyboard, unless it is gone.
+  if (arriving || document.activeElement === document.body) focusOn(find('choose-title'))
+  await shown
 }
 
 // ── a run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -112,6 +112,33 @@ test('a link opens its run after the token was given, and back leads back', asyn
   expect(new URL(page.url()).searchParams.get('run')).toBe(run)
 })
 
+test('a repository that was chosen is a place to come back to, and the place before it has nothing chosen', async () => {
+  const page = await desk.visit()
+  await enter(page)
+  const chip = page.getByRole('button', { name: 'octo/tools' })
+  await chip.press('Enter')
+  await page.getByRole('link', { name: 'main' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?repository=octo%2Ftools')
+  expect(await chip.evaluate((node) => node.ownerDocument.activeElement === node), 'it keeps the keyboard').toBe(true)
+  await chip.click()
+  await page.getByRole('link', { name: 'main' }).click()
+  await page.getByLabel('Your question').waitFor()
+  await page.goBack()
+  await page.getByRole('link', { name: 'main' }).waitFor()
+  expect(await chip.getAttribute('aria-current')).toBe('true')
+
+  desk.service.rule({ path: /^\/api\/runs\?/, times: 1, fault: { kind: 'hang' } })
+  await page.getByLabel('Repository', { exact: true }).fill('octo/website')
+  await page.getByRole('button', { name: 'Show runs' }).click()
+  await page.getByText('Reading the runs').waitFor()
+  for (const _step of ['octo/tools', 'nothing']) await page.goBack()
+  await expect.poll(() => page.evaluate('location.search')).toBe('')
+  await expect.poll(() => page.locator('#runs').getAttribute('aria-busy')).toBe('false')
+  expect(await page.locator('#runs').innerText()).toBe('')
+  expect(await page.getByLabel('Repository', { exact: true }).inputValue()).toBe('')
+  expect(await page.locator('.chip[aria-current]').count()).toBe(0)
+})
+
 test('a link to a branch leads to the run that answers for it', async () => {
   const page = await desk.visit('/?repository=octo%2Ftools&ref=main')
   await enter(page)
