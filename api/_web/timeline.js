@@ -72,12 +72,12 @@ export function makeTimeline(clock = () => performance.now()) {
       entitle(text)
       before = `${text}. `
     },
-    /** Nothing runs any more; `headlineText` sums it up. */
+    /** Nothing runs any more; `headlineText` sums it up. That a machine is gone is said only when it was heard. */
     end(headlineText) {
       if (ended !== undefined) return
       ended = now()
       clearInterval(running)
-      closeAll((row) => (row.kind === 'sandbox' ? 'gone' : 'done'))
+      closeAll((row) => (row.kind === 'sandbox' ? 'unknown' : 'done'))
       draw()
       headline.textContent = headlineText(ended, sandboxTime(rows))
       if (rows.length === 0) fold.replaceWith(element('p', { class: 'timeline' }, headline))

@@ -211,6 +211,19 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   await expect.poll(() => desk.service.questions.length).toBe(3)
 })
 
+test('of a machine whose end nobody heard of, because the question was stopped, nothing is claimed', async () => {
+  const page = await desk.visitRun()
+  desk.service.script.play = async ({ send, pause }) => {
+    send('status', { state: 'sandbox-open', id: 'i1', template: 'base' })
+    await pause(10_000)
+  }
+  await ask(page, question)
+  await newest(page).getByText('template base').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await newest(page).locator('.timeline summary').click()
+  expect(await newest(page).locator('.steps .time').innerText()).toMatch(/^unknown after /)
+})
+
 test('a token that is taken back leads to the door', async () => {
   const page = await desk.visitRun()
   desk.service.rule({ path, fault: answerWith(problem(401, 'Not signed in')) })
