@@ -69,10 +69,15 @@ async function askOrFind(question, desk, shown, signal) {
   try {
     return await streamed(question, desk, shown, asked, signal)
   } catch (error) {
-    if (signal.aborted || asked.id === undefined || !mayStillCome(error)) throw error
-    return await found(asked, error, desk, shown, signal)
+    if (!signal.aborted && asked.id !== undefined && mayStillCome(error))
+      return await found(asked, error, desk, shown, signal)
+    throw numbered(error, asked)
   }
 }
+
+/** A connection that breaks off does not say which request it was. */
+const numbered = (error, { requestId }) =>
+  error instanceof Problem ? new Problem({ requestId, ...error.document }) : error
 
 async function streamed(question, desk, { timeline, writing }, asked, signal) {
   for await (const [name, data] of desk.service.ask(question, signal)) {

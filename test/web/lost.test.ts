@@ -125,17 +125,21 @@ test('what failed for a reason of its own is not asked again', async () => {
   expect(desk.service.questions).toHaveLength(1)
 })
 
-test('what is broken off before the question was taken is said as it is', async () => {
+test('what is broken off before the question was taken is said as it is, with the number to name', async () => {
   const page = await desk.visitRun()
   playInTurn(async ({ send, response, pause }) => {
-    send(...status('looking'))
+    send(...status('looking', { requestId: 'req-early' }))
     await pause(30)
     response.destroy()
   })
   await ask(page, question)
-  expect((await linesOf(problemIn(newest(page)))).slice(0, 2)).toEqual([
+  expect(await linesOf(problemIn(newest(page)))).toEqual([
     'The connection was lost',
     'It broke off before there was an answer.',
+    'Look whether you are online, then try again.',
+    'Try again',
+    'Look among the earlier answers',
+    'Request req-early',
   ])
 })
 
@@ -229,6 +233,27 @@ test('a request into a dead connection is given up after half a minute too, whet
   await givenUp(problemIn(page.locator('#choose')))
   await problemIn(page.locator('#choose')).getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('link', { name: 'main' }).waitFor()
+})
+
+test('whoever looks leaves nothing behind: no listener for each time it waited, and no waiting when it is stopped', async () => {
+  const page = await desk.visit()
+  const ended = await page.evaluate(`(async () => {
+    const { findRecord } = await import('/finding.js')
+    const controller = new AbortController()
+    const { signal } = controller
+    let listeners = 0
+    for (const [name, change] of [['addEventListener', 1], ['removeEventListener', -1]]) {
+      const real = signal[name].bind(signal)
+      signal[name] = (...words) => { listeners += change; real(...words) }
+    }
+    const records = ['running', 'running', 'done']
+    const { status } = await findRecord(async () => ({ status: records.shift() }), signal)
+    const left = listeners
+    const stopped = findRecord(async () => ({ status: 'running' }), signal).catch((reason) => reason)
+    controller.abort('stopped')
+    return [status, left, await stopped]
+  })()`)
+  expect(ended).toEqual(['done', 0, 'stopped'])
 })
 
 test('how long a silence may be is said by whoever reads', async () => {
