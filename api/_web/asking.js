@@ -33,10 +33,7 @@ function failed(error, question, desk, parts, timeline, signal) {
   parts.words.setAttribute('aria-busy', 'false')
   if (!signal.aborted) parts.words.replaceChildren()
   timeline.end((total) => `${signal.aborted ? 'Stopped' : 'Not answered'} after ${seconds(total)}`)
-  if (signal.aborted) {
-    desk.say('Stopped.')
-    return 'stopped'
-  }
+  if (signal.aborted) return 'stopped'
   if (error instanceof Problem && error.document.status === 401) return 'unauthorized'
   const look = mayStillCome(error) ? desk.look : undefined
   showProblem(parts.problem, error, () => desk.retry(question, parts.node), { asks: true, look })

@@ -123,6 +123,7 @@ function signedOut(error) {
 
 function leave() {
   service.forgetToken()
+  clearTimeout(lastSaid)
   offered = []
   desk = undefined
   for (const place of document.querySelectorAll('[data-shown-for-token]')) fill(place)
@@ -303,6 +304,7 @@ find('question').addEventListener('keydown', (event) => {
 })
 find('stop').addEventListener('click', () => {
   asking?.abort()
+  say('Stopped.')
   find('question').focus()
 })
 addEventListener('popstate', show)

@@ -1,7 +1,7 @@
 // What the page says when something fails, and what it offers next. It never leaves anybody with nothing to do.
 import { expect, test } from 'vitest'
 import { question, someAnswer } from './content.js'
-import { answered, ask, enter, linesOf, newest, problemIn, useDesk } from './kit.js'
+import { answered, ask, enter, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
 import { answerInSteps, fromLedger, problem } from './service.js'
 
 const desk = useDesk()
@@ -266,8 +266,9 @@ test('nothing yet: a repository without runs, a run without questions', async ()
   await page.getByText('Nobody has summarised octo/website.').waitFor()
 })
 
-test('leaving while an answer is on its way ends the request', async () => {
+test('leaving while an answer is on its way ends the request, and is not called stopping', async () => {
   const page = await desk.visitRun()
+  const said = await listenTo(page)
   let left = false
   desk.service.script.play = async ({ send, pause, gone }) => {
     send('status', { state: 'looking' })
@@ -278,4 +279,10 @@ test('leaving while an answer is on its way ends the request', async () => {
   await newest(page).getByText('Looking up the run').waitFor()
   await page.getByRole('button', { name: 'All runs' }).click()
   await expect.poll(() => left).toBe(true)
+  await page.getByRole('link', { name: 'main' }).click()
+  await page.waitForTimeout(300)
+  expect(await said()).toEqual([])
+  await ask(page, question)
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await expect.poll(said).toEqual(['Stopped.'])
 })
