@@ -13,8 +13,16 @@ export function prepareCode() {
   })
 }
 
-/** Opens the sheet for a citation of an answer. `load` fetches lines that the answer did not bring along. */
-export async function openCode(citation, answer, links, load) {
+/** What the sheet was opened for last. Lines that come late for something else are nobody's any more. */
+let wanted
+
+/**
+ * Opens the sheet for a citation of an answer. `load` fetches lines that the answer did not bring along; `failed(error)` may take an error over by
+ * returning true.
+ */
+export async function openCode(citation, answer, links, { load, failed }) {
+  const own = {}
+  wanted = own
   const body = find('code-body')
   const title = find('code-title')
   title.textContent = plainName(citation.path)
@@ -25,9 +33,10 @@ export async function openCode(citation, answer, links, load) {
   if (!known) fill(body, element('p', { class: 'loading', role: 'status' }, 'Reading the lines'))
   try {
     const excerpt = known ?? (await load())
-    if (title.textContent === plainName(citation.path)) show(body, citation, answer, excerpt, links)
+    if (wanted === own) show(body, citation, answer, excerpt, links)
   } catch (error) {
-    showProblem(body, error, () => openCode(citation, answer, links, load))
+    if (failed(error) || wanted !== own || !dialog.open) return
+    showProblem(body, error, () => openCode(citation, answer, links, { load, failed }))
   }
 }
 

@@ -211,7 +211,10 @@ function openDesk(place, run, signal) {
     say,
     failed: signedOut,
     follow: (citation, answer) =>
-      openCode(citation, answer, links, () => service.lines(place, citation, answer.id, signal)),
+      openCode(citation, answer, links, {
+        load: () => service.lines(place, citation, answer.id, signal),
+        failed: signedOut,
+      }),
     ask,
     retry: startAsking,
     look: () => lookAgain(desk, signal),

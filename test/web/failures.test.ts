@@ -233,6 +233,39 @@ test('a token that is taken back leads to the door', async () => {
   await expect.poll(() => page.getByText('refreshToken').count()).toBe(0)
 })
 
+test('lines that come late, or fail late, are not shown for another citation, of the same file neither', async () => {
+  const page = await desk.visitRun()
+  await page.getByText('Which partners are there?').click()
+  const sources = page.locator('.before .words button.place')
+  const code = page.getByRole('dialog')
+  for (const [from, fault] of [
+    [7, { kind: 'delay', milliseconds: 0 }],
+    [7, answerWith(problem(502, 'The drive did not answer'))],
+  ] as const) {
+    const late = new RegExp(`/files.*from=${from}&`)
+    desk.service.rule({ path: late, fault: { kind: 'delay', milliseconds: 600 } })
+    desk.service.rule({ path: late, fault })
+    await sources.nth(0).click()
+    await code.getByText('Reading the lines').waitFor()
+    await page.keyboard.press('Escape')
+    await sources.nth(1).click()
+    await code.getByText('Lines 8 to 9 at').waitFor()
+    await page.waitForTimeout(900)
+    expect(await code.innerText()).toContain('Lines 8 to 9 at')
+    await page.keyboard.press('Escape')
+  }
+})
+
+test('a token that is taken back is noticed by the code too, and leads to the door', async () => {
+  const page = await desk.visitRun()
+  await page.getByText('Which partners are there?').click()
+  desk.service.rule({ path: /\/files/, fault: answerWith(problem(401, 'Not signed in')) })
+  await page.locator('.before .words button.place').first().click()
+  await page.getByLabel('Access token').waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect(await problemIn(page).innerText()).toContain('Not signed in')
+})
+
 test('a run that is not there says so, and what to do', async () => {
   const page = await desk.visit('/?repository=octo%2Ftools&run=nothing')
   await enter(page)
