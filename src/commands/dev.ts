@@ -1,8 +1,10 @@
 // `npm run dev`: the page and the functions on this machine, from their sources, begun again whenever one of them changes. Clouds whose key is not
 // set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
 import { createHash, randomBytes } from 'node:crypto'
-import { connect, isHandoffError, parseRepository, summarise } from '../handoff/index.js'
+import { createServer } from 'node:net'
+import { connect, HandoffError, isHandoffError, parseRepository, summarise } from '../handoff/index.js'
 import { type RunningFunctions, startFunctions } from '../local/functions.js'
+import { checkFunctions } from '../local/functions-check.js'
 import { startGitRemote } from '../local/git-remote.js'
 import { reload } from '../local/reload.js'
 import { openClouds } from './clouds-of.js'
@@ -14,6 +16,9 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 const name = 'local/handoff'
 
 async function dev(stop: AbortSignal): Promise<void> {
+  // What would end all this after the summary ends it before.
+  const port = await freePort(readEnvironment()['PORT']?.trim() || '3000')
+  await checkFunctions(repositoryRoot)
   await using clouds = await openClouds(readEnvironment())
   for (const cloud of clouds.introduction) say(`  ${cloud.name.padEnd(9)} ${cloud.where}`)
   await using remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
@@ -30,15 +35,29 @@ async function dev(stop: AbortSignal): Promise<void> {
     root: repositoryRoot,
     sources: ['api', 'src/handoff', 'vercel.json'],
     readAnew: 'api/_web',
-    begin: () => begin(environment),
+    begin: () => begin(environment, port),
     say,
   })
   say(`\n  ${serving.running().url}\n  repository ${name}\n  token      ${token}\n`)
   await new Promise((resolve) => stop.addEventListener('abort', resolve))
 }
 
-function begin(environment: Record<string, string>): Promise<RunningFunctions> {
-  const port = Number(readEnvironment()['PORT'] ?? 3000)
+async function freePort(wanted: string): Promise<number> {
+  const next = 'Name another one: PORT=… npm run dev'
+  const port = /^\d{1,5}$/.test(wanted) ? Number(wanted) : 0
+  if (port < 1 || port > 65_535) throw new HandoffError('invalid-input', 'PORT is not a number up to 65535.', { next })
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  const probe = createServer().once('error', reject)
+  probe.listen(port, '127.0.0.1', () => probe.close(resolve))
+  await promise.catch((cause: NodeJS.ErrnoException) => {
+    const reason = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${cause.code})`
+    throw new HandoffError('conflict', `Port ${port} ${reason}.`, { next, cause })
+  })
+  return port
+}
+
+async function begin(environment: Record<string, string>, port: number): Promise<RunningFunctions> {
+  await checkFunctions(repositoryRoot)
   return startFunctions({
     root: repositoryRoot,
     environment,
