@@ -15,8 +15,14 @@ interface Seen {
   text: string
 }
 
+const longestLookMs = 20_000
+
 async function look(url: URL, path: string, init: RequestInit = {}): Promise<Seen> {
-  const response = await fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(20_000), ...init })
+  const response = await fetch(new URL(path, url), {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(longestLookMs),
+    ...init,
+  })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
@@ -162,12 +168,12 @@ async function checkInside(url: URL, token: string): Promise<Finding[]> {
   const { status, text } = await look(url, '/api/health?deep=1', { headers: { authorization: `Bearer ${token}` } })
   const { drive, sandboxes } = json(text) as { drive?: Checked; sandboxes?: Checked }
   if (status === 401 || status === 403) return [{ what: 'the token is known', problem: 'HANDOFF_TOKEN was refused' }]
-  const problem = (name: string, found: Checked | undefined) =>
-    found?.status === 'ok' ? {} : { problem: `${name}: ${found?.code ?? found?.status ?? `status ${status}`}` }
+  const problem = (found: Checked | undefined) =>
+    found?.status === 'ok' ? {} : { problem: found?.code ?? found?.status ?? `status ${status}` }
   return [
     { what: 'the token is known' },
-    { what: 'the directory is reached', ...problem('drive9', drive) },
-    { what: 'sandboxes can be had', ...problem('E2B', sandboxes) },
+    { what: 'drive9 is ready', ...problem(drive) },
+    { what: 'E2B takes the key', ...problem(sandboxes) },
   ]
 }
 
@@ -175,6 +181,15 @@ async function checkAll(url: URL, token: string | undefined): Promise<Finding[]>
   const checks = [checkHealth, checkClosed, checkPublished, checkPage, checkDescription]
   const found = await Promise.all(checks.map((check) => check(url)))
   return [...found.flat(), ...(token === undefined ? [] : await checkInside(url, token))]
+}
+
+/** The code of what lies beneath. Messages of others stay out: they may repeat whatever they were given. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  if (error.name === 'TimeoutError') return `no answer within ${longestLookMs / 1_000} seconds`
+  const { code } = (error.cause ?? error) as { code?: unknown }
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code)) return code
+  return error instanceof TypeError ? 'nothing can be asked at such an address' : error.name
 }
 
 async function main(): Promise<number> {
@@ -200,7 +215,7 @@ async function main(): Promise<number> {
     )
     return wrong === 0 ? 0 : 1
   } catch (error) {
-    process.stderr.write(`${address} cannot be reached: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${address} cannot be reached: ${reasonOf(error)}\n`)
     return 1
   }
 }

@@ -1,5 +1,6 @@
 // `npm run doctor` finds nothing wrong with a deployment that is as it should be, and names what is.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startServer } from '../../src/local/server.js'
 import { runProgram } from '../support/program.js'
 import { type Deployment, deploy, name, post, token, webhookSecrets } from './kit.js'
 
@@ -21,8 +22,8 @@ async function doctor(address: string, environment: Record<string, string> = {})
 test('a good deployment, from outside and with a token', async () => {
   const { code, text } = await doctor(here.url, { HANDOFF_TOKEN: token })
   expect(text).toContain('The deployment is as it should be.')
-  expect(text).toContain('✓ the directory is reached')
-  expect(text).toContain('✓ sandboxes can be had')
+  expect(text).toContain('✓ drive9 is ready')
+  expect(text).toContain('✓ E2B takes the key')
   expect(text).not.toContain('✗')
   expect(code).toBe(0)
 })
@@ -49,12 +50,21 @@ test('a key that E2B does not take, a webhook that cannot answer, an address tha
   expect(text).toContain('✗ settings can be read: cannot be read: LLM_PRICE_INPUT, DRIVE9_ROOT')
   expect(text).toContain('✗ who asks in a comment can be answered there')
   expect(text).toContain('✗ what was promised is taken up by the clock')
-  expect(text).toContain('✗ sandboxes can be had: E2B: missing-setting')
+  expect(text).toContain('✗ E2B takes the key: missing-setting')
   const asked = await post(broken.url, { repository: name, run: here.run.run, question: 'What is set?' })
   expect([asked.status, asked.body.code, asked.headers.get('retry-after')]).toEqual([503, 'missing-setting', null])
 })
 
 test('no address, nobody at the address', async () => {
   expect((await doctor('nowhere')).code).toBe(2)
-  expect((await doctor('http://127.0.0.1:9')).text).toContain('cannot be reached')
+  const gone = await startServer('nobody', () => ({ status: 200 }))
+  await gone.close()
+  for (const [address, reason] of [
+    [gone.url, 'ECONNREFUSED'],
+    ['http://127.0.0.1:9', 'nothing can be asked at such an address'],
+  ]) {
+    const { code, text } = await doctor(address!)
+    expect(code).toBe(1)
+    expect(text).toMatch(new RegExp(`^${address} cannot be reached: (${reason})\n$`))
+  }
 })
