@@ -40,7 +40,7 @@ const unexpected = {
 }
 
 const lookButton = (look) =>
-  element('button', { type: 'button', class: 'plain', on: { click: look } }, 'Look among the earlier answers')
+  element('button', { type: 'button', class: 'plain', on: { click: look } }, 'Look at earlier answers')
 
 function retryButton(again, asks, retryAfterSeconds) {
   const button = asks

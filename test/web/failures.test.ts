@@ -157,7 +157,7 @@ test('no connection at all', async () => {
     'The service could not be reached.',
     'Look whether you are online, then try again.',
     'Try again',
-    'Look among the earlier answers',
+    'Look at earlier answers',
   ])
 })
 

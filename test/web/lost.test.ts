@@ -138,7 +138,7 @@ test('what is broken off before the question was taken is said as it is, with th
     'It broke off before there was an answer.',
     'Look whether you are online, then try again.',
     'Try again',
-    'Look among the earlier answers',
+    'Look at earlier answers',
     'Request req-early',
   ])
 })
@@ -164,7 +164,7 @@ test('the page says that it looks, no machine counts on, and after two minutes i
     'No answer to this question appeared in the two minutes after that.',
     'Look whether you are online, then try again. Should the answer come later, it stands among the earlier ones.',
     'Try again',
-    'Look among the earlier answers',
+    'Look at earlier answers',
     'Request req-lost',
   ])
   expect(await words(page).innerText()).toBe('')
@@ -176,7 +176,7 @@ test('whoever is told that an answer may still come is led to the earlier ones, 
   desk.service.rule({ path: /^\/api\/ask/, fault: { kind: 'reset' } })
   const page = await desk.visitRun()
   await ask(page, question)
-  const look = newest(page).getByRole('button', { name: 'Look among the earlier answers' })
+  const look = newest(page).getByRole('button', { name: 'Look at earlier answers' })
   await look.press('Enter')
   await page.getByText('Nothing stands here yet. Look again in a while.').waitFor()
   expect(await page.evaluate('document.activeElement.id')).toBe('earlier-title')

@@ -237,6 +237,7 @@ test('in colours that the reader forces, every bar, the chosen repository and wh
   const [ground] = await colours('body')
   const chips = await colours('.chip')
   expect(new Set(chips).size, 'one of two is chosen').toBe(2)
+  expect(await colours('.chip[aria-current]', 'forcedColorAdjust'), 'and its name is not hidden').toEqual(['none'])
   await page.getByRole('link', { name: 'main' }).click()
   const [on] = await colours('#ask', 'color')
   await ask(page, question)
