@@ -84,6 +84,11 @@ function budgetFile(drive: Drive, path: string, clock: Clock): SharedFile<State>
     decode: (bytes) => decodeVersioned(bytes, shape, "the caller's budget"),
     encode,
     empty: () => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] }),
+    crowded: () =>
+      new HandoffError('budget', 'More questions of this caller come at this moment than can be counted.', {
+        next: 'Ask again in a moment.',
+        retryAfterSeconds: 10,
+      }),
   })
 }
 

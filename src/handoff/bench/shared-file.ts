@@ -3,7 +3,7 @@
 //
 // Changes that are asked for in one process while another is on its way are written together, so a hundred requests at once are a few writes.
 import type { Clock } from '../library/clock.js'
-import { HandoffError, isHandoffError } from '../library/errors.js'
+import { type HandoffError, isHandoffError } from '../library/errors.js'
 import type { Drive } from '../library/tools.js'
 import { cleanupSignal } from './walk.js'
 
@@ -21,6 +21,8 @@ export interface SharedFileOptions<T> {
   decode: (bytes: Uint8Array) => T
   encode: (state: T) => Uint8Array
   empty: () => T
+  /** What to say when others were always quicker; `state` is the last that was seen, and nothing was written. */
+  crowded: (state: T) => HandoffError
   clock: Clock
 }
 
@@ -36,7 +38,10 @@ interface Known {
 }
 
 const most = 4_000_000
-const longestFight = 60
+/** How long a change is tried while others are quicker. */
+export const longestFightMs = 20_000
+/** Whoever has lost again steps aside, twice as long each time. */
+const [shortestAsideMs, longestAsideMs] = [50, 2_000]
 
 export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
   const { drive, path, clock } = options
@@ -67,7 +72,8 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
   }
 
   async function write(batch: Pending<T>[]): Promise<(() => void)[]> {
-    for (let tries = 0; tries < longestFight; tries += 1) {
+    const start = clock.now()
+    for (let losses = 0; ; ) {
       const fresh = kept === undefined
       const known = kept ?? (await load())
       kept = undefined
@@ -85,13 +91,11 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
         kept = { bytes, revision }
         return settles
       }
-      // What we kept was old: the next look decides. Only who loses again steps aside for a moment.
-      if (tries > 0) await clock.sleep(Math.random() * Math.min(20 * tries, 200), cleanupSignal())
+      losses += 1
+      if (clock.now() - start >= longestFightMs) throw options.crowded(state)
+      // What we kept may only have been old, and the next look decides. In a crowd somebody wins each time; with unequal pauses it is not always the same.
+      if (losses > 1) await clock.sleep(aside(losses - 2), cleanupSignal())
     }
-    throw new HandoffError('conflict', 'Too many processes write the same small file at this moment.', {
-      next: 'Try again in a moment.',
-      retryAfterSeconds: 5,
-    })
   }
 
   async function replace(bytes: Uint8Array, expectedRevision: number): Promise<number | undefined> {
@@ -112,6 +116,8 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
     },
   }
 }
+
+const aside = (times: number) => Math.random() * Math.min(shortestAsideMs * 2 ** times, longestAsideMs)
 
 /** Applies one change; what to tell its owner once the batch is written. */
 function attempt<T>(one: Pending<T>, state: T, now: number): () => void {

@@ -8,7 +8,7 @@ import * as read from '../library/decode.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
-import { sharedFile } from './shared-file.js'
+import { longestFightMs, sharedFile } from './shared-file.js'
 import { uniqueId } from './unique.js'
 
 export interface TurnLimits {
@@ -38,7 +38,7 @@ export interface Turn {
 }
 
 export interface Turns {
-  /** Rejects with `sandbox-limit` when the queue is full, `in-progress` when somebody has a turn for the same. */
+  /** Rejects with `sandbox-limit` when the queue is full or too many want into it, `in-progress` when somebody has a turn for the same. */
   enter(wanted: Wanted): Promise<Turn>
   /** Whether there is a turn for this, or a place in the queue. */
   stateOf(holder: string): Promise<'running' | 'waiting' | 'none'>
@@ -80,6 +80,7 @@ const shape = read.object({
 
 /** A place in the queue lasts so long without a sign of life; a turn that was given out and not taken up, too. */
 const waitingMs = 30_000
+/** About: instances that were told the same at the same moment do not look at the same moment for ever. */
 const lookEveryMs = 250
 /** So many looks in a row may fail before those who wait are told. */
 const mostFailures = 5
@@ -92,6 +93,7 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
     decode: (bytes) => decodeVersioned(bytes, shape, 'the table of turns'),
     encode,
     empty: () => ({ version: 1, running: [], waiting: [], meanMs: 15_000 }),
+    crowded: (state) => crowded(state, limits),
   })
   const watchers = new Map<string, Watcher>()
   let watching = false
@@ -101,7 +103,7 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
     watching = true
     let failures = 0
     while (watchers.size > 0) {
-      await clock.sleep(lookEveryMs * (failures + 1), new AbortController().signal)
+      await clock.sleep(lookEveryMs * (failures + 0.5 + Math.random()), new AbortController().signal)
       const here = [...watchers.values()]
       try {
         const positions = await file.update((state, now) => {
@@ -258,16 +260,28 @@ function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): 
   }
   const own = all.filter((one) => one.caller === wanted.caller).length
   const free = limits.sandboxes - taken(state.running)
-  const seconds = (places: number) => Math.max(1, Math.ceil((places * state.meanMs) / limits.sandboxes / 1_000))
   if (own >= limits.perCaller) {
     throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {
       next: 'Wait for answers before asking more.',
-      retryAfterSeconds: seconds(own),
+      retryAfterSeconds: secondsFor(own, state, limits),
     })
   }
   if ((free >= needed && state.waiting.length === 0) || state.waiting.length < limits.waiting) return
   throw new HandoffError('sandbox-limit', 'All sandboxes are taken, and so is every place in the queue.', {
     next: 'Ask again when the time in Retry-After has passed.',
-    retryAfterSeconds: seconds(state.waiting.length + 1),
+    retryAfterSeconds: secondsFor(state.waiting.length + 1, state, limits),
   })
+}
+
+/** Not a `conflict`: nothing is wrong with what was asked, and it may be asked again. A crowd that lasted so long is not gone in a moment. */
+function crowded(state: State, limits: TurnLimits): HandoffError {
+  const queue = secondsFor(state.waiting.length + 1, state, limits)
+  return new HandoffError('sandbox-limit', 'More want a sandbox at this moment than can be put into the queue.', {
+    next: 'Ask again when the time in Retry-After has passed.',
+    retryAfterSeconds: Math.max(queue, longestFightMs / 1_000),
+  })
+}
+
+function secondsFor(places: number, { meanMs }: State, { sandboxes }: TurnLimits): number {
+  return Math.max(1, Math.ceil((places * meanMs) / sandboxes / 1_000))
 }

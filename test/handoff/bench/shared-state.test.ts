@@ -5,7 +5,8 @@ import { beginRequest } from '../../../src/handoff/bench/request-keys.js'
 import { servicePlace } from '../../../src/handoff/bench/service-place.js'
 import { sharedFile } from '../../../src/handoff/bench/shared-file.js'
 import { makeTurns } from '../../../src/handoff/bench/turns.js'
-import { isHandoffError } from '../../../src/handoff/library/errors.js'
+import type { Clock } from '../../../src/handoff/library/clock.js'
+import { HandoffError, isHandoffError } from '../../../src/handoff/library/errors.js'
 import { systemClock } from '../../../src/handoff/lines/clock.js'
 import { makeDrive } from '../../../src/handoff/lines/drive9.js'
 import { type LocalDrive, startDrive } from '../../../src/local/drive9/server.js'
@@ -24,6 +25,7 @@ beforeAll(async () => {
 beforeEach(() => {
   count += 1
   root = `/state-${count}/_service`
+  local.clearRules()
 })
 
 afterAll(async () => {
@@ -39,16 +41,30 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   )
 }
 
-function counter() {
+function counter(clock: Clock = systemClock) {
   return sharedFile<{ count: number }>({
     drive: drive(),
     path: `${root}/turns.json`,
-    clock: systemClock,
+    clock,
     decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number },
     encode: (state) => new TextEncoder().encode(JSON.stringify(state)),
     empty: () => ({ count: 0 }),
+    crowded: ({ count }) => new HandoffError('sandbox-limit', `Crowded at ${count}.`),
   })
 }
+
+/** Before each of so many writes somebody else writes: `next` says what, given what stands there. */
+function othersAreQuicker(times: number, next: (text: string | undefined) => string): void {
+  const path = `${root}/turns.json`
+  let left = times
+  const match = ({ method, path: at }: { method: string; path: string }) => {
+    if (method === 'PUT' && at.includes(root) && left-- > 0) local.write(path, next(local.readFile(path)?.toString()))
+    return false
+  }
+  local.rule({ match, fault: { kind: 'hang' } })
+}
+
+const countOne = (text: string | undefined) => JSON.stringify({ count: text ? JSON.parse(text).count + 1 : 1 })
 
 test('three processes count to 150 together, and nothing is lost; few writes do it', async () => {
   const files = [counter(), counter(), counter()]
@@ -78,6 +94,25 @@ test('a change that throws changes nothing, and a look that writes nothing is ma
     }),
   ).rejects.toThrow('not so')
   expect(await two.update((state) => state.count)).toBe(8)
+})
+
+test('who loses against others all the time goes on as long as there is time, and then says what the file is for', async () => {
+  const still = { now: () => 1_000, sleep: async () => {} }
+  othersAreQuicker(150, countOne)
+  const add = (state: { count: number }) => {
+    state.count += 1
+    return state.count
+  }
+  expect(await counter(still).update(add)).toBe(151)
+  local.clearRules()
+  othersAreQuicker(Number.POSITIVE_INFINITY, countOne)
+  const clock = manualClock({ jump: true })
+  const start = clock.now()
+  await expect(counter(clock).update(add)).rejects.toMatchObject({ code: 'sandbox-limit' })
+  expect(clock.now() - start).toBeGreaterThanOrEqual(20_000)
+  const longest = Math.max(...clock.slept)
+  expect(longest).toBeGreaterThan(500)
+  expect(longest).toBeLessThanOrEqual(2_000)
 })
 
 const limits = { sandboxes: 2, waiting: 3, perCaller: 10 }
@@ -143,6 +178,15 @@ test('a full queue and a busy caller are told when to come back; the same questi
   await all.enter({ holder: 'b', caller: 'x', until: soon() })
   expect(await codeOf(all.enter({ holder: 'c', caller: 'x', until: soon() }))).toBe('budget')
   expect(await codeOf(all.enter({ holder: 'd', caller: 'y', until: soon() }))).toBe('sandbox-limit')
+})
+
+test('who cannot get into a crowded table is told to come again, after a time that is true', async () => {
+  othersAreQuicker(Number.POSITIVE_INFINITY, (text) => {
+    const state = text ? JSON.parse(text) : { version: 1, running: [], waiting: [], meanMs: 15_000 }
+    return JSON.stringify({ ...state, meanMs: state.meanMs + 1 })
+  })
+  const entering = turns(manualClock({ jump: true })).enter({ holder: 'a', caller: 'x', until: soon() })
+  await expect(entering).rejects.toMatchObject({ code: 'sandbox-limit', retryAfterSeconds: 20 })
 })
 
 test('a turn whose holder died runs out, and so does a place in the queue', async () => {
