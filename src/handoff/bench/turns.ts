@@ -49,7 +49,10 @@ interface Running {
   caller: string
   since: number
   until: number
-  /** Of the one who entered: a write whose answer was lost, or that was delivered twice, is known by it from everybody else's. */
+  /**
+   * Of the one who entered, and kept from the queue through the turn: who had a turn before for the same is known by it from who has it now, and a
+   * write whose answer was lost, or that was delivered twice, from everybody else's. Older versions wrote none.
+   */
   word?: string
   sandboxes?: number
 }
@@ -108,10 +111,14 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
       try {
         const positions = await file.update((state, now) => {
           advance(state, limits, now)
-          return here.map(({ wanted, since }) => lookFor(state, wanted, since, now))
+          return here.map(({ entry }) => lookFor(state, entry, now))
         })
         failures = 0
-        for (const [index, watcher] of here.entries()) watcher.tell(positions[index]!)
+        for (const [index, watcher] of here.entries()) {
+          const position = positions[index]
+          if (position === undefined) watcher.fail(inProgress())
+          else watcher.tell(position)
+        }
       } catch (error) {
         failures += 1
         if (failures >= mostFailures) for (const watcher of here) watcher.fail(error)
@@ -120,15 +127,10 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
     watching = false
   }
 
-  function come(
-    wanted: Wanted,
-    since: number,
-    signal: AbortSignal,
-    onPosition: (position: number) => void,
-  ): Promise<void> {
+  function come(entry: Entry, signal: AbortSignal, onPosition: (position: number) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
-        watchers.delete(wanted.holder)
+        watchers.delete(entry.word)
         signal.removeEventListener('abort', stop)
         settle()
       }
@@ -136,9 +138,8 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
       if (signal.aborted) return stop()
       signal.addEventListener('abort', stop)
       let shown = -1
-      watchers.set(wanted.holder, {
-        wanted,
-        since,
+      watchers.set(entry.word, {
+        entry,
         tell(position) {
           if (position === 0) return end(resolve)
           if (position !== shown) onPosition(position)
@@ -152,48 +153,69 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
 
   return {
     async enter(wanted) {
-      const word = uniqueId()
+      const entry = { wanted, since: clock.now(), word: uniqueId() }
       const first = await file.update((state, now) => {
         advance(state, limits, now)
-        const entered = [...state.running, ...state.waiting].some((one) => one.word === word)
-        if (!entered) {
+        if (!has(state, ({ word }) => word === entry.word)) {
           refuse(state, wanted, limits, now)
-          state.waiting.push({ ...placeOf(wanted), since: now, until: now + waitingMs, word })
+          queue(state, entry, now)
           advance(state, limits, now)
         }
-        return { position: lookFor(state, wanted, now, now), since: now }
+        return lookFor(state, entry, now)!
       })
       let left: Promise<void> | undefined
       return {
         come: async (signal, onPosition = () => {}) => {
-          if (first.position === 0) return
-          onPosition(first.position)
-          await come(wanted, first.since, signal, onPosition)
+          if (first === 0) return
+          onPosition(first)
+          await come(entry, signal, onPosition)
         },
-        leave: () => (left ??= file.update((state, now) => giveBack(state, wanted, limits, now))),
+        leave: () => (left ??= file.update((state, now) => giveBack(state, entry, limits, now))),
       }
     },
     stateOf: (holder) =>
       file.update((state, now) => {
-        const has = (list: Running[]) => list.some((one) => one.holder === holder && one.until > now)
-        return has(state.running) ? 'running' : has(state.waiting) ? 'waiting' : 'none'
+        const isIn = (list: Running[]) => list.some((one) => one.holder === holder && one.until > now)
+        return isIn(state.running) ? 'running' : isIn(state.waiting) ? 'waiting' : 'none'
       }),
   }
 }
 
-interface Watcher {
+/** One who entered. */
+interface Entry {
   wanted: Wanted
   since: number
+  word: string
+}
+
+interface Watcher {
+  entry: Entry
   /** 0: our turn. */
   tell(position: number): void
   fail(error: unknown): void
 }
 
-const placeOf = ({ holder, caller, sandboxes }: Wanted) => ({
-  holder,
-  caller,
-  ...(sandboxes === undefined ? {} : { sandboxes }),
-})
+const isOf = ({ wanted, word }: Entry) => {
+  return (one: Running) => (one.word === undefined ? one.holder === wanted.holder : one.word === word)
+}
+
+const has = ({ running, waiting }: State, wanted: (one: Running) => boolean) =>
+  running.some(wanted) || waiting.some(wanted)
+
+/** Behind those who are there for as long. */
+function queue(state: State, { wanted, since, word }: Entry, now: number): void {
+  const { holder, caller, sandboxes } = wanted
+  const behind = state.waiting.findIndex((one) => one.since > since)
+  const place = {
+    holder,
+    caller,
+    since,
+    until: now + waitingMs,
+    word,
+    ...(sandboxes === undefined ? {} : { sandboxes }),
+  }
+  state.waiting.splice(behind < 0 ? state.waiting.length : behind, 0, place)
+}
 
 const taken = (turns: Running[]) => turns.reduce((sum, { sandboxes = 1 }) => sum + sandboxes, 0)
 
@@ -218,47 +240,48 @@ function advance(state: State, limits: TurnLimits, now: number): void {
 
 /**
  * Our place: 0 when it is our turn, which is then kept. Whoever was too slow to show a sign of life comes back to where they stood: they wait,
- * whatever the table says.
+ * whatever the table says. Undefined when somebody else took the same up meanwhile.
  */
-function lookFor(state: State, wanted: Wanted, since: number, now: number): number {
-  const { holder } = wanted
-  const turn = state.running.find((one) => one.holder === holder)
+function lookFor(state: State, entry: Entry, now: number): number | undefined {
+  const { wanted } = entry
+  const ours = isOf(entry)
+  const turn = state.running.find(ours)
   if (turn) {
     turn.until = wanted.until
     return 0
   }
-  const place = state.waiting.find((one) => one.holder === holder)
-  if (!place) {
-    const behind = state.waiting.findIndex((one) => one.since > since)
-    const back = { ...placeOf(wanted), since, until: now + waitingMs }
-    state.waiting.splice(behind < 0 ? state.waiting.length : behind, 0, back)
-  } else if (place.until < now + waitingMs / 2) place.until = now + waitingMs
-  return state.waiting.findIndex((one) => one.holder === holder) + 1
+  const place = state.waiting.find(ours)
+  if (!place && has(state, (one) => one.holder === wanted.holder)) return undefined
+  if (!place) queue(state, entry, now)
+  else if (place.until < now + waitingMs / 2) place.until = now + waitingMs
+  return state.waiting.findIndex(ours) + 1
 }
 
-function giveBack(state: State, { holder }: Wanted, limits: TurnLimits, now: number): void {
-  const turn = state.running.find((one) => one.holder === holder)
+function giveBack(state: State, entry: Entry, limits: TurnLimits, now: number): void {
+  const ours = isOf(entry)
+  if (!has(state, ours)) return
+  const turn = state.running.find(ours)
   if (turn) state.meanMs = Math.round(0.8 * state.meanMs + 0.2 * Math.max(1, now - turn.since))
-  state.running = state.running.filter((one) => one.holder !== holder)
-  state.waiting = state.waiting.filter((one) => one.holder !== holder)
+  state.running = state.running.filter((one) => !ours(one))
+  state.waiting = state.waiting.filter((one) => !ours(one))
   advance(state, limits, now)
 }
 
+const inProgress = () =>
+  new HandoffError('in-progress', 'The same question is being answered.', {
+    next: 'Ask again in a moment; the answer will be there.',
+    retryAfterSeconds: 2,
+  })
+
 function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): void {
-  const all = [...state.running, ...state.waiting]
-  if (all.some((one) => one.holder === wanted.holder && one.until > now)) {
-    throw new HandoffError('in-progress', 'The same question is being answered.', {
-      next: 'Ask again in a moment; the answer will be there.',
-      retryAfterSeconds: 2,
-    })
-  }
+  if (has(state, (one) => one.holder === wanted.holder && one.until > now)) throw inProgress()
   const needed = wanted.sandboxes ?? 1
   if (needed > limits.sandboxes) {
     throw new HandoffError('missing-setting', `This needs ${needed} sandboxes at once, and the service may have one.`, {
       next: 'Ask whoever runs it to raise HANDOFF_SANDBOXES.',
     })
   }
-  const own = all.filter((one) => one.caller === wanted.caller).length
+  const own = [...state.running, ...state.waiting].filter((one) => one.caller === wanted.caller).length
   const free = limits.sandboxes - taken(state.running)
   if (own >= limits.perCaller) {
     throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {

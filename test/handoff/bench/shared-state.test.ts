@@ -4,7 +4,7 @@ import { makeBudgets } from '../../../src/handoff/bench/budgets.js'
 import { beginRequest } from '../../../src/handoff/bench/request-keys.js'
 import { servicePlace } from '../../../src/handoff/bench/service-place.js'
 import { sharedFile } from '../../../src/handoff/bench/shared-file.js'
-import { makeTurns } from '../../../src/handoff/bench/turns.js'
+import { makeTurns, type Turns } from '../../../src/handoff/bench/turns.js'
 import type { Clock } from '../../../src/handoff/library/clock.js'
 import { HandoffError, isHandoffError } from '../../../src/handoff/library/errors.js'
 import { systemClock } from '../../../src/handoff/lines/clock.js'
@@ -217,6 +217,56 @@ test('who needs two at once is given both together, and is not passed by', async
   expect(await states()).toEqual(['none', 'none', 'running'])
   await late.leave()
   expect(await codeOf(enter('three', 3))).toBe('missing-setting')
+})
+
+test('who comes back late takes nothing from who took the same up meanwhile: neither a turn nor a place', async () => {
+  const clock = manualClock({ start: 1_000_000 })
+  const [here, there] = [turns(clock, { sandboxes: 1 }), turns(clock, { sandboxes: 1 })]
+  const enter = (table: Turns, holder: string, lastsMs: number) =>
+    table.enter({ holder, caller: 'x', until: clock.now() + lastsMs })
+  const late = await enter(here, 'a', 10_000)
+  clock.advance(10_001)
+  const [now, next] = [await enter(there, 'a', 300_000), await enter(there, 'b', 300_000)]
+  await late.leave()
+  expect([await here.stateOf('a'), await here.stateOf('b')]).toEqual(['running', 'waiting'])
+  const slow = await enter(here, 'c', 300_000)
+  clock.advance(31_000)
+  const quick = await enter(there, 'c', 300_000)
+  const coming = codeOf(slow.come(never))
+  await until('it looks', () => clock.waiting === 1)
+  clock.advance(1_000)
+  expect(await coming).toBe('in-progress')
+  await slow.leave()
+  expect(await here.stateOf('c')).toBe('waiting')
+  await Promise.all([now, next, quick].map((turn) => turn.leave()))
+})
+
+test('two of one process who wait for the same, one after the other, are each told what is theirs', async () => {
+  const clock = manualClock({ start: 1_000_000 })
+  const table = turns(clock, { sandboxes: 1 })
+  const enter = (holder: string) => table.enter({ holder, caller: 'x', until: clock.now() + 300_000 })
+  const busy = await enter('busy')
+  const [slow, coming] = [await enter('a'), [] as Promise<string>[]]
+  clock.advance(31_000)
+  const quick = await enter('a')
+  for (const turn of [slow, quick]) coming.push(codeOf(turn.come(never)))
+  await until('they look', () => clock.waiting === 1)
+  await busy.leave()
+  clock.advance(1_000)
+  expect(await Promise.all(coming)).toEqual(['in-progress', 'done'])
+})
+
+test('a place and a turn that an older version wrote, without a word, are known by what they are for', async () => {
+  const clock = manualClock({ start: 1_000_000 })
+  const table = turns(clock, { sandboxes: 1 })
+  const path = `${root}/turns.json`
+  const turn = await table.enter({ holder: 'a', caller: 'x', until: clock.now() + 300_000 })
+  const state = JSON.parse(local.readFile(path)!.toString())
+  delete state.running[0].word
+  local.write(path, JSON.stringify(state))
+  expect(await codeOf(turns(clock).enter({ holder: 'a', caller: 'y', until: clock.now() + 9_000 }))).toBe('in-progress')
+  await turn.leave()
+  expect(await table.stateOf('a')).toBe('none')
 })
 
 test('who stops waiting is told so, and gives the place back', async () => {
