@@ -7,7 +7,7 @@ import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
 import { sha256 } from './run-directory.js'
 import type { ServicePlace } from './service-place.js'
-import { type SharedFile, sharedFile } from './shared-file.js'
+import { type GivingBack, once, type SharedFile, sharedFile } from './shared-file.js'
 import { uniqueId } from './unique.js'
 
 export interface BudgetLimits {
@@ -22,7 +22,10 @@ export interface Amount {
 }
 
 export interface Budgets {
-  /** Rejects with `budget` when it does not fit any more. Settling with nothing gives it back. */
+  /**
+   * Rejects with `budget` when it does not fit any more. Settling with nothing gives it back. Settling is idempotent, and the first time says what
+   * was spent; a drive that fails is asked for some seconds, and after it rejected it may be called again.
+   */
   reserve(caller: string, id: string, amount: Amount, until: number): Promise<(spent?: Amount) => Promise<void>>
 }
 
@@ -63,15 +66,18 @@ export function makeBudgets(drive: Drive, place: ServicePlace, limits: BudgetLim
       const file = fileOf(caller)
       // A word of its own: whoever takes the question up later has another.
       const id = `${question} ${uniqueId()}`
-      await file.update((state, now) => {
+      const settling = (spent?: Amount): GivingBack<State> => ({
+        change: (state, now) => settle(state, { id, until }, spent, now),
+        until,
+      })
+      await file.take((state, now) => {
         turnDay(state, now)
         // The same again is a change whose writing was delivered twice.
         const others = state.reserved.filter((one) => one.id !== id)
         refuse({ ...state, reserved: others }, amount, limits, now)
         state.reserved = [...others, { id, ...amount, until }]
-      })
-      let settled: Promise<void> | undefined
-      return (spent) => (settled ??= file.update((state, now) => settle(state, { id, until }, spent, now)))
+      }, settling())
+      return once((spent?: Amount) => file.giveBack(settling(spent)))
     },
   }
 }

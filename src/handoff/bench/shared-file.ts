@@ -12,7 +12,20 @@ export interface SharedFile<T> {
    * Applies a change to the state, which it may alter in place, and resolves with what it returned. It may be applied several times, each time
    * to a newer state; only the last time counts. When it throws, it must not have altered anything; nothing of it is written.
    */
-  update<R>(change: (state: T, now: number) => R): Promise<R>
+  update<R>(change: Change<T, R>): Promise<R>
+  /** For a change that takes something which is to be given back. When it rejects, nothing was taken, or what was is given back. */
+  take<R>(change: Change<T, R>, back: GivingBack<T>): Promise<R>
+  /** Tried again for some seconds while the drive fails; resolves also when it need not be done any more. */
+  giveBack(back: GivingBack<T>): Promise<void>
+}
+
+export type Change<T, R> = (state: T, now: number) => R
+
+export interface GivingBack<T> {
+  /** Does nothing where there is nothing to give back. */
+  change: Change<T, void>
+  /** When it runs out by itself, in milliseconds since 1970. */
+  until: number
 }
 
 export interface SharedFileOptions<T> {
@@ -21,13 +34,15 @@ export interface SharedFileOptions<T> {
   decode: (bytes: Uint8Array) => T
   encode: (state: T) => Uint8Array
   empty: () => T
-  /** What to say when others were always quicker; `state` is the last that was seen, and nothing was written. */
+  /** What to say when others were always quicker; `state` is the last that was seen. */
   crowded: (state: T) => HandoffError
   clock: Clock
 }
 
 interface Pending<T> {
-  change: (state: T, now: number) => unknown
+  change: Change<T, unknown>
+  /** Whether it went into what was sent last: then it may stand there, whatever was heard of the sending. */
+  applied: boolean
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }
@@ -40,8 +55,15 @@ interface Known {
 const most = 4_000_000
 /** How long a change is tried while others are quicker. */
 export const longestFightMs = 20_000
+/**
+ * How long something is given back in spite of failures. The caller waits: an instance may be stopped as soon as it has answered, so what goes on
+ * behind its back would not be done.
+ */
+const longestGivingBackMs = 10_000
+const shortestPauseMs = 250
 /** Whoever has lost again steps aside, twice as long each time. */
-const [shortestAsideMs, longestAsideMs] = [50, 2_000]
+const shortestAsideMs = 50
+const longestPauseMs = 2_000
 
 export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
   const { drive, path, clock } = options
@@ -107,22 +129,67 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
     }
   }
 
+  function add<R>(change: Change<T, R>): { one: Pending<T>; result: Promise<R> } {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const one: Pending<T> = { change, applied: false, resolve, reject }
+    pending.push(one)
+    if (!working) void workOff()
+    return { one, result: promise as Promise<R> }
+  }
+
+  async function giveBack({ change, until }: GivingBack<T>): Promise<void> {
+    const start = clock.now()
+    for (let pause = shortestPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      try {
+        return await add(change).result
+      } catch (error) {
+        const now = clock.now()
+        if (now >= until) return
+        if (now - start + pause > longestGivingBackMs) throw error
+        await clock.sleep(pause, cleanupSignal())
+      }
+    }
+  }
+
   return {
-    update<R>(change: (state: T, now: number) => R): Promise<R> {
-      return new Promise<R>((resolve, reject) => {
-        pending.push({ change, resolve: resolve as (value: unknown) => void, reject })
-        if (!working) void workOff()
-      })
+    update: (change) => add(change).result,
+    async take(change, back) {
+      const { one, result } = add(change)
+      try {
+        return await result
+      } catch (error) {
+        // Else it is known: the change refused, or nothing was sent.
+        if (one.applied) await giveBack(back).catch(() => undefined)
+        throw error
+      }
     },
+    giveBack,
   }
 }
 
-const aside = (times: number) => Math.random() * Math.min(shortestAsideMs * 2 ** times, longestAsideMs)
+/** Does it once, in the way it was asked for first; what failed is done again when it is asked for again. */
+export function once<How extends unknown[]>(work: (...how: How) => Promise<void>): (...how: How) => Promise<void> {
+  let first: How | undefined
+  let doing: Promise<void> | undefined
+  const failed = (error: unknown) => {
+    doing = undefined
+    throw error
+  }
+  return (...how) => {
+    first ??= how
+    doing ??= work(...first).catch(failed)
+    return doing
+  }
+}
+
+const aside = (times: number) => Math.random() * Math.min(shortestAsideMs * 2 ** times, longestPauseMs)
 
 /** Applies one change; what to tell its owner once the batch is written. */
 function attempt<T>(one: Pending<T>, state: T, now: number): () => void {
+  one.applied = false
   try {
     const value = one.change(state, now)
+    one.applied = true
     return () => one.resolve(value)
   } catch (error) {
     return () => one.reject(error)

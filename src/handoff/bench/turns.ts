@@ -8,7 +8,7 @@ import * as read from '../library/decode.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
-import { longestFightMs, sharedFile } from './shared-file.js'
+import { type GivingBack, longestFightMs, once, sharedFile } from './shared-file.js'
 import { uniqueId } from './unique.js'
 
 export interface TurnLimits {
@@ -33,7 +33,10 @@ export interface Wanted {
 export interface Turn {
   /** Resolves when it is our turn. */
   come(signal: AbortSignal, onPosition?: (position: number) => void): Promise<void>
-  /** Idempotent. Always to be called: a turn, or a place in the queue, is given back. */
+  /**
+   * Idempotent. Always to be called: a turn, or a place in the queue, is given back. A drive that fails is asked for some seconds; after it
+   * rejected it may be called again.
+   */
   leave(): Promise<void>
 }
 
@@ -154,7 +157,11 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
   return {
     async enter(wanted) {
       const entry = { wanted, since: clock.now(), word: uniqueId() }
-      const first = await file.update((state, now) => {
+      const back: GivingBack<State> = {
+        change: (state, now) => giveBack(state, entry, limits, now),
+        until: wanted.until,
+      }
+      const first = await file.take((state, now) => {
         advance(state, limits, now)
         if (!has(state, ({ word }) => word === entry.word)) {
           refuse(state, wanted, limits, now)
@@ -162,15 +169,14 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
           advance(state, limits, now)
         }
         return lookFor(state, entry, now)!
-      })
-      let left: Promise<void> | undefined
+      }, back)
       return {
         come: async (signal, onPosition = () => {}) => {
           if (first === 0) return
           onPosition(first)
           await come(entry, signal, onPosition)
         },
-        leave: () => (left ??= file.update((state, now) => giveBack(state, entry, limits, now))),
+        leave: once(() => file.giveBack(back)),
       }
     },
     stateOf: (holder) =>

@@ -10,6 +10,7 @@ import { HandoffError, isHandoffError } from '../../../src/handoff/library/error
 import { systemClock } from '../../../src/handoff/lines/clock.js'
 import { makeDrive } from '../../../src/handoff/lines/drive9.js'
 import { type LocalDrive, startDrive } from '../../../src/local/drive9/server.js'
+import type { Fault } from '../../../src/local/server.js'
 import { manualClock } from '../../support/clock.js'
 import { until } from '../../support/until.js'
 
@@ -33,6 +34,9 @@ afterAll(async () => {
 })
 
 const drive = () => makeDrive({ server: local.url, key: local.ownerKey })
+/** One whose calls fail at the first failure. */
+const hasty = () => makeDrive({ server: local.url, key: local.ownerKey, times: { tries: 1, pauseMs: 1 } })
+const noService: Fault = { kind: 'answer', status: 503, body: '{"error":"storage backend unavailable"}' }
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
   return work.then(
@@ -267,6 +271,66 @@ test('a place and a turn that an older version wrote, without a word, are known 
   expect(await codeOf(turns(clock).enter({ holder: 'a', caller: 'y', until: clock.now() + 9_000 }))).toBe('in-progress')
   await turn.leave()
   expect(await table.stateOf('a')).toBe('none')
+})
+
+test('a turn is given back though the drive fails for a moment; where it fails for long, who gives back is told and may try again', async () => {
+  const clock = manualClock({ jump: true })
+  const table = makeTurns(hasty(), `${root}/turns.json`, { ...limits, sandboxes: 1 }, clock)
+  const enter = (lastsMs = 300_000) => table.enter({ holder: 'a', caller: 'x', until: clock.now() + lastsMs })
+  const first = await enter()
+  local.rule({ path: new RegExp(root), fault: noService, times: 5 })
+  await first.leave()
+  expect(await table.stateOf('a')).toBe('none')
+  const second = await enter()
+  const works = local.rule({ path: new RegExp(root), fault: noService })
+  const start = clock.now()
+  expect(await codeOf(second.leave())).toBe('drive')
+  const patience = clock.now() - start
+  expect(patience).toBeGreaterThan(5_000)
+  expect(patience).toBeLessThanOrEqual(10_000)
+  works()
+  await second.leave()
+  expect(await table.stateOf('a')).toBe('none')
+  const third = await enter(1_000)
+  local.rule({ path: new RegExp(root), fault: noService })
+  // It runs out by itself.
+  await third.leave()
+  expect(clock.now() - start - patience).toBeLessThan(2_500)
+})
+
+test('an entry that nobody knows to be written does not stay: neither a turn nor a reservation', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z') })
+  const until = clock.now() + 300_000
+  const table = makeTurns(hasty(), `${root}/turns.json`, limits, clock)
+  const budgets = makeBudgets(hasty(), servicePlace(root), { tokensPerDay: 100 }, clock)
+  for (const take of [
+    () => table.enter({ holder: 'a', caller: 'x', until }),
+    () => budgets.reserve('x', 'a', { tokens: 80, cost: 0 }, until),
+  ]) {
+    const puts = () => local.requests.filter(({ method }) => method === 'PUT').length
+    local.rule({ method: 'PUT', path: new RegExp(root), fault: { kind: 'lose-reply' }, times: 1 })
+    // It is written, and cannot be looked at just then.
+    const before = puts()
+    const match = ({ method }: { method: string }) => method === 'HEAD' && puts() > before
+    local.rule({ match, fault: noService, times: 1 })
+    expect(await codeOf(take())).toBe('drive')
+    local.clearRules()
+    expect(await codeOf(take())).toBe('done')
+  }
+})
+
+test('what was spent is charged though the drive fails when it is settled, and once', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z'), jump: true })
+  const budgets = makeBudgets(hasty(), servicePlace(root), { tokensPerDay: 100 }, clock)
+  const reserve = (tokens: number) => budgets.reserve('x', 'a', { tokens, cost: 0 }, clock.now() + 300_000)
+  const settle = await reserve(80)
+  const works = local.rule({ path: new RegExp(root), fault: noService })
+  expect(await codeOf(settle({ tokens: 30, cost: 0 }))).toBe('drive')
+  works()
+  await settle()
+  await settle({ tokens: 50, cost: 0 })
+  expect(await codeOf(reserve(71))).toBe('budget')
+  expect(await codeOf(reserve(70))).toBe('done')
 })
 
 test('who stops waiting is told so, and gives the place back', async () => {
