@@ -64,7 +64,7 @@ interface State {
   version: 1
   running: Running[]
   waiting: Running[]
-  /** How long a turn was kept lately: what an honest estimate rests on. */
+  /** How long a turn that somebody came for was kept lately: what an honest estimate rests on. */
   meanMs: number
 }
 
@@ -157,8 +157,9 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
   return {
     async enter(wanted) {
       const entry = { wanted, since: clock.now(), word: uniqueId() }
+      let came = false
       const back: GivingBack<State> = {
-        change: (state, now) => giveBack(state, entry, limits, now),
+        change: (state, now) => giveBack(state, entry, limits, now, came),
         until: wanted.until,
       }
       const first = await file.take((state, now) => {
@@ -172,9 +173,11 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
       }, back)
       return {
         come: async (signal, onPosition = () => {}) => {
-          if (first === 0) return
-          onPosition(first)
-          await come(entry, signal, onPosition)
+          if (first > 0) {
+            onPosition(first)
+            await come(entry, signal, onPosition)
+          }
+          came = true
         },
         leave: once(() => file.giveBack(back)),
       }
@@ -263,11 +266,12 @@ function lookFor(state: State, entry: Entry, now: number): number | undefined {
   return state.waiting.findIndex(ours) + 1
 }
 
-function giveBack(state: State, entry: Entry, limits: TurnLimits, now: number): void {
+/** Nothing was done in a turn that nobody came for: how long that took says nothing of how long others have to wait. */
+function giveBack(state: State, entry: Entry, limits: TurnLimits, now: number, came: boolean): void {
   const ours = isOf(entry)
   if (!has(state, ours)) return
   const turn = state.running.find(ours)
-  if (turn) state.meanMs = Math.round(0.8 * state.meanMs + 0.2 * Math.max(1, now - turn.since))
+  if (turn && came) state.meanMs = Math.round(0.8 * state.meanMs + 0.2 * Math.max(1, now - turn.since))
   state.running = state.running.filter((one) => !ours(one))
   state.waiting = state.waiting.filter((one) => !ours(one))
   advance(state, limits, now)
@@ -292,7 +296,8 @@ function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): 
   if (own >= limits.perCaller) {
     throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {
       next: 'Wait for answers before asking more.',
-      retryAfterSeconds: secondsFor(own, state, limits),
+      // Until one of them ends.
+      retryAfterSeconds: secondsOf(state.meanMs),
     })
   }
   if ((free >= needed && state.waiting.length === 0) || state.waiting.length < limits.waiting) return
@@ -312,5 +317,7 @@ function crowded(state: State, limits: TurnLimits): HandoffError {
 }
 
 function secondsFor(places: number, { meanMs }: State, { sandboxes }: TurnLimits): number {
-  return Math.max(1, Math.ceil((places * meanMs) / sandboxes / 1_000))
+  return secondsOf((places * meanMs) / sandboxes)
 }
+
+const secondsOf = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1_000))

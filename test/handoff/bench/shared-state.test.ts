@@ -184,6 +184,23 @@ test('a full queue and a busy caller are told when to come back; the same questi
   expect(await codeOf(all.enter({ holder: 'd', caller: 'y', until: soon() }))).toBe('sandbox-limit')
 })
 
+test('only turns that somebody came for say how long others wait; a busy caller waits until one of their own ends', async () => {
+  const clock = manualClock({ start: 1_000_000 })
+  const table = turns(clock, { sandboxes: 10, waiting: 0, perCaller: 9 })
+  const enter = (holder: string, caller: string, sandboxes = 1) =>
+    table.enter({ holder, caller, until: clock.now() + 300_000, sandboxes })
+  const after = (refused: Promise<unknown>) => refused.catch((error: HandoffError) => error.retryAfterSeconds)
+  for (let count = 0; count < 20; count += 1) await (await enter('refused elsewhere', 'x')).leave()
+  for (let count = 0; count < 9; count += 1) await enter(`x${count}`, 'x')
+  expect(await after(enter('one more', 'x'))).toBe(15)
+  expect(await after(enter('too many', 'y', 2))).toBe(2)
+  const worked = await enter('y', 'y')
+  await worked.come(never)
+  clock.advance(115_000)
+  await worked.leave()
+  expect(await after(enter('one more', 'x'))).toBe(35)
+})
+
 test('who cannot get into a crowded table is told to come again, after a time that is true', async () => {
   othersAreQuicker(Number.POSITIVE_INFINITY, (text) => {
     const state = text ? JSON.parse(text) : { version: 1, running: [], waiting: [], meanMs: 15_000 }
