@@ -28,6 +28,8 @@ export interface Wanted {
   until: number
   /** Sandboxes at once that it stands for; one when absent. They are given out together, so nobody holds one and waits for the other. */
   sandboxes?: number
+  /** Since when it waits, in milliseconds since 1970, where it was accepted before and put back; now when absent. */
+  since?: number
 }
 
 export interface Turn {
@@ -156,7 +158,7 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
 
   return {
     async enter(wanted) {
-      const entry = { wanted, since: clock.now(), word: uniqueId() }
+      const entry = { wanted, since: sinceOf(wanted, clock.now()), word: uniqueId() }
       let came = false
       const back: GivingBack<State> = {
         change: (state, now) => giveBack(state, entry, limits, now, came),
@@ -210,6 +212,9 @@ const isOf = ({ wanted, word }: Entry) => {
 
 const has = ({ running, waiting }: State, wanted: (one: Running) => boolean) =>
   running.some(wanted) || waiting.some(wanted)
+
+/** What is no time, or has not come yet, is now: a table with such a number in it could not be read again. */
+const sinceOf = ({ since = Number.NaN }: Wanted, now: number) => (since >= 0 && since < now ? Math.floor(since) : now)
 
 /** Behind those who are there for as long. */
 function queue(state: State, { wanted, since, word }: Entry, now: number): void {

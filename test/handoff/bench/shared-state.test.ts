@@ -175,6 +175,32 @@ test('turns go round: one question of another caller comes before the tenth of t
   expect(order[0]).toBe('s1')
 })
 
+test('what was accepted long ago and put back waits before what came meanwhile', async () => {
+  const all = turns(systemClock, { sandboxes: 1, waiting: 9 })
+  const enter = (holder: string, since?: number) =>
+    all.enter({ holder, caller: 'x', until: soon(), ...(since === undefined ? {} : { since }) })
+  const busy = await enter('busy')
+  const now = Date.now()
+  const wanted: [string, number?][] = [
+    ['new'],
+    ['old', now - 60_000],
+    ['odd', Number.NaN],
+    ['to come', now + 60_000],
+    ['newest'],
+  ]
+  const waiting = []
+  for (const [holder, since] of wanted) waiting.push(await enter(holder, since))
+  const order: string[] = []
+  const coming = waiting.map(async (turn, index) => {
+    await turn.come(never)
+    order.push(wanted[index]![0])
+    await turn.leave()
+  })
+  await busy.leave()
+  await Promise.all(coming)
+  expect(order).toEqual(['old', 'new', 'odd', 'to come', 'newest'])
+})
+
 test('a full queue and a busy caller are told when to come back; the same question twice is not', async () => {
   const all = turns(systemClock, { sandboxes: 1, waiting: 1, perCaller: 2 })
   await all.enter({ holder: 'a', caller: 'x', until: soon() })
