@@ -26,6 +26,8 @@ export interface Call extends CallName {
   body?: Uint8Array
   /** May be made again when it is not known whether it was done. */
   idempotent: boolean
+  /** For a call that is answered at once: how long it is waited for at its first try, where that is shorter than is waited for any call. */
+  smallAnswerMs?: number
   /** Statuses besides 2xx that the caller deals with itself. */
   expected?: number[]
 }
@@ -65,7 +67,9 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
   async function open(call: Call, signal: AbortSignal): Promise<Opened> {
     if (signal.aborted) throw abortError(signal, `asking drive9 for ${nameOf(call)}`)
     const watch = watchTime(call, signal)
-    const wait = times.answerMs + ((call.body?.length ?? 0) / times.bytesPerSecond) * 1000
+    const wait =
+      Math.min(call.smallAnswerMs ?? times.answerMs, times.answerMs) +
+      ((call.body?.length ?? 0) / times.bytesPerSecond) * 1000
     watch.until(wait, () => lateness(call, wait / 1000))
     try {
       const reply = await send(call.url, {
@@ -89,7 +93,8 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
 
   async function read(call: Call, { reply, watch }: Opened, consume: (piece: Uint8Array) => void): Promise<void> {
     let received = 0
-    const listen = () => watch.until(times.silenceMs, () => silence(call, times.silenceMs / 1000, received))
+    const silenceMs = Math.min(call.smallAnswerMs ?? times.silenceMs, times.silenceMs)
+    const listen = () => watch.until(silenceMs, () => silence(call, silenceMs / 1000, received))
     try {
       const packed = isPacked(call, reply)
       if (packed && reply.status < 300) throw new Lost(notDrive9(call, 'packed data'))
@@ -128,7 +133,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
   async function again<T extends Head>(
     call: Call,
     signal: AbortSignal,
-    attempt: () => Promise<T>,
+    attempt: (call: Call) => Promise<T>,
     judge: (result: T) => HandoffError | undefined,
   ): Promise<T & { afterLoss: boolean }> {
     const start = clock.now()
@@ -137,7 +142,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     for (let number = 1; ; ) {
       let problem: HandoffError
       try {
-        const result = await attempt()
+        const result = await attempt(atTry(call, number))
         const error = judge(result)
         if (!error) return { ...result, afterLoss }
         if (asksToWait(result)) {
@@ -169,9 +174,10 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
   }
 
   return {
-    ask: (call, signal, limit = answerLimit) => again(call, signal, () => once(call, signal, limit), judge(call)),
+    ask: (call, signal, limit = answerLimit) =>
+      again(call, signal, (attempt) => once(attempt, signal, limit), judge(call)),
     async stream(call, signal, consumer) {
-      const attempt = async () => {
+      const attempt = async (call: Call) => {
         consumer.restart()
         return download(call, signal, consumer, { open, read })
       }
@@ -179,6 +185,12 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
       return found.status !== 404
     },
   }
+}
+
+/** The same call at its second, third, … try: it is waited for longer. */
+export function atTry(call: Call, number: number): Call {
+  const { smallAnswerMs } = call
+  return smallAnswerMs === undefined ? call : { ...call, smallAnswerMs: smallAnswerMs * 2 ** (number - 1) }
 }
 
 interface Opened {
@@ -192,15 +204,16 @@ interface Talk {
 }
 
 /** One try to read a file. Large ones are a redirect to an object storage, which must not be shown the key. */
-async function download(call: Call, signal: AbortSignal, consumer: BytesConsumer, talk: Talk) {
+async function download(first: Call, signal: AbortSignal, consumer: BytesConsumer, talk: Talk) {
+  let call = first
   let opened = await talk.open(call, signal)
   let { status, header } = opened.reply
   if (status === 302 || status === 303 || status === 307) {
     await talk.read(call, opened, () => undefined)
-    opened = await talk.open(
-      { ...call, url: objectAddress(call, call.url, header('location')), withKey: false },
-      signal,
-    )
+    // Where it leads is large, and takes its time.
+    const { smallAnswerMs: _small, ...large } = call
+    call = { ...large, url: objectAddress(call, call.url, header('location')), withKey: false }
+    opened = await talk.open(call, signal)
     // An address that ran out, or an object that was replaced meanwhile: ask for a new one.
     if (opened.reply.status === 403 || opened.reply.status === 404) {
       drop(opened)

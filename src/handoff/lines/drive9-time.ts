@@ -7,6 +7,11 @@ export interface DriveTimes {
   connectMs: number
   /** For an answer without much data, and for the first byte of one with much. */
   answerMs: number
+  /**
+   * For an answer that comes at once when all is well: so short that what is lost is noticed, and made again or looked up, within the ten seconds that
+   * somebody cleans up in. Twice as long with each further try, up to `answerMs`: a service that is slow today is slow, not lost.
+   */
+  smallAnswerMs: number
   /** For a body under way: the longest silence. */
   silenceMs: number
   /** The slowest upload that is waited for. */
@@ -22,6 +27,7 @@ export interface DriveTimes {
 export const usualTimes: DriveTimes = {
   connectMs: 10_000,
   answerMs: 20_000,
+  smallAnswerMs: 4_000,
   silenceMs: 20_000,
   bytesPerSecond: 200_000,
   pauseMs: 250,

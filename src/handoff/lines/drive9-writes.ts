@@ -4,11 +4,11 @@
 // storage, complete. In both the condition is checked by the service. When an answer is lost the file is read back: the same bytes there
 // mean written; the revision still as expected means that nothing happened, and the write is made again.
 import type { Clock } from '../library/clock.js'
-import { abortError, HandoffError } from '../library/errors.js'
+import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import type { DriveStat } from '../library/tools.js'
-import { type Answer, type Caller, objectAddress, readJson } from './drive9-calls.js'
+import { type Answer, atTry, type Caller, objectAddress, readJson } from './drive9-calls.js'
 import { type CallName, notDrive9, refusal } from './drive9-errors.js'
-import { Lost } from './drive9-time.js'
+import { type DriveTimes, Lost } from './drive9-time.js'
 
 export interface WriteOptions {
   expectedRevision?: number
@@ -25,8 +25,7 @@ export interface Ground {
   stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
   digest(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string } | null>
   sha256(bytes: Uint8Array): string
-  tries: number
-  pauseMs: number
+  times: DriveTimes
   clock: Clock
 }
 
@@ -36,19 +35,23 @@ const partsPerBatch = 16
 
 export async function writeFile(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
   const work = bytes.length < inlineThreshold ? putWhole : uploadInParts
+  const { tries, pauseMs } = ground.times
   for (let number = 1; ; number += 1) {
     try {
-      return await work(ground, path, bytes, options)
+      return await work(ground, path, bytes, options, number)
     } catch (error) {
-      if (!(error instanceof Lost)) throw error
+      // After a loss somebody else who was first may have been our own try, which was only late.
+      const unsure = error instanceof Lost || (number > 1 && isHandoffError(error, 'conflict'))
+      if (!unsure) throw error
       const settled = await settle(ground, path, bytes, options)
       if (settled.written) return { revision: settled.revision }
+      if (!(error instanceof Lost)) throw error
       if (options.expectedRevision !== undefined && settled.revision !== options.expectedRevision) {
         throw overtaken(path, settled.revision)
       }
-      if (number >= ground.tries) throw error.error
+      if (number >= tries) throw error.error
       // Two who upload the same file end each other's uploads; waiting unequally long lets one of them finish.
-      const wait = ground.pauseMs * 2 ** (number - 1) * (0.5 + Math.random())
+      const wait = pauseMs * 2 ** (number - 1) * (0.5 + Math.random())
       await ground.clock.sleep(wait, options.signal)
     }
   }
@@ -72,13 +75,14 @@ function overtaken(path: string, revision: number): HandoffError {
   )
 }
 
-async function putWhole(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
+async function putWhole(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions, number: number) {
   const { expectedRevision, signal } = options
   const condition: Record<string, string> =
     expectedRevision === undefined ? {} : { 'x-dat9-expected-revision': String(expectedRevision) }
-  const call = { method: 'PUT', path, url: ground.file(path), withKey: true, idempotent: false }
+  const { smallAnswerMs } = ground.times
+  const call = { method: 'PUT', path, url: ground.file(path), withKey: true, idempotent: false, smallAnswerMs }
   const headers = { 'content-type': 'application/octet-stream', ...condition }
-  const { body } = await ground.caller.ask({ ...call, headers, body: bytes }, signal)
+  const { body } = await ground.caller.ask(atTry({ ...call, headers, body: bytes }, number), signal)
   const { revision } = readJson(call, body)
   if (typeof revision !== 'number') throw new Lost(notDrive9(call, 'a reply without a revision'))
   return { revision }

@@ -41,8 +41,11 @@ export function makeDrive(settings: DriveSettings): Drive {
     return { method, path: `${path}${query}`, url: file(path, query), withKey: true, idempotent: true }
   }
 
+  /** For what the service answers at once, however large the file or the directory is. */
+  const small = (asked: Call): Call => ({ ...asked, smallAnswerMs: times.smallAnswerMs })
+
   async function stat(path: string, signal: AbortSignal): Promise<DriveStat | null> {
-    const asked = call('HEAD', path)
+    const asked = small(call('HEAD', path))
     const { status, header } = await caller.ask({ ...asked, expected: [404] }, signal)
     if (status === 404) return null
     const kind = header('x-dat9-isdir')
@@ -54,7 +57,7 @@ export function makeDrive(settings: DriveSettings): Drive {
 
   async function read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null> {
     let pieces: Uint8Array[] = []
-    const found = await caller.stream(call('GET', path), options.signal, {
+    const found = await caller.stream(small(call('GET', path)), options.signal, {
       most: options.maxBytes,
       restart: () => {
         pieces = []
@@ -90,7 +93,7 @@ export function makeDrive(settings: DriveSettings): Drive {
   }
 
   async function makeDirectory(path: string, signal: AbortSignal): Promise<void> {
-    const asked = call('POST', path, '?mkdir=1')
+    const asked = small(call('POST', path, '?mkdir=1'))
     const { status } = await caller.ask({ ...asked, expected: [409] }, signal)
     if (status !== 409) return
     const there = await stat(path, signal)
@@ -98,7 +101,7 @@ export function makeDrive(settings: DriveSettings): Drive {
   }
 
   async function remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean> {
-    const asked = call('DELETE', path, options.recursive ? '?recursive=1' : '')
+    const asked = options.recursive ? call('DELETE', path, '?recursive=1') : small(call('DELETE', path))
     const { status, afterLoss } = await caller.ask({ ...asked, expected: [404] }, options.signal)
     // Gone after a try whose answer was lost: that try has done it.
     return status !== 404 || afterLoss
@@ -128,7 +131,7 @@ export function makeDrive(settings: DriveSettings): Drive {
 
   async function revokeToken(id: string, signal: AbortSignal): Promise<void> {
     const path = `/v1/tokens/${encodeURIComponent(id)}`
-    const asked = { method: 'DELETE', path, url: address(path), withKey: true, idempotent: true }
+    const asked = small({ method: 'DELETE', path, url: address(path), withKey: true, idempotent: true })
     await caller.ask({ ...asked, expected: [404] }, signal)
   }
 
@@ -141,8 +144,7 @@ export function makeDrive(settings: DriveSettings): Drive {
   }
 
   const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-  const { tries, pauseMs } = times
-  const ground: Ground = { caller, address, file, stat, digest, sha256, tries, pauseMs, clock }
+  const ground: Ground = { caller, address, file, stat, digest, sha256, times, clock }
 
   return {
     server,

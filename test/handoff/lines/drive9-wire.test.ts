@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
+import { cleanupSignal } from '../../../src/handoff/bench/walk.js'
 import { makeDrive } from '../../../src/handoff/lines/drive9.js'
 import { send } from '../../../src/handoff/lines/drive9-wire.js'
 import { until } from '../../support/until.js'
@@ -128,6 +129,22 @@ test('who stops in the moment of the last bytes breaks nothing', async () => {
   expect(pieces).toEqual(['ok'])
   await until('the connection is given up', () => sockets.size === 0)
 })
+
+const wholeAnswer = (body: string, head = '') =>
+  `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`
+
+test('a write whose answer hangs, or its second half, is found done within the time that somebody cleans up in', async () => {
+  for (const answer of ['', 'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"revis']) {
+    const url = await startServer((socket, head) => {
+      if (head.startsWith('PUT')) return socket.write(answer)
+      if (head.startsWith('GET')) return socket.write(wholeAnswer('mine'))
+      return socket.write(wholeAnswer('mine', 'x-dat9-isdir: false\r\nx-dat9-revision: 3\r\n').slice(0, -4))
+    })
+    const drive = makeDrive({ server: url, key: 'key' })
+    const writing = drive.write('/a', Buffer.from('mine'), { expectedRevision: 2, signal: cleanupSignal() })
+    expect(await ended(writing)).toEqual({ value: { revision: 3 } })
+  }
+}, 30_000)
 
 test('what somebody on the way has packed says nothing but its status: a failure passes, a write is found done', async () => {
   let calls = 0

@@ -321,6 +321,44 @@ describe('bodies that do not come as they should', () => {
     expect(local.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT', 'HEAD', 'PUT', 'HEAD'])
   })
 
+  test('small calls are given up soon and made again, each time with more patience; what takes its time is waited for', async () => {
+    const times = { smallAnswerMs: 60, pauseMs: 1 }
+    const quick = connect({ times })
+    local.write('/a', 'aa')
+    local.write('/large', large)
+    local.write('/dir/b', 'b')
+    const small: (() => Promise<unknown>)[] = [
+      () => quick.stat('/a', signal),
+      () => quick.read('/a', { maxBytes: 9, signal }),
+      () => quick.makeDirectory('/made', signal),
+      () => quick.write('/b', bytes('b'), { expectedRevision: 0, signal }),
+      () => quick.remove('/a', { recursive: false, signal }),
+      () => quick.revokeToken('id', signal),
+    ]
+    for (const call of small) {
+      const before = local.requests.length
+      local.rule({ fault: { kind: 'hang' }, times: 1 })
+      local.rule({ fault: { kind: 'delay', milliseconds: 90 } })
+      await call()
+      expect(local.requests.length - before).toBeGreaterThan(1)
+      local.clearRules()
+    }
+    local.rule({ fault: { kind: 'delay', milliseconds: 200 } })
+    const request = { prefix: '/a', operations: ['read' as const], lifetimeSeconds: 9, subject: 'x' }
+    const slow: [number, () => Promise<unknown>][] = [
+      [1, () => quick.issueToken(request, signal)],
+      // The second is to the object storage.
+      [2, () => quick.digest('/large', signal)],
+      [1, () => quick.list('/dir', signal)],
+      [1, () => quick.remove('/dir', { recursive: true, signal })],
+    ]
+    for (const [calls, call] of slow) {
+      const before = local.requests.length
+      await call()
+      expect(local.requests.length - before).toBe(calls)
+    }
+  })
+
   test('the caller’s own wish is obeyed at once, and told from a deadline', async () => {
     local.rule({ fault: { kind: 'hang' } })
     const stop = new AbortController()
@@ -414,6 +452,18 @@ describe('writes whose answer is lost', () => {
     local.write('/a', 'somebody else')
     expect((await writing).code).toBe('conflict')
     expect([asked('PUT', /./).length, local.readFile('/a')?.toString()]).toEqual([1, 'somebody else'])
+  })
+
+  test('are no conflict when the lost try was only late', async () => {
+    local.rule({ method: 'PUT', fault: { kind: 'delay', milliseconds: 150 }, times: 1 })
+    // Between the look and the next try the first one lands.
+    const landing = {
+      ...clock,
+      sleep: async () => void (await until('the late try lands', () => local.readFile('/a'))),
+    }
+    const quick = connect({ clock: landing, times: { smallAnswerMs: 50 } })
+    expect(await quick.write('/a', bytes('mine'), { expectedRevision: 0, signal })).toEqual({ revision: 1 })
+    expect(asked('PUT', /./).length).toBe(2)
   })
 
   test('without a condition the last writer wins', async () => {
