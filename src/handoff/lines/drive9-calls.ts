@@ -26,6 +26,11 @@ export interface Call extends CallName {
   body?: Uint8Array
   /** May be made again when it is not known whether it was done. */
   idempotent: boolean
+  /**
+   * Sent again where a kept connection had just been closed: for what may not be made again otherwise. A write is looked up instead, because one that was
+   * done after all would be told of a conflict.
+   */
+  againWhenClosed?: boolean
   /** For a call that is answered at once: how long it is waited for at its first try, where that is shorter than is waited for any call. */
   smallAnswerMs?: number
   /** Statuses besides 2xx that the caller deals with itself. */
@@ -82,6 +87,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
         },
         signal: watch.signal,
         connectMs: times.connectMs,
+        againWhenClosed: call.againWhenClosed ?? false,
         ...(call.body === undefined ? {} : { body: call.body }),
       })
       return { reply, watch }

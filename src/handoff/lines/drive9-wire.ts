@@ -1,14 +1,17 @@
 // One request on the wire, over Node's own HTTP client: what `fetch` would do here, for a third of the time that a process's first `fetch` takes.
-// No redirect is followed, nothing is tried again, and nothing is unpacked.
+// No redirect is followed, nothing is unpacked, and nothing is tried again but what met a closed connection.
 import { type ClientRequest, type IncomingMessage, request as openPlain } from 'node:http'
 
 interface Sent {
   method: string
   headers: Record<string, string>
   body?: Uint8Array
+  agent?: false
   signal: AbortSignal
   /** How long it may take until there is a connection. */
   connectMs: number
+  /** Sends it again, once and on a new connection, where it met a kept one in the moment in which that was closed. */
+  againWhenClosed?: boolean
 }
 
 export interface Reply {
@@ -22,7 +25,8 @@ export interface Reply {
 }
 
 /** Answers when the head of the reply is here; rejects with what Node says of the connection. */
-export async function send(url: string, { body, signal, connectMs, ...options }: Sent): Promise<Reply> {
+export async function send(url: string, sent: Sent): Promise<Reply> {
+  const { body, signal, connectMs, againWhenClosed = false, ...options } = sent
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const open = url.startsWith('https:') ? (await import('node:https')).request : openPlain
   const request = open(url, options, resolve)
@@ -34,9 +38,17 @@ export async function send(url: string, { body, signal, connectMs, ...options }:
   })
   request.on('close', () => reject(new Error('It was closed without an answer.')))
   limitConnecting(request, connectMs)
+  const before = bytesBefore(request)
   const stopped = whenAborted(signal, () => request.destroy())
   request.end(body)
-  const reply = await promise.finally(stopped)
+  let reply: IncomingMessage
+  try {
+    reply = await promise.finally(stopped)
+  } catch (error) {
+    if (!againWhenClosed || signal.aborted || !wasClosed(request, before(), error)) throw error
+    // With a connection of its own, which cannot have been closed before.
+    return send(url, { ...sent, againWhenClosed: false, agent: false })
+  }
   // Not by the request, whose error would find nobody when the last bytes have just come.
   const drop = () => void reply.destroy()
   reply.once('close', whenAborted(signal, drop))
@@ -50,6 +62,25 @@ export async function send(url: string, { body, signal, connectMs, ...options }:
     body: isMeasured(reply) ? reply : unlessBroken(reply, () => broken),
     drop,
   }
+}
+
+/** How much had been received over the connection when the request got it. */
+function bytesBefore(request: ClientRequest): () => number | undefined {
+  let bytes: number | undefined
+  request.once('socket', (socket) => {
+    bytes = socket.bytesRead
+  })
+  return () => bytes
+}
+
+/**
+ * A server that closes a connection nobody has used for a while does not know that a request is on its way, and says nothing to it, not half a word.
+ * One that has taken a request up answers; that it ends instead, on a kept connection and before its first byte, is so rare that in practice nothing
+ * was done.
+ */
+function wasClosed(request: ClientRequest, before: number | undefined, error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE') && request.socket?.bytesRead === before
 }
 
 const isMeasured = ({ headers }: IncomingMessage) =>

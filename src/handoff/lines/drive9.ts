@@ -117,7 +117,15 @@ export function makeDrive(settings: DriveSettings): Drive {
     }
     const body = new TextEncoder().encode(JSON.stringify(value))
     const headers = { 'content-type': 'application/json' }
-    const asked: Call = { ...named, url: address(named.path), withKey: true, idempotent: false, headers, body }
+    const asked: Call = {
+      ...named,
+      url: address(named.path),
+      withKey: true,
+      idempotent: false,
+      againWhenClosed: true,
+      headers,
+      body,
+    }
     const answer = await caller.ask(asked, signal).catch((error: unknown) => {
       // A token whose secret nobody received opens one directory for a time and then ends by itself; a second one is not asked for.
       throw error instanceof Lost ? error.error : error

@@ -146,6 +146,42 @@ test('a write whose answer hangs, or its second half, is found done within the t
   }
 }, 30_000)
 
+test('a token is asked for again, once, where a kept connection was closed just then, and where not a byte of an answer came', async () => {
+  const token = { prefix: '/a', operations: ['read' as const], lifetimeSeconds: 9, subject: 'x' }
+  const issued = '{"token":"t","token_id":"i","expires_at":"2026-11-18T10:00:00Z"}'
+  const kept = new Set<Socket>()
+  /** What a connection does that is used for the second time, and what a new one does. */
+  let [again, anew]: ((socket: Socket) => void)[] = []
+  let posts = 0
+  const drive = await lineTo((socket, head) => {
+    if (!head.startsWith('POST')) {
+      kept.add(socket)
+      return socket.write(wholeAnswer('{}'))
+    }
+    posts += 1
+    return kept.has(socket) ? again!(socket) : anew!(socket)
+  })
+  const answers = (socket: Socket) => void socket.write(wholeAnswer(issued))
+  const closes = (socket: Socket) => void socket.destroy()
+  const resets = (socket: Socket) => void socket.resetAndDestroy()
+  const saysHalf = (socket: Socket) => void socket.write('HTTP/1.1 201 Cre', () => socket.destroy())
+  const cases: [typeof answers, typeof answers, string, number][] = [
+    [closes, answers, 'i', 2],
+    [resets, answers, 'i', 2],
+    [resets, resets, 'drive', 2],
+    [saysHalf, answers, 'drive', 1],
+  ]
+  for (const [first, second, told, count] of cases) {
+    ;[again, anew] = [first, second]
+    posts = 0
+    await drive.status(never)
+    expect(await ended(drive.issueToken(token, never).then(({ id }) => id))).toMatchObject(
+      told === 'i' ? { value: told } : { code: told },
+    )
+    expect(posts).toBe(count)
+  }
+})
+
 test('what somebody on the way has packed says nothing but its status: a failure passes, a write is found done', async () => {
   let calls = 0
   const packed = gzipSync('{"revision":1}')
