@@ -1,1 +1,1 @@
-import{fb as a}from"./chunk-NUHIZJOJ.js";import"./chunk-N2KG4B7V.js";export{a as default};
+import{gb as a}from"./chunk-JHM5AC63.js";import"./chunk-N2KG4B7V.js";export{a as default};

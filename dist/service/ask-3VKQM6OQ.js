@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-LSYQCUQF.js";import"./chunk-ZSLVJPTZ.js";import"./chunk-CUUMCB6A.js";import"./chunk-NUHIZJOJ.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f}from"./chunk-3OC3BUND.js";import"./chunk-LSYQCUQF.js";import"./chunk-ZSLVJPTZ.js";import"./chunk-CUUMCB6A.js";import"./chunk-NUHIZJOJ.js";import"./chunk-N2KG4B7V.js";export{t as promiseAnswer,e as promiseComment,f as promiseKept,m as sandboxesFor,o as share,r as takeLeft,p as underLimits};
