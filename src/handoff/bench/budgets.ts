@@ -7,7 +7,7 @@ import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
 import { sha256 } from './run-directory.js'
 import type { ServicePlace } from './service-place.js'
-import { type GivingBack, once, type SharedFile, sharedFile } from './shared-file.js'
+import { type GivingBack, type Kept, once, type SharedFile, sharedFile } from './shared-file.js'
 import { uniqueId } from './unique.js'
 
 export interface BudgetLimits {
@@ -29,7 +29,7 @@ export interface Budgets {
   reserve(caller: string, id: string, amount: Amount, until: number): Promise<(spent?: Amount) => Promise<void>>
 }
 
-interface State {
+interface State extends Kept {
   version: 1
   /** `2026-11-18`. */
   day: string
@@ -47,6 +47,8 @@ const shape = read.object({
     read.object({ id: read.string(200), tokens: read.number, cost: read.number, until: read.count }),
     10_000,
   ),
+  // Last, where it is put into a state that had none: what was not changed is encoded to the same bytes.
+  revision: read.optional(read.count),
 })
 
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)

@@ -7,6 +7,11 @@ import { type HandoffError, isHandoffError } from '../library/errors.js'
 import type { Drive } from '../library/tools.js'
 import { cleanupSignal } from './walk.js'
 
+/** What is kept says at which revision it stands, so that one look tells both; others may have left that out. */
+export interface Kept {
+  revision?: number
+}
+
 export interface SharedFile<T> {
   /**
    * Applies a change to the state, which it may alter in place, and resolves with what it returned. It may be applied several times, each time
@@ -41,6 +46,7 @@ export interface SharedFileOptions<T> {
 
 interface Pending<T> {
   change: Change<T, unknown>
+  givesBack: boolean
   /** Whether it went into what was sent last: then it may stand there, whatever was heard of the sending. */
   applied: boolean
   resolve: (value: unknown) => void
@@ -65,17 +71,22 @@ const shortestPauseMs = 250
 const shortestAsideMs = 50
 const longestPauseMs = 2_000
 
-export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
+export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): SharedFile<T> {
   const { drive, path, clock } = options
   let pending: Pending<T>[] = []
   let working = false
   let kept: Known | undefined
 
-  async function load(): Promise<Known> {
+  const read = () => drive.read(path, { maxBytes: most, signal: cleanupSignal() })
+
+  /** `lostAt` is a revision at which nothing could be written: what says so again was put there by somebody who does not count. */
+  async function load(lostAt: number | undefined): Promise<Known> {
+    const bytes = await read()
+    const said = bytes === null ? 0 : options.decode(bytes).revision
+    if (said !== undefined && said !== lostAt) return { bytes, revision: said }
     // The revision first: what is read is then never older than the revision it will be replaced at.
     const stat = await drive.stat(path, cleanupSignal())
-    const bytes = stat === null ? null : await drive.read(path, { maxBytes: most, signal: cleanupSignal() })
-    return { bytes, revision: stat?.revision ?? 0 }
+    return { bytes: stat === null ? null : await read(), revision: stat?.revision ?? 0 }
   }
 
   async function workOff(): Promise<void> {
@@ -95,28 +106,31 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
 
   async function write(batch: Pending<T>[]): Promise<(() => void)[]> {
     const start = clock.now()
+    let lostAt: number | undefined
     for (let losses = 0; ; ) {
       const fresh = kept === undefined
-      const known = kept ?? (await load())
+      const known = kept ?? (await load(lostAt))
       kept = undefined
       const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
       const settles = batch.map((one) => attempt(one, state, clock.now()))
-      const bytes = options.encode(state)
-      if (known.bytes !== null ? same(bytes, known.bytes) : same(bytes, options.encode(options.empty()))) {
+      if (same(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
         // A decision that writes nothing is only as good as what it was made on.
         if (!fresh) continue
         kept = known
         return settles
       }
+      state.revision = known.revision + 1
+      const bytes = options.encode(state)
       const revision = await replace(bytes, known.revision)
       if (revision !== undefined) {
         kept = { bytes, revision }
         return settles
       }
       losses += 1
+      lostAt = known.revision
       if (clock.now() - start >= longestFightMs) throw options.crowded(state)
       // What we kept may only have been old, and the next look decides. In a crowd somebody wins each time; with unequal pauses it is not always the same.
-      if (losses > 1) await clock.sleep(aside(losses - 2), cleanupSignal())
+      if (losses > 1) await clock.sleep(aside(losses - 2, batch), cleanupSignal())
     }
   }
 
@@ -129,9 +143,9 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
     }
   }
 
-  function add<R>(change: Change<T, R>): { one: Pending<T>; result: Promise<R> } {
+  function add<R>(change: Change<T, R>, givesBack = false): { one: Pending<T>; result: Promise<R> } {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const one: Pending<T> = { change, applied: false, resolve, reject }
+    const one: Pending<T> = { change, givesBack, applied: false, resolve, reject }
     pending.push(one)
     if (!working) void workOff()
     return { one, result: promise as Promise<R> }
@@ -141,7 +155,7 @@ export function sharedFile<T>(options: SharedFileOptions<T>): SharedFile<T> {
     const start = clock.now()
     for (let pause = shortestPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
       try {
-        return await add(change).result
+        return await add(change, true).result
       } catch (error) {
         const now = clock.now()
         if (now >= until) return
@@ -182,7 +196,11 @@ export function once<How extends unknown[]>(work: (...how: How) => Promise<void>
   }
 }
 
-const aside = (times: number) => Math.random() * Math.min(shortestAsideMs * 2 ** times, longestPauseMs)
+/** Who gives something back makes the crowd smaller, and is let through sooner. */
+function aside(times: number, batch: { givesBack: boolean }[]): number {
+  const longest = batch.some(({ givesBack }) => givesBack) ? longestPauseMs / 4 : longestPauseMs
+  return Math.random() * Math.min(shortestAsideMs * 2 ** times, longest)
+}
 
 /** Applies one change; what to tell its owner once the batch is written. */
 function attempt<T>(one: Pending<T>, state: T, now: number): () => void {

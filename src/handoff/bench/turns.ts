@@ -8,7 +8,7 @@ import * as read from '../library/decode.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
-import { type GivingBack, longestFightMs, once, sharedFile } from './shared-file.js'
+import { type GivingBack, type Kept, longestFightMs, once, sharedFile } from './shared-file.js'
 import { uniqueId } from './unique.js'
 
 export interface TurnLimits {
@@ -62,7 +62,7 @@ interface Running {
   sandboxes?: number
 }
 
-interface State {
+interface State extends Kept {
   version: 1
   running: Running[]
   waiting: Running[]
@@ -84,6 +84,8 @@ const shape = read.object({
   running: read.array(entry, 10_000),
   waiting: read.array(entry, 10_000),
   meanMs: read.number,
+  // Last, where it is put into a state that had none: what was not changed is encoded to the same bytes.
+  revision: read.optional(read.count),
 })
 
 /** A place in the queue lasts so long without a sign of life; a turn that was given out and not taken up, too. */

@@ -46,11 +46,11 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 function counter(clock: Clock = systemClock) {
-  return sharedFile<{ count: number }>({
+  return sharedFile<{ count: number; revision?: number }>({
     drive: drive(),
     path: `${root}/turns.json`,
     clock,
-    decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number },
+    decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number; revision?: number },
     encode: (state) => new TextEncoder().encode(JSON.stringify(state)),
     empty: () => ({ count: 0 }),
     crowded: ({ count }) => new HandoffError('sandbox-limit', `Crowded at ${count}.`),
@@ -100,6 +100,27 @@ test('a change that throws changes nothing, and a look that writes nothing is ma
   expect(await two.update((state) => state.count)).toBe(8)
 })
 
+const asked = async (work: () => Promise<unknown>) => {
+  const before = local.requests.length
+  await work()
+  return local.requests.slice(before).map(({ method }) => method)
+}
+
+test('one look tells content and revision; what says no revision, or a wrong one, is looked at twice', async () => {
+  const add = (state: { count: number }) => {
+    state.count += 1
+    return state.count
+  }
+  const path = `${root}/turns.json`
+  expect(await asked(() => counter().update(add))).toEqual(['GET', 'PUT'])
+  expect(await asked(() => counter().update(add))).toEqual(['GET', 'PUT'])
+  local.write(path, JSON.stringify({ count: 5 }))
+  expect(await asked(() => counter().update(add))).toEqual(['GET', 'HEAD', 'GET', 'PUT'])
+  local.write(path, JSON.stringify({ count: 7, revision: 2 }))
+  expect(await asked(() => counter().update(add))).toEqual(['GET', 'PUT', 'GET', 'HEAD', 'GET', 'PUT'])
+  expect(JSON.parse(local.readFile(path)!.toString())).toEqual({ count: 8, revision: 6 })
+})
+
 test('who loses against others all the time goes on as long as there is time, and then says what the file is for', async () => {
   const still = { now: () => 1_000, sleep: async () => {} }
   othersAreQuicker(150, countOne)
@@ -144,6 +165,17 @@ test('no more turns than there are, over two processes; who leaves makes room fo
   expect(positions).toEqual([1])
   expect(await here.stateOf('c')).toBe('running')
   expect(await here.stateOf('a')).toBe('none')
+})
+
+test('who only looks writes nothing, and who is refused neither', async () => {
+  const turn = await turns().enter({ holder: 'a', caller: 'x', until: soon(), sandboxes: 2 })
+  await turn.come(never)
+  expect(await asked(() => turns().stateOf('a'))).toEqual(['GET'])
+  expect(await asked(() => codeOf(turns().enter({ holder: 'a', caller: 'x', until: soon() })))).toEqual(['GET'])
+  const budgets = () => makeBudgets(drive(), servicePlace(root), { tokensPerDay: 100 }, systemClock)
+  const reserve = () => codeOf(budgets().reserve('x', 'a', { tokens: 80, cost: 0 }, soon()))
+  expect(await asked(reserve)).toEqual(['GET', 'PUT'])
+  expect(await asked(reserve)).toEqual(['GET'])
 })
 
 test('turns go round: one question of another caller comes before the tenth of the same', async () => {
