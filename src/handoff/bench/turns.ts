@@ -4,33 +4,29 @@
 // Everything is in one small file: who has a turn until when, and who waits. Whoever looks gives out the turns that are free, also to those
 // who wait in other processes. Nobody has to be trusted to come back: a turn and a place in the queue both run out.
 import type { Clock } from '../library/clock.js'
-import * as read from '../library/decode.js'
-import { abortError, HandoffError } from '../library/errors.js'
-import { decodeVersioned, encode } from '../library/handoff.js'
+import { abortError } from '../library/errors.js'
+import { encode } from '../library/handoff.js'
 import type { Drive } from '../library/tools.js'
-import { type GivingBack, type Kept, longestFightMs, once, sharedFile } from './shared-file.js'
+import { type GivingBack, once, sharedFile } from './shared-file.js'
+import {
+  advance,
+  crowded,
+  decodeTable,
+  type Entry,
+  emptyTable,
+  enter,
+  giveBack,
+  inProgress,
+  lookFor,
+  sinceOf,
+  stateOf,
+  type Table,
+  type TurnLimits,
+  type Wanted,
+} from './turn-table.js'
 import { uniqueId } from './unique.js'
 
-export interface TurnLimits {
-  /** Sandboxes at once, over all instances. */
-  sandboxes: number
-  /** Places in the queue. */
-  waiting: number
-  /** Turns and places that one caller may have. */
-  perCaller: number
-}
-
-export interface Wanted {
-  /** What the turn is for; nobody else can have one for the same at the same time. */
-  holder: string
-  caller: string
-  /** How long it may be kept, in milliseconds since 1970. */
-  until: number
-  /** Sandboxes at once that it stands for; one when absent. They are given out together, so nobody holds one and waits for the other. */
-  sandboxes?: number
-  /** Since when it waits, in milliseconds since 1970, where it was accepted before and put back; now when absent. */
-  since?: number
-}
+export type { TurnLimits, Wanted } from './turn-table.js'
 
 export interface Turn {
   /** Resolves when it is our turn. */
@@ -49,61 +45,20 @@ export interface Turns {
   stateOf(holder: string): Promise<'running' | 'waiting' | 'none'>
 }
 
-interface Running {
-  holder: string
-  caller: string
-  since: number
-  until: number
-  /**
-   * Of the one who entered, and kept from the queue through the turn: who had a turn before for the same is known by it from who has it now, and a
-   * write whose answer was lost, or that was delivered twice, from everybody else's. Older versions wrote none.
-   */
-  word?: string
-  sandboxes?: number
-}
-
-interface State extends Kept {
-  version: 1
-  running: Running[]
-  waiting: Running[]
-  /** How long a turn that somebody came for was kept lately: what an honest estimate rests on. */
-  meanMs: number
-}
-
-const entry = read.object({
-  holder: read.string(200),
-  caller: read.string(200),
-  since: read.count,
-  until: read.count,
-  word: read.optional(read.string(64)),
-  sandboxes: read.optional(read.count),
-})
-
-const shape = read.object({
-  version: read.oneOf(1),
-  running: read.array(entry, 10_000),
-  waiting: read.array(entry, 10_000),
-  meanMs: read.number,
-  // Last, where it is put into a state that had none: what was not changed is encoded to the same bytes.
-  revision: read.optional(read.count),
-})
-
-/** A place in the queue lasts so long without a sign of life; a turn that was given out and not taken up, too. */
-const waitingMs = 30_000
 /** About: instances that were told the same at the same moment do not look at the same moment for ever. */
 const lookEveryMs = 250
 /** So many looks in a row may fail before those who wait are told. */
 const mostFailures = 5
 
 export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock: Clock): Turns {
-  const file = sharedFile<State>({
+  const file = sharedFile<Table>({
     drive,
     path,
     clock,
-    decode: (bytes) => decodeVersioned(bytes, shape, 'the table of turns'),
+    decode: decodeTable,
     encode,
-    empty: () => ({ version: 1, running: [], waiting: [], meanMs: 15_000 }),
-    crowded: (state) => crowded(state, limits),
+    empty: emptyTable,
+    crowded: (table) => crowded(table, limits),
   })
   const watchers = new Map<string, Watcher>()
   let watching = false
@@ -116,9 +71,9 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
       await clock.sleep(lookEveryMs * (failures + 0.5 + Math.random()), new AbortController().signal)
       const here = [...watchers.values()]
       try {
-        const positions = await file.update((state, now) => {
-          advance(state, limits, now)
-          return here.map(({ entry }) => lookFor(state, entry, now))
+        const positions = await file.update((table, now) => {
+          advance(table, limits, now)
+          return here.map(({ entry }) => lookFor(table, entry, now))
         })
         failures = 0
         for (const [index, watcher] of here.entries()) {
@@ -162,19 +117,11 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
     async enter(wanted) {
       const entry = { wanted, since: sinceOf(wanted, clock.now()), word: uniqueId() }
       let came = false
-      const back: GivingBack<State> = {
-        change: (state, now) => giveBack(state, entry, limits, now, came),
+      const back: GivingBack<Table> = {
+        change: (table, now) => giveBack(table, entry, limits, now, came),
         until: wanted.until,
       }
-      const first = await file.take((state, now) => {
-        advance(state, limits, now)
-        if (!has(state, ({ word }) => word === entry.word)) {
-          refuse(state, wanted, limits, now)
-          queue(state, entry, now)
-          advance(state, limits, now)
-        }
-        return lookFor(state, entry, now)!
-      }, back)
+      const first = await file.take((table, now) => enter(table, entry, limits, now), back)
       return {
         come: async (signal, onPosition = () => {}) => {
           if (first > 0) {
@@ -186,19 +133,8 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
         leave: once(() => file.giveBack(back)),
       }
     },
-    stateOf: (holder) =>
-      file.update((state, now) => {
-        const isIn = (list: Running[]) => list.some((one) => one.holder === holder && one.until > now)
-        return isIn(state.running) ? 'running' : isIn(state.waiting) ? 'waiting' : 'none'
-      }),
+    stateOf: (holder) => file.update((table, now) => stateOf(table, holder, now)),
   }
-}
-
-/** One who entered. */
-interface Entry {
-  wanted: Wanted
-  since: number
-  word: string
 }
 
 interface Watcher {
@@ -207,124 +143,3 @@ interface Watcher {
   tell(position: number): void
   fail(error: unknown): void
 }
-
-const isOf = ({ wanted, word }: Entry) => {
-  return (one: Running) => (one.word === undefined ? one.holder === wanted.holder : one.word === word)
-}
-
-const has = ({ running, waiting }: State, wanted: (one: Running) => boolean) =>
-  running.some(wanted) || waiting.some(wanted)
-
-/** What is no time, or has not come yet, is now: a table with such a number in it could not be read again. */
-const sinceOf = ({ since = Number.NaN }: Wanted, now: number) => (since >= 0 && since < now ? Math.floor(since) : now)
-
-/** Behind those who are there for as long. */
-function queue(state: State, { wanted, since, word }: Entry, now: number): void {
-  const { holder, caller, sandboxes } = wanted
-  const behind = state.waiting.findIndex((one) => one.since > since)
-  const place = {
-    holder,
-    caller,
-    since,
-    until: now + waitingMs,
-    word,
-    ...(sandboxes === undefined ? {} : { sandboxes }),
-  }
-  state.waiting.splice(behind < 0 ? state.waiting.length : behind, 0, place)
-}
-
-const taken = (turns: Running[]) => turns.reduce((sum, { sandboxes = 1 }) => sum + sandboxes, 0)
-
-/**
- * Forgets who did not come back, and gives out the turns that are free: to the caller who has the fewest, then to who waits longest. Who wants
- * more than is free is not passed by: smaller ones that came later would keep them waiting for ever.
- */
-function advance(state: State, limits: TurnLimits, now: number): void {
-  state.running = state.running.filter((one) => one.until > now)
-  state.waiting = state.waiting.filter((one) => one.until > now)
-  const held = new Map<string, number>()
-  for (const { caller } of state.running) held.set(caller, (held.get(caller) ?? 0) + 1)
-  while (taken(state.running) < limits.sandboxes && state.waiting.length > 0) {
-    let next = state.waiting[0]!
-    for (const one of state.waiting) if ((held.get(one.caller) ?? 0) < (held.get(next.caller) ?? 0)) next = one
-    if (taken(state.running) + (next.sandboxes ?? 1) > limits.sandboxes) return
-    state.waiting.splice(state.waiting.indexOf(next), 1)
-    state.running.push({ ...next, since: now })
-    held.set(next.caller, (held.get(next.caller) ?? 0) + 1)
-  }
-}
-
-/**
- * Our place: 0 when it is our turn, which is then kept. Whoever was too slow to show a sign of life comes back to where they stood: they wait,
- * whatever the table says. Undefined when somebody else took the same up meanwhile.
- */
-function lookFor(state: State, entry: Entry, now: number): number | undefined {
-  const { wanted } = entry
-  const ours = isOf(entry)
-  const turn = state.running.find(ours)
-  if (turn) {
-    turn.until = wanted.until
-    return 0
-  }
-  const place = state.waiting.find(ours)
-  if (!place && has(state, (one) => one.holder === wanted.holder)) return undefined
-  if (!place) queue(state, entry, now)
-  else if (place.until < now + waitingMs / 2) place.until = now + waitingMs
-  return state.waiting.findIndex(ours) + 1
-}
-
-/** Nothing was done in a turn that nobody came for: how long that took says nothing of how long others have to wait. */
-function giveBack(state: State, entry: Entry, limits: TurnLimits, now: number, came: boolean): void {
-  const ours = isOf(entry)
-  if (!has(state, ours)) return
-  const turn = state.running.find(ours)
-  if (turn && came) state.meanMs = Math.round(0.8 * state.meanMs + 0.2 * Math.max(1, now - turn.since))
-  state.running = state.running.filter((one) => !ours(one))
-  state.waiting = state.waiting.filter((one) => !ours(one))
-  advance(state, limits, now)
-}
-
-const inProgress = () =>
-  new HandoffError('in-progress', 'The same question is being answered.', {
-    next: 'Ask again in a moment; the answer will be there.',
-    retryAfterSeconds: 2,
-  })
-
-function refuse(state: State, wanted: Wanted, limits: TurnLimits, now: number): void {
-  if (has(state, (one) => one.holder === wanted.holder && one.until > now)) throw inProgress()
-  const needed = wanted.sandboxes ?? 1
-  if (needed > limits.sandboxes) {
-    throw new HandoffError('missing-setting', `This needs ${needed} sandboxes at once, and the service may have one.`, {
-      next: 'Ask whoever runs it to raise HANDOFF_SANDBOXES.',
-    })
-  }
-  const own = [...state.running, ...state.waiting].filter((one) => one.caller === wanted.caller).length
-  const free = limits.sandboxes - taken(state.running)
-  if (own >= limits.perCaller) {
-    throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {
-      next: 'Wait for answers before asking more.',
-      // Until one of them ends.
-      retryAfterSeconds: secondsOf(state.meanMs),
-    })
-  }
-  if ((free >= needed && state.waiting.length === 0) || state.waiting.length < limits.waiting) return
-  throw new HandoffError('sandbox-limit', 'All sandboxes are taken, and so is every place in the queue.', {
-    next: 'Ask again when the time in Retry-After has passed.',
-    retryAfterSeconds: secondsFor(state.waiting.length + 1, state, limits),
-  })
-}
-
-/** Not a `conflict`: nothing is wrong with what was asked, and it may be asked again. A crowd that lasted so long is not gone in a moment. */
-function crowded(state: State, limits: TurnLimits): HandoffError {
-  const queue = secondsFor(state.waiting.length + 1, state, limits)
-  return new HandoffError('sandbox-limit', 'More want a sandbox at this moment than can be put into the queue.', {
-    next: 'Ask again when the time in Retry-After has passed.',
-    retryAfterSeconds: Math.max(queue, longestFightMs / 1_000),
-  })
-}
-
-function secondsFor(places: number, { meanMs }: State, { sandboxes }: TurnLimits): number {
-  return secondsOf((places * meanMs) / sandboxes)
-}
-
-const secondsOf = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1_000))
