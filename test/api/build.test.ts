@@ -28,7 +28,7 @@ test('the static files are the page: every file of it, and no source, no test, n
   const page = ['index.html', 'icon.svg', 'script.js', 'style.css']
   const styles = ['answer', 'choosing', 'code', 'forms', 'media', 'prose', 'timeline'].map((name) => `${name}.css`)
   const words =
-    'answer asking citation code earlier elements events finding inlines links markdown problem requests runs summary'
+    'again answer asking citation code earlier elements events finding inlines links markdown problem requests runs summary'
   const scripts = `${words} timeline words`.split(' ').map((name) => `${name}.js`)
   expect(published).toEqual([...page, ...styles, ...scripts].sort())
 })

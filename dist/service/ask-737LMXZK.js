@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-HC6YOH3F.js";import"./chunk-WDDZD57L.js";import"./chunk-JS5XYULA.js";import"./chunk-JHM5AC63.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f,k as i}from"./chunk-T7SXTRJT.js";import"./chunk-HC6YOH3F.js";import"./chunk-WDDZD57L.js";import"./chunk-JS5XYULA.js";import"./chunk-JHM5AC63.js";import"./chunk-N2KG4B7V.js";export{e as promiseAnswer,f as promiseComment,i as promiseKept,p as sandboxesFor,o as share,m as takeLeft,r as troubleWith,t as underLimits};
