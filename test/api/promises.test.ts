@@ -121,6 +121,27 @@ test('who joined somebody and was promised the answer has it, though both run ou
   expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
 })
 
+test('who is overtaken takes no promise back: who has the question now may leave it too', async () => {
+  const question = 'Who is overtaken?'
+  await using process = await world.process({ patient: true })
+  await using other = await world.process({ patient: true })
+  slowModel(1_500)
+  const first = asker(serviceOf(process), process, question)
+  await first.placed
+  await first.job.promise()
+  const made = machines()
+  const second = asker(serviceOf(other, laterMs), other, question)
+  expect(await second.placed).toBe('accepted')
+  await atWork(made)
+  expect(await first.ended).toBe('in-progress')
+  expect(promises()).toHaveLength(1)
+  second.stop.abort(gone())
+  expect(await second.ended).toBe('cancelled')
+  rules.pop()!()
+  await takeUpAll(serviceOf(process, 2 * laterMs), never)
+  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+})
+
 test('who joined, took the question over and met what will not pass has promised nothing any more', async () => {
   const question = 'Which promise is taken back?'
   await using process = await world.process({ patient: true })

@@ -235,11 +235,16 @@ const longestMs = 24 * 60 * 60 * 1_000
 
 /** Put back for whoever looks next, where somebody waits for it and it may go well then; else its record says why it ended. */
 async function letGo(job: Pick<Work, 'house' | 'run' | 'held' | 'manner'>, error: unknown, begun: boolean) {
-  const wait = isHandoffError(error) ? await job.manner.handBack?.(error) : undefined
+  const wait = isHandoffError(error) ? await waitFor(job, error) : undefined
   const counts = begun && !isCrowd(error)
   if (wait !== undefined && !isWornOut(job, counts)) return putBack(job, wait, counts)
   await giveUp(job, error)
   job.manner.onGivenUp?.()
+}
+
+/** Who was overtaken gives nothing up for the other; what is still ours then is theirs from now on. */
+async function waitFor({ manner }: Pick<Work, 'manner'>, error: HandoffError): Promise<number | undefined> {
+  return error.code === 'in-progress' ? 0 : manner.handBack?.(error)
 }
 
 /** Too many wanted the same at once: that says nothing against the question. */

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-Y5G3FHOK.js";import"./chunk-6J4JU4XH.js";import"./chunk-CB7FAU6J.js";import"./chunk-U6HCNZ3O.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

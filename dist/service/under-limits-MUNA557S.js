@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f,k as i}from"./chunk-B5AG2L5Z.js";import"./chunk-Y5G3FHOK.js";import"./chunk-6J4JU4XH.js";import"./chunk-CB7FAU6J.js";import"./chunk-U6HCNZ3O.js";import"./chunk-N2KG4B7V.js";export{e as promiseAnswer,f as promiseComment,i as promiseKept,p as sandboxesFor,o as share,m as takeLeft,r as troubleWith,t as underLimits};
