@@ -125,10 +125,15 @@ test('who is overtaken takes no promise back: who has the question now may leave
   const question = 'Who is overtaken?'
   await using process = await world.process({ patient: true })
   await using other = await world.process({ patient: true })
+  const { model } = world.clouds
   slowModel(1_500)
+  const asked = model.requests.length
   const first = asker(serviceOf(process), process, question)
   await first.placed
   await first.job.promise()
+  await until('the model is asked', () => model.requests.length > asked)
+  rules.pop()!()
+  rules.push(model.rule({ fault: { kind: 'hang' } }))
   const made = machines()
   const second = asker(serviceOf(other, laterMs), other, question)
   expect(await second.placed).toBe('accepted')
