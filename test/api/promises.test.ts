@@ -75,34 +75,18 @@ const turns = () =>
     running: { holder: string; until: number }[]
   }
 
-test('whoever is promised nothing, takes a promised question over and leaves, leaves it to the next', async () => {
-  const question = 'Which promise is kept?'
-  await using process = await world.process({ patient: true })
-  const service = serviceOf(process)
-  slowModel(5_000)
+/** Was promised an answer, and its time ran out. */
+async function leftPromised(service: Service, process: QuickProcess, question: string): Promise<void> {
   const first = asker(service, process, question)
   expect(await first.placed).toBe('accepted')
   expect(await first.job.promise()).toBe(true)
   first.stop.abort(outOfTime())
   expect(await first.ended).toBe('timeout')
   expect(promises()).toHaveLength(1)
-  const made = machines()
-  const second = asker(service, process, question)
-  expect(await second.placed).toBe('accepted')
-  await atWork(made)
-  second.stop.abort(gone())
-  expect(await second.ended).toBe('cancelled')
-  expect(recordOf(question)?.status).toBe('running')
-  rules.pop()!()
-  await takeUpAll(serviceOf(process, laterMs), never)
-  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
-})
+}
 
-test('who joined somebody and was promised the answer has it, though both run out of time', async () => {
-  const question = 'Who keeps the word of a joiner?'
-  await using process = await world.process({ patient: true })
-  const service = serviceOf(process)
-  slowModel(5_000)
+/** One is at work on a question, and another has joined and was promised its answer. */
+async function joinedAndPromised(service: Service, process: QuickProcess, question: string) {
   const made = machines()
   const first = asker(service, process, question)
   await first.placed
@@ -111,14 +95,45 @@ test('who joined somebody and was promised the answer has it, though both run ou
   expect(await second.placed).toBe('joined')
   expect(await second.job.promise()).toBe(true)
   expect(promises()).toHaveLength(1)
+  return { first, second }
+}
+
+/** The clock comes, some hours later. */
+async function answeredInTheEnd(process: QuickProcess, question: string, afterMs = laterMs): Promise<void> {
+  await takeUpAll(serviceOf(process, afterMs), never)
+  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+}
+
+test('whoever is promised nothing, takes a promised question over and leaves, leaves it to the next', async () => {
+  const question = 'Which promise is kept?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  await leftPromised(service, process, question)
+  const made = machines()
+  const second = asker(service, process, question)
+  expect(await second.placed).toBe('accepted')
+  await atWork(made)
+  second.stop.abort(gone())
+  expect(await second.ended).toBe('cancelled')
+  expect(recordOf(question)?.status).toBe('running')
+  rules.pop()!()
+  await answeredInTheEnd(process, question)
+})
+
+test('who joined somebody and was promised the answer has it, though both run out of time', async () => {
+  const question = 'Who keeps the word of a joiner?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  const { first, second } = await joinedAndPromised(service, process, question)
   first.stop.abort(gone())
   expect(await first.ended).toBe('cancelled')
   await second.works
   second.stop.abort(outOfTime())
   expect(await second.ended).toBe('timeout')
   rules.pop()!()
-  await takeUpAll(serviceOf(process, laterMs), never)
-  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+  await answeredInTheEnd(process, question)
 })
 
 test('who is overtaken takes no promise back: who has the question now may leave it too', async () => {
@@ -143,8 +158,7 @@ test('who is overtaken takes no promise back: who has the question now may leave
   second.stop.abort(gone())
   expect(await second.ended).toBe('cancelled')
   rules.pop()!()
-  await takeUpAll(serviceOf(process, 2 * laterMs), never)
-  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+  await answeredInTheEnd(process, question, 2 * laterMs)
 })
 
 test('who joined, took the question over and met what will not pass has promised nothing any more', async () => {
@@ -152,13 +166,7 @@ test('who joined, took the question over and met what will not pass has promised
   await using process = await world.process({ patient: true })
   const service = serviceOf(process)
   slowModel(5_000)
-  const made = machines()
-  const first = asker(service, process, question)
-  await first.placed
-  await atWork(made)
-  const second = asker(service, process, question)
-  expect(await second.placed).toBe('joined')
-  await second.job.promise()
+  const { first, second } = await joinedAndPromised(service, process, question)
   rules.pop()!()
   rules.push(world.clouds.model.behave({ kind: 'broken', status: 400 }))
   first.stop.abort(gone())
@@ -172,11 +180,7 @@ test('a question that was only waited with is not given up for it, however often
   const service = serviceOf(process)
   const { turns } = await service.shared()
   const other = await turns.enter({ holder: 'other', caller: 'other', until: Date.now() + 600_000 })
-  const first = asker(service, process, question)
-  await first.placed
-  await first.job.promise()
-  first.stop.abort(outOfTime())
-  expect(await first.ended).toBe('timeout')
+  await leftPromised(service, process, question)
   const made = machines()
   for (let times = 0; times < 7; times += 1) {
     const [note] = await listAccepted(service.house.tools.drive, service.place, 10, never)
@@ -186,8 +190,7 @@ test('a question that was only waited with is not given up for it, however often
   }
   expect(machines()).toBe(made)
   await other.leave()
-  await takeUpAll(serviceOf(process, laterMs), never)
-  expect([recordOf(question)?.status, promises()]).toEqual(['done', []])
+  await answeredInTheEnd(process, question)
 }, 60_000)
 
 test('a question that nobody could answer for a day is given up, and its promise with it', async () => {
@@ -195,11 +198,7 @@ test('a question that nobody could answer for a day is given up, and its promise
   await using process = await world.process({ patient: true })
   const service = serviceOf(process)
   slowModel(5_000)
-  const first = asker(service, process, question)
-  await first.placed
-  await first.job.promise()
-  first.stop.abort(outOfTime())
-  await first.ended
+  await leftPromised(service, process, question)
   rules.pop()!()
   rules.push(world.clouds.model.behave({ kind: 'busy', retryAfter: '300' }))
   await takeUpAll(serviceOf(process, 25 * laterMs), never).catch(() => undefined)
@@ -294,12 +293,8 @@ test.each([
     const model = { ...usual.house.tools.model, name }
     return makeService({ ...usual.house, tools: { ...usual.house.tools, model } }, usual.limits, usual.clock)
   }
-  const first = asker(named('another'), process, question)
   slowModel(3_000)
-  await first.placed
-  await first.job.promise()
-  first.stop.abort(outOfTime())
-  await first.ended
+  await leftPromised(named('another'), process, question)
   rules.pop()!()
   const [note] = await listAccepted(usual.house.tools.drive, usual.place, 10, never)
   const here = {
