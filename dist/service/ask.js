@@ -1,1 +1,1 @@
-import{gb as a}from"./chunk-AQVW3PCY.js";import"./chunk-N2KG4B7V.js";export{a as default};
+import{gb as a}from"./chunk-2YMWOJHW.js";import"./chunk-N2KG4B7V.js";export{a as default};

@@ -182,6 +182,12 @@ interface Owned {
 function ownWork({ service, visit, accepted, hold, settle, release }: Owned): OwnWork {
   const { id, run } = accepted
   let promise: PromiseName = { answer: id }
+  /** Side by side: whoever waits for the answer waits for this. */
+  const giveBack = async (spent: { tokens: number; cost: number }) => {
+    // The first time says what was spent; what is given back with everything else changes nothing of that.
+    const settled = settle(spent).catch(() => undefined)
+    await Promise.all([settled, release()])
+  }
   return {
     async promise(post) {
       // From here on a failure puts the question back: should the note land, somebody goes on with it.
@@ -193,16 +199,14 @@ function ownWork({ service, visit, accepted, hold, settle, release }: Owned): Ow
       hold.onPosition = onPosition
       try {
         const result = await accepted.answer(signal)
-        await settle(result.reused ? costOfVisit(service, visit) : costOfRecord(result.record)).catch(() => undefined)
+        await giveBack(result.reused ? costOfVisit(service, visit) : costOfRecord(result.record))
         return result
       } catch (error) {
         // The model was paid all the same.
-        await settle(costOfVisit(service, visit)).catch(() => undefined)
+        await giveBack(costOfVisit(service, visit))
         // Nobody is to look for it again.
         if (hold.promised && hold.ended) await promiseKept(service, promise).catch(() => undefined)
         throw error
-      } finally {
-        await release()
       }
     },
   }

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-UDXQJJCN.js";import"./chunk-3SSVX5RM.js";import"./chunk-UFJXPI2I.js";import"./chunk-AQVW3PCY.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

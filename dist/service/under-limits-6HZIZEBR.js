@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f,k as i}from"./chunk-J27NEHTB.js";import"./chunk-UDXQJJCN.js";import"./chunk-3SSVX5RM.js";import"./chunk-UFJXPI2I.js";import"./chunk-AQVW3PCY.js";import"./chunk-N2KG4B7V.js";export{e as promiseAnswer,f as promiseComment,i as promiseKept,p as sandboxesFor,o as share,m as takeLeft,r as troubleWith,t as underLimits};
