@@ -86,6 +86,7 @@ async function orderFor(
       emit: () => {},
       labels: { request: exchange.requestId.slice(0, 60) },
       ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
+      background: exchange.background,
     },
     request: {
       repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
@@ -188,7 +189,7 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
     () => accepted.resolve('accepted'),
   )
   const job = startJob({ ...order, visit: { ...order.visit, emit: listener.emit } }, stop.signal, listener)
-  const left = once(named)
+  const left = takenOnce(named)
   // The name of the request is free again before the caller hears that it failed.
   const ended = job.outcome.then(
     () => settleName(left(), job, true),
@@ -197,7 +198,7 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
   exchange.background(ended.finally(stop.done))
   const settled = job.outcome.then((outcome) => ({ outcome })).finally(() => ended)
   const first = await Promise.race([settled, times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy)])
-  if (typeof first === 'object' || !(await job.promise())) {
+  if (typeof first === 'object' || !(await promisedBy(job, times.answerBy === 0))) {
     const { outcome } = await settled
     exchange.note(notesOfOutcome(outcome))
     return jsonResponse(200, viewOf(order.door, outcome))
@@ -214,6 +215,9 @@ async function inOnePiece(exchange: Exchange, order: Order, named: Named | undef
     times.answerBy === 0,
   )
 }
+
+/** What cannot be promised near the end may still be answered; whoever wished for a promise is told that there is none. */
+const promisedBy = (job: Job, wished: boolean) => (wished ? job.promise() : job.promise().catch(() => false))
 
 async function inEvents(exchange: Exchange, ready: Promise<Ready>, times: Times): Promise<Response> {
   const { eventStream } = await import('./_sse.js')
@@ -274,7 +278,7 @@ function viewOf(here: Door, { seen, record, ...more }: Outcome) {
 const hash = (data: string | Buffer) => createHash('sha256').update(data).digest('hex')
 
 /** The name of a request is settled once, by whoever comes first. */
-function once<T>(value: T | undefined): () => T | undefined {
+function takenOnce<T>(value: T | undefined): () => T | undefined {
   let left = value
   return () => {
     const taken = left

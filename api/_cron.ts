@@ -28,7 +28,7 @@ export async function sweep(exchange: Exchange): Promise<Response> {
   const answers = Map.groupBy(left, ({ run, answer }) => `${run} ${answer}`)
   const taken = [...answers.values()].map(async (about) => {
     // What could not be settled now stays noted for the next time.
-    const notes = await takeUpNotes(here, house, service, about, exchange.deadline).catch(notesOf)
+    const notes = await takeUpNotes(here, house, service, about, exchange).catch(notesOf)
     return { answer: about[0]!.answer, ...notes }
   })
   const work = Promise.all([
@@ -46,12 +46,13 @@ async function takeUpNotes(
   house: typeof House,
   service: House.Service,
   about: House.AcceptedNote[],
-  deadline: number,
+  exchange: Exchange,
 ): Promise<Record<string, unknown>> {
   const note = about[0]!
-  if (note.run !== undefined) return takeUp(here, leftOf(note, note.run, about), deadline)
+  if (note.run !== undefined) return takeUp(here, leftOf(note, note.run, about), exchange)
+  const { deadline, background } = exchange
   const { workBy } = divideTime(deadline, Date.now())
-  const of = { here, house, service, github: await here.github(), note, workBy }
+  const of = { here, house, service, github: await here.github(), note, workBy, background }
   return answerComment(of, permissionOf(of))
 }
 

@@ -68,9 +68,9 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   }
 
   async function answer(): Promise<Outcome> {
-    const { service, request, visit } = order
+    const { service, visit } = order
     for (;;) {
-      const taken = await takeQuestion(service, request, visit, signal)
+      const taken = await takeQuestion(service, requested(), visit, signal)
       const at = 'acceptedAt' in taken ? taken.acceptedAt : new Date(service.clock.now()).toISOString()
       place = { id: taken.id, acceptedAt: at, ...taken.run, ...(taken.base ? { base: taken.base.handoff.run } : {}) }
       found = taken
@@ -79,6 +79,13 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
       if (done) return done
       await service.clock.sleep(200, signal)
     }
+  }
+
+  /** What was promised is about this run, whatever its branch has come to meanwhile. */
+  function requested(): House.AskRequest {
+    if (!promised || !found) return order.request
+    const base = found.base && { compareWith: { run: found.base.handoff.run } }
+    return { ...order.request, name: { run: found.run.handoff.run }, ...base }
   }
 
   async function work(taken: Extract<House.Taken, { kind: 'ours' }>): Promise<Outcome> {
@@ -115,7 +122,9 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
     if (!promised) return outcome
     const { promiseKept } = await order.door.house()
     const promise = { answer: outcome.record.id, ...(order.post ? { post: order.post } : {}) }
-    await promised.then(() => promiseKept(order.service, promise)).catch(() => undefined)
+    const forgetting = promised.then(() => promiseKept(order.service, promise)).catch(() => undefined)
+    if (order.visit.background) order.visit.background(forgetting)
+    else await forgetting
     return outcome
   }
 

@@ -2,7 +2,7 @@
 import type * as House from '../src/handoff/index.js'
 import { postOnPull } from './_comment.js'
 import type { Door } from './_door.js'
-import { notesOf } from './_exchange.js'
+import { type Exchange, notesOf } from './_exchange.js'
 import { notesOfOutcome } from './_job.js'
 import { beforePosting, divideTime, limited } from './_time.js'
 
@@ -23,21 +23,38 @@ export function leftOf(note: House.AcceptedNote, run: string, promises: House.Ac
   return { repository, run, id: answer, caller, model, promises }
 }
 
-/** Goes on with it as long as this invocation may. What is settled by then, the posts included, is not promised any longer. Returns it for the log. */
-export async function takeUp(here: Door, left: Left, deadline: number): Promise<Record<string, unknown>> {
-  const [house, service] = await Promise.all([here.house(), serviceFor(here, left.model)])
-  const settled = await settle(here, house, service, left, deadline).catch((error: unknown) => {
-    if (house.isHandoffError(error) && hopeless.has(error.code)) return notesOf(error)
-    throw error
-  })
-  // Ours was made beside those that were left.
-  const promises = [{ answer: left.id }, ...left.promises]
-  if (settled) await Promise.all(promises.map((promise) => house.promiseKept(service, promise)))
-  return { answer: left.id, ...(settled ?? { joined: true }) }
+type Notes = Record<string, unknown>
+type Here = Pick<Exchange, 'deadline' | 'background'>
+
+/** What became of it, for the log, and which of its promises nobody has to keep any longer. */
+interface Settled {
+  notes: Notes
+  over: Pick<House.AcceptedNote, 'answer' | 'post'>[]
 }
 
-/** Its run was pruned, replaced or broken, its pull request is gone, or we may not: nobody can keep that promise, and the clock would try for ever. */
-const hopeless = new Set(['not-found', 'not-sealed', 'forbidden', 'corrupt', 'unknown-version'])
+/** Goes on with it as long as this invocation may. What is settled by then is not promised any longer. Returns it for the log. */
+export async function takeUp(here: Door, left: Left, exchange: Here): Promise<Notes> {
+  const [house, service] = await Promise.all([here.house(), serviceFor(here, left.model)])
+  const { notes, over } = await settle(here, house, service, left, exchange).catch(async (error: unknown) => {
+    const over = left.promises.filter((promise) => isHopeless(house, error) || isOld(promise))
+    await forget(house, service, over)
+    throw error
+  })
+  await forget(house, service, over)
+  return { answer: left.id, ...notes }
+}
+
+async function forget(house: typeof House, service: House.Service, over: Settled['over']): Promise<void> {
+  await Promise.all(over.map((promise) => house.promiseKept(service, promise)))
+}
+
+/** Its run was pruned, replaced or broken, or its pull request is gone: the clock would try for ever. */
+const isHopeless = (house: typeof House, error: unknown) => house.isHandoffError(error) && hopeless.has(error.code)
+const hopeless = new Set(['not-found', 'not-sealed', 'forbidden', 'corrupt', 'unknown-version', 'invalid-input'])
+
+/** What could not be kept for so long is waited for by nobody, whatever the reason. */
+export const isOld = ({ until }: House.AcceptedNote) => Date.now() > until + longestMs
+const longestMs = 3 * 24 * 60 * 60 * 1_000
 
 /** Where the model is not offered any more, the question is told so by the usual one. */
 async function serviceFor(here: Door, model: string): Promise<House.Service> {
@@ -46,32 +63,53 @@ async function serviceFor(here: Door, model: string): Promise<House.Service> {
   return other ? here.service(model) : usual
 }
 
-/** Undefined while somebody else is at it. */
 async function settle(
   here: Door,
   house: typeof House,
   service: House.Service,
   left: Left,
-  deadline: number,
-): Promise<Record<string, unknown> | undefined> {
-  const now = Date.now()
-  const times = divideTime(deadline, now)
-  const signal = AbortSignal.timeout(Math.max(1, times.workBy - now))
-  const workBy = left.promises.some(isPost) ? beforePosting(times.workBy, now) : times.workBy
-  const visit: House.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' } }
+  { deadline, background }: Here,
+): Promise<Settled> {
+  const times = divideTime(deadline, Date.now())
+  const signal = AbortSignal.timeout(Math.max(1, times.workBy - Date.now()))
+  const posts = left.promises.filter(isPost)
+  const workBy = posts.length > 0 ? beforePosting(times.workBy, Date.now()) : times.workBy
+  const visit: House.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' }, background }
   const taken = await house.takeLeft(service, left, visit, signal)
-  if (taken?.kind === 'joined') return undefined
+  if (taken?.kind === 'joined') return { notes: { joined: true }, over: [] }
+  if (taken === undefined) return { notes: { gone: true }, over: [{ answer: left.id }, ...left.promises] }
   const answered =
-    taken &&
-    (taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, limited(signal, workBy - now)))
-  if (!answered) return { gone: true }
-  for (const { post } of left.promises.filter(isPost))
-    await postOnPull(here, service, { ...answered, seen: taken.run }, post.pull, signal)
-  return notesOfOutcome(answered)
+    taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, limited(signal, workBy - Date.now()))
+  const kept = await Promise.all(
+    posts.map((promise) => posted(here, house, service, { ...answered, seen: taken.run }, promise, signal)),
+  )
+  const stays = posts.filter((_promise, index) => !kept[index]!.over)
+  const over = left.promises.filter((promise) => !(stays as House.AcceptedNote[]).includes(promise))
+  // Ours was made beside those that were left; in its place there may be an older one, of a version that had one note for all.
+  const ours = stays.some(({ readAs }) => readAs === left.id) ? [] : [{ answer: left.id }]
+  return { notes: Object.assign(notesOfOutcome(answered), ...kept.map(({ notes }) => notes)), over: [...ours, ...over] }
 }
 
-const isPost = (note: House.AcceptedNote): note is House.AcceptedNote & { post: { pull: number } } =>
-  note.post !== undefined && 'pull' in note.post
+type Post = House.AcceptedNote & { post: { pull: number } }
+
+const isPost = (note: House.AcceptedNote): note is Post => note.post !== undefined && 'pull' in note.post
+
+/** Over when it is posted, or never can be; what fails otherwise may go well the next time. */
+async function posted(
+  here: Door,
+  house: typeof House,
+  service: House.Service,
+  answered: Parameters<typeof postOnPull>[2],
+  promise: Post,
+  signal: AbortSignal,
+): Promise<{ over: boolean; notes?: Notes }> {
+  try {
+    await postOnPull(here, service, answered, promise.post.pull, signal)
+    return { over: true }
+  } catch (error) {
+    return { over: isHopeless(house, error) || isOld(promise), notes: notesOf(error) }
+  }
+}
 
 /** What cannot be promised now is worked on all the same: it would else wait for its turn to run out. */
 async function goOn(work: House.OwnWork, signal: AbortSignal): Promise<House.AskResult> {

@@ -128,7 +128,7 @@ async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Res
     return jsonResponse(200, await doneView(look, run, record))
   }
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
-  if (isLeft(record)) await goOnWith(look, run, record)
+  if (isLeft(record)) goOnWith(look, run, record)
   const view = pendingView(run, record, await stateOf(service, record))
   return jsonResponse(200, view, { 'retry-after': String(pollSeconds) })
 }
@@ -150,22 +150,21 @@ const isLeft = ({ leaseUntil }: Pending) => Date.parse(leaseUntil) <= Date.now()
 async function stateOf(service: House.Service, record: Pending): Promise<'queued' | 'running'> {
   if (isLeft(record)) return 'queued'
   const { turns } = await service.shared()
-  return (await turns.stateOf(record.id)) === 'running' ? 'running' : 'queued'
+  // Whoever only looks is not told that the table of turns is busy.
+  const state = await turns.stateOf(record.id).catch(() => 'waiting')
+  return state === 'running' ? 'running' : 'queued'
 }
 
 /** When its lease ran out it was left behind, and whoever looks at it gets it going again. */
-async function goOnWith(look: Look, run: House.ChosenRun, { id, model }: Pending): Promise<void> {
+function goOnWith(look: Look, run: House.ChosenRun, { id, model }: Pending): void {
   const { exchange, here, caller } = look
-  const promises = await promisesAbout(look, id, exchange.signal)
-  const left = {
-    repository: repositoryOf(look).repository,
-    run: run.handoff.run,
-    id,
-    model,
-    caller: promises[0]?.caller ?? caller.name,
-    promises,
+  const { repository } = repositoryOf(look)
+  const goingOn = async () => {
+    const promises = await promisesAbout(look, id)
+    const left = { repository, run: run.handoff.run, id, model, caller: promises[0]?.caller ?? caller.name, promises }
+    return takeUp(here, left, exchange)
   }
-  exchange.logLater(takeUp(here, left, exchange.deadline))
+  exchange.logLater(goingOn())
 }
 
 /** An answer may be there while the comment that was promised with it is not. */
@@ -173,15 +172,14 @@ function keepPromises(look: Look, run: House.ChosenRun, id: string): void {
   const { exchange, here } = look
   if (!here.hasGitHub) return
   const keeping = async () => {
-    const promises = await promisesAbout(look, id, AbortSignal.timeout(10_000))
-    const due = promises.filter(({ until }) => until <= Date.now())
-    if (due[0]) exchange.logLater(takeUp(here, leftOf(due[0], run.handoff.run, due), exchange.deadline))
+    const due = (await promisesAbout(look, id)).filter(({ until }) => until <= Date.now())
+    if (due[0]) exchange.logLater(takeUp(here, leftOf(due[0], run.handoff.run, due), exchange))
   }
   exchange.background(keeping())
 }
 
-function promisesAbout({ house, service }: Look, id: string, signal: AbortSignal): Promise<House.AcceptedNote[]> {
-  return house.acceptedAbout(service.house.tools.drive, service.place, id, signal)
+function promisesAbout({ house, service }: Look, id: string): Promise<House.AcceptedNote[]> {
+  return house.acceptedAbout(service.house.tools.drive, service.place, id, AbortSignal.timeout(10_000))
 }
 
 async function file(look: Look, run: House.ChosenRun): Promise<Response> {

@@ -1,8 +1,9 @@
 // A question in a comment: the conversation below it, to its end. The same as in the Action; here is how the service comes by the answer.
 import type * as House from '../src/handoff/index.js'
 import type { Door } from './_door.js'
-import { notesOf } from './_exchange.js'
+import { type Exchange, notesOf } from './_exchange.js'
 import { notesOfOutcome, type Outcome, type Placed, startJob } from './_job.js'
+import { isOld } from './_left.js'
 import { problemOf } from './_problem.js'
 
 export interface Talk {
@@ -13,6 +14,7 @@ export interface Talk {
   note: House.AcceptedNote
   /** When the work must be over, in milliseconds since 1970. */
   workBy: number
+  background: Exchange['background']
 }
 
 type Asked = NonNullable<House.AcceptedNote['asked']>
@@ -82,12 +84,9 @@ async function talk(of: Talk): Promise<Record<string, unknown>> {
   }
 }
 
-const mayWait = ({ until }: House.AcceptedNote, error: unknown) =>
-  mayPass.has(problemOf(error).code) && Date.now() <= until + longestMs
+const mayWait = (note: House.AcceptedNote, error: unknown) => mayPass.has(problemOf(error).code) && !isOld(note)
 
-const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit', 'git'])
-/** A comment that could not be written for so long is waited for by nobody. */
-const longestMs = 3 * 24 * 60 * 60 * 1_000
+const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit', 'sandbox', 'drive', 'git'])
 
 /** From the first of the places that has a run. */
 async function answer(
@@ -111,7 +110,7 @@ async function answer(
 }
 
 function answerAt(
-  { here, house, service, github, note, workBy }: Talk,
+  { here, house, service, github, note, workBy, background }: Talk,
   asked: Asked,
   thread: string,
   name: House.RunName,
@@ -128,7 +127,7 @@ function answerAt(
   const order = {
     door: here,
     service,
-    visit: { caller: note.caller, workBy, emit, labels: { request: 'webhook' } },
+    visit: { caller: note.caller, workBy, emit, labels: { request: 'webhook' }, background },
     request: {
       repository,
       strict: true,

@@ -69,7 +69,7 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   }
   const { workBy } = divideTime(exchange.deadline, Date.now())
   const note = noteOf(here, house, service, asked, exchange.deadline)
-  const of = { here, house, service, github, note, workBy }
+  const of = { here, house, service, github, note, workBy, background: exchange.background }
   const permission = permissionOf(of)
   // Looked at when the note stands; until then its failure is nobody's.
   permission.catch(() => undefined)

@@ -7,9 +7,9 @@ import { listAccepted } from '../../src/handoff/bench/accepted.js'
 import { makeService, type Service } from '../../src/handoff/hall/service.js'
 import { summarise } from '../../src/handoff/hall/summarise.js'
 import type { AnswerRecord } from '../../src/handoff/library/answer.js'
-import type { Rule } from '../../src/local/server.js'
+import type { Fault, Rule } from '../../src/local/server.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/quick-house.js'
-import { doorTo, laterMs, orderOf, serviceOf, takeUpAll } from '../support/served.js'
+import { doorTo, laterMs, orderOf, serviceOf, takeUpAll, within } from '../support/served.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal
@@ -25,9 +25,10 @@ beforeAll(async () => {
   ;({ directory } = await summarise(place.summarise(process, 'first'), process.house, never))
 }, 60_000)
 
-afterEach(() => {
+afterEach(async () => {
   for (const takeBack of rules) takeBack()
   rules = []
+  await Promise.all(behind.splice(0))
 })
 
 afterAll(() => world?.close())
@@ -41,12 +42,16 @@ const drive = (rule: Rule) => {
 const outOfTime = () => new DOMException('Out of time.', 'TimeoutError')
 const gone = () => new DOMException('The client has gone.', 'AbortError')
 
+/** What goes on when an answer is out, and has to end before the world does. */
+const behind: Promise<unknown>[] = []
+const background = (work: Promise<unknown>) => void behind.push(work.catch(() => undefined))
+
 /** Somebody who asks over HTTP, as far as the door has to do with it. */
 function asker(service: Service, process: QuickProcess, question: string, workMs?: number) {
   const stop = new AbortController()
   const placed = Promise.withResolvers<'accepted' | 'joined'>()
   const works = Promise.withResolvers<void>()
-  const job = startJob(orderOf(service, place, process, question, workMs), stop.signal, {
+  const job = startJob(orderOf(service, place, process, question, workMs, background), stop.signal, {
     onAccepted: () => {
       placed.resolve('accepted')
       works.resolve()
@@ -174,6 +179,58 @@ test('who joined, took the question over and met what will not pass has promised
   expect([recordOf(question)?.status, promises()]).toEqual(['failed', []])
 })
 
+test('what was promised about a run is answered about it, though its branch has moved on meanwhile', async () => {
+  const question = 'Which run was promised?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(3_000)
+  const made = machines()
+  const first = asker(service, process, question)
+  await first.placed
+  await atWork(made)
+  const order = orderOf(service, place, process, question)
+  const { name } = order.request
+  let moved = false
+  const request = Object.defineProperty({ ...order.request }, 'name', {
+    enumerable: true,
+    get: () => (moved ? { ref: 'refs/heads/elsewhere' } : name),
+  })
+  const joined = Promise.withResolvers<void>()
+  const listener = { onAccepted: () => undefined, onJoined: () => joined.resolve(), onPosition: () => undefined }
+  const second = startJob({ ...order, request }, never, listener)
+  await joined.promise
+  await second.promise()
+  moved = true
+  rules.pop()!()
+  first.stop.abort(gone())
+  expect((await second.outcome).record.id).toBe(first.job.placed()!.id)
+  expect(promises()).toEqual([])
+})
+
+test('a post that was promised about a question that never ends in time is not tried for ever', async () => {
+  const question = 'Which post never comes?'
+  await using process = await world.process({ patient: true })
+  const service = serviceOf(process)
+  slowModel(5_000)
+  const order = { ...orderOf(service, place, process, question), post: { pull: 7 } }
+  const stop = new AbortController()
+  const accepted = Promise.withResolvers<void>()
+  const listener = { onAccepted: () => accepted.resolve(), onJoined: () => undefined, onPosition: () => undefined }
+  const job = startJob(order, stop.signal, listener)
+  await accepted.promise
+  await job.promise()
+  stop.abort(outOfTime())
+  await job.outcome.catch(() => undefined)
+  const made = machines()
+  for (let times = 0; times < 9; times += 1) {
+    const [note] = await listAccepted(service.house.tools.drive, service.place, 10, never)
+    if (!note) break
+    await takeUp(doorTo(service), leftOf(note, note.run!, [note]), within(1_500)).catch(() => undefined)
+  }
+  expect([recordOf(question)?.status, promises()]).toEqual(['failed', []])
+  expect(machines() - made).toBeLessThanOrEqual(5)
+}, 60_000)
+
 test('a question that was only waited with is not given up for it, however often', async () => {
   const question = 'Who waits so long?'
   await using process = await world.process({ patient: true })
@@ -185,7 +242,7 @@ test('a question that was only waited with is not given up for it, however often
   for (let times = 0; times < 7; times += 1) {
     const [note] = await listAccepted(service.house.tools.drive, service.place, 10, never)
     const left = leftOf(note!, note!.run!, [note!])
-    const ended = await takeUp(doorTo(service), left, Date.now() + 400).catch((error: { code: string }) => error.code)
+    const ended = await takeUp(doorTo(service), left, within(400)).catch((error: { code: string }) => error.code)
     expect([ended, recordOf(question)?.status]).toEqual(['timeout', 'running'])
   }
   expect(machines()).toBe(made)
@@ -237,28 +294,32 @@ test('a machine that waited for its turn ends when its request has to end, and i
   expect(await ended).toBe('done')
 }, 30_000)
 
-test('a machine that cannot be ended keeps its place, and the answer is given', async () => {
-  await using process = await world.process()
-  const service = serviceOf(process)
-  const refuse = { method: 'DELETE', path: /sandboxes/, fault: { kind: 'answer', status: 500, body: '{}' } } as const
-  rules.push(world.clouds.sandboxes.rule(refuse))
-  const made = machines()
-  const { ended, job } = asker(service, process, 'Which machine stays?')
-  expect(await ended).toBe('done')
-  const { id } = job.placed()!
-  expect(turns().running.map(({ holder }) => holder)).toEqual([id])
-  expect(world.clouds.sandboxes.sandboxes[made]!.state).not.toBe('gone')
-  for (const takeBack of rules) takeBack()
-  await service.house.tools.sandboxes.kill(world.clouds.sandboxes.sandboxes[made]!.id, never)
-  const later = serviceOf(process, laterMs)
-  const turn = await (await later.shared()).turns.enter({
-    holder: 'next',
-    caller: 'next',
-    until: Date.now() + 2 * laterMs,
-  })
-  await turn.come(AbortSignal.timeout(1_000))
-  await turn.leave()
-}, 30_000)
+test.each<[string, Fault]>([
+  ['refuses to end', { kind: 'answer', status: 500, body: '{}' }],
+  ['says nothing of the end of', { kind: 'hang' }],
+])(
+  'a machine that E2B %s keeps its place, and the answer is given',
+  async (how, fault) => {
+    await using process = await world.process({ patient: fault.kind === 'hang' })
+    const service = serviceOf(process)
+    rules.push(world.clouds.sandboxes.rule({ method: 'DELETE', path: /sandboxes/, fault }))
+    const made = machines()
+    const began = performance.now()
+    const { ended, job } = asker(service, process, `Which machine stays that E2B ${how}?`)
+    expect(await ended).toBe('done')
+    expect(performance.now() - began).toBeLessThan(15_000)
+    const { id } = job.placed()!
+    expect(turns().running.map(({ holder }) => holder)).toEqual([id])
+    expect(world.clouds.sandboxes.sandboxes[made]!.state).not.toBe('gone')
+    for (const takeBack of rules) takeBack()
+    await service.house.tools.sandboxes.kill(world.clouds.sandboxes.sandboxes[made]!.id, never)
+    const later = await serviceOf(process, laterMs).shared()
+    const turn = await later.turns.enter({ holder: how, caller: 'next', until: Date.now() + 2 * laterMs })
+    await turn.come(AbortSignal.timeout(1_000))
+    await turn.leave()
+  },
+  40_000,
+)
 
 test('a claim is not left standing when what was asked before cannot be listed', async () => {
   const question = 'What of a claim without a past?'
@@ -302,6 +363,6 @@ test.each([
     service: async (model?: string) => (model === undefined ? usual : named(model)),
     settings: { models: offered ? ['another'] : [] },
   } as unknown as ReturnType<typeof doorTo>
-  await takeUp(here, leftOf(note!, note!.run!, [note!]), Date.now() + 30_000).catch(() => undefined)
+  await takeUp(here, leftOf(note!, note!.run!, [note!]), within(30_000)).catch(() => undefined)
   expect(recordOf(question)).toMatchObject({ model: 'another', status: offered ? 'done' : 'failed' })
 })

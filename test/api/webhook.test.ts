@@ -172,6 +172,21 @@ test('who asked with `comment`, joined somebody and was promised an answer has t
   ])
 }, 60_000)
 
+test('of two comments that were promised about one answer, one that cannot be posted takes nothing from the other', async () => {
+  const question = `How is it for two, of which ${pull.number} is one?`
+  const { body } = await post(here.url, { repository: name, pull: pull.number, question })
+  leaveBehind({ answer: body.id, run: here.run.run })
+  const { drive } = here.world.clouds
+  const path = `/handoff/_service/accepted/${body.id}`
+  const note = JSON.parse(drive.readFile(`${path}.json`)!.toString())
+  for (const number of [4_711, pull.number])
+    drive.write(`${path}-${number}.json`, JSON.stringify({ ...note, post: { pull: number } }))
+  drive.remove(`${path}.json`)
+  await call(here.url, '/api/cron', { token: cronSecret })
+  await until('nothing is promised any more', () => here.promises().length === 0)
+  expect(ours()).toHaveLength(1)
+}, 60_000)
+
 test('an answer whose comment was left behind is posted when somebody looks at it', async () => {
   const question = `Which comment was left at ${pull.number}?`
   const { body } = await post(here.url, { repository: name, pull: pull.number, question })
@@ -210,7 +225,7 @@ test.each([
   expect((await call(here.url, '/api/cron', { token: cronSecret })).body).toEqual({ promised: 1, left: 1 })
   await until('nothing is promised any more', () => here.promises().length === 0)
   expect(ours()).toEqual([])
-  expect(await takenUp(answer)).toEqual({ answer, code: 'not-found' })
+  expect(await takenUp(answer)).toMatchObject({ answer, code: 'not-found' })
 })
 
 test('whoever may not ask is not answered by the clock either, though nobody told him so', async () => {

@@ -68,7 +68,14 @@ export async function servedTo(
   }
 }
 
-export function orderOf(service: Service, place: Place, process: QuickProcess, text: string, workMs = 20_000): Order {
+export function orderOf(
+  service: Service,
+  place: Place,
+  process: QuickProcess,
+  text: string,
+  workMs = 20_000,
+  background?: (work: Promise<unknown>) => void,
+): Order {
   const { question, ...asked } = place.ask(process, text)
   // Nobody looks here at what an answer is shown with.
   return {
@@ -79,16 +86,20 @@ export function orderOf(service: Service, place: Place, process: QuickProcess, t
       workBy: service.clock.now() + workMs,
       emit: process.house.tools.emit,
       labels: asked.labels ?? {},
+      ...(background ? { background } : {}),
     },
     request: { ...asked, question: { ...question, asker: caller } },
   } as Order
 }
 
+/** An invocation that has so long. */
+export const within = (milliseconds: number) => ({ deadline: Date.now() + milliseconds, background: () => undefined })
+
 /** `GET /api/cron`, to its end: every promise that was left behind. */
 export async function takeUpAll(service: Service, signal: AbortSignal): Promise<void> {
   const notes = await listAccepted(service.house.tools.drive, service.place, 100, signal)
   for (const note of notes.filter(({ until }) => until <= service.clock.now()))
-    await takeUp(doorTo(service), leftBehind(note, note.run!, [note]), Date.now() + 60_000)
+    await takeUp(doorTo(service), leftBehind(note, note.run!, [note]), within(60_000))
 }
 
 /** What is left on the drive of promises, turns, reservations and names that were begun, in words. */

@@ -32,6 +32,8 @@ export interface AcceptedNote {
   model: string
   /** Where the answer is to be posted: below somebody's comment, or on a pull request. */
   post?: Target | { pull: number }
+  /** What it stands under, where it was read; not part of what is kept. */
+  readAs?: string
 }
 
 const target = read.object({
@@ -80,9 +82,11 @@ const shape = read.object({
 })
 
 /** What a promise is called by. */
-export type PromiseName = Pick<AcceptedNote, 'answer' | 'post'>
+export type PromiseName = Pick<AcceptedNote, 'answer' | 'post' | 'readAs'>
 
-const nameOf = ({ answer, post }: PromiseName) => (post && 'pull' in post ? `${answer}-${post.pull}` : answer)
+/** Older versions kept one note for an answer, whatever was promised. */
+const nameOf = ({ answer, post, readAs }: PromiseName) =>
+  readAs ?? (post && 'pull' in post ? `${answer}-${post.pull}` : answer)
 const nameForm = /^([0-9a-f]{32})(-\d{1,10})?\.json$/
 
 export async function noteAccepted(
@@ -106,7 +110,8 @@ async function readNotes(
 ): Promise<AcceptedNote[]> {
   const read = async ({ name }: DriveEntry) => {
     const bytes = await drive.read(`${place.accepted}/${name}`, { maxBytes: noteLimit, signal })
-    return bytes === null ? undefined : decodeVersioned(bytes, shape, 'the note of an accepted question')
+    const note = bytes && (decodeVersioned(bytes, shape, 'the note of an accepted question') as AcceptedNote)
+    return note ? { ...note, readAs: name.replace('.json', '') } : undefined
   }
   const notes = await atOnce(16, entries, (entry) =>
     read(entry).catch((error: unknown) => {
@@ -114,7 +119,7 @@ async function readNotes(
       throw error
     }),
   )
-  return notes.filter((note) => note !== undefined) as AcceptedNote[]
+  return notes.filter((note) => note !== undefined)
 }
 
 async function listNames(drive: Drive, place: ServicePlace, signal: AbortSignal): Promise<DriveEntry[]> {
@@ -170,4 +175,15 @@ export async function forgetAccepted(
   signal: AbortSignal,
 ): Promise<void> {
   await drive.remove(place.acceptedQuestion(nameOf(name)), { recursive: false, signal })
+}
+
+/** Nobody will be answered: what was promised to anybody goes. */
+export async function forgetAbout(
+  drive: Drive,
+  place: ServicePlace,
+  answer: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const names = await namesAbout(drive, place, answer, signal)
+  await atOnce(8, names, ({ name }) => drive.remove(`${place.accepted}/${name}`, { recursive: false, signal }))
 }

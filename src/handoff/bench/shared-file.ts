@@ -15,7 +15,7 @@ export interface Kept {
 export interface SharedFile<T> {
   /**
    * Applies a change to the state, which it may alter in place, and resolves with what it returned. It may be applied several times, each time
-   * to a newer state; only the last time counts. When it throws, it must not have altered anything; nothing of it is written.
+   * to a newer state; only the last time counts. When it throws, what it altered must be true all the same: others may be written together with it.
    */
   update<R>(change: Change<T, R>): Promise<R>
   /** For a change that takes something which is to be given back. When it rejects, nothing was taken, or what was is given back. */
@@ -126,6 +126,8 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
         kept = { bytes, revision }
         return settles
       }
+      // It is known that nothing of it stands there.
+      for (const one of batch) one.applied = false
       losses += 1
       lostAt = known.revision
       if (clock.now() - start >= longestFightMs) throw options.crowded(state)

@@ -20,6 +20,7 @@ import {
   type AskRequest,
   type AskResult,
   answeredBefore,
+  longestMs,
   type Manner,
   prepareQuestion,
 } from './prepare-question.js'
@@ -56,7 +57,7 @@ export async function acceptQuestion(
 type Asked = Pick<Work, 'question' | 'house' | 'run' | 'base' | 'walk' | 'labels'>
 
 /** How long the writing of a claim is waited for when nobody wants it any more: one that stood there unknown would keep everybody waiting. */
-const settlingMs = 1_000
+const settlingMs = 5_000
 
 /** The claim, and what is left to do once we hold it. */
 export async function acceptClaim(
@@ -230,21 +231,15 @@ function headOf({ record }: Held) {
 
 /** After so many processes that could not finish it, the question is the problem. */
 const mostTries = 5
-/** What could not be answered for so long is waited for by nobody. */
-const longestMs = 24 * 60 * 60 * 1_000
 
 /** Put back for whoever looks next, where somebody waits for it and it may go well then; else its record says why it ended. */
 async function letGo(job: Pick<Work, 'house' | 'run' | 'held' | 'manner'>, error: unknown, begun: boolean) {
-  const wait = isHandoffError(error) ? await waitFor(job, error) : undefined
+  // Who was overtaken gives nothing up for the other; what is still ours then is theirs from now on.
+  if (isHandoffError(error, 'in-progress')) return putBack(job, 0, false)
+  const wait = isHandoffError(error) ? await job.manner.handBack?.(error) : undefined
   const counts = begun && !isCrowd(error)
   if (wait !== undefined && !isWornOut(job, counts)) return putBack(job, wait, counts)
-  await giveUp(job, error)
-  job.manner.onGivenUp?.()
-}
-
-/** Who was overtaken gives nothing up for the other; what is still ours then is theirs from now on. */
-async function waitFor({ manner }: Pick<Work, 'manner'>, error: HandoffError): Promise<number | undefined> {
-  return error.code === 'in-progress' ? 0 : manner.handBack?.(error)
+  if (await giveUp(job, error)) job.manner.onGivenUp?.()
 }
 
 /** Too many wanted the same at once: that says nothing against the question. */
@@ -265,8 +260,8 @@ async function putBack({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'
   await handOver(house.tools.drive, run.directory, held, left, AbortSignal.timeout(5_000)).catch(() => undefined)
 }
 
-/** The record says what became of the question, so that the next who asks need not wait for a lease. */
-async function giveUp({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>, error: unknown): Promise<void> {
+/** The record says what became of the question, so that the next who asks need not wait for a lease. False where that could not be written. */
+async function giveUp({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>, error: unknown): Promise<boolean> {
   const { code, message, next } = isHandoffError(error)
     ? error
     : new HandoffError('cancelled', 'An unexpected error ended the work.')
@@ -277,5 +272,9 @@ async function giveUp({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>
     completedAt: house.tools.now().toISOString(),
     error: told,
   }
-  await complete(house.tools.drive, run.directory, held, record, AbortSignal.timeout(5_000)).catch(() => undefined)
+  const writing = complete(house.tools.drive, run.directory, held, record, AbortSignal.timeout(5_000))
+  return writing.then(
+    (stands) => stands === record,
+    () => false,
+  )
 }

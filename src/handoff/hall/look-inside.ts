@@ -6,6 +6,7 @@ import type { Excerpt } from '../library/answer.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../library/records.js'
 import { artifact } from '../library/run.js'
+import { orAborted } from '../library/signals.js'
 import type { Sandbox } from '../library/tools.js'
 import { egressOf, type House, lifetimeMargin } from './house.js'
 import type { ChosenRun } from './which-run.js'
@@ -41,7 +42,7 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
   )
   let closing: Promise<void> | undefined
   const end = async () => {
-    const [gone, revoked] = await Promise.allSettled([owned.close(), opened.revoke()])
+    const [gone, revoked] = await Promise.allSettled([endedSoon(house, owned.close()), opened.revoke()])
     // Both only read, and end by themselves: no reason to throw an answer away.
     if (gone.status === 'rejected') tools.emit({ type: 'notice', text: machineLeft(gone.reason) })
     if (revoked.status === 'rejected') tools.emit({ type: 'notice', text: tokenLeft })
@@ -52,6 +53,15 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
     close: () => (closing ??= end()),
     closing: () => closing !== undefined,
   }
+}
+
+/** An answer that is paid does not wait for a service that does not say whether a machine has ended. */
+const killPatienceMs = 5_000
+
+function endedSoon({ background }: House, closing: Promise<void>): Promise<void> {
+  if (!background) return closing
+  background(closing)
+  return orAborted(closing, AbortSignal.timeout(killPatienceMs), 'the sandbox was being ended')
 }
 
 const machineLeft = (error: unknown) =>

@@ -66,6 +66,9 @@ export interface Manner {
   onGivenUp?: () => void
 }
 
+/** What could not be answered for so long is waited for by nobody. */
+export const longestMs = 24 * 60 * 60 * 1_000
+
 /** Only reads: which run, which id, and what the ledger knows. */
 export async function prepareQuestion(
   request: AskRequest,

@@ -42,6 +42,8 @@ export interface Visit {
   labels: Record<string, string>
   /** Passed on to the model's service. */
   trace?: string
+  /** For what whoever waits need not wait for, and what has to end all the same; without it they wait. */
+  background?: (work: Promise<unknown>) => void
 }
 
 export type Taken =
@@ -80,6 +82,7 @@ export function houseFor(service: Service, visit: Visit): House {
     trace === undefined ? model : { ...model, complete: (call: ModelRequest) => model.complete({ ...call, trace }) }
   return {
     ...house,
+    ...(visit.background ? { background: visit.background } : {}),
     tools: { ...house.tools, emit: visit.emit, model: traced },
     limits: { ...house.limits, deadlineMs, sandboxBy: visit.workBy + graceMs },
   }
@@ -161,12 +164,15 @@ export async function followAnswer(
   for (let wait = 150; ; wait = Math.min(wait * 1.5, 1_000)) {
     const record = await readAnswer(service.house.tools.drive, directory, id, signal)
     if (record?.status === 'done') return record
-    if (record?.status === 'failed' && ['cancelled', 'timeout'].includes(record.error.code)) return undefined
+    if (record?.status === 'failed' && wasGivenUp(record)) return undefined
     if (record?.status === 'failed') throw failureOf(record)
     if (record === undefined || Date.parse(record.leaseUntil) <= service.clock.now()) return undefined
     await service.clock.sleep(wait, signal)
   }
 }
+
+/** Not for its own sake: by somebody who left or ran out of time, and did not know that others wait. */
+export const wasGivenUp = ({ error }: FailedAnswer) => error.code === 'cancelled' || error.code === 'timeout'
 
 function failureOf({ error }: FailedAnswer): HandoffError {
   const { code, message, next } = error

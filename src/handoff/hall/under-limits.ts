@@ -1,5 +1,12 @@
 // One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
-import { type AcceptedNote, forgetAccepted, isAccepted, noteAccepted, type PromiseName } from '../bench/accepted.js'
+import {
+  type AcceptedNote,
+  forgetAbout,
+  forgetAccepted,
+  isAccepted,
+  noteAccepted,
+  type PromiseName,
+} from '../bench/accepted.js'
 import { type BudgetLimits, makeBudgets } from '../bench/budgets.js'
 import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
@@ -10,7 +17,7 @@ import { HandoffError, isHandoffError } from '../library/errors.js'
 import { costOf, type Prices } from '../library/prices.js'
 import type { Repository } from '../library/run.js'
 import type { House } from './house.js'
-import type { AcceptedQuestion, AskResult, Manner } from './prepare-question.js'
+import { type AcceptedQuestion, type AskResult, longestMs, type Manner } from './prepare-question.js'
 import { findQuestion } from './resume.js'
 import {
   type CountedVisit,
@@ -24,6 +31,7 @@ import {
   type Shared,
   type Taken,
   type Visit,
+  wasGivenUp,
 } from './service.js'
 
 export interface OwnWork {
@@ -81,15 +89,16 @@ export async function takeLeft(
   const { run, record, resume } = await findQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
   const found = { id, run }
   if (record?.status === 'done') return { ...found, kind: 'done', record }
-  if (record === undefined || (record.status === 'failed' && !wasGivenUp(record))) return undefined
+  if (record === undefined || (record.status === 'failed' && !isWorthATry(record, service.clock.now())))
+    return undefined
   if (record.status === 'running' && Date.parse(record.leaseUntil) > service.clock.now())
     return { ...found, kind: 'joined' }
   const wanted = { found, sandboxes: sandboxesFor(record), since: Date.parse(record.acceptedAt) }
   return underLimits(service, wanted, visit, (manner) => resume(record, manner))
 }
 
-/** By somebody who did not know that it was promised to somebody else. */
-const wasGivenUp = ({ error }: FailedAnswer) => error.code === 'cancelled' || error.code === 'timeout'
+const isWorthATry = (record: FailedAnswer, now: number) =>
+  wasGivenUp(record) && now - Date.parse(record.acceptedAt) <= longestMs
 
 /** A comparison has a machine for each of its commits, both at once. */
 export const sandboxesFor = ({ compareWith }: { compareWith?: unknown }) => (compareWith === undefined ? 1 : 2)
@@ -181,19 +190,24 @@ interface Owned {
 
 function ownWork({ service, visit, accepted, hold, settle, release }: Owned): OwnWork {
   const { id, run } = accepted
-  let promise: PromiseName = { answer: id }
+  let promising: Promise<void> | undefined
   /** Side by side: whoever waits for the answer waits for this. */
   const giveBack = async (spent: { tokens: number; cost: number }) => {
     // The first time says what was spent; what is given back with everything else changes nothing of that.
     const settled = settle(spent).catch(() => undefined)
     await Promise.all([settled, release()])
   }
+  /** Nobody is to look for it again, whoever was promised it. */
+  const takeBack = async () => {
+    await promising?.catch(() => undefined)
+    await forgetAbout(service.house.tools.drive, service.place, id, cleanupSignal()).catch(() => undefined)
+  }
   return {
     async promise(post) {
       // From here on a failure puts the question back: should the note land, somebody goes on with it.
       hold.promised = true
-      promise = { answer: id, ...(post === undefined ? {} : { post }) }
-      await promiseAnswer(service, visit, { id, run }, post)
+      promising = promiseAnswer(service, visit, { id, run }, post)
+      await promising
     },
     async finish(signal, onPosition = () => {}) {
       hold.onPosition = onPosition
@@ -204,8 +218,7 @@ function ownWork({ service, visit, accepted, hold, settle, release }: Owned): Ow
       } catch (error) {
         // The model was paid all the same.
         await giveBack(costOfVisit(service, visit))
-        // Nobody is to look for it again.
-        if (hold.promised && hold.ended) await promiseKept(service, promise).catch(() => undefined)
+        if (hold.ended) await takeBack()
         throw error
       }
     },

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{c as e}from"./chunk-BJYCVDHW.js";import{a as t}from"./chunk-N2KG4B7V.js";import{setTimeout as n}from"node:timers/promises";var s={now:t(()=>Date.now(),"now"),async sleep(o,r){try{await n(o,void 0,{signal:r})}catch{throw e(r,"waiting")}}};var i=new WeakMap;function p(...o){let r=AbortSignal.any(o);return i.set(r,o),r}t(p,"anyOf");export{s as a,p as b};

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-A3C2TPIP.js";import"./chunk-RPHH6MIX.js";import"./chunk-MCHCONQ3.js";import"./chunk-2YMWOJHW.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

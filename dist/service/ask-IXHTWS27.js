@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-IVXOMMVF.js";import"./chunk-WSOBJ4J7.js";import"./chunk-PLECTTY5.js";import"./chunk-YPX5ME7I.js";import"./chunk-VSVNFZB2.js";import"./chunk-QO2RCSGQ.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};

@@ -1,1 +1,0 @@
-import{k as a,l as b}from"./chunk-WSOBJ4J7.js";import"./chunk-PLECTTY5.js";import"./chunk-VSVNFZB2.js";import"./chunk-QO2RCSGQ.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{b as compareFrom,a as refuseSame};

@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f,k as i}from"./chunk-SI6EAV3T.js";import"./chunk-A3C2TPIP.js";import"./chunk-RPHH6MIX.js";import"./chunk-MCHCONQ3.js";import"./chunk-2YMWOJHW.js";import"./chunk-N2KG4B7V.js";export{e as promiseAnswer,f as promiseComment,i as promiseKept,p as sandboxesFor,o as share,m as takeLeft,r as troubleWith,t as underLimits};
