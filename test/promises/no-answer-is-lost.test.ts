@@ -58,7 +58,6 @@ beforeAll(async () => {
   await ask(place.ask(process, 'What is here?'), process.house, never)
   ledger.add(process.gate.passages)
   targets = targetsIn(process.gate.passages)
-  // The latest answer stays: with it there is one file more for a mount to show.
   world.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
 }, 60_000)
 
@@ -183,10 +182,14 @@ function countRecords(states: string[], expected: number): string[] {
   return right ? [] : [`${expected} questions were asked, and the ledger has ${states.join(', ') || 'nothing'}`]
 }
 
+const earlierAnswer = '<!-- handoff:latest accepted=2020-01-01T00:00:00.000Z -->\nAn earlier one.\n'
+
 test('the same with the real program and a mount inside the sandbox', async () => {
-  for (let round = 0; round < rounds; round += 1) {
+  // What a mount reads before its machine is ended is not the same every time.
+  for (let round = 0, idle = 0; round < rounds && idle < 2; round += 1) {
     const before = ledger.injected()
     const place = lay('octo/sealed')
+    world.clouds.drive.write(`${place.directory}/${artifact.latestAnswer}`, earlierAnswer)
     // What the plain form has beside the others, as far as a mount is asked for it.
     for (const path of ['project/sealed/src/greet.ts', artifact.treeTable])
       world.clouds.drive.write(`${place.directory}/${path}`, 'x')
@@ -194,7 +197,7 @@ test('the same with the real program and a mount inside the sandbox', async () =
       { real: true, breaking: ledger.breakTheRest(), question: questions[0]! },
     ])
     expect({ plan, wrong }).toEqual({ plan, wrong: [] })
-    if (ledger.injected() === before) break
+    idle = ledger.injected() === before ? idle + 1 : 0
   }
 }, 600_000)
 
