@@ -69,7 +69,8 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
 
   async function answer(): Promise<Outcome> {
     const { service, visit } = order
-    for (;;) {
+    // Nobody may be at it while its turn is still taken: whoever wants it comes back less and less often.
+    for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 1.5, 2_000)) {
       const taken = await takeQuestion(service, requested(), visit, signal)
       const at = 'acceptedAt' in taken ? taken.acceptedAt : new Date(service.clock.now()).toISOString()
       place = { id: taken.id, acceptedAt: at, ...taken.run, ...(taken.base ? { base: taken.base.handoff.run } : {}) }
@@ -77,7 +78,7 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
       if (taken.kind === 'done') return shownAgain(taken.record, taken.run)
       const done = taken.kind === 'ours' ? await work(taken) : await follow(taken)
       if (done) return done
-      await service.clock.sleep(200, signal)
+      await service.clock.sleep(pauseMs, signal)
     }
   }
 

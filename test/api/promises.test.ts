@@ -166,6 +166,29 @@ test('who is overtaken takes no promise back: who has the question now may leave
   await answeredInTheEnd(process, question, 2 * laterMs)
 })
 
+test('who leaves and promised nothing takes back nothing that is promised in that moment', async () => {
+  const question = 'What is promised in that moment?'
+  await using process = await world.process({ patient: true })
+  slowModel(5_000)
+  const made = machines()
+  const first = asker(serviceOf(process), process, question)
+  await first.placed
+  await atWork(made)
+  // It looks whether anybody waits, and then says that it gave up, which takes a while.
+  const from = world.clouds.drive.requests.length
+  drive({ method: 'PUT', path: /analysis\/qa\//, fault: { kind: 'delay', milliseconds: 400 } })
+  first.stop.abort(gone())
+  const asked = () => world.clouds.drive.requests.slice(from)
+  await until('it has looked', () => asked().some(({ path }) => /_service\/accepted/.test(path)))
+  await until('it says so', () => asked().some(({ method, path }) => method === 'PUT' && /analysis\/qa\//.test(path)))
+  const note = `/handoff/_service/accepted/${first.job.placed()!.id}-9.json`
+  world.clouds.drive.write(note, '{}')
+  expect(await first.ended).toBe('cancelled')
+  expect(recordOf(question)?.status).toBe('failed')
+  expect(promises().map(({ path }) => path)).toEqual([note])
+  world.clouds.drive.remove(note)
+})
+
 test('who joined, took the question over and met what will not pass has promised nothing any more', async () => {
   const question = 'Which promise is taken back?'
   await using process = await world.process({ patient: true })

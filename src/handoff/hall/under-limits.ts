@@ -218,7 +218,9 @@ function ownWork({ service, visit, accepted, hold, settle, release }: Owned): Ow
       } catch (error) {
         // The model was paid all the same.
         await giveBack(costOfVisit(service, visit))
-        if (hold.ended) await takeBack()
+        // Who left, or ran out of time, and promised nothing has found no promise. One that was made since is kept by who made it.
+        const left = isHandoffError(error, 'cancelled') || isHandoffError(error, 'timeout')
+        if (hold.ended && (hold.promised || !left)) await takeBack()
         throw error
       }
     },

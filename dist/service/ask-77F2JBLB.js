@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-ETL7SK4I.js";import"./chunk-Z6N4TEMS.js";import"./chunk-RBDGRDZ6.js";import"./chunk-TXJ3TIEV.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

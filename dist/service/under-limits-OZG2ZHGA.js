@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f,k as i}from"./chunk-G7H54HYB.js";import"./chunk-ETL7SK4I.js";import"./chunk-Z6N4TEMS.js";import"./chunk-RBDGRDZ6.js";import"./chunk-TXJ3TIEV.js";import"./chunk-N2KG4B7V.js";export{e as promiseAnswer,f as promiseComment,i as promiseKept,p as sandboxesFor,o as share,m as takeLeft,r as troubleWith,t as underLimits};
