@@ -1,8 +1,17 @@
-// What may be left of a main step that was killed: a sandbox, and a comment that says that somebody is working.
-import { HandoffError, makeRedactor, makeSandboxes, safeText, systemClock, terminal } from '../handoff/index.js'
+// Ends what a main step that was killed may leave: a sandbox, a token, and a comment that says that work is under way.
+import {
+  HandoffError,
+  makeDrive,
+  makeRedactor,
+  makeSandboxes,
+  parseDriveSettings,
+  safeText,
+  systemClock,
+  terminal,
+} from '../handoff/index.js'
 import { readContext, runPage } from './context.js'
 import { openGitHub } from './github.js'
-import { secretValues } from './inputs.js'
+import { secretValues, settingRecord } from './inputs.js'
 import type { Environment, Runner } from './runner.js'
 import type { Left } from './state.js'
 
@@ -36,7 +45,14 @@ async function allOf(work: (Promise<void> | undefined)[]): Promise<void> {
 const optional = <K extends string>(name: K, value: string) =>
   (value === '' ? {} : { [name]: value }) as { [P in K]?: string }
 
-/** Nobody waits in vain: the comment says that the work was stopped. */
+/** The token ends by itself with the sandbox's lifetime; until then it opens one run directory. */
+export async function revokeToken(runner: Runner, id: string, signal: AbortSignal): Promise<void> {
+  const { server, apiKey } = parseDriveSettings(settingRecord(runner))
+  await makeDrive({ server, key: apiKey }).revokeToken(id, signal)
+  runner.info('The token of the run directory is revoked.')
+}
+
+/** The comment says that the work was stopped. */
 export async function endTalk(
   runner: Runner,
   environment: Environment,

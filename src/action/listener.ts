@@ -1,4 +1,4 @@
-// What happens during a walk, as lines of the log; and the one thing that must be remembered: which sandbox is open.
+// Turns events of a workflow into lines of the log, and saves what post must end: the open sandbox and the token of its directory.
 import type { RunEvent } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 import type { Saver } from './state.js'
@@ -14,6 +14,7 @@ export function makeListener(runner: Runner, saver: Saver): (event: RunEvent) =>
 function remember(event: RunEvent, saver: Saver): void {
   if (event.type === 'sandbox-open') saver.sandbox(event.id)
   if (event.type === 'sandbox-gone') saver.sandbox('')
+  if (event.type === 'token-issued') saver.token(event.id)
 }
 
 const count = (value: number) => value.toLocaleString('en-US')
@@ -44,6 +45,7 @@ function lineOf(event: RunEvent): string | undefined {
     case 'excerpts-found':
       return `${count(event.count)} excerpts of ${count(event.files)} files were found.`
     case 'step-start':
+    case 'token-issued':
     case 'model-text':
       return undefined
   }

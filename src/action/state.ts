@@ -1,5 +1,5 @@
-// What the main step leaves for the step after the job, saved the moment it is known: whoever is killed a moment later must be able to count
-// on it. The last value of a name wins.
+// What the main step leaves for the step after the job, saved the moment it is known, because the process may be killed a moment later. The last
+// value of a name wins.
 import type { AskTarget } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 
@@ -10,12 +10,12 @@ export interface OpenTalk {
 }
 
 export interface Saver {
-  /** First thing of the main step: the next process of this job is the one after it. */
-  begin(): void
   /** Before a sandbox is asked for: the label that any sandbox of ours will carry. */
   owner(label: string): void
   /** Empty when it is gone. */
   sandbox(id: string): void
+  /** The token that opens a run directory; its id alone, which opens nothing. */
+  token(id: string): void
   /** Null when it has come to its end. */
   talk(talk: OpenTalk | null): void
   answerComment(id: number): void
@@ -26,9 +26,9 @@ export interface Saver {
 export function makeSaver(runner: Pick<Runner, 'saveState'>): Saver {
   const { saveState } = runner
   return {
-    begin: () => saveState('begun', 'true'),
     owner: (label) => saveState('owner', label),
     sandbox: (id) => saveState('sandbox', id),
+    token: (id) => saveState('token', id),
     talk: (talk) => saveState('talk', talk === null ? '' : JSON.stringify(talk)),
     answerComment: (id) => saveState('answer-comment', String(id)),
     finish: () => saveState('finished', 'true'),
@@ -36,10 +36,10 @@ export function makeSaver(runner: Pick<Runner, 'saveState'>): Saver {
 }
 
 export interface Left {
-  begun: boolean
   finished: boolean
   owner: string
   sandbox: string
+  token: string
   talk: OpenTalk | null
   answerComment?: number
 }
@@ -47,10 +47,10 @@ export interface Left {
 export function readLeft(runner: Pick<Runner, 'state'>): Left {
   const comment = Number(runner.state('answer-comment'))
   return {
-    begun: runner.state('begun') !== '',
     finished: runner.state('finished') !== '',
     owner: runner.state('owner'),
     sandbox: runner.state('sandbox'),
+    token: runner.state('token'),
     talk: readTalk(runner.state('talk')),
     ...(Number.isSafeInteger(comment) && comment > 0 ? { answerComment: comment } : {}),
   }

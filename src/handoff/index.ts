@@ -84,12 +84,14 @@ export {
   type Environment,
   isLoopback,
   missingSettings,
+  parseDriveSettings,
   parseSettings,
   refuseImpossibleMix,
   type Settings,
   secretsIn,
 } from './library/settings.js'
 export { systemClock } from './lines/clock.js'
+export { makeDrive } from './lines/drive9.js'
 export { makeSandboxes } from './lines/e2b.js'
 export { type GitHubOptions, makeGitHub } from './lines/github.js'
 export { type ActionsClaims, makeOidcVerifier, type OidcVerifier } from './lines/oidc.js'

@@ -1,5 +1,5 @@
-// The Action as it is shipped: one entry for the job's step and the step after it, and chunks that are loaded when an event needs them. It must
-// run from a folder without node_modules, so everything it uses is in it or stands beside it.
+// The Action as it is shipped: a program for the job's step, one for the step after the job, and chunks that are loaded when an event needs them.
+// Both must run from a folder without node_modules, so everything they use is in the bundle or stands beside it.
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, sep } from 'node:path'
@@ -15,7 +15,7 @@ export async function buildAction(root: string, dist: string): Promise<void> {
   const { metafile } = await build({
     ...bundling,
     absWorkingDir: root,
-    entryPoints: { index: 'src/action/main.ts' },
+    entryPoints: { index: 'src/action/main.ts', post: 'src/action/post.ts' },
     outdir: dist,
     target: 'node24',
     plugins: [onlyWhatIsUsed(root), globalFetch],

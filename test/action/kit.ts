@@ -90,7 +90,7 @@ export interface ActionWorldOptions {
   basePath?: string
 }
 
-const { program, compileCache } = inject('shippedAction')
+const shipped = inject('shippedAction')
 const everything = { contents: 'read', pull_requests: 'write', issues: 'write' } as const
 
 export async function startActionWorld(options: ActionWorldOptions): Promise<ActionWorld> {
@@ -137,7 +137,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     })
     return {
       PATH: process.env['PATH'] ?? '',
-      NODE_COMPILE_CACHE: compileCache,
+      NODE_COMPILE_CACHE: shipped.compileCache,
       HOME: folder,
       CI: 'true',
       GITHUB_ACTIONS: 'true',
@@ -158,7 +158,11 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     }
   }
 
-  async function step(given: StepOptions, state: Record<string, string> = {}): Promise<Step> {
+  async function start(
+    program: 'main' | 'post',
+    given: StepOptions,
+    state: Record<string, string> = {},
+  ): Promise<Step> {
     steps += 1
     const file = (name: string) => join(folder, `${steps}-${name}`)
     const files = {
@@ -173,7 +177,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     ])
     const environment = await environmentFor(given, files)
     const saved = Object.fromEntries(Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]))
-    const child = spawn(node, [program], {
+    const child = spawn(node, [join(shipped.folder, description.runs[program])], {
       cwd: folder,
       env: { ...environment, ...saved },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -221,9 +225,10 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     onGitHub,
     token,
     folder,
-    step: (given) => step(given),
+    step: (given) => start('main', given),
     post: (main, environment = {}) =>
-      step(
+      start(
+        'post',
         { event: main.options.event, ...(main.options.inputs ? { inputs: main.options.inputs } : {}), environment },
         main.state,
       ),

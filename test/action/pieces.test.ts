@@ -40,7 +40,7 @@ test('the step after the job ends the sandbox it knows, though nobody tells it o
     'e2b-sandbox-url': settings.E2B_SANDBOX_URL,
   }
   const runner = { input: (name: string) => inputs[name] ?? '', info: () => undefined } as unknown as Runner
-  const left = { begun: true, finished: false, owner: 'me', sandbox: id } as Left
+  const left: Left = { finished: false, owner: 'me', sandbox: id, token: '', talk: null }
   await expect(endSandboxes(runner, left, signal)).rejects.toMatchObject({ name: 'HandoffError' })
   expect(clouds.sandboxes!.sandboxes.map(({ state }) => state)).toEqual(['gone'])
   await clouds.close()

@@ -102,7 +102,7 @@ test('every example that answers or summarises by itself has the keys', () => {
 
 describe('action.yml', () => {
   test('runs the built file before and after, on the newest Node', () => {
-    expect(description.runs).toEqual({ using: 'node24', main: 'dist/index.js', post: 'dist/index.js' })
+    expect(description.runs).toEqual({ using: 'node24', main: 'dist/index.js', post: 'dist/post.js' })
   })
 
   test('has every setting as an input, and no input that nobody reads', () => {

@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    shippedAction: { program: string; compileCache: string }
+    shippedAction: { folder: string; compileCache: string }
   }
 }
 
@@ -15,7 +15,7 @@ export default function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'shipped-action-'))
   cpSync(join(import.meta.dirname, '../../dist'), join(folder, 'dist'), { recursive: true })
   project.provide('shippedAction', {
-    program: join(folder, 'dist/index.js'),
+    folder,
     compileCache: join(folder, 'compiled'),
   })
   return () => rmSync(folder, { recursive: true, force: true })

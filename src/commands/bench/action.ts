@@ -78,8 +78,8 @@ async function subjectsFor(folder: string, url: string, checkout: string | undef
     { name: 'empty node', arguments: ['-e', '0'], environment: {} },
     {
       name: 'step after the job',
-      arguments: ours,
-      environment: { ...event('push', push), STATE_begun: 'true', STATE_finished: 'true' },
+      arguments: [join(folder, 'dist/post.js')],
+      environment: { ...event('push', push), STATE_finished: 'true' },
       most: 1,
     },
     { name: 'ignored event', arguments: ours, environment: event('star', star), most: 1 },

@@ -19,7 +19,7 @@ import {
 } from '../library/handoff.js'
 import { readRemoval } from '../library/removal.js'
 import { artifact, type Layout, type RunId, shaOf } from '../library/run.js'
-import type { Drive, DriveOperation, DriveToken } from '../library/tools.js'
+import type { Drive, DriveOperation, DriveToken, Tools } from '../library/tools.js'
 import { cleanupSignal } from './walk.js'
 
 export interface OpenedRun {
@@ -33,7 +33,7 @@ const markerPath = '.handoff-marker'
 
 /** The directory, a token that opens it alone, and a marker that only a mount of it can show. All at once: the marker makes the directory. */
 export async function openRun(
-  drive: Drive,
+  tools: Pick<Tools, 'drive' | 'emit'>,
   directory: string,
   secret: string,
   lifetimeSeconds: number,
@@ -41,11 +41,11 @@ export async function openRun(
 ): Promise<OpenedRun> {
   const marker = new TextEncoder().encode(`${secret}\n`)
   const [token, marked] = await Promise.allSettled([
-    issue(drive, directory, ['read', 'list', 'write', 'delete'], lifetimeSeconds, signal),
-    writeOnce(drive, `${directory}/${markerPath}`, marker, signal),
+    issue(tools, directory, ['read', 'list', 'write', 'delete'], lifetimeSeconds, signal),
+    writeOnce(tools.drive, `${directory}/${markerPath}`, marker, signal),
   ])
   if (token.status === 'rejected') throw token.reason
-  const revoke = revoker(drive, token.value)
+  const revoke = revoker(tools.drive, token.value)
   if (marked.status === 'rejected') {
     await revoke().catch(() => undefined)
     throw isHandoffError(marked.reason, 'conflict') ? startedBefore(directory) : marked.reason
@@ -61,20 +61,20 @@ function startedBefore(directory: string): HandoffError {
 
 /** For a sandbox that may only read. */
 export async function openSealed(
-  drive: Drive,
+  tools: Pick<Tools, 'drive' | 'emit'>,
   directory: string,
   lifetimeSeconds: number,
   signal: AbortSignal,
 ): Promise<Pick<OpenedRun, 'token' | 'revoke'>> {
-  const token = await issue(drive, directory, ['read', 'list'], lifetimeSeconds, signal)
-  return { token, revoke: revoker(drive, token) }
+  const token = await issue(tools, directory, ['read', 'list'], lifetimeSeconds, signal)
+  return { token, revoke: revoker(tools.drive, token) }
 }
 
 /** How long a token that was asked for is waited for once the work is to stop: one that we know can be revoked. */
 const lingerMs = 2_000
 
 async function issue(
-  drive: Drive,
+  { drive, emit }: Pick<Tools, 'drive' | 'emit'>,
   prefix: string,
   operations: DriveOperation[],
   lifetimeSeconds: number,
@@ -89,7 +89,9 @@ async function issue(
   if (signal.aborted) patience.abort(signal.reason)
   else signal.addEventListener('abort', hurry, { once: true })
   try {
-    return await drive.issueToken({ prefix, operations, lifetimeSeconds, subject }, patience.signal)
+    const token = await drive.issueToken({ prefix, operations, lifetimeSeconds, subject }, patience.signal)
+    emit({ type: 'token-issued', id: token.id })
+    return token
   } finally {
     signal.removeEventListener('abort', hurry)
     clearTimeout(clock)

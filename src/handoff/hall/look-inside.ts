@@ -37,7 +37,7 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [owned, opened] = await together(
     openSandbox(walk, tools, 'ask', { metadata, lifetimeMs, egress: egressOf(house) }, signal),
-    openSealed(tools.drive, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
+    openSealed(tools, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
     { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
   )
   let closing: Promise<void> | undefined

@@ -39,7 +39,7 @@ export async function readRepository(reading: Reading, signal: AbortSignal): Pro
   const [owned, opened] = await together(
     openSandbox(walk, tools, 'summarise', sandboxRequest(reading, lifetimeMs), signal),
     walk.step('open directory', () =>
-      openRun(tools.drive, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
+      openRun(tools, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )

@@ -8,6 +8,8 @@ export type RunEvent =
   | { type: 'run-chosen'; run: string; directory: string; reused: boolean }
   | { type: 'sandbox-open'; id: string; role: 'summarise' | 'ask'; template: string }
   | { type: 'sandbox-gone'; id: string; role: 'summarise' | 'ask' }
+  /** Its id only; the token itself is a secret. */
+  | { type: 'token-issued'; id: string }
   | { type: 'survey-done'; files: number; read: number; cut: number; skipped: number }
   | { type: 'model-estimate'; calls: number; inputTokens: number; cost?: number }
   | { type: 'model-call'; purpose: string; inputTokens: number; outputTokens: number }

@@ -61,15 +61,7 @@ export function parseSettings(environment: Environment): Settings {
       ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
       ...(binaryUrl !== undefined && binarySha !== undefined ? { binary: { url: binaryUrl, sha256: binarySha } } : {}),
     },
-    drive: {
-      apiKey: get('DRIVE9_API_KEY')!,
-      server: address(environment, 'DRIVE9_SERVER', 'https://api.drive9.ai'),
-      root: root(get('DRIVE9_ROOT') ?? '/handoff'),
-      objectHosts: (get('DRIVE9_OBJECT_HOSTS') ?? '')
-        .split(',')
-        .map((host) => host.trim())
-        .filter((host) => host !== ''),
-    },
+    drive: parseDriveSettings(environment),
     model: {
       apiKey: get('LLM_API_KEY')!,
       baseUrl: address(environment, 'LLM_BASE_URL', 'https://api.openai.com/v1'),
@@ -85,6 +77,20 @@ export function parseSettings(environment: Environment): Settings {
       deadlineMs: whole(environment, 'HANDOFF_DEADLINE_SECONDS', 900) * 1_000,
       ...(maxCost === undefined ? {} : { maxCost }),
     },
+  }
+}
+
+/** For work that needs drive9 alone. */
+export function parseDriveSettings(environment: Environment): Settings['drive'] {
+  const get = (name: string) => value(environment, name)
+  return {
+    apiKey: get('DRIVE9_API_KEY') ?? '',
+    server: address(environment, 'DRIVE9_SERVER', 'https://api.drive9.ai'),
+    root: root(get('DRIVE9_ROOT') ?? '/handoff'),
+    objectHosts: (get('DRIVE9_OBJECT_HOSTS') ?? '')
+      .split(',')
+      .map((host) => host.trim())
+      .filter((host) => host !== ''),
   }
 }
 
