@@ -1,6 +1,13 @@
 // What stands in a repository's part of the drive: pointers with what they lead to, run directories, refs, and what was left behind. Only reads.
 import { isHandoffError } from '../library/errors.js'
-import { type CommitPointer, decodePointer, decodeRef, type Handoff, sealLimit } from '../library/handoff.js'
+import {
+  type CommitPointer,
+  decodePointer,
+  decodeRef,
+  type Handoff,
+  type RefPointer,
+  sealLimit,
+} from '../library/handoff.js'
 import { type RemovalMark, readRemoval } from '../library/removal.js'
 import { artifact, type Layout, parseRunId, type RunId } from '../library/run.js'
 import type { Drive, DriveEntry } from '../library/tools.js'
@@ -105,21 +112,25 @@ export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal)
   const kinds = ['heads', 'pull'] as const
   const listed = await Promise.all(kinds.map((kind) => drive.list(`${place.refs}/${kind}`, signal)))
   const files = kinds.flatMap((kind, index) =>
-    listed[index]!.flatMap((entry) => {
-      const ref = refOf(kind, entry.name)
-      return ref === undefined ? [] : [{ ...fileAt(`${place.refs}/${kind}`, entry), ref }]
-    }),
+    listed[index]!.filter(({ name }) => name.endsWith('.json')).map((entry) => ({
+      ...fileAt(`${place.refs}/${kind}`, entry),
+      named: refOf(kind, entry.name),
+    })),
   )
-  return atOnce(width, files, async (file) => {
+  const found = await atOnce(width, files, async ({ named, ...file }): Promise<RefThere | undefined> => {
     const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
-    const commit = bytes === null ? undefined : commitIn(bytes)
-    return { ...file, ...(commit === undefined ? {} : { commit }) }
+    const pointer = bytes === null ? undefined : pointerIn(bytes)
+    // A file that says which ref it is of is believed when its name fits.
+    const ref = pointer?.ref !== undefined && isFileOf(place, pointer.ref, file.path) ? pointer.ref : named
+    return ref === undefined ? undefined : { ...file, ref, ...(pointer && { commit: pointer.commit }) }
   })
+  return found.filter((one) => one !== undefined)
 }
 
+/** The ref that a file is called after, where the name alone tells it. */
 function refOf(kind: 'heads' | 'pull', name: string): string | undefined {
-  const [, stem] = /^(.+)\.json$/.exec(name) ?? []
-  if (stem === undefined || (kind === 'pull' && !/^[1-9]\d{0,9}$/.test(stem))) return undefined
+  const stem = name.slice(0, -'.json'.length)
+  if (stem === '' || stem.includes('~') || (kind === 'pull' && !/^[1-9]\d{0,9}$/.test(stem))) return undefined
   try {
     return `refs/${kind}/${decodeURIComponent(stem)}`
   } catch {
@@ -127,9 +138,18 @@ function refOf(kind: 'heads' | 'pull', name: string): string | undefined {
   }
 }
 
-function commitIn(bytes: Uint8Array): string | undefined {
+function isFileOf(place: Layout, ref: string, path: string): boolean {
   try {
-    return decodeRef(bytes).commit
+    return place.ref(ref) === path
+  } catch (error) {
+    if (isHandoffError(error)) return false
+    throw error
+  }
+}
+
+function pointerIn(bytes: Uint8Array): RefPointer | undefined {
+  try {
+    return decodeRef(bytes)
   } catch (error) {
     if (isHandoffError(error)) return undefined
     throw error

@@ -4,8 +4,8 @@
 // on it, so an older answer of the host can never replace a newer one; a force-push needs no case of its own.
 import { isHandoffError } from '../library/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../library/handoff.js'
-import type { Commit, Layout } from '../library/run.js'
-import type { Drive, GitHost } from '../library/tools.js'
+import { type Commit, type Layout, quote } from '../library/run.js'
+import type { Drive, Tools } from '../library/tools.js'
 
 /** How a ref is asked for at the host: a pull request's head has a name of its own there. */
 export function hostRef(ref: string): string {
@@ -14,46 +14,74 @@ export function hostRef(ref: string): string {
 }
 
 export interface RefMove {
-  /** Moves the ref if its head is the commit; true when it points there now. */
+  /** Moves the ref if its head is the commit; true when it points there now. A ref that cannot be moved costs a notice: the run is sealed. */
   finish(signal: AbortSignal): Promise<boolean>
 }
 
+type RefTools = Pick<Tools, 'drive' | 'git' | 'emit'>
+
 /** Starts by reading the file's revision; `finish` asks the host and writes. */
-export async function prepareRef(
-  drive: Drive,
-  git: GitHost,
-  place: Layout,
-  commit: Commit,
-  signal: AbortSignal,
-): Promise<RefMove> {
-  const ref = commit.ref
+export function prepareRef(tools: RefTools, place: Layout, commit: Commit, signal: AbortSignal): RefMove {
+  const { ref } = commit
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
-  const path = place.ref(ref)
-  const [before, named] = await Promise.all([revision(drive, path, signal), readRef(drive, place, ref, signal)])
-  if (named === commit.sha) return { finish: async () => true }
-  let seen = before
+  const seen = lookAt(tools.drive, place, ref, signal)
+  // `finish` reports its failure; until then it must not end the process.
+  seen.catch(() => undefined)
   return {
     async finish(later) {
-      for (let tries = 0; tries < 5; tries += 1) {
-        const heads = await git.heads(commit.cloneUrl, [hostRef(ref)], later)
-        if (heads.get(hostRef(ref)) !== commit.sha) return false
-        try {
-          await drive.write(path, encodeRef({ version: 1, commit: commit.sha }), {
-            expectedRevision: seen,
-            signal: later,
-          })
-          return true
-        } catch (error) {
-          if (!isHandoffError(error, 'conflict')) throw error
-          seen = await revision(drive, path, later)
-        }
+      try {
+        const { revision, named } = await seen
+        return named === commit.sha || (await moveRef(tools, place, { ...commit, ref }, revision, later))
+      } catch (error) {
+        notMoved(tools, ref, commit, isHandoffError(error) ? error.message : 'An unexpected error.')
+        return false
       }
-      return false
     },
   }
 }
 
-async function revision(drive: Drive, path: string, signal: AbortSignal): Promise<number> {
+const mostTries = 5
+
+async function moveRef(
+  tools: RefTools,
+  place: Layout,
+  commit: Commit & { ref: string },
+  revision: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { drive, git } = tools
+  const { ref, sha } = commit
+  const path = place.ref(ref)
+  let expectedRevision = revision
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const heads = await git.heads(commit.cloneUrl, [hostRef(ref)], signal)
+    if (heads.get(hostRef(ref)) !== sha) return false
+    try {
+      await drive.write(path, encodeRef({ version: 1, commit: sha, ref }), { expectedRevision, signal })
+      return true
+    } catch (error) {
+      if (!isHandoffError(error, 'conflict')) throw error
+      expectedRevision = await revisionOf(drive, path, signal)
+    }
+  }
+  notMoved(tools, ref, commit, `Other jobs wrote it ${mostTries} times in between.`)
+  return false
+}
+
+function notMoved({ emit }: RefTools, ref: string, { sha }: Commit, why: string): void {
+  const what = `The file of ${quote(ref)} could not be moved to ${sha.slice(0, 7)}; it may name an older commit until the next push.`
+  emit({ type: 'notice', text: `${what} ${why}` })
+}
+
+async function lookAt(drive: Drive, place: Layout, ref: string, signal: AbortSignal) {
+  const [revision, named] = await Promise.all([
+    revisionOf(drive, place.ref(ref), signal),
+    readRef(drive, place, ref, signal),
+  ])
+  return { revision, named }
+}
+
+async function revisionOf(drive: Drive, path: string, signal: AbortSignal): Promise<number> {
   return (await drive.stat(path, signal))?.revision ?? 0
 }
 

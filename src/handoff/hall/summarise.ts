@@ -100,13 +100,12 @@ async function reuse(
   sealed: SealedRun,
   signal: AbortSignal,
 ): Promise<Summarised> {
-  const { drive, git, emit } = house.tools
   const { handoff } = sealed
   const directory = place.run(handoff.run)
-  emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
+  house.tools.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
   const [summary, refMoved] = await Promise.all([
     readSummary(house, directory, handoff, signal),
-    prepareRef(drive, git, place, request.commit, signal).then((ref) => ref.finish(signal)),
+    prepareRef(house.tools, place, request.commit, signal).finish(signal),
   ])
   return { run: handoff.run, directory, handoff, summary, reused: true, refMoved }
 }
@@ -136,13 +135,11 @@ async function make(
     summaryOf(request, house, found.survey, { previous: await previous, table, checkpoint }, signal),
   )
   const sealedAt = tools.now().toISOString()
-  const ref = prepareRef(tools.drive, tools.git, place, request.commit, signal)
-  // Nobody looks at it before the seal; when that fails, an error of this one must not end the process.
-  ref.catch(() => undefined)
+  const ref = prepareRef(tools, place, request.commit, signal)
   const handoff = recordOf(request, house, run, found, written.record, await previous, walk, sealedAt)
   const pointer = await walk.step('seal', () => seal(tools.drive, place, handoff, written.files, signal))
   const [speaking, refMoved] = await walk.step('point', () =>
-    Promise.all([point(tools.drive, place, pointer, revision, signal), ref.then((move) => move.finish(signal))]),
+    Promise.all([point(tools.drive, place, pointer, revision, signal), ref.finish(signal)]),
   )
   await leaveNothingBehind(house, place, run, signal)
   if (speaking.run !== run) return yieldTo(request, house, place, run, signal)

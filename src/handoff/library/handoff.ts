@@ -65,6 +65,8 @@ export interface CommitPointer {
 export interface RefPointer {
   version: 1
   commit: string
+  /** The ref itself: the name of a long branch cannot be read from its file's name. Old files do not say it. */
+  ref?: string
 }
 
 /** What goes through one plain PUT on the drive must be smaller than this; the seal relies on it. */
@@ -139,7 +141,7 @@ const handoffShape = read.object({
 })
 
 const pointerShape = read.object({ version: read.oneOf(1), run: runId, handoff: read.sha256, sealedAt: read.time })
-const refShape = read.object({ version: read.oneOf(1), commit: read.objectId })
+const refShape = read.object({ version: read.oneOf(1), commit: read.objectId, ref: read.optional(read.string(1_000)) })
 
 export function encodeHandoff(handoff: Handoff): Uint8Array {
   const bytes = encode(handoff)

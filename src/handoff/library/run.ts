@@ -1,4 +1,5 @@
 // Where everything is: repositories, commits, runs, and the one table of paths. Nobody else joins paths of the run directory.
+import { hash } from 'node:crypto'
 import { HandoffError } from './errors.js'
 
 export interface Repository {
@@ -75,7 +76,12 @@ export function parseRepository(text: string, host: string): Repository {
   return { host: host.toLowerCase(), owner: parts.join('/'), name }
 }
 
-/** Makes one path segment of any ref name; reversible, and no two names meet. A name that would be too long for a file is refused. */
+const longestSegment = 200
+
+/**
+ * Makes one path segment of any ref name; no two names meet. A short name is reversible. A long one is cut and ends in a hash behind a tilde, which
+ * no short one holds.
+ */
 export function encodeSegment(text: string): string {
   const bytes = new TextEncoder().encode(text)
   let encoded = ''
@@ -83,10 +89,10 @@ export function encodeSegment(text: string): string {
     const character = String.fromCharCode(byte)
     encoded += /[A-Za-z0-9_-]/.test(character) || (character === '.' && encoded !== '') ? character : `%${hex(byte)}`
   }
-  if (encoded.length > 200) {
-    throw new HandoffError('invalid-input', `The name ${quote(text)} is too long to be kept as one file name.`)
-  }
-  return encoded
+  if (encoded.length <= longestSegment) return encoded
+  const digest = hash('sha256', bytes)
+  const start = encoded.slice(0, longestSegment - digest.length - 1).replace(/%.?$/, '')
+  return `${start}~${digest}`
 }
 
 const hex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0')

@@ -69,6 +69,7 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
   expect(JSON.parse(drive.readFile(place().ref('refs/heads/main'))!.toString())).toEqual({
     version: 1,
     commit: repository.head,
+    ref: 'refs/heads/main',
   })
 })
 
@@ -110,6 +111,24 @@ test('a ref that a crash left behind is mended on the way', async () => {
   world.clouds.drive.remove(place().ref('refs/heads/main'))
   await summarise(request(), world.house, never)
   expect(world.clouds.drive.readFile(place().ref('refs/heads/main'))).toBeDefined()
+})
+
+test('a ref that cannot be written costs a notice, not the sealed run', async () => {
+  const { drive } = world.clouds
+  drive.remove(place().ref('refs/heads/main'))
+  const refuse = drive.rule({
+    method: 'PUT',
+    path: /\/refs\/heads\//,
+    fault: { kind: 'answer', status: 403, body: '{"error":"no"}' },
+  })
+  const again = await summarise(request({ force: true }), world.house, never)
+  expect(again).toMatchObject({ reused: false, refMoved: false })
+  const reused = await summarise(request(), world.house, never)
+  expect(reused).toMatchObject({ reused: true, refMoved: false })
+  refuse()
+  const notices = world.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
+  expect(notices.filter((text) => text.includes('refs/heads/main'))).toHaveLength(2)
+  expect((await summarise(request(), world.house, never)).refMoved).toBe(true)
 })
 
 test('a pointer that a crash left behind is mended from the note, without a sandbox', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isHandoffError } from '../../../src/handoff/library/errors.js'
 import {
   encodeSegment,
@@ -110,6 +110,37 @@ test('every branch name becomes one path segment, and no two meet', () => {
       )
     }),
   )
+})
+
+describe('a branch name of any length has a file of its own', () => {
+  const place = layout('/handoff', repository)
+  const fileOf = (branch: string) => place.ref(`refs/heads/${branch}`).split('/').at(-1)!
+  const long = {
+    'in Japanese': '機能/ユーザー登録画面のバリデーション修正対応',
+    'of emoji': '🚀'.repeat(40),
+    'of 250 bytes': 'b'.repeat(250),
+    'as long as git allows': `${'deep/'.repeat(40)}${'x'.repeat(240)}`,
+  }
+
+  test.each(Object.entries(long))('%s', (_, branch) => {
+    expect(Buffer.byteLength(fileOf(branch))).toBeLessThanOrEqual(205)
+    expect(fileOf(branch)).toMatch(/^(?:[A-Za-z0-9_.-]|%[0-9A-F]{2})+~[0-9a-f]{64}\.json$/)
+    expect(fileOf(branch), 'it is the same each time').toBe(fileOf(branch))
+  })
+
+  test('two long names that differ only at their end do not meet', () => {
+    const [one, other] = [`${'feature-'.repeat(40)}a`, `${'feature-'.repeat(40)}b`]
+    expect(fileOf(one)).not.toBe(fileOf(other))
+  })
+
+  test('a name of 200 encoded bytes is spelled out, as it always was', () => {
+    expect(fileOf('b'.repeat(200))).toBe(`${'b'.repeat(200)}.json`)
+  })
+
+  test('no branch can take the file of a longer one, because no short name holds a tilde', () => {
+    const taken = fileOf('b'.repeat(201)).replace('.json', '')
+    expect(fileOf(taken)).not.toBe(`${taken}.json`)
+  })
 })
 
 test('a quoted text stays on one line, short, and without control characters', () => {
