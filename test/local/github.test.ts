@@ -42,10 +42,11 @@ interface Answer {
 async function call(token: string, method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(path.startsWith('http') ? path : `${github.apiUrl}${path}`, {
     method,
-    headers: { authorization: `Bearer ${token}`, 'user-agent': 'test' },
+    headers: { authorization: `Bearer ${token}`, 'user-agent': 'test', 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
+  if (response.status === 500) throw new Error(text)
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
 }
 
@@ -65,7 +66,6 @@ describe('facts', () => {
     expect((await call(token, 'GET', '/repos/octo/tools/git/ref/heads/feature/deep')).body.object.sha).toBe(
       'b'.repeat(40),
     )
-    expect((await call(token, 'GET', '/repos/octo/tools/branches/feature%2Fdeep')).body.commit.sha).toBe('b'.repeat(40))
     expect((await call(token, 'GET', '/repos/octo/tools/git/ref/heads/gone')).status).toBe(404)
     const shown = await call(token, 'GET', `/repos/octo/tools/pulls/${pull.number}`)
     expect(shown.body).toMatchObject({ head: { sha: 'b'.repeat(40), repo: { fork: false } }, base: { ref: 'main' } })
@@ -289,9 +289,63 @@ describe('limits', () => {
   })
 })
 
-test('what it does not know is refused and remembered', async () => {
-  expect((await call(jobToken(), 'GET', '/repos/octo/tools/labels')).status).toBe(501)
-  expect(github.unexpected).toEqual(['GET /repos/octo/tools/labels'])
+describe("GitHub's own description", () => {
+  const issues = '/repos/octo/tools/issues'
+
+  test('refuses a request that GitHub does not have, and one that is not imitated', async () => {
+    expect((await call(jobToken(), 'GET', '/repos/octo/tools/no-such-thing')).status).toBe(404)
+    expect((await call(jobToken(), 'PATCH', `${issues}/1/comments`, { body: 'x' })).status).toBe(404)
+    expect((await call(jobToken(), 'GET', '/repos/octo/tools/labels')).status).toBe(501)
+    expect(github.unexpected).toEqual([
+      'GET /repos/octo/tools/no-such-thing: GitHub does not have this',
+      `PATCH ${issues}/1/comments: GitHub does not have this`,
+      'GET /repos/octo/tools/labels: not imitated',
+    ])
+  })
+
+  test.each([
+    ['a number that is a word', 'GET', '/issues/seven/comments', undefined, 404, 'path issue_number must be integer'],
+    ['an unknown query', 'GET', '/issues/1/comments?sort=up', undefined, 422, 'query sort is not described'],
+    ['a wrong time', 'GET', '/issues/1/comments?since=today', undefined, 422, 'query since must match format'],
+    ['a page that is a word', 'GET', '/issues/1/comments?page=two', undefined, 422, 'query page must be integer'],
+    ['a body without its property', 'POST', '/issues/1/comments', {}, 422, "body must have required property 'body'"],
+    ['a body of another type', 'POST', '/issues/1/comments', { body: 7 }, 422, 'body/body must be string'],
+    [
+      'an invented property',
+      'POST',
+      '/issues/1/comments',
+      { body: 'x', pin: true },
+      422,
+      'additional properties (pin)',
+    ],
+    ['no body', 'POST', '/issues/1/comments', undefined, 422, 'the body is missing'],
+    ['a body where none belongs', 'DELETE', '/issues/comments/7', { body: 'x' }, 422, 'there is a body'],
+  ])('refuses %s', async (_what, method, rest, body, status, why) => {
+    const reply = await call(jobToken(), method, `/repos/octo/tools${rest}`, body)
+    expect(reply.status).toBe(status)
+    expect(github.unexpected).toEqual([expect.stringContaining(why)])
+  })
+
+  test('refuses a body that is not said to be JSON', async () => {
+    const headers = { authorization: `Bearer ${jobToken()}`, 'user-agent': 'test', 'content-type': 'text/plain' }
+    await fetch(`${github.apiUrl}${issues}/1/comments`, { method: 'POST', headers, body: '{"body":"x"}' })
+    expect(github.unexpected).toEqual([expect.stringContaining('a body of type text/plain is not described')])
+  })
+
+  test.each([
+    ['a value of another type', () => Object.assign(repository, { defaultBranch: 7 }), 'reply/default_branch must be'],
+    ['a property that GitHub does not have', () => Object.assign(repository.owner, { shoe: 43 }), '(shoe)'],
+  ])('a reply with %s is a failure of the emulator', async (_what, spoil, why) => {
+    spoil()
+    await expect(call(jobToken(), 'GET', '/repos/octo/tools')).rejects.toThrow(why)
+    expect(github.unexpected).toEqual([expect.stringContaining('as GitHub would not')])
+  })
+
+  test('a reply has every property that GitHub promises', async () => {
+    const { body } = await call(jobToken(), 'GET', '/repos/octo/tools')
+    expect(Object.keys(body).length).toBeGreaterThan(70)
+    expect(body).toMatchObject({ id: repository.id, stargazers_count: 0, clone_url: expect.stringContaining('octo') })
+  })
 })
 
 test('an Enterprise Server has its API below a path and GraphQL beside it', async () => {
@@ -302,8 +356,8 @@ test('an Enterprise Server has its API below a path and GraphQL beside it', asyn
   expect((await call(token, 'GET', '/repos/octo/tools')).status).toBe(200)
   const query = { query: '{ viewer { login databaseId } }' }
   expect((await call(token, 'POST', `${github.url}/api/graphql`, query)).status).toBe(200)
-  expect((await call(token, 'POST', `${github.apiUrl}/graphql`, query)).status).toBe(501)
-  expect((await call(token, 'GET', `${github.url}/repos/octo/tools`)).status).toBe(501)
+  expect((await call(token, 'POST', `${github.apiUrl}/graphql`, query)).status).toBe(404)
+  expect((await call(token, 'GET', `${github.url}/repos/octo/tools`)).status).toBe(404)
 })
 
 describe('tokens of jobs', () => {
@@ -347,7 +401,6 @@ describe('the App', () => {
     expect((await call(bought.body.token, 'GET', '/repos/octo/tools')).status).toBe(200)
     expect((await call(jwt({}), 'POST', path, { permissions: { contents: 'write' } })).status).toBe(422)
     expect((await call(jwt({}), 'POST', path, { repositories: ['other'] })).status).toBe(422)
-    expect((await call(jwt({}), 'GET', '/app')).body.slug).toBe(github.app.slug)
   })
 
   test('is not believed with another key, an old or long-lived token, or none', async () => {

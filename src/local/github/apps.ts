@@ -50,9 +50,6 @@ export function installationReply({ repository }: Exchange): Reply {
   return json(200, { id: repository.installation, account: repository.owner })
 }
 
-export const appReply = (app: App) => () =>
-  json(200, { id: Number(app.id), slug: app.slug, permissions: app.permissions })
-
 export const accessTokenReply = (app: App) => (exchange: Exchange) => {
   const { world, parameters, body } = exchange
   const installed = [...world.repositories.values()].filter((one) => one.installation === Number(parameters['id']))

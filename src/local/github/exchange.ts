@@ -16,9 +16,10 @@ export interface Exchange {
   repository: Repository
 }
 
-/** What GitHub says when it refuses; everything is JSON with a message. */
-export function problem(status: number, message: string, extra: Record<string, unknown> = {}): Reply {
-  return json(status, { message, documentation_url: 'https://docs.github.com/rest', status: String(status), ...extra })
+/** What GitHub says when it refuses; everything is JSON with a message. Its description has the status in all of them but 422. */
+export function problem(status: number, message: string, extra: { errors?: object[] } = {}): Reply {
+  const told = status === 422 ? extra : { status: String(status), ...extra }
+  return json(status, { message, documentation_url: 'https://docs.github.com/rest', ...told })
 }
 
 export const notFound = () => problem(404, 'Not Found')

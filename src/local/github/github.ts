@@ -1,13 +1,16 @@
-// The local GitHub: a real HTTP server that answers as api.github.com (or an Enterprise Server) does, as far as we ask it, and is no kinder:
-// it checks tokens and their permissions, sizes and rates, hides what a token may not see, and remembers everything that was written.
+// The local GitHub: a real HTTP server that answers as api.github.com (or an Enterprise Server) does, as far as the product asks it, and is no
+// kinder: it checks tokens and their permissions, sizes and rates, hides what a token may not see, and remembers everything that was written.
 //
-// A request that it does not know is answered 501 and stands in `unexpected`: a test ends by looking there.
+// GitHub's own description judges every request and every reply. `unexpected` holds each request that GitHub does not have, that breaks the
+// description or that is not imitated here, and each reply that GitHub would not give: a test ends by looking there.
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../server.js'
 import { refuse, tokenOf } from './access.js'
 import { type App, refuseJwt } from './apps.js'
+import { complete } from './complete.js'
+import { loadDescription } from './description.js'
 import { deliver, type Event, eventOf } from './events.js'
-import { type Exchange, notFound, problem } from './exchange.js'
+import { type Exchange, invalid, notFound, problem } from './exchange.js'
 import { type LimitOptions, type Limits, makeLimits } from './limits.js'
 import { jobClaims, makeOidc, type Oidc } from './oidc.js'
 import { findRoute, type Route, routes } from './routes.js'
@@ -28,7 +31,7 @@ export interface LocalGitHub extends stock.Stock, AsyncDisposable {
   url: string
   apiUrl: string
   server: LocalServer
-  /** Requests that nobody foresaw, as `GET /path`. */
+  /** Requests that GitHub would refuse or that are not imitated, as `GET /path`, and replies that GitHub would not give, each with the reason. */
   unexpected: string[]
   /** Every comment there ever was, in the order of their making, deleted ones too. */
   comments: StoredComment[]
@@ -53,7 +56,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
   const basePath = options.basePath ?? ''
   const limits = makeLimits(options.limits ?? {})
   const app = makeApp(world, options.appPermissions)
-  const table = routes(app, limits.rates)
+  const table = routes(app)
   const unexpected: string[] = []
   let oidc: ReturnType<typeof makeOidc>
 
@@ -71,16 +74,30 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
   async function answer(request: RecordedRequest): Promise<Reply> {
     const url = new URL(request.path, server.url)
     const path = apiPath(url.pathname, basePath)
-    const found = path === null ? null : findRoute(table, request.method, path)
-    if (!found) {
-      unexpected.push(`${request.method} ${url.pathname}`)
-      return json(501, { message: `The local GitHub does not know ${request.method} ${url.pathname}` })
+    const described = path === null || path === '/graphql' ? null : await describe(request.method, path)
+    if (path !== '/graphql' && described === null) {
+      unexpected.push(`${request.method} ${url.pathname}: GitHub does not have this`)
+      return notFound()
     }
-    const reply = limits.admit(request) ?? (await serve(found.route, found.parameters, url, request))
-    return { ...reply, headers: { ...limits.headers(), ...reply.headers } }
+    const found = findRoute(table, request.method, path!)
+    if (!found) {
+      unexpected.push(`${request.method} ${url.pathname}: not imitated`)
+      return json(501, { message: `The local GitHub does not imitate ${request.method} ${url.pathname}` })
+    }
+    const asked = { url, request, wrong: described?.wrongRequest(url, request) ?? [] }
+    unexpected.push(...asked.wrong.map((why) => `${request.method} ${url.pathname}: ${why}`))
+    const reply = limits.admit(request) ?? (await serve(found.route, found.parameters, asked))
+    const said = described ? described.completed(reply) : { reply, wrong: [] }
+    if (said.wrong.length > 0) {
+      const message = `The local GitHub answers ${request.method} ${url.pathname} as GitHub would not: ${said.wrong.join('; ')}`
+      unexpected.push(message)
+      return json(500, { message })
+    }
+    return { ...said.reply, headers: { ...limits.headers(), ...said.reply.headers } }
   }
 
-  async function serve(route: Route, parameters: Record<string, string>, url: URL, request: RecordedRequest) {
+  async function serve(route: Route, parameters: Record<string, string>, asked: Asked) {
+    const { url, request, wrong } = asked
     if (!request.headers['user-agent']) return problem(403, 'Request forbidden by administrative rules.')
     const authorization = request.headers['authorization']
     const token = route.by === 'app' ? refuseJwt(app, authorization) : tokenOf(world, authorization)
@@ -88,7 +105,10 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     const body = bodyOf(request)
     if (body === null) return problem(400, 'Problems parsing JSON')
     const exchange = makeExchange(world, { request, parameters, query: url.searchParams, body, token })
-    return exchange === null ? notFound() : ((refuseNeed(route, exchange) ?? (await route.answer(exchange))) as Reply)
+    if (exchange === null) return notFound()
+    const refused = refuseNeed(route, exchange)
+    if (refused) return refused
+    return wrong.length > 0 ? refuseWrong(wrong) : await route.answer(exchange)
   }
 
   return {
@@ -131,6 +151,43 @@ function bodyOf(request: RecordedRequest): Record<string, unknown> | null {
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
   } catch {
     return null
+  }
+}
+
+interface Asked {
+  url: URL
+  request: RecordedRequest
+  /** What GitHub's description has against the request. */
+  wrong: string[]
+}
+
+/** A path with a wrong value leads nowhere; anything else is told. */
+function refuseWrong(wrong: string[]): Reply {
+  if (wrong.some((why) => why.startsWith('path '))) return notFound()
+  return invalid('Request', 'request', wrong.join('; '))
+}
+
+/** Null for a request that GitHub does not have. */
+async function describe(method: string, path: string) {
+  const description = await loadDescription()
+  const operation = description.find(method, path)
+  if (!operation) return null
+  return {
+    wrongRequest(url: URL, request: RecordedRequest): string[] {
+      const body = bodyOf(request)
+      // What cannot be parsed is refused before it is looked at.
+      if (body === null) return []
+      const sent = request.body.length === 0 ? undefined : body
+      return operation.requestProblems({ query: url.searchParams, headers: request.headers, body: sent })
+    },
+    completed(reply: Reply): { reply: Reply; wrong: string[] } {
+      const { status, body } = reply
+      const said = body === undefined ? undefined : (JSON.parse(String(body)) as unknown)
+      const schema = status < 300 ? operation.replySchema(status) : undefined
+      const whole = schema ? complete(description, schema, said) : said
+      const wrong = operation.replyProblems(status, whole)
+      return { reply: schema ? { ...reply, body: JSON.stringify(whole) } : reply, wrong }
+    },
   }
 }
 

@@ -71,8 +71,7 @@ export function makeLimits(options: LimitOptions) {
       pending.push({ ...limit, met: 0 })
     },
   }
-  const rates = () => ({ limit: perHour, used: primary.used, remaining: Math.max(0, perHour - primary.used) })
-  return { controls, admit, headers, rates }
+  return { controls, admit, headers }
 }
 
 function matches(limit: SecondaryLimit, request: RecordedRequest): boolean {

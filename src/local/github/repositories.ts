@@ -30,11 +30,6 @@ export async function referenceReply({ repository, parameters }: Exchange): Prom
   return sha === null ? notFound() : json(200, { ref, object: { type: 'commit', sha } })
 }
 
-export async function branchReply({ repository, parameters }: Exchange): Promise<Reply> {
-  const sha = await shaOfRef(repository, `refs/heads/${parameters['rest']}`)
-  return sha === null ? notFound() : json(200, { name: parameters['rest'], commit: { sha } })
-}
-
 async function shaOfRef(repository: Repository, ref: string): Promise<string | null> {
   const branch = ref.startsWith('refs/heads/') ? repository.branches.get(ref.slice(11)) : undefined
   if (branch !== undefined) return branch

@@ -1,7 +1,7 @@
-// The table of everything the local GitHub answers. What is not in it is answered 501 and remembered.
-import { json, type Reply } from '../server.js'
+// The table of everything the local GitHub imitates. A request that GitHub has and this table has not is answered 501 and remembered.
+import type { Reply } from '../server.js'
 import { graphqlReply, identityReply, type Need, userReply } from './access.js'
-import { type App, accessTokenReply, appReply, installationReply } from './apps.js'
+import { type App, accessTokenReply, installationReply } from './apps.js'
 import * as comments from './comments.js'
 import type { Exchange } from './exchange.js'
 import { compareReply } from './git.js'
@@ -23,13 +23,11 @@ const reviewWrite = (): Need => [{ permission: 'pull_requests', grant: 'write' }
 const talkRead = (exchange: Exchange) => comments.conversationNeed(exchange, 'read')
 const talkWrite = (exchange: Exchange) => comments.conversationNeed(exchange, 'write')
 
-export function routes(app: App, rates: () => object): Route[] {
+export function routes(app: App): Route[] {
   return [
-    { method: 'GET', path: '/rate_limit', answer: () => json(200, { resources: { core: rates() }, rate: rates() }) },
     { method: 'GET', path: '/user', answer: identityReply },
     { method: 'GET', path: '/users/:login', answer: userReply },
     { method: 'POST', path: '/graphql', answer: graphqlReply },
-    { method: 'GET', path: '/app', by: 'app', answer: appReply(app) },
     { method: 'GET', path: '/repos/:owner/:name/installation', by: 'app', answer: installationReply },
     { method: 'POST', path: '/app/installations/:id/access_tokens', by: 'app', answer: accessTokenReply(app) },
     ...repositoryRoutes,
@@ -44,7 +42,6 @@ const at = (rest: string) => `/repos/:owner/:name${rest}`
 const repositoryRoutes: Route[] = [
   { method: 'GET', path: at(''), need: reads('metadata'), answer: repositories.repositoryReply },
   { method: 'GET', path: at('/git/ref/*'), need: reads('contents'), answer: repositories.referenceReply },
-  { method: 'GET', path: at('/branches/*'), need: reads('contents'), answer: repositories.branchReply },
   { method: 'GET', path: at('/compare/*'), need: reads('contents'), answer: compareReply },
   { method: 'GET', path: at('/pulls/:number'), need: reads('pull_requests'), answer: repositories.pullReply },
   {

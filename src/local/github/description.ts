@@ -1,0 +1,308 @@
+// GitHub's own description of its REST API (`@octokit/openapi`, a development dependency) judges what the local GitHub hears and what it says.
+//
+// A process reads the document when its first request comes, and compiles a schema when it first needs it: a process that starts the server and
+// sends nothing pays nothing. Objects may hold described properties only, so that the local GitHub cannot invent what the product then reads.
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
+
+export interface Schema {
+  $ref?: string
+  type?: string
+  format?: string
+  nullable?: boolean
+  enum?: unknown[]
+  required?: string[]
+  properties?: Record<string, Schema>
+  additionalProperties?: boolean | Schema
+  items?: Schema
+  minimum?: number
+  allOf?: Schema[]
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+}
+
+interface Parameter {
+  $ref?: string
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  schema: Schema
+  'x-multi-segment'?: boolean
+}
+
+interface Content {
+  content?: Record<string, { schema?: Schema }>
+}
+
+interface DescribedOperation {
+  parameters?: Parameter[]
+  requestBody?: Content & { required?: boolean }
+  responses: Record<string, Content & { $ref?: string }>
+}
+
+interface Document {
+  paths: Record<string, Record<string, DescribedOperation>>
+  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, unknown> }
+}
+
+export interface HeardRequest {
+  query: URLSearchParams
+  headers: Record<string, string>
+  /** Decoded JSON; undefined where there was no body. */
+  body: unknown
+}
+
+export interface Operation {
+  /** As the document writes it: `GET /repos/{owner}/{repo}`. */
+  name: string
+  /** What is wrong with the request, one sentence each. */
+  requestProblems(request: HeardRequest): string[]
+  /** What is wrong with the reply. A reply without a body is `undefined`. */
+  replyProblems(status: number, body: unknown): string[]
+  /** The schema of a reply with this status, where there is one. */
+  replySchema(status: number): Schema | undefined
+}
+
+export interface Description {
+  /** Null for a request that GitHub does not have. */
+  find(method: string, path: string): Operation | null
+  /** The schema that a reference names, or the schema itself. */
+  resolve(schema: Schema): Schema
+}
+
+/** Where the document is wrong, as the public issues of github/rest-api-description say and as GitHub's own payloads show. */
+const corrections: Record<string, string> = {
+  // A pull request whose fork was deleted has no repository at its head.
+  'pull-request.head.repo': 'nullable',
+}
+
+/** Any operation may refuse in these ways, whether the document repeats it or not. */
+const refusals = new Map(
+  [400, 401, 403, 404, 422, 429].map((status) => [status, status === 422 ? 'validation-error' : 'basic-error']),
+)
+
+const require = createRequire(import.meta.url)
+let loading: Promise<Description> | undefined
+
+/** Read once for a process; a failed reading is not kept. */
+export function loadDescription(): Promise<Description> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}
+
+async function load(): Promise<Description> {
+  const file = require.resolve('@octokit/openapi/generated/api.github.com.json')
+  const [text, { Ajv: AjvClass }, { default: formats }] = await Promise.all([
+    readFile(file, 'utf8'),
+    import('ajv'),
+    import('ajv-formats'),
+  ])
+  const document = JSON.parse(text) as Document
+  correct(document)
+  const ajv = new AjvClass({ strict: false, allErrors: true, validateFormats: true, logger: false })
+  formats.default(ajv)
+  const found = new Map<string, Operation>()
+  const compile = compiler(ajv, document)
+  return {
+    find(method, path) {
+      const place = placeOf(document, method, path)
+      if (!place) return null
+      const name = `${method} ${place.template}`
+      const operation = found.get(name) ?? operationOf(document, name, place.operation, compile)
+      found.set(name, operation)
+      return {
+        ...operation,
+        requestProblems: (request) => [...pathProblems(place, compile), ...operation.requestProblems(request)],
+      }
+    },
+    resolve: (schema) => resolve(document, schema),
+  }
+}
+
+function correct(document: Document): void {
+  for (const [place, what] of Object.entries(corrections)) {
+    const [component = '', ...rest] = place.split('.')
+    let schema = document.components.schemas[component]
+    for (const name of rest) schema = schema?.properties?.[name]
+    if (!schema) throw new Error(`GitHub's description has no ${place} any more: take its correction out.`)
+    const { $ref } = schema
+    delete schema.$ref
+    Object.assign(schema, $ref === undefined ? {} : { allOf: [{ $ref }] }, { [what]: true })
+  }
+}
+
+interface Place {
+  template: string
+  operation: DescribedOperation
+  parameters: Parameter[]
+  values: Record<string, string>
+}
+
+/** Of several templates that match the one with the most fixed segments is meant. */
+function placeOf(document: Document, method: string, path: string): Place | null {
+  const given = path.split('/')
+  let best: (Place & { fixed: number }) | null = null
+  for (const [template, operations] of Object.entries(document.paths)) {
+    const operation = operations[method.toLowerCase()]
+    if (!operation) continue
+    const wanted = template.split('/')
+    const fixed = wanted.filter((part) => !part.startsWith('{')).length
+    if ((best && best.fixed >= fixed) || !fits(wanted, given)) continue
+    const parameters = (operation.parameters ?? []).map((one) => resolve(document, one) as Parameter)
+    const values = matched(wanted, given, parameters)
+    if (values) best = { template, operation, parameters, values, fixed }
+  }
+  return best
+}
+
+/** Whether all fixed segments are there. */
+const fits = (wanted: string[], given: string[]) =>
+  given.length >= wanted.length && wanted.every((part, index) => part.startsWith('{') || part === given[index])
+
+/** The values of the path's parameters; null where there are too many segments or an empty one. */
+function matched(wanted: string[], given: string[], parameters: Parameter[]): Record<string, string> | null {
+  const values: Record<string, string> = {}
+  for (const [index, part] of wanted.entries()) {
+    const name = /^\{(.+)\}$/.exec(part)?.[1]
+    if (name === undefined) continue
+    const many = parameters.some((one) => one.name === name && one['x-multi-segment'])
+    const text = (many ? given.slice(index) : given.slice(index, index + 1)).join('/')
+    if (text === '') return null
+    values[name] = decodeURIComponent(text)
+    if (many) return values
+  }
+  return given.length > wanted.length ? null : values
+}
+
+function resolve<T extends object>(document: Document, value: T): T {
+  const reference = (value as { $ref?: string }).$ref
+  if (reference === undefined) return value
+  const [, , kind = '', name = ''] = reference.split('/')
+  return document.components[kind]![name] as T
+}
+
+type Compile = (schema: Schema) => ValidateFunction
+
+/** Schemas of OpenAPI 3.0 become JSON Schemas; each component is converted once, when something refers to it. */
+function compiler(ajv: Ajv, document: Document): Compile {
+  const compiled = new WeakMap<Schema, ValidateFunction>()
+  const defined = new Set<string>()
+
+  function define(name: string): string {
+    if (!defined.has(name)) {
+      defined.add(name)
+      ajv.addSchema(convert(document.components.schemas[name]!), name)
+    }
+    return name
+  }
+
+  function convert(schema: Schema, composed = false): object {
+    if (schema.$ref !== undefined) return { $ref: define(schema.$ref.split('/').at(-1)!) }
+    const { nullable, allOf, anyOf, oneOf, items, properties, additionalProperties, ...plain } = schema
+    const closed = properties !== undefined && !composed && allOf === undefined
+    const extra = typeof additionalProperties === 'object' ? convert(additionalProperties) : additionalProperties
+    const converted = {
+      ...Object.fromEntries(Object.entries(plain).filter(([key]) => checked.has(key))),
+      ...(allOf && { allOf: allOf.map((one) => convert(one, allOf.length > 1)) }),
+      // Two alternatives may both fit an object that GitHub means as one of them.
+      ...((anyOf ?? oneOf) && { anyOf: (anyOf ?? oneOf)!.map((one) => convert(one, properties !== undefined)) }),
+      ...(items && { items: convert(items) }),
+      ...(properties && {
+        properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, convert(one)])),
+      }),
+      ...(extra !== undefined ? { additionalProperties: extra } : closed && { additionalProperties: false }),
+    }
+    return nullable ? { anyOf: [{ type: 'null' }, converted] } : converted
+  }
+
+  return (schema) => {
+    const known = compiled.get(schema)
+    if (known) return known
+    const validate = ajv.compile(convert(schema))
+    compiled.set(schema, validate)
+    return validate
+  }
+}
+
+const checked = new Set(
+  'type format enum required minimum maximum minLength maxLength minItems maxItems pattern uniqueItems'.split(' '),
+)
+
+function pathProblems({ parameters, values }: Place, compile: Compile): string[] {
+  return parameters
+    .filter((one) => one.in === 'path')
+    .flatMap((one) => problemsOf(compile(one.schema), fromText(values[one.name]!, one.schema), `path ${one.name}`))
+}
+
+function operationOf(document: Document, name: string, described: DescribedOperation, compile: Compile): Operation {
+  const parameters = (described.parameters ?? []).map((one) => resolve(document, one) as Parameter)
+  const responseOf = (status: number) => {
+    const response = described.responses[String(status)]
+    return response && resolve(document, response)
+  }
+  const replySchema = (status: number) => {
+    const response = responseOf(status)
+    if (response) return response.content?.['application/json']?.schema
+    return document.components.schemas[refusals.get(status) ?? '']
+  }
+  return {
+    name,
+    requestProblems: (request) => [
+      ...queryProblems(parameters, request.query, compile),
+      ...parameters
+        .filter((one) => one.in === 'header' && one.required && request.headers[one.name.toLowerCase()] === undefined)
+        .map((one) => `header ${one.name} is missing`),
+      ...bodyProblems(described.requestBody, request, compile),
+    ],
+    replyProblems(status, body) {
+      if (!responseOf(status) && !refusals.has(status)) return [`status ${status} is not described`]
+      const schema = replySchema(status)
+      if (!schema) return body === undefined ? [] : [`status ${status} has no body`]
+      return body === undefined ? [`status ${status} has a body`] : problemsOf(compile(schema), body, 'reply')
+    },
+    replySchema,
+  }
+}
+
+function queryProblems(parameters: Parameter[], query: URLSearchParams, compile: Compile): string[] {
+  const wanted = parameters.filter((one) => one.in === 'query')
+  const unknown = [...query.keys()].filter((name) => !wanted.some((one) => one.name === name))
+  return [
+    ...unknown.map((name) => `query ${name} is not described`),
+    ...wanted.flatMap((one) => {
+      const text = query.get(one.name)
+      if (text === null) return one.required ? [`query ${one.name} is missing`] : []
+      return problemsOf(compile(one.schema), fromText(text, one.schema), `query ${one.name}`)
+    }),
+  ]
+}
+
+function bodyProblems(described: DescribedOperation['requestBody'], heard: HeardRequest, compile: Compile): string[] {
+  if (!described) return heard.body === undefined ? [] : ['there is a body, and none is described']
+  if (heard.body === undefined) return described.required ? ['the body is missing'] : []
+  const type = heard.headers['content-type']?.split(';')[0] ?? ''
+  const schema = described.content?.[type]?.schema
+  if (!schema) return [`a body of type ${type || 'unknown'} is not described`]
+  return problemsOf(compile(schema), heard.body, 'body')
+}
+
+/** A number or a flag in an address is text. */
+function fromText(text: string, schema: Schema): unknown {
+  if (schema.type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
+  if (schema.type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
+  return text
+}
+
+function problemsOf(validate: ValidateFunction, value: unknown, what: string): string[] {
+  if (validate(value)) return []
+  return (validate.errors ?? []).slice(0, 5).map((error) => `${what}${error.instancePath} ${sentence(error)}`)
+}
+
+function sentence({ message = 'does not fit', params }: ErrorObject): string {
+  const detail = params['additionalProperty'] ?? params['allowedValues'] ?? ''
+  return `${message}${detail === '' ? '' : ` (${String(detail)})`}`
+}
