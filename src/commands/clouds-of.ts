@@ -9,6 +9,7 @@ import {
 } from '../handoff/index.js'
 import { type Clouds, startClouds } from '../local/clouds.js'
 import { type GitRemote, startGitRemote } from '../local/git-remote.js'
+import { localModelNamed, offlineModel } from '../local/model/models.js'
 
 export interface OpenClouds extends AsyncDisposable {
   introduction: { name: string; where: string }[]
@@ -32,7 +33,7 @@ const clouds = [
     name: 'model',
     key: 'LLM_API_KEY',
     real: '',
-    local: 'offline-extractive on this machine: no model, it quotes; set LLM_API_KEY for a real one',
+    local: 'on this machine: no model, it quotes; set LLM_API_KEY for a real one',
   },
 ] as const
 
@@ -47,10 +48,11 @@ export async function openClouds(
       next: 'Set LLM_API_KEY too (any text for a server that wants none), or take LLM_BASE_URL out to use the local one.',
     })
   }
+  const model = localModelNamed(environment['LLM_MODEL']?.trim())?.name ?? offlineModel
   const local = await startClouds({
     ...(has(environment, 'E2B_API_KEY') ? { sandboxes: false } : {}),
     ...(has(environment, 'DRIVE9_API_KEY') ? { drive: false } : {}),
-    ...(has(environment, 'LLM_API_KEY') ? { model: false } : { model: { pace } }),
+    ...(has(environment, 'LLM_API_KEY') ? { model: false } : { model: { name: model, pace } }),
   })
   try {
     return opened(environment, local)
@@ -69,7 +71,7 @@ function opened(environment: Environment, local: Clouds): OpenClouds {
   return {
     introduction: clouds.map(({ name, key, local: here }) => ({
       name,
-      where: has(environment, key) ? whereReal(name, settings()) : here,
+      where: has(environment, key) ? whereReal(name, settings()) : whereLocal(name, here, settings()),
     })),
     settings,
     environment: merged,
@@ -91,6 +93,9 @@ function opened(environment: Environment, local: Clouds): OpenClouds {
     },
   }
 }
+
+const whereLocal = (name: string, where: string, settings: Settings) =>
+  name === 'model' ? `${settings.model.name} ${where}` : where
 
 function whereReal(name: string, settings: Settings): string {
   if (name === 'sandboxes') return `E2B, template ${settings.sandboxes.template}`

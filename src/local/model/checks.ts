@@ -1,55 +1,48 @@
 // What the local model refuses before it reads a prompt, in the shapes that real services use.
 import { json, type Reply } from '../server.js'
 import type { SendingBehaviour } from './behaviour.js'
-import { isMessage, type Message } from './prompt.js'
+import { fieldRefusal, type SeenFields } from './fields.js'
+import { type LocalModelTraits, localModelNamed } from './models.js'
+import { countPieces, isMessage, type Message } from './prompt.js'
+import { invalid, wireError } from './wire-error.js'
 
 export interface WireRequest {
   model?: unknown
   messages: Message[]
   stream?: unknown
-  stream_options?: { include_usage?: unknown }
-  max_tokens?: number
-  max_completion_tokens?: number
+  stream_options?: { include_usage?: unknown } | null
+  max_tokens?: number | null
+  max_completion_tokens?: number | null
   [parameter: string]: unknown
 }
 
-interface Limits {
-  model: string
+/** A request that may be answered, with the model that it names and the tokens of its messages. */
+export interface Accepted {
+  body: WireRequest
+  model: LocalModelTraits
   inputTokens: number
-  contextTokens: number
 }
 
-export function wireError(
-  status: number,
-  message: string,
-  more: { type: string; code: string | null; param?: string },
-  headers: Record<string, string> = {},
-): Reply {
-  return json(status, { error: { message, param: null, ...more } }, headers)
+export interface Limits {
+  /** In place of the model's own context. */
+  contextTokens: number | undefined
+  seen: SeenFields
 }
 
-const invalid = (status: number, message: string, code: string | null, param?: string) =>
-  wireError(status, message, { type: 'invalid_request_error', code, ...(param === undefined ? {} : { param }) })
-
-/** The refusal of this request, or undefined when it may be answered. */
-export function refusal(
+/** The refusal of this request, or what is to be answered. */
+export function check(
   body: WireRequest | undefined,
   bad: SendingBehaviour | undefined,
-  limits: Limits,
-): Reply | undefined {
-  return misbehaved(body, bad) ?? malformed(body, limits)
-}
-
-function malformed(body: WireRequest | undefined, { model, inputTokens, contextTokens }: Limits): Reply | undefined {
+  { contextTokens, seen }: Limits,
+): Reply | Accepted {
+  const misbehaviour = misbehaved(body, bad)
+  if (misbehaviour) return misbehaviour
   if (!body) return invalid(400, 'We could not parse the JSON body of your request.', null)
-  if (body.model !== model) {
-    return invalid(
-      404,
-      `The model \`${String(body.model)}\` does not exist or you do not have access to it.`,
-      'model_not_found',
-    )
-  }
-  if (!Array.isArray(body.messages) || body.messages.length === 0 || !body.messages.every(isMessage)) {
+  const named = localModelNamed(body.model)
+  if (!named) return unknownModel(body.model)
+  const model = contextTokens === undefined ? named : { ...named, contextTokens }
+  const { messages } = body
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isMessage)) {
     return invalid(
       400,
       "Invalid type for 'messages': expected an array of objects with a role and text.",
@@ -57,20 +50,45 @@ function malformed(body: WireRequest | undefined, { model, inputTokens, contextT
       'messages',
     )
   }
-  const limit = body.max_completion_tokens ?? body.max_tokens
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
-    return invalid(400, "Invalid 'max_tokens': integer above or equal to 1 expected.", null, 'max_tokens')
-  }
-  if (inputTokens + (limit ?? 0) > contextTokens) {
-    return invalid(
-      400,
-      `This model's maximum context length is ${contextTokens} tokens, however you requested ${inputTokens + (limit ?? 0)}.`,
-      'context_length_exceeded',
-      'messages',
-    )
-  }
-  return undefined
+  const inputTokens = countPieces(messages.map((message) => message.content).join('\n'))
+  return fieldRefusal(body, model, seen) ?? lengthRefusal(body, model, inputTokens) ?? { body, model, inputTokens }
 }
+
+export const unknownModel = (name: unknown): Reply =>
+  invalid(404, `The model \`${String(name)}\` does not exist or you do not have access to it.`, 'model_not_found')
+
+/** The service shows the beginning and the end of a key that it does not know. */
+export function keyRefusal(authorization: string | undefined): Reply {
+  const key = authorization?.replace(/^Bearer /, '') ?? ''
+  if (key === '') {
+    const advice = 'You need to provide your API key in an Authorization header using Bearer auth.'
+    return invalid(401, `You didn't provide an API key. ${advice}`, null)
+  }
+  const masked = key.length < 9 ? '*'.repeat(key.length) : `${key.slice(0, 4)}${'*'.repeat(8)}${key.slice(-4)}`
+  return invalid(401, `Incorrect API key provided: ${masked}.`, 'invalid_api_key')
+}
+
+/** OpenAI counts the reply's limit too; llama.cpp counts the prompt and ends the reply where the context ends. */
+function lengthRefusal(body: WireRequest, model: LocalModelTraits, inputTokens: number): Reply | undefined {
+  const { contextTokens, tooLong } = model
+  if (tooLong === 'refuse-as-llama' && inputTokens >= contextTokens) {
+    const message = 'the request exceeds the available context size, try increasing it'
+    const numbers = { n_prompt_tokens: inputTokens, n_ctx: contextTokens }
+    return json(400, { error: { code: 400, message, type: 'exceed_context_size_error', ...numbers } })
+  }
+  const output = limitOf(body) ?? 0
+  if (tooLong !== 'refuse' || inputTokens + output <= contextTokens) return undefined
+  const parts = `(${inputTokens} in the messages, ${output} in the completion)`
+  return invalid(
+    400,
+    `This model's maximum context length is ${contextTokens} tokens. However, you requested ${inputTokens + output} tokens ${parts}. Please reduce the length of the messages or completion.`,
+    'context_length_exceeded',
+    'messages',
+  )
+}
+
+export const limitOf = (body: WireRequest): number | undefined =>
+  body.max_completion_tokens ?? body.max_tokens ?? undefined
 
 function misbehaved(body: WireRequest | undefined, bad: SendingBehaviour | undefined): Reply | undefined {
   switch (bad?.kind) {

@@ -98,6 +98,7 @@ function open(head: string, files: FileBlock[], texts: TextBlock[]): (line: stri
  * Tokens as this model counts them: a piece for each word, each run of up to three digits, each run of signs, each line's end. Never more
  * than a real vocabulary makes, so that a budget kept with a real one is kept here too.
  */
-export function countPieces(text: string): number {
-  return text.match(/[^\S\r\n]*(?:\p{L}+|\p{N}{1,3}|[^\s\p{L}\p{N}]+)|\s*[\r\n]+|\s+/gu)?.length ?? 0
-}
+export const countPieces = (text: string): number => piecesOf(text).length
+
+export const piecesOf = (text: string): string[] =>
+  text.match(/[^\S\r\n]*(?:\p{L}+|\p{N}{1,3}|[^\s\p{L}\p{N}]+)|\s*[\r\n]+|\s+/gu) ?? []

@@ -15,13 +15,30 @@ export interface Said {
   finish: 'stop' | 'length' | 'content_filter'
 }
 
+export interface Room {
+  /** The limit that the request sets. */
+  maxTokens: number
+  /** What of it is left for text, when thinking and the context have had theirs. */
+  left: number
+}
+
 /**
  * Bytes for each token of the limit. English prose with names and paths takes three and a half in any vocabulary we measured, so that the
  * reply stays under the limit by whatever count.
  */
 const bytesPerToken = 2.5
 
-export function speak(prompt: Prompt, mood: Mood, maxTokens: number): Said {
+/** How long a reply is at most, in bytes, however much the limit allows: about what the instructions ask for. */
+const usualBytes: Record<string, number> = {
+  part: 1_750,
+  combine: 2_250,
+  summary: 7_500,
+  answer: 5_000,
+  compare: 5_000,
+}
+
+/** A model does not know what is left: it writes as if all of its limit were, and is cut. */
+export function speak(prompt: Prompt, mood: Mood, { maxTokens, left }: Room): Said {
   const honest = writeFor(prompt, maxTokens)
   const text = misspoken(honest, prompt, mood.words)
   const thoughts =
@@ -29,12 +46,13 @@ export function speak(prompt: Prompt, mood: Mood, maxTokens: number): Said {
   const unlimited = mood.words !== undefined && mood.words.kind !== 'think'
   if (mood.sending?.kind === 'too-long') return { text: half(text), thoughts, finish: 'length' }
   if (mood.sending?.kind === 'filtered') return { text: half(text), thoughts, finish: 'content_filter' }
-  if (unlimited || countPieces(text) <= maxTokens) return { text, thoughts, finish: 'stop' }
-  return { text: cutToPieces(text, maxTokens), thoughts, finish: 'length' }
+  if (left <= 0) return { text: '', thoughts, finish: 'length' }
+  if (unlimited || countPieces(text) <= left) return { text, thoughts, finish: 'stop' }
+  return { text: cutToPieces(text, left), thoughts, finish: 'length' }
 }
 
 function writeFor(prompt: Prompt, maxTokens: number): string {
-  const maxBytes = Math.max(1, Math.floor(maxTokens * bytesPerToken))
+  const maxBytes = Math.min(usualBytes[prompt.task] ?? 5_000, Math.max(1, Math.floor(maxTokens * bytesPerToken)))
   switch (prompt.task) {
     case 'answer':
       return writeAnswer(prompt, maxBytes)

@@ -8,7 +8,8 @@ export interface Usage {
   prompt_tokens: number
   completion_tokens: number
   total_tokens: number
-  prompt_tokens_details: { cached_tokens: number }
+  prompt_tokens_details: { cached_tokens: number; cache_write_tokens?: number }
+  completion_tokens_details?: { reasoning_tokens: number }
 }
 
 export interface Sending {
@@ -18,6 +19,8 @@ export interface Sending {
   usage: Usage
   includeUsage: boolean
   mood: Mood
+  /** How long only comments are sent before the reply. */
+  commentsMs?: number
 }
 
 /** As `chat.completion`, in one piece. */
@@ -39,15 +42,19 @@ export function completion({ id, model, said, usage, mood }: Sending): unknown {
 }
 
 /** As `chat.completion.chunk`s. Resolves when all is sent, or the client has gone. */
-export async function stream(sending: Sending, response: ServerResponse): Promise<void> {
-  const gone = new AbortController()
-  response.on('close', () => gone.abort())
+export async function stream(sending: Sending, response: ServerResponse, gone: AbortSignal): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
-  try {
-    await sendAll(sending, response, gone.signal)
-  } catch (error) {
-    if (!gone.signal.aborted) throw error
+  await comment(response, sending.commentsMs ?? 0, gone)
+  await sendAll(sending, response, gone)
+}
+
+const commentEveryMs = 1_000
+
+async function comment(response: ServerResponse, milliseconds: number, gone: AbortSignal): Promise<void> {
+  for (let left = milliseconds; left > 0; left -= commentEveryMs) {
+    response.write(': processing\n\n')
+    await pause(Math.min(left, commentEveryMs), gone)
   }
 }
 
@@ -116,7 +123,7 @@ const event = (response: ServerResponse, value: unknown) => response.write(`data
 
 const seconds = () => Math.floor(Date.now() / 1_000)
 
-async function pause(milliseconds: number | undefined, gone: AbortSignal): Promise<void> {
+export async function pause(milliseconds: number | undefined, gone: AbortSignal): Promise<void> {
   if (milliseconds) await wait(milliseconds, undefined, { signal: gone })
 }
 

@@ -102,7 +102,7 @@ describe('a reply', () => {
 
   it('costs what the service says, with what it had in its cache', async () => {
     const long = request({ messages: [{ role: 'user', content: 'a word '.repeat(2_000) }] })
-    const model = modelWith()
+    const model = modelWith({ name: 'offline-caching' })
     const first = await model.complete(long)
     expect(first.usage).toEqual({ inputTokens: local.prompts.at(-1)?.inputTokens, outputTokens: expect.any(Number) })
     expect((await model.complete(long)).usage.cachedInputTokens).toBeGreaterThan(3_000)
