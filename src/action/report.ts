@@ -15,6 +15,7 @@ export function handoffReport(result: Summarised, context: Context): string {
   const parts = [
     `# handoff: ${safeInline(handoff.repository)} at ${code(handoff.commit.slice(0, 12))}`,
     result.reused ? 'This commit was summarised before; nothing was paid for again.' : '',
+    result.otherwise.length > 0 ? safeInline(otherSettings(result)) : '',
     partialNote(handoff),
     ...sections(result, context),
     '## What was read',
@@ -25,6 +26,11 @@ export function handoffReport(result: Summarised, context: Context): string {
     howToAsk(handoff),
   ]
   return fitMarkdown(parts.filter((part) => part !== '').join('\n\n'))
+}
+
+/** Says that the reported run is not what the settings of this job would make, and how to get that. */
+export function otherSettings({ run, otherwise }: Summarised): string {
+  return `Run ${run} was made with other settings: ${otherwise.join('; ')}. To replace it with a new one, run the job with force: true.`
 }
 
 export function stickyComment(result: Summarised, context: Context): string {

@@ -1,20 +1,13 @@
-// The first walk in a job: the commit of the event becomes a sealed run, and the job's outputs, its summary and a comment tell of it.
+// Summarises the commit of the event, and reports the sealed run: outputs, job summary, comment.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  encodeHandoff,
-  isHandoffError,
-  markStale,
-  type Summarised,
-  type SummariseRequest,
-  summarise,
-} from '../handoff/index.js'
+import { encodeHandoff, markStale, type Summarised, type SummariseRequest, summarise } from '../handoff/index.js'
 import { runPage } from './context.js'
 import type { CommitWanted } from './events.js'
 import { failureOf, sentenceOf } from './failure.js'
 import { openGitHub } from './github.js'
 import { commitOf, type Job, type OpenHouse, openHouse, repositoryOf } from './job.js'
-import { handoffReport, stickyComment, stickyMarker } from './report.js'
+import { handoffReport, otherSettings, stickyComment, stickyMarker } from './report.js'
 
 export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<void> {
   const { runner, options } = job
@@ -22,32 +15,19 @@ export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<v
     `Summarising ${job.context.repository} at ${wanted.sha}${wanted.pull ? `, the head of pull request ${wanted.pull}` : ''}.`,
   )
   const open = openHouse(job)
-  const result = await summariseOnce(job, wanted, open)
+  const result = await summarise(requestOf(job, wanted, open), open.house, open.signal)
   await tellJob(job, result)
   if (!options.comment || wanted.pull === undefined) return
   await keepComment(job, wanted.pull, result, open.signal)
   await markAnswers(job, wanted.pull, open)
 }
 
-/** Jobs of one workflow run share its number and its try; the one that comes second to a directory takes a name of its own. */
-async function summariseOnce(job: Job, wanted: CommitWanted, open: OpenHouse): Promise<Summarised> {
-  const { runId, runAttempt } = job.context
-  const attempt = `${runId}-${runAttempt}`
-  try {
-    return await summarise(requestOf(job, wanted, open, attempt), open.house, open.signal)
-  } catch (error) {
-    if (!isHandoffError(error, 'conflict') || !/was started before/.test(error.message)) throw error
-    job.runner.info('Another job of this workflow run is summarising the same commit.')
-    const other = `${attempt}-${open.house.tools.uniqueId().slice(-6)}`
-    return summarise(requestOf(job, wanted, open, other), open.house, open.signal)
-  }
-}
-
-function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse, attempt: string): SummariseRequest {
+function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRequest {
   const { context, options } = job
   return {
     commit: commitOf(job, wanted.sha, wanted.ref),
-    attempt,
+    // Jobs of one workflow run share its number and its try.
+    attempt: `${context.runId}-${context.runAttempt}-${open.house.tools.uniqueId().slice(-8)}`,
     force: options.force,
     form: options.form,
     include: options.include,
@@ -80,6 +60,7 @@ async function tellJob(job: Job, result: Summarised): Promise<void> {
   runner.quote(`Summary of ${handoff.commit}`, summary)
   for (const notice of handoff.notices) runner.info(redact(notice))
   await runner.summarise(redact(handoffReport(result, job.context)))
+  if (result.otherwise.length > 0) runner.notice(redact(otherSettings(result)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
 }
 

@@ -33,7 +33,6 @@ export {
   type Visit,
 } from './hall/service.js'
 export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './hall/stale-answer.js'
-export { staleNote } from './hall/staleness.js'
 export { type Summarised, type SummariseRequest, summarise } from './hall/summarise.js'
 export {
   commentParts,

@@ -43,7 +43,7 @@ const sticky = () =>
 test('a first push leaves a sealed run and tells the job of it', async () => {
   expect(story).toMatchSnapshot()
   const { outputs } = first
-  expect(outputs['run']).toMatch(new RegExp(`^${commit(0)}-\\d+-1$`))
+  expect(outputs['run']).toMatch(new RegExp(`^${commit(0)}-\\d+-1-[a-z0-9]{8}$`))
   expect(Number(outputs['cost'])).toBeGreaterThan(0)
   const handoff = JSON.parse(await readFile(outputs['handoff-file']!, 'utf8'))
   expect(handoff).toMatchObject({
@@ -80,7 +80,21 @@ test('the same push again is paid for once', async () => {
   const step = await world.step({ event: world.push({ sha: commit(0) }) })
   expect(told(step)).toMatchSnapshot()
   expect(step.outputs).toMatchObject({ run: first.outputs['run'], reused: 'true' })
+  expect(step.notices).toEqual([])
   expect({ machines: machines(), prompts: world.clouds.model.prompts.length }).toEqual(before)
+})
+
+test.each([
+  ['exclude', { exclude: 'src/**' }, 'other patterns in include or exclude'],
+  ['include', { include: '*.md' }, 'other patterns in include or exclude'],
+  ['form', { form: 'plain' }, 'form: tar'],
+  ['llm-model', { 'llm-model': 'another-model' }, 'the model “offline-extractive”'],
+])('a run of the same commit with another %s is reported, and the notice names force', async (_, inputs, otherwise) => {
+  const step = await world.step({ event: world.push({ sha: commit(0) }), inputs })
+  expect(step).toMatchObject({ errors: [], outputs: { run: first.outputs['run'], reused: 'true' } })
+  expect(step.notices).toEqual([expect.stringContaining(otherwise)])
+  expect(step.notices[0]).toContain('force: true')
+  expect(step.summary).toContain('other settings')
 })
 
 test('the step after the job has nothing to do and says nothing', async () => {
@@ -192,15 +206,14 @@ test.each([
   expect(told(step).requests).toEqual([])
 })
 
-test('two jobs of one workflow run may summarise the same commit', async () => {
+test('two jobs of one workflow run may summarise the same commit, each in a directory of its own', async () => {
   const event = world.push({ sha: commit(2), ref: 'refs/heads/matrix' })
   const both = await Promise.all([1, 2].map(() => world.step({ event, runId: '7900', inputs: { force: 'true' } })))
   expect(both.map((step) => step.errors)).toEqual([[], []])
   expect(new Set(both.map((step) => step.outputs['run'])).size).toBe(1)
-  const second = both.filter(({ lines }) =>
-    lines.includes('Another job of this workflow run is summarising the same commit.'),
-  )
-  expect(second).toHaveLength(1)
+  const begun = both.map(({ raw }) => /^New run: (\S+)/m.exec(raw)?.[1])
+  expect(new Set(begun).size).toBe(2)
+  for (const run of begun) expect(run).toMatch(new RegExp(`^${commit(2)}-7900-1-[a-z0-9]{8}$`))
 })
 
 test('a branch whose name would be a command is only a name', async () => {

@@ -71,7 +71,7 @@ export function plainFor(world: ActionWorld): (text: string) => string {
       .replace(/\bi[0-9a-f]{19}\b/g, '<sandbox>')
       .replace(/\b[0-9a-f]{32}\b/g, '<answer>')
       .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uuid>')
-      .replace(/\b70\d\d-1\b/g, '<attempt>')
+      .replace(/\b70\d\d-1-[a-z0-9]{8}\b/g, '<attempt>')
       .replace(/\((?:\d+\.\d) s\)/g, '(<time>)')
       .replace(/\b\d[\d,]*(?= (?:tokens|in\b|out\b|bytes))/g, '<n>')
       .replace(/\bQuestion \d+/g, 'Question <n>')

@@ -13,7 +13,7 @@ export interface Difference {
   complete: boolean
 }
 
-/** The sentence, without a full stop; null when the head is the commit that was answered about. Fails only when stopped. */
+/** One sentence about the head as it is now; null when the head is the commit that was answered about. Fails only when stopped. */
 export async function staleNote(
   github: GitHub,
   request: { repository: string; answered: string; head: string; citations: readonly CitedRange[] },
@@ -21,18 +21,18 @@ export async function staleNote(
 ): Promise<string | null> {
   const { answered, head, citations } = request
   if (answered === head) return null
-  const start = `answered at \`${answered.slice(0, 7)}\`; the head is now \`${head.slice(0, 7)}\``
-  if (citations.length === 0) return start
+  const start = `The head is now ${head.slice(0, 7)}`
+  if (citations.length === 0) return `${start}.`
   try {
     const difference = await differenceBetween(github, request, call)
-    return difference === null ? start : `${start}${sentence(difference, citations)}`
+    return difference === null ? `${start}.` : `${start}${evidence(difference, citations)}.`
   } catch (error) {
     if (!isHandoffError(error) || error.code === 'cancelled' || error.code === 'timeout') throw error
-    return start
+    return `${start}.`
   }
 }
 
-function sentence({ files, complete }: Difference, citations: readonly CitedRange[]): string {
+function evidence({ files, complete }: Difference, citations: readonly CitedRange[]): string {
   const changes = changesOf(files)
   const cited = new Set(citations.map(({ path }) => path))
   const changed = [...cited].filter((path) => changes.has(path)).length

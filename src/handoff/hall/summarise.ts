@@ -3,11 +3,21 @@
 // Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
 // it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
 import { prepareRef } from '../bench/refs.js'
-import { point, readSealed, recoverSealed, type SealedRun, seal, verifyStored } from '../bench/run-directory.js'
+import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../bench/run-directory.js'
 import { startWalk, type Walk } from '../bench/walk.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { type Handoff, isOf } from '../library/handoff.js'
-import { type Commit, fullName, type Layout, layout, makeRunId, parseSha, type RunId, shaOf } from '../library/run.js'
+import {
+  type Commit,
+  fullName,
+  type Layout,
+  layout,
+  makeRunId,
+  parseSha,
+  quote,
+  type RunId,
+  shaOf,
+} from '../library/run.js'
 import type { House } from './house.js'
 import { type PreviousRun, previousRun } from './previous.js'
 import { type Found, readRepository } from './read-repository.js'
@@ -42,6 +52,8 @@ export interface Summarised {
   reused: boolean
   /** The ref names this commit now. */
   refMoved: boolean
+  /** What a reused run was made with where this request says otherwise. */
+  otherwise: string[]
 }
 
 export async function summarise(request: SummariseRequest, house: House, signal: AbortSignal): Promise<Summarised> {
@@ -107,7 +119,15 @@ async function reuse(
     readSummary(house, directory, handoff, signal),
     prepareRef(house.tools, place, request.commit, signal).finish(signal),
   ])
-  return { run: handoff.run, directory, handoff, summary, reused: true, refMoved }
+  return {
+    run: handoff.run,
+    directory,
+    handoff,
+    summary,
+    reused: true,
+    refMoved,
+    otherwise: otherwise(request, house, handoff),
+  }
 }
 
 async function make(
@@ -143,8 +163,23 @@ async function make(
   )
   await leaveNothingBehind(house, place, run, signal)
   if (speaking.run !== run) return yieldTo(request, house, place, run, signal)
-  return { run, directory, handoff, summary: written.summary, reused: false, refMoved }
+  return { run, directory, handoff, summary: written.summary, reused: false, refMoved, otherwise: [] }
 }
+
+/** Old runs do not say their patterns; those are taken for the same. */
+function otherwise(request: SummariseRequest, house: House, { model, form, patterns }: Handoff): string[] {
+  const now = house.tools.model
+  return [
+    ...(model.name === now.name && model.host === now.host ? [] : [`the model ${quote(model.name)} at ${model.host}`]),
+    ...(patterns === undefined || patterns === patternsOf(request) ? [] : ['other patterns in include or exclude']),
+    ...(form === formOf(request) ? [] : [`form: ${form}`]),
+  ]
+}
+
+const formOf = ({ form }: SummariseRequest) => form ?? 'tar'
+
+const patternsOf = ({ include = [], exclude = [] }: SummariseRequest) =>
+  sha256(new TextEncoder().encode(JSON.stringify({ include, exclude })))
 
 /** The note and the parts paid for have done their work; whether they go now or by the next prune changes nothing for a reader. */
 async function leaveNothingBehind(house: House, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
@@ -192,7 +227,8 @@ function recordOf(
     ...(commit.ref === undefined ? {} : { ref: commit.ref }),
     commit: commit.sha,
     ...(previous && written.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
-    form: request.form ?? 'tar',
+    form: formOf(request),
+    patterns: patternsOf(request),
     artifacts: [...found.stored, ...artifacts],
     survey: found.survey.counts,
     secrets: found.survey.secrets.length,

@@ -98,9 +98,7 @@ async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer
     const { head } = await github.pull(repository, number, call)
     const cited = citations.filter((citation) => citation.verified)
     const asked = { repository, answered: commit, head: head.sha, citations: cited }
-    const note = await staleNote(github, asked, call)
-    const words = note?.replace(/^answered at `\w+`; /, '').replaceAll('`', '')
-    return words === undefined ? undefined : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+    return (await staleNote(github, asked, call)) ?? undefined
   } catch (error) {
     const why = isHandoffError(error) ? error.message : 'an unexpected error'
     on.onNotice(`Whether the head has moved could not be seen: ${why}`)

@@ -29,6 +29,8 @@ export interface Handoff {
   /** The run whose prose was reused. */
   basedOn?: string
   form: 'tar' | 'plain'
+  /** Of the patterns that chose what the model read, in the order in which they were given. Old runs do not say it. */
+  patterns?: string
   artifacts: Artifact[]
   survey: SurveyCounts
   /** How many places look like credentials; where they are stands in `files.json`. */
@@ -114,6 +116,7 @@ const handoffShape = read.object({
   commit: read.objectId,
   basedOn: read.optional(read.string(200)),
   form: read.oneOf('tar', 'plain'),
+  patterns: read.optional(read.sha256),
   artifacts: read.array(read.object({ path: artifactPath, bytes: read.count, sha256: read.sha256 }), 20),
   survey: read.object({
     files: read.count,
