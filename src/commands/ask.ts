@@ -1,40 +1,47 @@
 // `npm run ask`: a question from a terminal about a commit that was summarised before, or about what changed between two of them.
-import { parseArgs } from 'node:util'
 import {
   type AskRequest,
   answerMarkdown,
   ask,
   connect,
   HandoffError,
-  isHandoffError,
   parseRepository,
   parseSettings,
   type RunName,
 } from '../handoff/index.js'
+import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 import { programText } from './program.js'
 import { harmless, makeTerminal } from './terminal.js'
 
-const usage = `Usage: npm run ask -- --repository owner/name [options] "question"
-
-  --of NAME            what is asked about: a run id, a full commit id, a branch, or #12 for a pull request; main when absent
-  --compare-with NAME  an earlier one: the question is about what changed from it
-  --host name          the git host; github.com when absent
-  --clone-url address  where branches are looked up; https://<host>/<owner>/<name>.git when absent
-  --fresh              answer again although there is an answer
-  --json               the answer's record as JSON
-  --help
-`
-
-const options = {
-  repository: { type: 'string' },
-  of: { type: 'string', default: 'main' },
-  'compare-with': { type: 'string' },
-  host: { type: 'string', default: 'github.com' },
-  'clone-url': { type: 'string' },
-  fresh: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
+const command = {
+  name: 'ask',
+  description: 'Asks about a commit that was summarised before, or about what changed between two such commits.',
+  positionals: { usage: '"question"', least: 1, most: 1 },
+  options: {
+    repository: { type: 'string', value: 'OWNER/NAME', help: 'the repository; needed' },
+    of: {
+      type: 'string',
+      value: 'NAME',
+      default: 'main',
+      help: 'the subject: a run id, a full commit id, a branch, or #12 for a pull request',
+    },
+    'compare-with': {
+      type: 'string',
+      value: 'NAME',
+      help: 'an earlier one: the question is about what changed from it',
+    },
+    host: { type: 'string', value: 'HOST', default: 'github.com', help: 'the git host' },
+    'clone-url': {
+      type: 'string',
+      value: 'URL',
+      help: 'where branches are looked up; https://<host>/<owner>/<name>.git when absent',
+    },
+    fresh: { type: 'boolean', help: 'answer again although there is an answer' },
+    json: { type: 'boolean', help: "the answer's record as JSON" },
+  },
+  example: 'ask -- --repository owner/name "How is a request retried?"',
+  cost: 'one sandbox for seconds and one or a few calls of the model; nothing where the answer is stored.',
 } as const
 
 /** A run id, a commit id, `#12`, or a branch. */
@@ -51,37 +58,20 @@ interface Wanted {
   json: boolean
 }
 
-function readArguments(words: string[]): Wanted | undefined {
-  const { values, positionals } = parse(words)
-  if (values.help) return undefined
-  const [text] = positionals
-  if (values.repository === undefined || text === undefined || positionals.length > 1) {
-    throw new HandoffError('invalid-input', 'A repository and one question are needed.', {
-      next: usage.split('\n')[0] ?? '',
-    })
+function readWanted({ values, positionals }: Given<typeof command.options>): Wanted {
+  const { repository: fullName, host, 'compare-with': earlier } = values
+  if (fullName === undefined) {
+    throw new HandoffError('invalid-input', 'The repository is missing.', { next: 'Name it: --repository owner/name.' })
   }
-  const repository = parseRepository(values.repository, values.host)
-  const earlier = values['compare-with']
   return {
-    json: values.json,
+    json: values.json ?? false,
     request: {
-      repository,
-      cloneUrl: values['clone-url'] ?? `https://${values.host}/${values.repository}.git`,
+      repository: parseRepository(fullName, host),
+      cloneUrl: values['clone-url'] ?? `https://${host}/${fullName}.git`,
       name: nameOf(values.of),
-      question: { text, asker: 'terminal', fresh: values.fresh },
+      question: { text: positionals[0] ?? '', asker: 'terminal', fresh: values.fresh ?? false },
       ...(earlier === undefined ? {} : { compareWith: nameOf(earlier) }),
     },
-  }
-}
-
-function parse(words: string[]) {
-  try {
-    return parseArgs({ args: words, options, allowPositionals: true })
-  } catch (error) {
-    throw new HandoffError('invalid-input', (error as Error).message, {
-      next: usage.split('\n')[0] ?? '',
-      cause: error,
-    })
   }
 }
 
@@ -101,19 +91,4 @@ async function answer({ request, json }: Wanted, stop: AbortSignal): Promise<voi
   else process.stdout.write(`${harmless(answerMarkdown(record, place, { form: 'file', reused, notes }))}\n`)
 }
 
-async function main(): Promise<number> {
-  const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
-  try {
-    const wanted = readArguments(process.argv.slice(2))
-    if (wanted) await answer(wanted, stop.signal)
-    else process.stdout.write(usage)
-    return 0
-  } catch (error) {
-    if (!isHandoffError(error)) throw error
-    process.stderr.write(`${harmless(error.message)}${error.next ? `\n${harmless(error.next)}` : ''}\n`)
-    return stop.signal.aborted ? 130 : 1
-  }
-}
-
-process.exitCode = await main()
+await runCommand(command, (given) => answer(readWanted(given), given.untilInterrupted()))

@@ -1,30 +1,39 @@
 // `npm run bench`: what is measured, and against what. Every part prints its raw runs, and ratios that do not depend on the machine.
-//
-//   npm run bench                                   everything that needs nothing from outside
-//   npm run bench -- walks                          one part: walks, survey, find, incremental, action, service
-//   npm run bench -- --repositories DIR             clones to measure the survey and the search on
-//   npm run bench -- --checkout DIR                 a copy of actions/checkout to compare start-up with
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-
-interface Arguments {
-  parts: string[]
-  repositories: string[]
-  checkout?: string
-}
+import { HandoffError } from '../handoff/library/errors.js'
+import { type Given, runCommand } from './command-line.js'
 
 const known = ['walks', 'action', 'service', 'survey', 'find', 'incremental'] as const
+type Part = (typeof known)[number]
 
-function readArguments(words: string[]): Arguments {
-  const given: Arguments = { parts: [], repositories: [] }
-  const waiting = [...words]
-  for (let word = waiting.shift(); word !== undefined; word = waiting.shift()) {
-    if (word === '--repositories') given.repositories = repositoriesIn(resolve(waiting.shift() ?? '.'))
-    else if (word === '--checkout') given.checkout = resolve(waiting.shift() ?? '.')
-    else if ((known as readonly string[]).includes(word)) given.parts.push(word)
-    else throw new Error(`The bench does not know ${word}. Its parts are ${known.join(', ')}.`)
-  }
-  return given
+const command = {
+  name: 'bench',
+  description: `Measures on this machine, each part against a floor that does not depend on it.
+
+  walks        both workflows on the local clouds, step by step
+  action       how long the Action takes to start
+  service      a stored answer and a cold start of the functions
+  survey       reading a commit; needs --repositories
+  find         finding the lines for a question; needs --repositories
+  incremental  what a push sends to the model; needs --repositories
+
+Without a part all of them run.`,
+  positionals: { usage: `[${known.join('|')}]`, least: 0, most: known.length },
+  options: {
+    repositories: { type: 'string', value: 'DIR', help: 'clones to measure the survey and the search on' },
+    checkout: { type: 'string', value: 'DIR', help: 'a copy of actions/checkout to compare the start with' },
+  },
+  example: 'bench -- walks',
+  cost: 'nothing; minutes of this machine.',
+} as const
+
+function readParts(words: string[]): Part[] {
+  const unknown = words.find((word) => !(known as readonly string[]).includes(word))
+  if (unknown === undefined) return words as Part[]
+  throw new HandoffError('invalid-input', `There is no bench called ${unknown}.`, {
+    next: `Choose from ${known.join(', ')}.`,
+  })
 }
 
 /** Every git directory in a folder: bare, with a work tree, or one level down. */
@@ -35,16 +44,21 @@ function repositoriesIn(folder: string): string[] {
     .filter(isRepository)
 }
 
-const { parts, repositories, checkout } = readArguments(process.argv.slice(2))
-const wanted = (part: (typeof known)[number]) => parts.length === 0 || parts.includes(part)
-const say = (text: string) => process.stdout.write(`${text}\n`)
-
-if (wanted('walks')) await (await import('./bench/walks.js')).benchWalks()
-if (wanted('action')) await (await import('./bench/action.js')).benchAction(checkout)
-if (wanted('service')) await (await import('./bench/service.js')).benchService()
-if (repositories.length === 0) say('The survey, the search and the increments need repositories: --repositories DIR.')
-else {
+async function bench({ values, positionals }: Given<typeof command.options>): Promise<void> {
+  const parts = readParts(positionals)
+  const repositories = values.repositories === undefined ? [] : repositoriesIn(resolve(values.repositories))
+  const wanted = (part: Part) => parts.length === 0 || parts.includes(part)
+  if (wanted('walks')) await (await import('./bench/walks.js')).benchWalks()
+  if (wanted('action'))
+    await (await import('./bench/action.js')).benchAction(values.checkout && resolve(values.checkout))
+  if (wanted('service')) await (await import('./bench/service.js')).benchService()
+  if (repositories.length === 0) {
+    process.stdout.write('The survey, the search and the increments need repositories: --repositories DIR.\n')
+    return
+  }
   if (wanted('survey')) await (await import('./bench/survey.js')).benchSurvey(repositories)
   if (wanted('find')) await (await import('./bench/find.js')).benchFind(repositories)
   if (wanted('incremental')) await (await import('./bench/incremental.js')).benchIncremental(repositories)
 }
+
+await runCommand(command, bench)

@@ -5,47 +5,45 @@ import {
   ask,
   type Commit,
   connect,
-  HandoffError,
   type House,
-  isHandoffError,
   parseQuestion,
   type Summarised,
   summarise,
 } from '../handoff/index.js'
 import { type OpenClouds, openClouds } from './clouds-of.js'
+import { type Given, runCommand } from './command-line.js'
 import { type DemoReport, printReport, reportOf } from './demo-report.js'
 import { readEnvironment } from './environment.js'
 import { programText, repositoryRoot } from './program.js'
-import { resolveTarget, type Subject } from './target.js'
+import { namesTarget, resolveTarget, type Subject } from './target.js'
 import { makeTerminal, type Terminal } from './terminal.js'
 
 const defaultQuestion = 'What must handoff.json hash to before a reader believes a run?'
 const otherQuestion = 'What does this project do, and where does the work start?'
 
+const command = {
+  name: 'demo',
+  description: `Runs the whole product on one commit: Sandbox A summarises it and is destroyed, then Sandbox B finds the lines for a question.
+The repository is a path, an http(s) address (…/tree/<branch> works too) or owner/name on GitHub; this one when absent.
+Services whose key is not set run on this machine.`,
+  positionals: { usage: '[repository] ["question"]', least: 0, most: 2 },
+  options: { json: { type: 'boolean', help: 'one JSON document instead of the report' } },
+  example: 'demo -- https://github.com/owner/name "Where are sessions stored?"',
+  cost: 'nothing without keys; with them two sandboxes for about a minute, and the calls of the model for a summary and an answer.',
+} as const
+
 interface Arguments {
   target: string | undefined
   question: string
-  json: boolean
 }
 
-/** Whatever comes after `--` is no option, also when it looks like one. */
+/** A single argument is a question where it cannot be the name of a repository. */
 function readArguments(words: string[]): Arguments {
-  const end = words.indexOf('--')
-  const [before, after] = end === -1 ? [words, []] : [words.slice(0, end), words.slice(end + 1)]
-  const unknown = before.filter((word) => word.startsWith('--') && word !== '--json')
-  const plain = [...before.filter((word) => !word.startsWith('--')), ...after]
-  if (unknown.length > 0 || plain.length > 2) {
-    throw new HandoffError('invalid-input', `The demo does not know ${unknown[0] ?? plain[2]}.`, {
-      next: 'Write: npm run demo -- <path or address> "<question>" [--json]',
-    })
-  }
-  const [target, question] = plain
-  return {
-    target,
-    // Before anything is paid for.
-    question: parseQuestion(question ?? (target === undefined ? defaultQuestion : otherQuestion)),
-    json: before.includes('--json'),
-  }
+  const [first, second] = words
+  const isTarget = first !== undefined && (second !== undefined || namesTarget(first))
+  const question = isTarget ? (second ?? otherQuestion) : (first ?? defaultQuestion)
+  // Before anything is paid for.
+  return { target: isTarget ? first : undefined, question: parseQuestion(question) }
 }
 
 async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Promise<DemoReport> {
@@ -138,42 +136,17 @@ function note(event: { type: string }, sandboxes: DemoReport['sandboxes']): void
   }
 }
 
-/** Ctrl-C comes twice where npm's shell makes us npm's own child: from the terminal, and passed on by npm. */
-const sameMoment = 700
-
-/** The first interruption ends the walk in order (the sandbox is killed, the clouds are closed); a second one does not wait. */
-function interruptions(terminal: Terminal): AbortSignal {
-  const stop = new AbortController()
-  let first = 0
-  const interrupted = () => {
-    if (stop.signal.aborted && performance.now() - first < sameMoment) return
-    if (stop.signal.aborted) process.exit(130)
-    first = performance.now()
-    terminal.line('Stopping: the sandbox is being destroyed. Press Ctrl-C again to leave at once.')
-    stop.abort(new HandoffError('cancelled', 'The demo was interrupted.'))
-  }
-  process.on('SIGINT', interrupted)
-  process.on('SIGTERM', interrupted)
-  return stop.signal
-}
-
-async function main(): Promise<number> {
-  const json = process.argv.includes('--json')
-  const terminal = makeTerminal({ out: json ? process.stderr : process.stdout, environment: readEnvironment() })
-  const stop = interruptions(terminal)
+async function runDemo({ values, positionals, untilInterrupted }: Given<typeof command.options>): Promise<void> {
+  const given = readArguments(positionals)
+  const out = values.json ? process.stderr : process.stdout
+  const terminal = makeTerminal({ out, environment: readEnvironment() })
   try {
-    const given = readArguments(process.argv.slice(2))
-    const report = await demo(given, terminal, stop)
-    if (given.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+    const report = await demo(given, terminal, untilInterrupted())
+    if (values.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
     else printReport(terminal, report)
-    return 0
-  } catch (error) {
+  } finally {
     terminal.settle()
-    const told = stop.aborted && !isHandoffError(error) ? (stop.reason as HandoffError) : error
-    if (!isHandoffError(told)) throw told
-    terminal.line(`\n${told.message}${told.next ? `\n${told.next}` : ''}`)
-    return stop.aborted ? 130 : 1
   }
 }
 
-process.exitCode = await main()
+await runCommand(command, runDemo)

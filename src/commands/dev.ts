@@ -2,12 +2,13 @@
 // set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
-import { connect, HandoffError, isHandoffError, parseRepository, summarise } from '../handoff/index.js'
+import { connect, HandoffError, parseRepository, summarise } from '../handoff/index.js'
 import { type RunningFunctions, startFunctions } from '../local/functions.js'
 import { checkFunctions } from '../local/functions-check.js'
 import { startGitRemote } from '../local/git-remote.js'
 import { reload } from '../local/reload.js'
 import { openClouds } from './clouds-of.js'
+import { runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 import { programText, repositoryRoot } from './program.js'
 import { resolveTarget } from './target.js'
@@ -92,12 +93,13 @@ function definedOnly(environment: Record<string, string | undefined>): Record<st
   )
 }
 
-const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort())
-try {
-  await dev(stop.signal)
-} catch (error) {
-  if (!isHandoffError(error)) throw error
-  say(`${error.message}${error.next ? `\n${error.next}` : ''}`)
-  process.exitCode = 1
-}
+const command = {
+  name: 'dev',
+  description:
+    'Serves the page and the functions from their sources, and starts them again when a file changes. This repository is summarised first.',
+  options: {},
+  example: 'dev',
+  cost: 'nothing without keys; with LLM_API_KEY and E2B_API_KEY each start pays for one summary of this repository.',
+} as const
+
+await runCommand(command, ({ untilInterrupted }) => dev(untilInterrupted()))

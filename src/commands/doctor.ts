@@ -1,5 +1,7 @@
 // `npm run doctor -- <url>`: looks at a deployment from outside and says what is not as it should be. Sends nothing that costs; with
 // HANDOFF_TOKEN in the environment it looks behind the door, too.
+import { HandoffError } from '../handoff/library/errors.js'
+import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 
 interface Finding {
@@ -14,6 +16,16 @@ interface Seen {
   headers: Headers
   text: string
 }
+
+const command = {
+  name: 'doctor',
+  description:
+    'Looks at a deployment from outside and says what is wrong with it. HANDOFF_TOKEN in the environment lets it look inside too.',
+  positionals: { usage: 'https://<deployment>', least: 1, most: 1 },
+  options: {},
+  example: 'doctor -- https://handoff.example.org',
+  cost: 'nothing; about twenty small requests, no sandbox and no model.',
+} as const
 
 const longestLookMs = 20_000
 
@@ -192,11 +204,11 @@ function reasonOf(error: unknown): string {
   return error instanceof TypeError ? 'nothing can be asked at such an address' : error.name
 }
 
-async function main(): Promise<number> {
-  const [address] = process.argv.slice(2)
-  if (address === undefined || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    process.stderr.write('Write: npm run doctor -- https://<deployment>\n')
-    return 2
+async function doctor({ positionals: [address = ''] }: Given<typeof command.options>): Promise<number> {
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+    throw new HandoffError('invalid-input', `${address} is not an http(s) address.`, {
+      next: 'Write: npm run doctor -- https://<deployment>',
+    })
   }
   const token = readEnvironment()['HANDOFF_TOKEN']?.trim()
   try {
@@ -220,4 +232,4 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main()
+await runCommand(command, doctor)

@@ -1,7 +1,5 @@
-// `npm run eval -- --questions FILE --repositories DIR [--summaries DIR] [--repository NAME] [--limit N]`: how well the lines that answer a
-// question are found, with no model. Each line of FILE is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}; DIR holds
-// clones called `name` or `owner+name`, and summaries called `owner+name.md`: with them everything is asked twice, without and with the summary.
-// Everything is counted within what would be sent: 12,000 tokens of numbered lines.
+// `npm run eval`: how well the lines that answer a question are found, with no model. Everything is counted within what would be sent:
+// 12,000 tokens of numbered lines.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -10,8 +8,9 @@ import { promisify } from 'node:util'
 import { find } from '../handoff/bench/guest/find/index.js'
 import { survey } from '../handoff/bench/guest/survey/index.js'
 import type { Excerpt } from '../handoff/index.js'
-import { HandoffError, isHandoffError } from '../handoff/index.js'
+import { HandoffError } from '../handoff/index.js'
 import { makeCounting } from '../handoff/lines/tokens.js'
+import { type Given, runCommand } from './command-line.js'
 
 interface Question {
   id: string
@@ -34,11 +33,28 @@ interface Score {
   milliseconds: number
 }
 
+const command = {
+  name: 'eval',
+  description: `Scores how well the lines that answer a question are found.
+
+Each line of the questions is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}. With summaries
+each question is asked twice: without and with the summary.`,
+  options: {
+    questions: { type: 'string', value: 'FILE', help: 'the questions, JSON lines; needed' },
+    repositories: { type: 'string', value: 'DIR', help: 'clones called name or owner+name; needed' },
+    summaries: { type: 'string', value: 'DIR', help: 'summaries called owner+name.md' },
+    repository: { type: 'string', value: 'NAME', help: 'the questions about one repository only' },
+    limit: { type: 'string', value: 'COUNT', help: 'the first so many questions only' },
+  },
+  example: 'eval -- --questions questions.jsonl --repositories ../clones',
+  cost: 'nothing; no sandbox and no model.',
+} as const
+
 interface Arguments {
   questions: string
   repositories: string
-  summaries?: string
-  repository?: string
+  summaries: string | undefined
+  repository: string | undefined
   limit: number
 }
 
@@ -46,27 +62,19 @@ interface Arguments {
 const textBytes = 44_000
 const execute = promisify(execFile)
 
-function readArguments(words: string[]): Arguments {
-  const values = new Map<string, string>()
-  for (let index = 0; index < words.length; index += 2) values.set(words[index] ?? '', words[index + 1] ?? '')
-  const [questions, repositories, summaries, repository] = [
-    '--questions',
-    '--repositories',
-    '--summaries',
-    '--repository',
-  ].map((name) => values.get(name))
+function readArguments({ values }: Given<typeof command.options>): Arguments {
+  const { questions, repositories, summaries, repository, limit } = values
   if (!questions || !repositories) {
     throw new HandoffError('invalid-input', 'The questions or the repositories are missing.', {
-      next: 'Write: npm run eval -- --questions FILE --repositories DIR [--summaries DIR] [--repository NAME] [--limit N]',
+      next: 'Give both: --questions FILE --repositories DIR.',
     })
   }
-  return {
-    questions,
-    repositories,
-    limit: Number(values.get('--limit') ?? Number.POSITIVE_INFINITY),
-    ...(summaries ? { summaries } : {}),
-    ...(repository ? { repository } : {}),
+  if (limit !== undefined && !/^\d{1,6}$/.test(limit)) {
+    throw new HandoffError('invalid-input', '--limit is not a whole number.', {
+      next: 'Write for instance --limit 50.',
+    })
   }
+  return { questions, repositories, summaries, repository, limit: Number(limit ?? Number.POSITIVE_INFINITY) }
 }
 
 function gitDirectoryOf(folder: string, repository: string): string {
@@ -212,10 +220,4 @@ async function summaryOf({ summaries }: Arguments, repository: string): Promise<
   return file && existsSync(file) ? await readFile(file, 'utf8') : ''
 }
 
-try {
-  await evaluate(readArguments(process.argv.slice(2)))
-} catch (error) {
-  if (!isHandoffError(error)) throw error
-  process.stderr.write(`${error.message}${error.next ? `\n${error.next}` : ''}\n`)
-  process.exitCode = 1
-}
+await runCommand(command, (given) => evaluate(readArguments(given)))

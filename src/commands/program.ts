@@ -1,7 +1,7 @@
 // Where commands find the built program for inside a sandbox.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { HandoffError } from '../handoff/index.js'
+import { HandoffError } from '../handoff/library/errors.js'
 
 export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -1,11 +1,9 @@
 // `npm run prune`: says what would be removed of what handoff keeps on drive9, and with `--yes` removes it.
-import { parseArgs } from 'node:util'
 import {
   connect,
   fullName,
   type GitHub,
   HandoffError,
-  isHandoffError,
   makeGitHub,
   type PruneRequest,
   parseRepository,
@@ -14,55 +12,56 @@ import {
   prune,
   type Repository,
 } from '../handoff/index.js'
+import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 import { programText } from './program.js'
 import { planAsJson, planAsText, prunedAsJson, prunedAsText } from './prune-report.js'
 
-const usage = `Usage: npm run prune -- [options]
+const command = {
+  name: 'prune',
+  description: `Says what would be removed of what handoff keeps on drive9; removes it with --yes.
 
-Says what would be removed of what handoff keeps on drive9; removes it with --yes.
-
-  --repository owner/name   one repository; all under DRIVE9_ROOT when absent
-  --host name               its git host; that of GITHUB_SERVER_URL, or github.com, when absent
-  --keep-days 90            sealed runs older than this go
-  --keep-runs 50            and those that have so many newer ones in their repository
-  --unfinished-hours 24     attempts that nobody has written to for so long go; never sooner than a walk may take
-  --closed-pulls            without a GitHub token: refs of pull requests go too once nobody wrote them for --keep-days
-  --clone-url address       where to ask for branches; https://<host>/<owner>/<name>.git when absent
-  --no-git                  do not ask the git host; refs of branches stay
-  --yes                     do it
-  --json                    as JSON, one object
-  --help
-
-Whatever the limits say, these stay: what a ref points to, what an open pull request needs, the newest run of each branch, and a run that
-somebody asked about in the last hour. HANDOFF_GITHUB_TOKEN or GITHUB_TOKEN lets it see which pull requests are open; HANDOFF_CLONE_TOKEN lets
-it see the branches of private repositories.
-`
-
-const options = {
-  repository: { type: 'string' },
-  host: { type: 'string' },
-  'keep-days': { type: 'string', default: '90' },
-  'keep-runs': { type: 'string', default: '50' },
-  'unfinished-hours': { type: 'string', default: '24' },
-  'closed-pulls': { type: 'boolean', default: false },
-  'clone-url': { type: 'string' },
-  'no-git': { type: 'boolean', default: false },
-  yes: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
+Whatever the limits say, these stay: what a ref points to, what an open pull request needs, the newest run of each branch,
+and a run that was asked about in the last hour. HANDOFF_GITHUB_TOKEN or GITHUB_TOKEN lets it see which pull requests are
+open; HANDOFF_CLONE_TOKEN lets it see the branches of private repositories.`,
+  options: {
+    repository: { type: 'string', value: 'OWNER/NAME', help: 'one repository; all under DRIVE9_ROOT when absent' },
+    host: {
+      type: 'string',
+      value: 'HOST',
+      help: 'its git host; that of GITHUB_SERVER_URL, or github.com, when absent',
+    },
+    'keep-days': { type: 'string', value: 'DAYS', default: '90', help: 'sealed runs older than this go' },
+    'keep-runs': {
+      type: 'string',
+      value: 'COUNT',
+      default: '50',
+      help: 'and those that have so many newer ones in their repository',
+    },
+    'unfinished-hours': {
+      type: 'string',
+      value: 'HOURS',
+      default: '24',
+      help: 'attempts without a write for so long go; never sooner than a run may take',
+    },
+    'closed-pulls': {
+      type: 'boolean',
+      help: 'without a GitHub token: refs of pull requests go too when they are older than --keep-days',
+    },
+    'clone-url': {
+      type: 'string',
+      value: 'URL',
+      help: 'where to ask for branches; https://<host>/<owner>/<name>.git when absent',
+    },
+    'no-git': { type: 'boolean', help: 'do not ask the git host; refs of branches stay' },
+    yes: { type: 'boolean', help: 'do it' },
+    json: { type: 'boolean', help: 'as JSON, one object' },
+  },
+  example: 'prune -- --repository owner/name --keep-days 30',
+  cost: 'nothing; no sandbox and no model. It reads drive9 and the git host.',
 } as const
 
-type Flags = ReturnType<typeof readFlags>
-
-function readFlags(words: string[]) {
-  try {
-    return parseArgs({ args: words, options, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    const message = error instanceof Error ? error.message : 'The options cannot be read.'
-    throw new HandoffError('invalid-input', message, { next: 'See npm run prune -- --help.' })
-  }
-}
+type Flags = Given<typeof command.options>['values']
 
 function whole(flags: Flags, name: 'keep-days' | 'keep-runs' | 'unfinished-hours'): number {
   const text = flags[name]
@@ -83,7 +82,7 @@ function requestOf(flags: Flags, environment: NodeJS.ProcessEnv): PruneRequest {
     keepDays: whole(flags, 'keep-days'),
     keepRuns: whole(flags, 'keep-runs'),
     unfinishedHours: whole(flags, 'unfinished-hours'),
-    closedPulls: flags['closed-pulls'],
+    closedPulls: flags['closed-pulls'] ?? false,
     ...(flags['no-git'] ? {} : { cloneUrl: (of: Repository) => address ?? `https://${of.host}/${fullName(of)}.git` }),
     ...(github ? { github } : {}),
   }
@@ -104,12 +103,7 @@ function gitHubOf(environment: NodeJS.ProcessEnv): ((repository: Repository) => 
   return (repository) => (repository.host === hostOf(environment) ? github : undefined)
 }
 
-async function main(): Promise<void> {
-  const flags = readFlags(process.argv.slice(2))
-  if (flags.help) {
-    process.stdout.write(usage)
-    return
-  }
+await runCommand(command, async ({ values: flags }) => {
   const given = readEnvironment()
   // No sandbox and no model is asked for anything.
   const environment = { E2B_API_KEY: 'unused', LLM_API_KEY: 'unused', LLM_MODEL: 'unused', ...given }
@@ -117,20 +111,12 @@ async function main(): Promise<void> {
   const signal = AbortSignal.timeout(60 * 60_000)
   const plan = await planPrune(requestOf(flags, given), house, signal)
   const show = (text: string) => process.stdout.write(text)
-  if (!flags.json) show(planAsText(plan, flags.yes))
+  if (!flags.json) show(planAsText(plan, flags.yes ?? false))
   if (!flags.yes) {
     if (flags.json) show(planAsJson(plan))
-    return
+    return 0
   }
   const done = await prune(plan, house, signal, (one) => (flags.json ? undefined : show(prunedAsText(one))))
   if (flags.json) show(prunedAsJson(plan, done))
-  if (done.some(({ outcome }) => outcome === 'failed')) process.exitCode = 1
-}
-
-try {
-  await main()
-} catch (error) {
-  if (!isHandoffError(error)) throw error
-  process.stderr.write(`${error.message}${error.next ? `\n${error.next}` : ''}\n`)
-  process.exitCode = 1
-}
+  return done.some(({ outcome }) => outcome === 'failed') ? 1 : 0
+})

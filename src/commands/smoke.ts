@@ -1,18 +1,23 @@
 // `npm run smoke`: does what both walks stand on, and nothing else. One sandbox mounts, writes and drains; the host reads back; a second sandbox
 // reads the same bytes; both are destroyed. No model is asked.
 import { createHash, randomUUID } from 'node:crypto'
-import { connect, HandoffError, type House, isHandoffError } from '../handoff/index.js'
+import { connect, HandoffError, type House } from '../handoff/index.js'
 import { openClouds } from './clouds-of.js'
+import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 import { programText } from './program.js'
 import { makeTerminal, type Terminal } from './terminal.js'
 
-/** Everything that differs from run to run comes in by the environment. */
+/** Everything that differs from run to run comes in by the environment. Without its supervisor the mount fails at once, and its log says why. */
 const mounting = `set -e
+fail() { echo "$1" >&2; exit 1; }
 mkdir -p "$HOME/run"
-drive9 mount --profile=none --server "$DRIVE9_SERVER" $MODE ":$REMOTE" "$HOME/run" >"$HOME/mount.log" 2>&1 </dev/null
+drive9 mount --profile=none --no-supervise --server "$DRIVE9_SERVER" $MODE ":$REMOTE" "$HOME/run" >"$HOME/mount.log" 2>&1 </dev/null || {
+  cat "$HOME/mount.log" "$HOME"/.cache/drive9/mount-logs/*.log >&2 || true
+  exit 1
+}
 drive9 mount health "$HOME/run"
-test "$(cat "$HOME/run/marker")" = "$MARKER"`
+test "$(cat "$HOME/run/marker")" = "$MARKER" || fail 'the mount does not show the directory of this test'`
 
 const writing = `${mounting}
 printf %s "$TEXT" >"$HOME/written"
@@ -83,13 +88,10 @@ async function inSandbox(
     })
     await drive.revokeToken(token.id, signal)
     if (exitCode === 0) return output
-    throw new HandoffError(
-      'sandbox',
-      `The sandbox could not use the directory (exit ${exitCode}): ${stderrTail.trim().split('\n').at(-1) ?? ''}`,
-      {
-        next: 'Check the template (npm run template) and that a sandbox can reach DRIVE9_SERVER.',
-      },
-    )
+    const reason = (stderrTail.trim() || output.trim()).split('\n').at(-1) || 'it did not say why'
+    throw new HandoffError('sandbox', `The sandbox could not use the directory (exit ${exitCode}): ${reason}`, {
+      next: 'Check the template (npm run template) and that a sandbox can reach DRIVE9_SERVER.',
+    })
   } finally {
     await sandbox.kill()
   }
@@ -109,28 +111,24 @@ async function timed<T>(terminal: Terminal, what: string, work: () => Promise<T>
   return result
 }
 
-async function main(): Promise<number> {
+const command = {
+  name: 'smoke',
+  description:
+    'Checks that sandboxes and drive9 work together: one sandbox mounts, writes and drains, the host reads back, a second sandbox reads.',
+  options: {},
+  example: 'smoke',
+  cost: 'two sandboxes for some seconds each; no model. Nothing where E2B_API_KEY is not set.',
+} as const
+
+async function runSmoke({ untilInterrupted }: Given<typeof command.options>): Promise<void> {
   const terminal = makeTerminal({ out: process.stdout, environment: readEnvironment() })
-  const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort())
-  try {
-    await using clouds = await openClouds(readEnvironment())
-    for (const { name, where } of clouds.introduction.filter((cloud) => cloud.name !== 'model'))
-      terminal.line(`  ${name.padEnd(9)} ${where}`)
-    const settings = clouds.settings()
-    clouds.refuseImpossibleMix('https://unused.invalid')
-    await smoke(
-      connect(settings, { program: programText, emit: (event) => terminal.event(event) }),
-      terminal,
-      stop.signal,
-    )
-    terminal.line('The sandboxes and the directory work together.')
-    return 0
-  } catch (error) {
-    if (!isHandoffError(error)) throw error
-    terminal.line(`${error.message}${error.next ? `\n${error.next}` : ''}`)
-    return 1
-  }
+  await using clouds = await openClouds(readEnvironment())
+  for (const { name, where } of clouds.introduction.filter((cloud) => cloud.name !== 'model'))
+    terminal.line(`  ${name.padEnd(9)} ${where}`)
+  clouds.refuseImpossibleMix('https://unused.invalid')
+  const house = connect(clouds.settings(), { program: programText, emit: (event) => terminal.event(event) })
+  await smoke(house, terminal, untilInterrupted())
+  terminal.line('The sandboxes and the directory work together.')
 }
 
-process.exitCode = await main()
+await runCommand(command, runSmoke)

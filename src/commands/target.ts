@@ -11,17 +11,31 @@ const execute = promisify(execFile)
 
 export type Target =
   | { kind: 'path'; directory: string; sha: string; branch?: string; repository: Repository; dirty: boolean }
-  | { kind: 'url'; url: string; repository: Repository }
+  | { kind: 'url'; url: string; repository: Repository; at?: string }
 
-/** What somebody typed: an address with a scheme is an address, everything else is a path. */
+const address = /^[a-z][a-z+.-]*:\/\//i
+/** `git@host:owner/name`: a sandbox has no ssh key, so the same repository is read by https. */
+const sshAddress = /^[\w.-]+@([\w.-]+):(?!\/\/)\/?(.+)$/
+const gitHubName = /^[\w-]+\/[\w.-]+$/
+
+/** Whether this can be the name of a repository at all; a question with words in it cannot. */
+export function namesTarget(text: string): boolean {
+  if (address.test(text) || sshAddress.test(text) || /^(\.{0,2}|~)\//.test(text) || existsSync(text)) return true
+  return !/\s|[?？؟]$/.test(text)
+}
+
+/** An address, a path, or the `owner/name` of a repository on GitHub. */
 export async function readTarget(text: string): Promise<Target> {
-  // `git@host:owner/name` is an address too, of a kind that a sandbox has no key for.
-  if (/^[a-z][a-z+.-]*:\/\//i.test(text) || /^[\w.-]+@[\w.-]+:/.test(text)) return addressTarget(text)
+  if (address.test(text)) return addressTarget(text)
+  const [, host, path] = sshAddress.exec(text) ?? []
+  if (host !== undefined && path !== undefined) return addressTarget(`https://${host}/${path}`)
   if (text === '')
     throw new HandoffError('invalid-input', 'The path of the repository is empty.', {
       next: 'Give the path of a clone, or an https:// address.',
     })
-  return pathTarget(resolve(text))
+  const directory = resolve(text)
+  if (gitHubName.test(text) && !existsSync(directory)) return addressTarget(`https://github.com/${text}`)
+  return pathTarget(directory)
 }
 
 function addressTarget(text: string): Target {
@@ -36,28 +50,33 @@ function addressTarget(text: string): Target {
       next: 'Take it out and set HANDOFF_CLONE_TOKEN instead.',
     })
   }
-  const name = url.pathname.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '')
+  // GitHub writes /owner/name/tree/branch, GitLab /owner/name/-/tree/branch.
+  const [, path = '', at] = /^\/*([^/]+\/.+?)\/(?:-\/)?(?:tree|blob|commit)\/(.+)$/.exec(url.pathname) ?? [
+    '',
+    url.pathname.replace(/^\/+/, ''),
+  ]
+  const name = path.replace(/\/+$/, '').replace(/\.git$/, '')
   return {
     kind: 'url',
     url: `${url.origin}/${name}.git`,
     repository: parseRepository(name.includes('/') ? name : `git/${name}`, url.host),
+    ...(at === undefined ? {} : { at: decodeURIComponent(at).replace(/\/+$/, '') }),
   }
 }
 
 async function pathTarget(directory: string): Promise<Target> {
   if (!existsSync(directory)) {
     throw new HandoffError('not-found', `There is nothing at ${directory}.`, {
-      next: 'Give the path of a git repository, or an https:// address.',
+      next: 'Give the path of a git repository, an https:// address, or owner/name.',
     })
   }
   const git = (...args: string[]) =>
-    execute('git', ['-C', directory, ...args], { maxBuffer: 64 << 20 }).then((done) => done.stdout.trim())
-  const top = await git('rev-parse', '--absolute-git-dir').catch(() => undefined)
-  if (top === undefined) {
-    throw new HandoffError('invalid-input', `${directory} is not a git repository.`, {
-      next: 'Give the path of a clone, or an https:// address.',
-    })
-  }
+    execute('git', ['-C', directory, ...args], { maxBuffer: 64 << 20, env: { ...process.env, LC_ALL: 'C' } }).then(
+      (done) => done.stdout.trim(),
+    )
+  const top = await git('rev-parse', '--absolute-git-dir').catch((error: unknown) => {
+    throw noRepository(directory, error)
+  })
   const sha = await git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}').catch(() => undefined)
   if (sha === undefined)
     throw new HandoffError('not-found', `The repository at ${directory} has no commit yet.`, {
@@ -80,6 +99,38 @@ async function pathTarget(directory: string): Promise<Target> {
     dirty: status !== '',
     ...(branch === undefined ? {} : { branch }),
   }
+}
+
+/** Why git found no repository in a directory that exists. */
+function noRepository(directory: string, cause: unknown): HandoffError {
+  const { code, stderr = '' } = cause as { code?: unknown; stderr?: string }
+  if (code === 'ENOENT') {
+    return new HandoffError('missing-setting', 'There is no git on this machine.', {
+      next: 'Install git, or give an https:// address: then git is needed in the sandbox only.',
+      cause,
+    })
+  }
+  if (stderr.includes('dubious ownership')) {
+    return new HandoffError(
+      'forbidden',
+      `The repository at ${directory} belongs to another user, and git refuses it.`,
+      {
+        next: `If you trust it: git config --global --add safe.directory ${directory}`,
+        cause,
+      },
+    )
+  }
+  if (stderr.includes('not a git repository')) {
+    return new HandoffError('invalid-input', `${directory} is not a git repository.`, {
+      next: 'Give the path of a clone, or an https:// address.',
+      cause,
+    })
+  }
+  const said = stderr.trim().replace(/^fatal: /, '') || String(code)
+  return new HandoffError('git', `git cannot read ${directory}: ${quote(said)}.`, {
+    next: 'Run git status there and mend what it says.',
+    cause,
+  })
 }
 
 export function commitOf(target: Extract<Target, { kind: 'path' }>, cloneUrl: string): Commit {
@@ -111,22 +162,31 @@ export async function resolveTarget(text: string, clouds: OpenClouds, signal: Ab
       ...(target.dirty ? { note: 'There are changes that are not committed; they are not part of it.' } : {}),
     }
   }
-  return { commit: await headOf(target, clouds, signal), title: target.url, isRemote: true }
+  const commit = await commitAt(target, clouds, signal)
+  return { commit, title: target.at === undefined ? target.url : `${target.url} (${target.at})`, isRemote: true }
 }
 
-async function headOf(
-  target: Extract<Target, { kind: 'url' }>,
+async function commitAt(
+  { url, repository, at }: Extract<Target, { kind: 'url' }>,
   clouds: OpenClouds,
   signal: AbortSignal,
 ): Promise<Commit> {
+  const [first = '', ...rest] = at?.split('/') ?? []
+  if (/^[0-9a-f]{40}$/.test(first)) return { repository, sha: first, cloneUrl: url }
+  // A branch may have slashes in its name, and a path may follow it: the longest name that exists is meant.
+  const names = [first, ...rest.slice(0, 9).map((_, index) => [first, ...rest.slice(0, index + 1)].join('/'))].reverse()
+  const refs = at === undefined ? ['HEAD'] : names.flatMap((name) => [`refs/heads/${name}`, `refs/tags/${name}`])
   const { cloneToken } = clouds.settings()
-  const heads = await makeGitHost(cloneToken === undefined ? {} : { credentials: { password: cloneToken } }).heads(
-    target.url,
-    ['HEAD'],
-    signal,
-  )
-  const sha = heads.get('HEAD')
-  if (sha === undefined)
-    throw new HandoffError('not-found', `${target.url} has no commit yet.`, { next: 'Push something first.' })
-  return { repository: target.repository, sha, cloneUrl: target.url }
+  const host = makeGitHost(cloneToken === undefined ? {} : { credentials: { password: cloneToken } })
+  const heads = await host.heads(url, refs, signal)
+  const ref = refs.find((one) => heads.has(one))
+  const sha = ref === undefined ? undefined : heads.get(ref)
+  if (ref === undefined || sha === undefined) {
+    if (at === undefined)
+      throw new HandoffError('not-found', `${url} has no commit yet.`, { next: 'Push something first.' })
+    throw new HandoffError('not-found', `${url} has no branch or tag called ${quote(at)}.`, {
+      next: 'Give the address without /tree/… for its main branch.',
+    })
+  }
+  return { repository, sha, cloneUrl: url, ...(ref.startsWith('refs/heads/') ? { ref } : {}) }
 }

@@ -1,6 +1,7 @@
 // `npm run template`: builds the E2B template that sandboxes start from, and waits until it can be used.
-import { HandoffError, isHandoffError } from '../handoff/library/errors.js'
+import { HandoffError } from '../handoff/library/errors.js'
 import { buildTemplate, howToPin, type TemplateSettings } from '../handoff/lines/template.js'
+import { runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 
 function readSettings(environment: NodeJS.ProcessEnv): TemplateSettings {
@@ -22,18 +23,16 @@ function readSettings(environment: NodeJS.ProcessEnv): TemplateSettings {
   }
 }
 
-async function main(): Promise<void> {
-  const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-  const settings = readSettings(readEnvironment())
-  const built = await buildTemplate(settings, (line) => process.stdout.write(`${line}\n`), stop.signal)
-  process.stdout.write(`The template ${built.name} is ready (${built.templateId}, tags: ${built.tags.join(', ')}).\n`)
-}
+const command = {
+  name: 'template',
+  description: 'Builds the E2B template that sandboxes start from, and waits until it can be used.',
+  options: {},
+  example: 'template',
+  cost: 'one build of some minutes in your E2B account; E2B_API_KEY, DRIVE9_BINARY_URL and DRIVE9_BINARY_SHA256 are needed.',
+} as const
 
-main().catch((error: unknown) => {
-  const lines = isHandoffError(error)
-    ? [error.message, error.next]
-    : [error instanceof Error ? error.stack : String(error)]
-  process.stderr.write(`${lines.filter(Boolean).join('\n')}\n`)
-  process.exitCode = 1
+await runCommand(command, async ({ untilInterrupted }) => {
+  const settings = readSettings(readEnvironment())
+  const built = await buildTemplate(settings, (line) => process.stdout.write(`${line}\n`), untilInterrupted())
+  process.stdout.write(`The template ${built.name} is ready (${built.templateId}, tags: ${built.tags.join(', ')}).\n`)
 })

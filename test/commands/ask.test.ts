@@ -60,7 +60,8 @@ test('a question about two commits names both', async () => {
 })
 
 test.each([
-  [['--repository', 'octo/shop'], 'A repository and one question are needed.'],
+  [['--repository', 'octo/shop'], 'npm run ask needs "question".'],
+  [['What is it?'], 'The repository is missing.'],
   [['--repository', 'octo', 'What?'], 'is not a repository name'],
   [['--nonsense', 'What?'], 'nonsense'],
 ])('%j ends with one sentence', async (words, sentence) => {

@@ -76,18 +76,18 @@ test.each([
   [['/tmp', 'What?'], 'is not a git repository'],
   [['https://user:secret@example.org/a/b'], 'carries a credential'],
   [['ssh://example.org/a/b'], 'is not an http(s) address'],
-  [['git@example.org:a/b.git'], 'is not an http(s) address'],
+  [['git@:a/b.git'], 'There is nothing at'],
   [[''], 'The path of the repository is empty'],
   [['.', ''], 'The question is empty'],
   [['.', 'x'.repeat(5_000)], 'at most 4,000 are taken'],
   [['.', '--', '--'.repeat(3_000)], 'at most 4,000 are taken'],
-  [['--verbose'], 'does not know --verbose'],
+  [['--verbose'], "Unknown option '--verbose'"],
 ])('%j ends with one sentence and what to do', async (words, sentence) => {
-  const { code, stdout } = await start(words as string[]).ended
+  const { code, stdout, stderr } = await start(words as string[]).ended
   expect(code).toBe(1)
-  expect(stdout).toContain(sentence)
-  expect(stdout).not.toContain('secret@')
-  expect(stdout).not.toContain('    at ')
+  expect(stderr).toContain(sentence)
+  expect(stderr).not.toContain('secret@')
+  expect(stderr).not.toContain('    at ')
   expect(stdout).not.toContain('Sandbox A ')
 })
 
@@ -97,10 +97,10 @@ test.each<[Record<string, string>, string]>([
   [{ DRIVE9_API_KEY: 'x', DRIVE9_SERVER: 'foo' }, 'DRIVE9_SERVER is not an http(s) address'],
   [{ E2B_API_KEY: 'e2b_none', E2B_API_URL: '' }, 'cannot reach drive9 on this machine'],
 ])('with the settings %j it ends with the reason', async (environment, reason) => {
-  const { code, stdout } = await start([repository.directory], environment).ended
+  const { code, stderr } = await start([repository.directory], environment).ended
   expect(code).toBe(1)
-  expect(stdout).toContain(reason)
-  expect(stdout).not.toContain('    at ')
+  expect(stderr).toContain(reason)
+  expect(stderr).not.toContain('    at ')
 })
 
 test('a repository that wants a credential is read with HANDOFF_CLONE_TOKEN', async () => {
@@ -129,9 +129,9 @@ test('Ctrl-C that comes twice, from the terminal and from npm, still ends the sa
 })
 
 test('a real sandbox with a drive9 on this machine is refused before anything is paid for', async () => {
-  const { code, stdout } = await start([repository.directory], { E2B_API_KEY: 'e2b_none' }).ended
+  const { code, stderr } = await start([repository.directory], { E2B_API_KEY: 'e2b_none' }).ended
   expect(code).toBe(1)
-  expect(stdout).toContain('cannot reach drive9 on this machine')
+  expect(stderr).toContain('cannot reach drive9 on this machine')
 })
 
 const steps = [

@@ -24,6 +24,17 @@ test('smoke against a drive9 that fails now and then, and loses what is written,
   expect(output).not.toContain('work together')
 })
 
+test('smoke tells why drive9 refused the mount', async () => {
+  await using clouds = await startClouds({ sandboxes: false, model: false })
+  const owner = `Bearer ${clouds.drive!.ownerKey}`
+  const body = JSON.stringify({ error: 'this tenant is suspended' })
+  const isScoped = ({ headers }: { headers: Record<string, string> }) => headers['authorization'] !== owner
+  clouds.drive!.rule({ match: isScoped, fault: { kind: 'answer', status: 403, body } })
+  const { code, output } = await run('smoke', [], { ...clouds.settings, E2B_API_KEY: '' })
+  expect(code).toBe(1)
+  expect(output).toMatch(/could not use the directory \(exit 1\): .*this tenant is suspended/)
+})
+
 test('sweep destroys what has lost its owner, and nothing of other projects', async () => {
   await using clouds = await startClouds({ drive: false, model: false })
   const { Sandbox } = await import('e2b')
