@@ -181,7 +181,7 @@ async function answerIn(mode: Mode, exchange: Exchange, ready: Promise<Ready>): 
 
 async function inOnePiece(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
   const accepted = Promise.withResolvers<'accepted'>()
-  const stop = stopper(exchange.request.signal, times)
+  const stop = stopper(exchange.limit, exchange.limit.client, times)
   const steps = timings(exchange)
   const listener = jobListener(
     steps.listen,
@@ -237,7 +237,8 @@ async function tellEvents(
   named: Named | undefined,
   times: Times,
 ): Promise<void> {
-  const stop = stopper(AbortSignal.any([exchange.request.signal, stream.gone]), times)
+  const { limit } = exchange
+  const stop = stopper(limit, AbortSignal.any([limit.client, stream.gone]), times)
   const listener = jobListener(
     () => {},
     stream.send,

@@ -32,7 +32,7 @@ export async function sweep(exchange: Exchange): Promise<Response> {
     return { answer: about[0]!.answer, ...notes }
   })
   const work = Promise.all([
-    forgetOld(service, house, exchange.deadline),
+    forgetOld(service, house, exchange),
     Promise.all(taken).then((all) => exchange.note({ taken: all })),
   ])
   exchange.background(work)
@@ -50,9 +50,9 @@ async function takeUpNotes(
 ): Promise<Record<string, unknown>> {
   const note = about[0]!
   if (note.run !== undefined) return takeUp(here, leftOf(note, note.run, about), exchange)
-  const { deadline, background } = exchange
+  const { deadline, background, limit } = exchange
   const { workBy } = divideTime(deadline, Date.now())
-  const of = { here, house, service, github: await here.github(), note, workBy, background }
+  const of = { here, house, service, github: await here.github(), note, workBy, background, limit }
   return answerComment(of, permissionOf(of))
 }
 
@@ -60,9 +60,9 @@ async function takeUpNotes(
 const width = 8
 
 /** As many as there is time for; neither folder waits for the other. */
-async function forgetOld(service: House.Service, house: typeof House, deadline: number): Promise<void> {
+async function forgetOld(service: House.Service, house: typeof House, { limit }: Exchange): Promise<void> {
   const { drive } = service.house.tools
-  const signal = AbortSignal.timeout(Math.max(1, divideTime(deadline, Date.now()).workBy - Date.now()))
+  const signal = limit.workUntil(divideTime(limit.deadline, Date.now()).workBy)
   const before = new Date(Date.now() - 2 * house.keyLifetimeMs).toISOString()
   const forgetIn = async (folder: string) => {
     const entries = await drive.list(folder, signal)

@@ -1,7 +1,9 @@
 // One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
+import { getDeadline, waitUntil } from '@vercel/functions'
 import { isHouseError, problemOf, problemResponse, Refusal } from './_problem.js'
-import { divideTime, limited, nextTurn } from './_time.js'
+import { nextTurn, type TimeLimit, timeLimit } from './_time.js'
 
 export interface Exchange {
   request: Request
@@ -11,6 +13,8 @@ export interface Exchange {
   trace: string | undefined
   /** When the platform ends us, in milliseconds since 1970. */
   deadline: number
+  /** What ends at a time of this request. */
+  limit: TimeLimit
   /** For all that is waited for before an answer begins: the caller has gone, or there is just time left to say that time is over. */
   signal: AbortSignal
   /** For what goes on after the answer; nothing that is handed in may reject. */
@@ -39,18 +43,6 @@ export interface Manner {
   seconds: number
 }
 
-interface PlatformContext {
-  deadline?: number
-  waitUntil?: (work: Promise<unknown>) => void
-}
-
-const contextKey = Symbol.for('@vercel/request-context')
-
-function platformContext(): PlatformContext {
-  const holder = (globalThis as Record<symbol, { get?: () => PlatformContext | undefined } | undefined>)[contextKey]
-  return holder?.get?.() ?? {}
-}
-
 /** A function of the platform: routes by method, answers HEAD and OPTIONS, and turns what is thrown into problem documents. */
 export function serve(
   methods: Record<string, Handler>,
@@ -59,23 +51,31 @@ export function serve(
   return {
     async fetch(request) {
       const started = Date.now()
-      const { deadline, waitUntil } = platformContext()
+      // The platform knows the request by the context that it calls us in; work may be handed over from another.
+      const hold = AsyncLocalStorage.bind((work: Promise<unknown>) => waitUntil(work))
+      const limit = timeLimit(request.signal, getDeadline()?.getTime() ?? started + manner.seconds * 1_000)
+      // The request itself, and what goes on behind it.
+      let going = 1
+      const over = () => {
+        going -= 1
+        if (going === 0) limit.end()
+      }
       const notes: Record<string, unknown> = {}
       const timings = new Map<string, number>()
       let last: Promise<unknown> = Promise.resolve()
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
-      const ends = deadline ?? started + manner.seconds * 1_000
       const exchange: Exchange = {
         request,
         url,
         requestId,
         trace: traceOfCaller(request),
-        deadline: ends,
-        signal: limited(request.signal, divideTime(ends, started).answerBy - started),
+        deadline: limit.deadline,
+        limit,
+        signal: limit.answering(),
         background: (work) => {
-          const quiet = work.catch(() => undefined)
-          waitUntil?.(quiet)
+          going += 1
+          hold(work.then(over, over))
         },
         logAfter: (work) => {
           last = work
@@ -96,6 +96,7 @@ export function serve(
       finish(response, exchange, manner, timings)
       const tellThis = () => tell({ ...notes, status: response.status })
       exchange.background(last.then(tellThis, tellThis))
+      over()
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
   }

@@ -33,11 +33,11 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   const caller = await authenticate(exchange.request, settings, here.verifier)
   exchange.note({ caller: caller.name })
   if (caller.way === 'job') throw notForJobs()
-  const signal = limited(exchange.signal, 10_000)
+  using soon = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
-    check(here, async ({ house }) => (await house.tools.drive.status(signal)).ready),
+    check(here, async ({ house }) => (await house.tools.drive.status(soon.signal)).ready),
     check(here, async ({ house }) => {
-      await house.tools.sandboxes.find({ handoff: '1' }, signal)
+      await house.tools.sandboxes.find({ handoff: '1' }, soon.signal)
       return true
     }),
   ])

@@ -95,8 +95,8 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
     // Who promised it while somebody else was at it promised it for us too; the note stands already.
     if (promised) await own.promise(order.post).catch(() => undefined)
     const { visit, service } = order
-    const working = order.post ? limited(signal, visit.workBy - service.clock.now()) : signal
-    const { record, reused, stale } = await own.finish(working, listener.onPosition)
+    using working = order.post ? limited(signal, visit.workBy - service.clock.now()) : undefined
+    const { record, reused, stale } = await own.finish(working?.signal ?? signal, listener.onPosition)
     return posted({ record, seen: taken.run, reused, ...(stale === undefined ? {} : { stale }) })
   }
 

@@ -4,7 +4,7 @@ import { postOnPull } from './_comment.js'
 import type { Door } from './_door.js'
 import { type Exchange, notesOf } from './_exchange.js'
 import { notesOfOutcome } from './_job.js'
-import { beforePosting, divideTime, limited } from './_time.js'
+import { beforePosting, divideTime } from './_time.js'
 
 export interface Left {
   repository: House.Repository
@@ -24,7 +24,7 @@ export function leftOf(note: House.AcceptedNote, run: string, promises: House.Ac
 }
 
 type Notes = Record<string, unknown>
-type Here = Pick<Exchange, 'deadline' | 'background'>
+type Here = Pick<Exchange, 'limit' | 'background'>
 
 /** What became of it, for the log, and which of its promises nobody has to keep any longer. */
 interface Settled {
@@ -68,18 +68,17 @@ async function settle(
   house: typeof House,
   service: House.Service,
   left: Left,
-  { deadline, background }: Here,
+  { limit, background }: Here,
 ): Promise<Settled> {
-  const times = divideTime(deadline, Date.now())
-  const signal = AbortSignal.timeout(Math.max(1, times.workBy - Date.now()))
+  const times = divideTime(limit.deadline, Date.now())
+  const signal = limit.workUntil(times.workBy)
   const posts = left.promises.filter(isPost)
   const workBy = posts.length > 0 ? beforePosting(times.workBy, Date.now()) : times.workBy
   const visit: House.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' }, background }
   const taken = await house.takeLeft(service, left, visit, signal)
   if (taken?.kind === 'joined') return { notes: { joined: true }, over: [] }
   if (taken === undefined) return { notes: { gone: true }, over: [{ answer: left.id }, ...left.promises] }
-  const answered =
-    taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, limited(signal, workBy - Date.now()))
+  const answered = taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, limit.workUntil(workBy))
   const kept = await Promise.all(
     posts.map((promise) => posted(here, house, service, { ...answered, seen: taken.run }, promise, signal)),
   )

@@ -178,8 +178,9 @@ function keepPromises(look: Look, run: House.ChosenRun, id: string): void {
   exchange.background(keeping())
 }
 
-function promisesAbout({ house, service }: Look, id: string): Promise<House.AcceptedNote[]> {
-  return house.acceptedAbout(service.house.tools.drive, service.place, id, AbortSignal.timeout(10_000))
+function promisesAbout({ house, service, exchange }: Look, id: string): Promise<House.AcceptedNote[]> {
+  const signal = exchange.limit.workUntil(Date.now() + 10_000)
+  return house.acceptedAbout(service.house.tools.drive, service.place, id, signal)
 }
 
 async function file(look: Look, run: House.ChosenRun): Promise<Response> {

@@ -15,6 +15,7 @@ export interface Talk {
   /** When the work must be over, in milliseconds since 1970. */
   workBy: number
   background: Exchange['background']
+  limit: Exchange['limit']
 }
 
 type Asked = NonNullable<House.AcceptedNote['asked']>
@@ -22,10 +23,10 @@ type Reply = Outcome & { notes: string[] }
 type Progress = (text: string) => void
 
 /** Whether whoever wrote the comment may ask, as GitHub says it now. */
-export async function permissionOf({ here, house, github, note, workBy }: Talk): Promise<House.MayAsk> {
+export async function permissionOf({ here, house, github, note, workBy, limit }: Talk): Promise<House.MayAsk> {
   const { asked, post } = note
   if (!asked || !post || !('thread' in post)) throw new Error('This note is not of a comment.')
-  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
+  const signal = limit.workUntil(workBy)
   const { repository } = post.thread
   return house.mayAsk({ github, repository, user: asked.user, allow: here.settings.askPermission }, { signal })
 }
@@ -45,8 +46,8 @@ export async function answerComment(of: Talk, permission: Promise<House.MayAsk>)
 }
 
 /** A person sees at once that nobody is working on it; a bot hears nothing, two of them would talk for ever. */
-async function refuse({ house, service, github, note, workBy }: Talk, silent: boolean): Promise<void> {
-  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
+async function refuse({ house, service, github, note, workBy, limit }: Talk, silent: boolean): Promise<void> {
+  const signal = limit.workUntil(workBy)
   if (!silent && note.post && 'thread' in note.post) {
     const { kind, repository } = note.post.thread
     await github
@@ -57,10 +58,10 @@ async function refuse({ house, service, github, note, workBy }: Talk, silent: bo
 }
 
 async function talk(of: Talk): Promise<Record<string, unknown>> {
-  const { here, house, service, github, note, workBy } = of
+  const { here, house, service, github, note, workBy, limit } = of
   const { asked, post } = note
   if (!asked || !post || !('thread' in post)) return {}
-  const signal = AbortSignal.timeout(Math.max(1, workBy - Date.now()))
+  const signal = limit.workUntil(workBy)
   const { host, owner, name } = note.repository
   const { serverUrl } = here.settings.github
   const ending = await house.talk<Reply>({

@@ -1,4 +1,5 @@
 // How long there is: a platform ends an invocation at its deadline, whatever it is doing.
+import { isServerStopping } from '../src/service/stopping.js'
 
 export interface Times {
   /** When the work must be over, in milliseconds since 1970. */
@@ -19,8 +20,90 @@ export function beforePosting(workBy: number, now: number): number {
   return Math.floor(workBy - Math.min(10_000, Math.max(0, workBy - now) * 0.1))
 }
 
-/** Stops when the time is over, and when whoever asked has gone, unless the answer was promised. */
-export function stopper(client: AbortSignal, { workBy }: Times) {
+/**
+ * The time of one request. A server that stops brings the deadline nearer, and each time that was set with it. Timers do not outlive the request:
+ * whoever began it ends them.
+ */
+export interface TimeLimit {
+  /** When the platform ends the request, in milliseconds since 1970, as it was said at the beginning. */
+  readonly deadline: number
+  /** Aborted when the client has gone. */
+  readonly client: AbortSignal
+  /** Calls back at that time, or at this part of what is left when the server stops. */
+  at(part: keyof Times, time: number, call: () => void): void
+  /** For work that has to be over at that time, whether or not the client has gone. */
+  workUntil(time: number): AbortSignal
+  /** For all that is waited for before an answer begins. */
+  answering(): AbortSignal
+  end(): void
+}
+
+/** A timer that is set for longer rings at once. */
+const longestTimerMs = 2 ** 31 - 1
+
+interface Alarm {
+  part: keyof Times
+  time: number
+  call: () => void
+  timer?: NodeJS.Timeout
+}
+
+export function timeLimit(signal: AbortSignal, deadline: number): TimeLimit {
+  const client = new AbortController()
+  const alarms = new Set<Alarm>()
+
+  function set(alarm: Alarm): void {
+    clearTimeout(alarm.timer)
+    const milliseconds = Math.min(longestTimerMs, Math.max(1, alarm.time - Date.now()))
+    alarm.timer = setTimeout(alarm.call, milliseconds).unref()
+  }
+
+  function at(part: keyof Times, time: number, call: () => void): void {
+    const alarm = { part, time, call }
+    alarms.add(alarm)
+    set(alarm)
+    if (isServerStopping(signal.reason)) bringNearer(signal.reason.deadline)
+  }
+
+  function bringNearer(stop: number): void {
+    const times = divideTime(Math.min(stop, deadline), Date.now())
+    for (const alarm of alarms) {
+      alarm.time = Math.min(alarm.time, times[alarm.part])
+      set(alarm)
+    }
+  }
+
+  function aborted(): void {
+    if (isServerStopping(signal.reason)) bringNearer(signal.reason.deadline)
+    else client.abort(signal.reason)
+  }
+
+  function signalAt(part: keyof Times, time: number): AbortSignal {
+    const late = new AbortController()
+    at(part, time, () => late.abort(outOfTime()))
+    return late.signal
+  }
+
+  if (signal.aborted) aborted()
+  signal.addEventListener('abort', aborted)
+  return {
+    deadline,
+    client: client.signal,
+    at,
+    workUntil: (time) => signalAt('workBy', time),
+    answering: () => AbortSignal.any([client.signal, signalAt('answerBy', divideTime(deadline, Date.now()).answerBy)]),
+    end() {
+      for (const { timer } of alarms) clearTimeout(timer)
+      alarms.clear()
+      signal.removeEventListener('abort', aborted)
+    },
+  }
+}
+
+const outOfTime = () => new DOMException('Out of time.', 'TimeoutError')
+
+/** Stops when the time is over, and when the client has gone, unless the answer was promised. */
+export function stopper(limit: TimeLimit, client: AbortSignal, { workBy }: Times) {
   const controller = new AbortController()
   let kept = false
   const leave = () => {
@@ -28,33 +111,24 @@ export function stopper(client: AbortSignal, { workBy }: Times) {
   }
   if (client.aborted) leave()
   client.addEventListener('abort', leave)
-  const outOfTime = () => controller.abort(new DOMException('Out of time.', 'TimeoutError'))
-  const timers = [setTimeout(outOfTime, Math.max(0, workBy - Date.now()))]
+  limit.at('workBy', workBy, () => controller.abort(outOfTime()))
   return {
     signal: controller.signal,
     keepGoing() {
       kept = true
     },
     kept: () => kept,
-    /** Resolves at that time, and never once it is done. */
-    late(time: number): Promise<'late'> {
-      return new Promise((resolve) => {
-        timers.push(setTimeout(() => resolve('late'), Math.max(0, time - Date.now())))
-      })
-    },
-    done() {
-      for (const one of timers) clearTimeout(one)
-      client.removeEventListener('abort', leave)
-    },
+    /** Resolves at that time, and never once the request is over. */
+    late: (time: number) => new Promise<'late'>((resolve) => limit.at('answerBy', time, () => resolve('late'))),
+    done: () => client.removeEventListener('abort', leave),
   }
 }
 
-/** Aborted with the other, or when so much time has passed. An early Node 22 forgets a time limit that nobody but such a pair holds; the timer holds this. */
-export function limited(signal: AbortSignal, milliseconds: number): AbortSignal {
+/** Aborted with the other, or when so much time has passed; its timer ends with the block it is used in. */
+export function limited(signal: AbortSignal, milliseconds: number): { signal: AbortSignal } & Disposable {
   const late = new AbortController()
-  const end = () => late.abort(new DOMException('Out of time.', 'TimeoutError'))
-  setTimeout(end, Math.max(1, milliseconds)).unref()
-  return AbortSignal.any([signal, late.signal])
+  const timer = setTimeout(() => late.abort(outOfTime()), Math.max(1, milliseconds)).unref()
+  return { signal: AbortSignal.any([signal, late.signal]), [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
 /** Resolves with nothing, at once where there is nothing left to wait. */

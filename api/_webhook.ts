@@ -8,7 +8,7 @@ import { jsonResponse } from './_json.js'
 import { Refusal } from './_problem.js'
 import { parseJson, readBody, wantJsonBody } from './_request.js'
 import { answerComment, permissionOf } from './_talk.js'
-import { divideTime, limited, pause } from './_time.js'
+import { divideTime, pause } from './_time.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
 const mostBytes = 1_000_000
@@ -61,7 +61,7 @@ interface Asked {
 
 async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Response> {
   const [house, service, github] = await Promise.all([here.house(), here.service(), here.github()])
-  const soon = limited(exchange.signal, timeLeft(asked))
+  const soon = AbortSignal.any([exchange.signal, exchange.limit.workUntil(asked.arrived + acknowledgeMs)])
   const seen = await firstTime(exchange, house, service, { ...asked, soon })
   if (seen === undefined) {
     exchange.note({ duplicate: true })
@@ -69,7 +69,8 @@ async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Respo
   }
   const { workBy } = divideTime(exchange.deadline, Date.now())
   const note = noteOf(here, house, service, asked, exchange.deadline)
-  const of = { here, house, service, github, note, workBy, background: exchange.background }
+  const { background, limit } = exchange
+  const of = { here, house, service, github, note, workBy, background, limit }
   const permission = permissionOf(of)
   // Looked at when the note stands; until then its failure is nobody's.
   permission.catch(() => undefined)

@@ -62,8 +62,22 @@ function bundle(root: string, names: string[], plugins: Plugin[] = []) {
     target: 'node22',
     external: ['hypertok', '@hypertok/*'],
     write: false,
-    plugins,
+    plugins: [...plugins, platformWords(root)],
   })
+}
+
+/** The package has one entry for all that the platform offers, 25 kB of it; each file is small. What is not listed here fails the build. */
+function platformWords(root: string): Plugin {
+  const resolveDir = join(root, 'node_modules/@vercel/functions')
+  const contents = "export { getDeadline } from './deadline.js'\nexport { waitUntil } from './wait-until.js'"
+  const namespace = 'platform'
+  return {
+    name: 'platform words',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^@vercel\/functions$/ }, ({ path }) => ({ namespace, path }))
+      onLoad({ filter: /./, namespace }, () => ({ contents, resolveDir }))
+    },
+  }
 }
 
 /**

@@ -19,8 +19,13 @@ export interface PlatformOptions {
   /** Loads a function when it is first asked for; undefined when there is none. */
   load(name: string): Promise<LoadedFunction | undefined>
   settingsOf(name: string): FunctionSettings
+  /** What a request's context says of its deadline; by default, when the function's own limit is over. */
+  deadline?: SaidDeadline
   port?: number
 }
+
+/** So many seconds from the beginning of a request, or nothing at all. */
+export type SaidDeadline = { inSeconds: number } | 'absent'
 
 export interface Platform {
   url: string
@@ -31,8 +36,11 @@ export interface Platform {
 
 const mostBytes = 4_500_000
 
+/** As `@vercel/functions` declares it. */
 interface Context {
-  deadline: number
+  /** RFC 3339. */
+  deadline?: string
+  headers: Record<string, string>
   waitUntil(work: Promise<unknown>): void
 }
 
@@ -89,7 +97,16 @@ async function serve(
   if (!found) return refuse(response, 404, 'NOT_FOUND')
   const body = await readBody(incoming)
   if (body === undefined) return refuse(response, 413, 'FUNCTION_PAYLOAD_TOO_LARGE')
-  await invoke(found, options.settingsOf(name), { incoming, response, url, rewritten, body }, count)
+  const seconds = options.settingsOf(name).maxDuration ?? 300
+  const said = options.deadline ?? { inSeconds: seconds }
+  const { supportsCancellation = false } = options.settingsOf(name)
+  await invoke(found, { seconds, said, supportsCancellation }, { incoming, response, url, rewritten, body }, count)
+}
+
+interface Limits {
+  seconds: number
+  said: SaidDeadline
+  supportsCancellation: boolean
 }
 
 interface Call {
@@ -102,24 +119,15 @@ interface Call {
 
 async function invoke(
   found: LoadedFunction,
-  settings: FunctionSettings,
+  { seconds, said, supportsCancellation }: Limits,
   call: Call,
   count: (change: number) => void,
 ): Promise<void> {
   const { response } = call
-  const seconds = settings.maxDuration ?? 300
+  const started = Date.now()
   const abort = new AbortController()
-  const context: Context = {
-    deadline: Date.now() + seconds * 1_000,
-    waitUntil(work) {
-      if (typeof (work as Promise<unknown> | undefined)?.then !== 'function')
-        throw new TypeError('waitUntil wants a promise')
-      count(1)
-      void work.finally(() => count(-1)).catch(() => undefined)
-    },
-  }
   response.on('close', () => {
-    if (!response.writableFinished && settings.supportsCancellation) abort.abort()
+    if (!response.writableFinished && supportsCancellation) abort.abort()
   })
   let request: Request
   try {
@@ -128,10 +136,20 @@ async function invoke(
     // TRACE and the like, which no Request can be.
     return refuse(response, 405, 'METHOD_NOT_ALLOWED')
   }
+  const context: Context = {
+    ...(said === 'absent' ? {} : { deadline: new Date(started + said.inSeconds * 1_000).toISOString() }),
+    headers: Object.fromEntries(request.headers),
+    waitUntil(work) {
+      if (typeof (work as Promise<unknown> | undefined)?.then !== 'function')
+        throw new TypeError('waitUntil wants a promise')
+      count(1)
+      void work.finally(() => count(-1)).catch(() => undefined)
+    },
+  }
   const answered = contexts.run(context, async () => found.fetch(request))
   const out = await within(answered, seconds * 1_000)
   if (out === undefined) return refuse(response, 504, 'FUNCTION_INVOCATION_TIMEOUT')
-  await send(out, call, context.deadline)
+  await send(out, call, started + seconds * 1_000)
 }
 
 function within<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {

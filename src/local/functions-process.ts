@@ -1,22 +1,23 @@
-// One instance of the platform in a process of its own: started by `functions.ts`, told what to serve by its arguments, and with nothing in its
+// One instance of the platform in a process of its own: started by `functions.ts`, told what to serve by its argument, and with nothing in its
 // environment but what the functions are to find there. Says on its channel where it listens.
+import { createHook } from 'node:async_hooks'
 import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { Instance } from './functions.js'
 import { readPlatformSettings, settingsOf, sourceOf } from './functions-build.js'
 import { type LoadedFunction, startPlatform } from './functions-platform.js'
 
-const [root = '', built = '', port = '0', seconds = '', compileCache = ''] = process.argv.slice(2)
-if (compileCache !== '') enableCompileCache(compileCache)
+const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance
+if (compileCache !== undefined) enableCompileCache(compileCache)
 const settings = await readPlatformSettings(root)
-const fromSources = built === ''
 const loaded = new Map<string, Promise<LoadedFunction>>()
 
 function fileOf(name: string): string {
-  return fromSources ? join(root, sourceOf(name)) : join(built, `${name}.func`, `${name}.js`)
+  return built === undefined ? join(root, sourceOf(name)) : join(built, `${name}.func`, `${name}.js`)
 }
 
 async function loadFile(file: string): Promise<LoadedFunction> {
@@ -26,8 +27,9 @@ async function loadFile(file: string): Promise<LoadedFunction> {
 
 const platform = await startPlatform({
   settings,
-  staticFolder: fromSources ? join(root, settings.outputDirectory) : join(built, 'static'),
-  port: Number(port),
+  staticFolder: built === undefined ? join(root, settings.outputDirectory) : join(built, 'static'),
+  port,
+  ...(deadline === undefined ? {} : { deadline }),
   async load(name) {
     const file = fileOf(name)
     if (!existsSync(file) || name.split('/').some((part) => part.startsWith('_'))) return undefined
@@ -37,7 +39,7 @@ const platform = await startPlatform({
   },
   settingsOf: (name) => ({
     ...settingsOf(settings, name),
-    ...(seconds === '' ? {} : { maxDuration: Number(seconds) }),
+    ...(maxDuration === undefined ? {} : { maxDuration }),
   }),
 })
 
@@ -50,9 +52,22 @@ function held(): number {
   return heapUsed + external
 }
 
+/** Every timeout of a client is shorter. */
+const longMs = 60_000
+const timers = new Set<number>()
+const timerWatch = createHook({
+  init: (id, type, _trigger, { _idleTimeout = 0 }: { _idleTimeout?: number }) =>
+    void (type === 'Timeout' && _idleTimeout > longMs && timers.add(id)),
+  destroy: (id) => void timers.delete(id),
+})
+
 process.on('message', (message) => {
   if (message === 'state?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
   if (message === 'held?') process.send?.({ held: held() })
+  if (message === 'timers?') {
+    process.send?.({ timers: timers.size })
+    timerWatch.enable()
+  }
 })
 process.on('disconnect', () => process.exit(0))
 process.send?.({ url: platform.url })

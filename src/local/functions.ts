@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type BuiltFunctions, buildFunctions } from './functions-build.js'
+import type { SaidDeadline } from './functions-platform.js'
 
 export interface FunctionsOptions {
   root: string
@@ -13,6 +14,8 @@ export interface FunctionsOptions {
   port?: number
   /** Instead of each function's own limit. */
   maxDuration?: number
+  /** What the context of each request says of its deadline, where that is not the function's own limit. */
+  deadline?: SaidDeadline
   /** A folder for what Node compiled, so that another instance need not; without one each starts as cold as a new machine. */
   compileCache?: string
   /** Takes what the functions print. */
@@ -27,9 +30,22 @@ export interface RunningFunctions extends AsyncDisposable {
   state(): Promise<{ pending: number; memory: number }>
   /** Bytes that are held once what is dead was collected. */
   held(): Promise<number>
+  /** Timers for more than a minute that were set since this was first asked, and neither rang nor were cleared. */
+  timers(): Promise<number>
   /** Ends it at once, as a platform may. */
   kill(): void
   close(): Promise<void>
+}
+
+/** What the process of an instance is told. */
+export interface Instance {
+  root: string
+  port: number
+  /** The folder of the built functions; without it the sources are served. */
+  built?: string
+  maxDuration?: number
+  deadline?: SaidDeadline
+  compileCache?: string
 }
 
 const programFile = fileURLToPath(new URL('functions-process.ts', import.meta.url))
@@ -37,21 +53,20 @@ const loader = new URL('typescript.mjs', import.meta.url).href
 
 export async function startFunctions(options: FunctionsOptions): Promise<RunningFunctions> {
   const built = options.fromSources ? undefined : (options.built ?? (await buildFunctions(options.root)))
-  const child = fork(
-    programFile,
-    [
-      options.root,
-      built?.directory ?? '',
-      String(options.port ?? 0),
-      options.maxDuration === undefined ? '' : String(options.maxDuration),
-      options.compileCache ?? '',
-    ],
-    {
-      env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...options.environment },
-      execArgv: ['--disable-warning=ExperimentalWarning', '--import', loader],
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    },
-  )
+  const { root, port = 0, maxDuration, deadline, compileCache } = options
+  const instance: Instance = {
+    root,
+    port,
+    ...(built === undefined ? {} : { built: built.directory }),
+    ...(maxDuration === undefined ? {} : { maxDuration }),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(compileCache === undefined ? {} : { compileCache }),
+  }
+  const child = fork(programFile, [JSON.stringify(instance)], {
+    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...options.environment },
+    execArgv: ['--disable-warning=ExperimentalWarning', '--import', loader],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
   const lines: string[] = []
   const take = (text: string) => {
     lines.push(...text.split('\n').filter((line) => line !== ''))
@@ -76,6 +91,10 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
     async held() {
       child.send('held?')
       return (await reply<{ held: number }>(child, lines)).held
+    },
+    async timers() {
+      child.send('timers?')
+      return (await reply<{ timers: number }>(child, lines)).timers
     },
     kill: () => child.kill('SIGKILL'),
     close,

@@ -8,6 +8,7 @@ import { type CloudsOptions, programFolder } from '../../src/local/clouds.js'
 import type { SandboxCloudOptions } from '../../src/local/e2b/index.js'
 import { type RunningFunctions, startFunctions } from '../../src/local/functions.js'
 import { buildFunctions } from '../../src/local/functions-build.js'
+import type { SaidDeadline } from '../../src/local/functions-platform.js'
 import { secretWatch } from '../support/heard.js'
 import { compileCache } from '../support/program.js'
 import { type QuickGuest, startQuickGuest } from '../support/quick-guest.js'
@@ -39,7 +40,11 @@ export interface Deployment extends AsyncDisposable {
   functions: RunningFunctions
   url: string
   /** One more instance, perhaps told something else. */
-  another(environment?: Record<string, string>, maxDuration?: number): Promise<RunningFunctions>
+  another(
+    environment?: Record<string, string>,
+    maxDuration?: number,
+    deadline?: SaidDeadline,
+  ): Promise<RunningFunctions>
   machines(): number
   living(): number
   /** Promises that are not kept yet. */
@@ -98,7 +103,11 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   // For work on the functions themselves nothing is built.
   const fromSources = process.env['FUNCTIONS'] === 'sources'
   const built = fromSources || options.withoutFunctions ? undefined : await buildFunctions(root)
-  const another = async (more: Record<string, string> = {}, maxDuration = options.maxDuration) => {
+  const another = async (
+    more: Record<string, string> = {},
+    maxDuration = options.maxDuration,
+    deadline?: SaidDeadline,
+  ) => {
     const started = await startFunctions({
       root,
       fromSources,
@@ -107,6 +116,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
       environment: { ...environment, ...more },
       onOutput: (text) => secretWatch.hear('the log of the functions', text),
       ...(maxDuration === undefined ? {} : { maxDuration }),
+      ...(deadline === undefined ? {} : { deadline }),
     })
     instances.push(started)
     return started

@@ -3,6 +3,7 @@
 import type { Door } from '../../api/_door.js'
 import { type Order, type Outcome, type Placed, startJob } from '../../api/_job.js'
 import { leftOf as leftBehind, takeUp } from '../../api/_left.js'
+import { timeLimit } from '../../api/_time.js'
 import { listAccepted } from '../../src/handoff/bench/accepted.js'
 import { type Begun, beginRequest } from '../../src/handoff/bench/request-keys.js'
 import { sha256 } from '../../src/handoff/bench/run-directory.js'
@@ -93,7 +94,11 @@ export function orderOf(
 }
 
 /** An invocation that has so long. */
-export const within = (milliseconds: number) => ({ deadline: Date.now() + milliseconds, background: () => undefined })
+export const within = (milliseconds: number) => ({
+  limit: timeLimit(never, Date.now() + milliseconds),
+  background: () => undefined,
+})
+const never = new AbortController().signal
 
 /** `GET /api/cron`, to its end: every promise that was left behind. */
 export async function takeUpAll(service: Service, signal: AbortSignal): Promise<void> {
