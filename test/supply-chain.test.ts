@@ -91,7 +91,7 @@ test('every package has a licence, and what is shipped has a permissive one', ()
   ).toEqual([])
 })
 
-test('the list of licences that is shipped has every package of the bundle in the version of the lock, with its text', () => {
+test('the lists of licences that are shipped have every package of the bundles in the version of the lock, with its text', () => {
   const shipped = shippedPackages()
   const names = shipped.map(({ name }) => name)
   expect(Object.keys(manifest.dependencies).filter((name) => !names.includes(name))).toEqual([])
@@ -110,8 +110,11 @@ interface Shipped {
   text: string
 }
 
-function shippedPackages(): Shipped[] {
-  const [list = '', ...texts] = read('dist/licenses.txt').split(/^─{20,}\n/m)
+/** The Action has a list, and the service has one. */
+const shippedPackages = () => ['dist/licenses.txt', 'dist/service/licenses.txt'].flatMap(packagesIn)
+
+function packagesIn(file: string): Shipped[] {
+  const [list = '', ...texts] = read(file).split(/^─{20,}\n/m)
   const rows = [...list.matchAll(/^ {2}(\S+) (\S+) \((.+)\)$/gm)].map(([, name = '', version = '', licence = '']) => ({
     name,
     version,
