@@ -1,6 +1,8 @@
 // The local GitHub must be no kinder than the real one: what it refuses, hides, limits and remembers.
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { complete } from '../../src/local/github/complete.js'
+import { loadDescription } from '../../src/local/github/description.js'
 import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
 import { signToken } from '../../src/local/github/oidc.js'
 import type { Pull, Repository, Token } from '../../src/local/github/world.js'
@@ -339,6 +341,20 @@ describe("GitHub's own description", () => {
     spoil()
     await expect(call(jobToken(), 'GET', '/repos/octo/tools')).rejects.toThrow(why)
     expect(github.unexpected).toEqual([expect.stringContaining('as GitHub would not')])
+  })
+
+  test.each([
+    ['webhook-issue-comment-created', 'say', 'created'],
+    ['webhook-issue-comment-edited', 'say', 'edited'],
+    ['webhook-issue-comment-deleted', 'say', 'deleted'],
+    ['webhook-pull-request-review-comment-created', 'sayInReview', 'created'],
+  ] as const)('an event holds nothing that %s has not', async (component, how, action) => {
+    const description = await loadDescription()
+    const schema = { $ref: `#/components/schemas/${component}` }
+    const { payload } = github.eventOf(github[how](repository, pull.number, 'wanda', '/ask why?'), action)
+    const told = JSON.parse(JSON.stringify(payload)) as object
+    expect(description.problems(schema, complete(description, schema, told))).toEqual([])
+    expect(description.problems(schema, { ...told, extra: 1 })).toContainEqual(expect.stringContaining('(extra)'))
   })
 
   test('a reply has every property that GitHub promises', async () => {

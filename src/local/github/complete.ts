@@ -17,6 +17,9 @@ const texts: Record<string, string> = {
 }
 
 export function complete(description: Description, schema: Schema, value: unknown): unknown {
+  const { allOf } = description.resolve(schema)
+  // The last part of a composed schema is the narrowest.
+  if (allOf) return allOf.reduceRight((whole, part) => complete(description, part, whole), value)
   const found = alternative(description, schema, value)
   if (Array.isArray(value)) {
     const { items } = found

@@ -67,6 +67,8 @@ export interface Operation {
 export interface Description {
   /** Null for a request that GitHub does not have. */
   find(method: string, path: string): Operation | null
+  /** What is wrong with a value that the schema describes. */
+  problems(schema: Schema, value: unknown): string[]
   /** The schema that a reference names, or the schema itself. */
   resolve(schema: Schema): Schema
 }
@@ -119,6 +121,7 @@ async function load(): Promise<Description> {
         requestProblems: (request) => [...pathProblems(place, compile), ...operation.requestProblems(request)],
       }
     },
+    problems: (schema, value) => problemsOf(compile(schema), value, 'it'),
     resolve: (schema) => resolve(document, schema),
   }
 }

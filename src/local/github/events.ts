@@ -24,7 +24,8 @@ export function eventOf(world: World, comment: StoredComment, action: string): E
     return { name: 'pull_request_review_comment', payload: { ...common, pull_request: shown } }
   }
   const page = `${world.serverUrl}/${repository.owner.login}/${repository.name}/pull/${number}`
-  const issue = { number, state: pull?.state ?? 'open', ...(pull ? { pull_request: { html_url: page } } : {}) }
+  const opened = { number, state: pull?.state ?? 'open', user: pull?.author ?? repository.owner }
+  const issue = pull ? { ...opened, pull_request: { html_url: page } } : opened
   return { name: 'issue_comment', payload: { ...common, issue } }
 }
 
