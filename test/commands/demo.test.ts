@@ -1,14 +1,17 @@
 // The demo as a stranger runs it: in a process of its own, on a repository of theirs, to the end and interrupted at any moment.
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGitRemote } from '../../src/local/git-remote.js'
 import { processesAbout } from '../support/processes.js'
-import { startProgram } from '../support/program.js'
+import { root, startProgram } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { until } from '../support/until.js'
 
+const execute = promisify(execFile)
 let repository: TestRepository
 let temporary: string
 
@@ -101,6 +104,25 @@ test.each<[Record<string, string>, string]>([
   expect(code).toBe(1)
   expect(stderr).toContain(reason)
   expect(stderr).not.toContain('    at ')
+})
+
+/** Some machines do not let a process make a user namespace. */
+const canUnshare = spawnSync('unshare', ['--user', '--map-root-user', 'true']).status === 0
+
+test.skipIf(!canUnshare)('root of a user namespace with a single uid, as agents have it, gets through', async () => {
+  const { stdout } = await execute(
+    'unshare',
+    [
+      '--user',
+      '--map-root-user',
+      process.execPath,
+      '--import',
+      './src/local/typescript.mjs',
+      'src/commands/demo.ts',
+    ].concat(repository.directory, 'How does tellTime know the zone?', '--json'),
+    { cwd: root, env: { PATH: process.env['PATH'], CI: 'true', TMPDIR: temporary } },
+  )
+  expect(JSON.parse(stdout).citations.length).toBeGreaterThan(0)
 })
 
 test('a repository that wants a credential is read with HANDOFF_CLONE_TOKEN', async () => {

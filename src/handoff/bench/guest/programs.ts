@@ -1,6 +1,6 @@
 // Starting other programs: git, tar, drive9. No shell, so nothing needs quoting; a clean environment, so nothing leaks.
 import { type SpawnOptions, spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GuestError } from './speak.js'
 
@@ -70,13 +70,29 @@ export function startError(program: string, error: NodeJS.ErrnoException): Error
   return new GuestError('tool-missing', `The sandbox has no program called ${program}.`)
 }
 
-/** Who the untrusted work runs as: `nobody` where we may choose and it could start Node and reach its files, else whoever we are. */
+const unprivileged = 65_534
+
+/** The account for untrusted work: uid 65534 (`nobody`) where this process may change to it and it can start Node, else none. */
 export function untrustedAccount(home: string): Account | undefined {
-  const possible = process.getuid?.() === 0 && open(process.execPath) && open(dirname(home))
-  return possible ? { uid: 65_534, gid: 65_534 } : undefined
+  const isPossible =
+    process.getuid?.() === 0 &&
+    hasId('/proc/self/uid_map', unprivileged) &&
+    hasId('/proc/self/gid_map', unprivileged) &&
+    open(process.execPath) &&
+    open(dirname(home))
+  return isPossible ? { uid: unprivileged, gid: unprivileged } : undefined
 }
 
-/** Whether an account that is nobody's may go there: every folder on the way lets others pass. */
+/** Whether an id exists in this process's user namespace. In one with a single id, changing to another fails with EINVAL. */
+function hasId(map: string, id: number): boolean {
+  if (!existsSync(map)) return true
+  return readFileSync(map, 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .some(([first = Number.NaN, , count = 0]) => id >= first && id < first + count)
+}
+
+/** Whether every account may enter: every folder on the way lets others pass. */
 function open(path: string): boolean {
   return (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || open(dirname(path)))
 }
