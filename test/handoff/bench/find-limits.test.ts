@@ -52,6 +52,28 @@ test.each([
   expect(tokens).toBeGreaterThan(5_000)
 })
 
+const letters = (count: number) => Array.from({ length: count }, (_, at) => 'abcdefghijklm'[(at * at) % 13]).join('')
+const random = Buffer.from(Array.from({ length: 3_000 }, (_, at) => (at * at * 31 + at * 7) % 251))
+const jwt = ['{"alg":"RS256","typ":"JWT"}', JSON.stringify({ sub: letters(400) }), random.subarray(0, 256)]
+  .map((part) => Buffer.from(part).toString('base64url'))
+  .join('.')
+
+test.each([
+  ['600 letters', letters(600)],
+  ['a JWT', jwt],
+  ['base64 of 4 kB', random.toString('base64')],
+  ['one long identifier', `${'refreshToken'.repeat(80)}_${letters(300)}`],
+  ['600 capitals', letters(600).toUpperCase()],
+  ['600 digits', '7'.repeat(600)],
+  ['letters outside the first plane', '𝐀'.repeat(400)],
+  ['a script without spaces', '过期'.repeat(400)],
+])('a question with %s is looked for, and the host can read what was looked for', async (_, word) => {
+  const files = { 'a.py': said, 'b.py': 'x = 1\n' }
+  const found = await foundIn(files, `How is the refresh token renewed? ${word}`)
+  expect(pathsOf(found)[0]).toBe('a.py')
+  expect(Math.max(...found.searched.terms.map((term) => term.length))).toBeLessThanOrEqual(100)
+})
+
 test('lines that were shown are not shown again', async () => {
   await using repository = await makeRepository({ 'a.py': said, 'b.py': said })
   const shown = [{ path: 'a.py', from: 1, to: 2 }]

@@ -32,6 +32,7 @@ export async function findIn(repository: TestRepository, question: string, asked
     ...(outline === undefined ? {} : { outline }),
   })
   await expectSound(found.excerpts, repository, search.textBytes ?? 40_000)
+  decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
   return found
 }
 

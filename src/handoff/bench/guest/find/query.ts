@@ -34,6 +34,8 @@ export interface Query {
 }
 
 const conceptLimit = 100
+/** Characters of a word. No identifier is longer; what is longer is encoded data, and of that its beginning is enough. */
+const wordLimit = 100
 
 interface Draft {
   concepts: Concept[]
@@ -85,8 +87,10 @@ function* wordsOf(text: string): Generator<{ word: string; identifier: boolean }
     .matchAll(/[\p{L}\p{M}\p{Nd}_]+(?:(?:\.|::|\/|#)[\p{L}\p{M}\p{Nd}_]+)*/gu)) {
     const parts = whole.split(/\.|::|\/|#/)
     const dotted = parts.length > 1 && !/^[eg]$|^i$/.test(parts[0]!)
-    for (const word of parts) {
-      yield { word, identifier: dotted || /_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}/u.test(word) }
+    for (const part of parts) {
+      const word = part.slice(0, wordLimit)
+      const identifier = dotted || /_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}/u.test(word)
+      yield { word, identifier: identifier && part.length <= wordLimit }
     }
   }
 }
