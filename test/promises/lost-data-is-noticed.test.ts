@@ -215,7 +215,7 @@ function spoilWhenRead(world: World, name: string, change: (bytes: Buffer) => Bu
 
 describe('when the account has no room', () => {
   test.each([
-    ['for the files of the sandbox', 3, 'drive'],
+    ['for the files of the sandbox', 3, 'drive-quota'],
     ['for what the host adds', 6, 'drive-quota'],
   ])('%s: nothing is sealed, and the error says so', async (_what, files, code) => {
     await using world = await start()

@@ -2,6 +2,7 @@
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { driveAdvice } from '../library/drive-advice.js'
 import { type ErrorCode, HandoffError } from '../library/errors.js'
 import { recordReader } from '../library/record-decoder.js'
 import type { GuestFailure, GuestRecord, GuestTask } from '../library/records.js'
@@ -85,6 +86,14 @@ const codes: Record<GuestFailure, { code: ErrorCode; next: string }> = {
     code: 'drive',
     next: 'Try again; nothing was sealed. If it stays so, look at the quota of the drive9 account.',
   },
+  'fetch-failed': { code: 'drive', next: driveAdvice.unreachable },
+  'drive-full': { code: 'drive-quota', next: driveAdvice.full },
+  'drive-too-large': { code: 'drive', next: driveAdvice.tooLarge },
+  'drive-refused': {
+    code: 'drive',
+    next: 'Try again: a new run gets a new token. If it stays so, check that DRIVE9_API_KEY is the owner’s key and that no other program revokes its tokens.',
+  },
+  'drive-unreachable': { code: 'drive', next: driveAdvice.unreachable },
   corrupt: { code: 'corrupt', next: 'Summarise the commit again with force.' },
   'tool-missing': { code: 'sandbox', next: 'Build the template again with npm run template.' },
   internal: { code: 'sandbox', next: 'Try again; if it stays so, report it with the run id.' },

@@ -99,6 +99,12 @@ export type GuestFailure =
   | 'empty-repository'
   | 'store-failed' // a copy into the mount, a sync or a rename returned an error
   | 'not-drained' // drive9 says that something did not arrive
+  | 'fetch-failed' // `drive9 fs cp` could not bring an artifact
+  // The same four failures, where drive9's program says what its server answered:
+  | 'drive-full'
+  | 'drive-too-large'
+  | 'drive-refused' // the token is refused
+  | 'drive-unreachable'
   | 'corrupt' // an artifact does not hash to what the handoff records
   | 'tool-missing' // git, tar or drive9 is not on the PATH
   | 'internal'

@@ -1,4 +1,5 @@
 // What drive9 answers, as our own errors. Each names the method and the path; none shows a key, and none shows a presigned address.
+import { driveAdvice } from '../library/drive-advice.js'
 import { type ErrorDetails, HandoffError } from '../library/errors.js'
 import { quote } from '../library/run.js'
 
@@ -26,7 +27,7 @@ export function refusal(call: CallName, status: number, said: string, retryAfter
     case 402:
     case 507:
       return new HandoffError('drive-quota', `drive9 has no room: ${answer}`, {
-        next: 'Remove old runs, or give the drive9 account more files or bytes.',
+        next: driveAdvice.full,
       })
     case 404:
       return new HandoffError('not-found', `It is not on drive9: ${answer}`)
@@ -34,7 +35,7 @@ export function refusal(call: CallName, status: number, said: string, retryAfter
       return new HandoffError('conflict', `Somebody else was there first: ${answer}`)
     case 413:
       return new HandoffError('drive', `This is larger than drive9 takes: ${answer}`, {
-        next: 'Leave large files out, or ask the drive9 account’s owner for a higher limit.',
+        next: driveAdvice.tooLarge,
       })
     case 429:
     case 503:
@@ -58,7 +59,7 @@ export function silence(call: CallName, seconds: number, received: number): Hand
 
 export function brokenConnection(call: CallName, cause: unknown, received?: number): HandoffError {
   const how = received === undefined ? 'no answer came' : `the answer broke off after ${received} bytes`
-  const details: ErrorDetails = { next: 'Check DRIVE9_SERVER and the network, then try again.', cause }
+  const details: ErrorDetails = { next: driveAdvice.unreachable, cause }
   return new HandoffError(
     'drive',
     `The connection to drive9 failed at ${nameOf(call)}: ${how}${reasonOf(cause)}.`,

@@ -108,10 +108,12 @@ interface Wishes {
 async function askForRoot(remote: Remote, root: string): Promise<{ top: RemoteEntry[]; roundTrip: number }> {
   const start = performance.now()
   const [stat, top] = await Promise.allSettled([remote.stat(root), remote.list(root)])
+  const named = (reason: unknown, what: string) =>
+    reason instanceof RemoteError ? new RemoteError(reason.status, `remote ${what}: ${reason.message}`) : reason
   // A refused list says why; a refused stat has no body to say it in.
-  if (top.status === 'rejected') throw top.reason
-  if (stat.status === 'rejected') throw stat.reason
-  if (!stat.value.isDirectory) throw new RemoteError(404, `${root} is not a directory`)
+  if (top.status === 'rejected') throw named(top.reason, `root "${root}"`)
+  if (stat.status === 'rejected') throw named(stat.reason, `source "${root}" does not exist`)
+  if (!stat.value.isDirectory) throw new RemoteError(404, `remote root "${root}" is not a directory`)
   return { top: top.value, roundTrip: performance.now() - start }
 }
 

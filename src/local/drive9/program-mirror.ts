@@ -247,14 +247,14 @@ export function makeMirror(options: MirrorOptions, queue: () => Queue): Mirror {
   }
 
   /**
-   * Reading through a link to a process's own memory at its first byte is an input/output error on Linux, for root too. What waits to be
-   * uploaded stays: it will be given up.
+   * Reading through a link to a process's own memory at its first byte is an input/output error on Linux, for root too; nothing can be created
+   * through a link to the list of processes. What waits to be uploaded stays, with its folder: it will be given up.
    */
   async function breakAll(): Promise<boolean> {
     if (broken) return true
     if (!(await keyIsRefused())) return false
     broken = true
-    log('the server no longer takes our key: input/output errors from now on')
+    log('fuse: lookup failed for /: invalid API key; input/output errors from now on')
     for (const entry of index.values()) {
       if (entry.kind !== 'file' || entry.state !== 'remote') continue
       const local = join(directory, entry.path)
@@ -262,7 +262,21 @@ export function makeMirror(options: MirrorOptions, queue: () => Queue): Mirror {
       await symlink('/proc/self/mem', local)
       Object.assign(entry, await look(directory, entry.path))
     }
+    await breakFolders()
     return true
+  }
+
+  async function breakFolders(): Promise<void> {
+    const kept = [...index.values()].filter(({ state }) => state !== 'remote').map(({ path }) => `${path}/`)
+    for (const folder of [...index.values()]) {
+      if (folder.kind !== 'directory' || folder.path.includes('/')) continue
+      if (kept.some((path) => path.startsWith(`${folder.path}/`))) continue
+      for (const path of [...index.keys()]) if (path.startsWith(`${folder.path}/`)) index.delete(path)
+      const local = join(directory, folder.path)
+      await rm(local, { recursive: true, force: true })
+      await symlink('/proc', local)
+      Object.assign(folder, await look(directory, folder.path))
+    }
   }
 
   /** One refusal may be somebody's hiccup; the mount is broken when the plainest question is refused too. */

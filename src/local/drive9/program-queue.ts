@@ -71,6 +71,7 @@ export function makeQueue(options: QueueOptions): Queue {
   }
 
   async function commit(entry: Known): Promise<void> {
+    let last: unknown
     for (let attempt = 0; attempt < tries; attempt += 1) {
       if (attempt > 0) await pause(firstPause * 2 ** (attempt - 1) * scale)
       if (entry.gone || abandoned) return
@@ -81,19 +82,20 @@ export function makeQueue(options: QueueOptions): Queue {
         if (isGone(error)) return
         if (error instanceof RemoteError && error.status === 409) return resolveConflict(entry)
         note(entry, `upload attempt ${attempt + 1}/${tries} failed`, error)
+        last = error
       }
     }
-    giveUp(entry)
+    giveUp(entry, ` after ${tries} retries: ${textOf(last)}`)
   }
 
   function note(entry: Known, what: string, error: unknown): void {
-    log(`commit queue: ${what} for /${entry.path}: ${error instanceof Error ? error.message : String(error)}`)
+    log(`commit queue: ${what} for /${entry.path}: ${textOf(error)}`)
     if (error instanceof RemoteError && error.status === 401) options.onUnauthorized()
   }
 
-  function giveUp(entry: Known): void {
+  function giveUp(entry: Known, why = ''): void {
     entry.state = 'conflict'
-    log(`commit queue: giving up on /${entry.path}`)
+    log(`commit queue: giving up on /${entry.path}${why}`)
   }
 
   async function resolveConflict(entry: Known): Promise<void> {
@@ -219,6 +221,8 @@ async function clockMovedOn(entry: Known): Promise<void> {
 
 /** A minute, or what five megabytes a second need; never more than fifteen minutes. */
 const timeoutFor = (size: number) => Math.min(Math.max(60_000, (size / (5 * 1024 * 1024)) * 1000), 900_000)
+
+const textOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 const isGone = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 

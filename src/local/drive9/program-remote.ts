@@ -10,7 +10,10 @@ const builtin = createRequire(import.meta.url)
 const protocolOf = (url: string): typeof import('node:http') =>
   builtin(url.startsWith('https:') ? 'node:https' : 'node:http')
 
-/** The server's answer that was not what was asked for; status 0 when no answer came. */
+/**
+ * The server's answer that was not what was asked for; status 0 when no answer came. The words are those of the real program's client: the
+ * server's own sentence and no status, or a status where the server says nothing.
+ */
 export class RemoteError extends Error {
   readonly status: number
 
@@ -78,7 +81,7 @@ export function openRemote({ server, key }: Credentials): Remote {
     const other = protocolOf(url)
     const length = body === undefined ? {} : { 'content-length': String(body.length) }
     return new Promise((resolve, reject) => {
-      const fail = (error: Error) => reject(new RemoteError(0, `${method} ${pathOf(url)}: ${error.message}`))
+      const fail = (error: NodeJS.ErrnoException) => reject(new RemoteError(0, brokenConnection(method, url, error)))
       const ownAgent = other === protocol ? { agent } : {}
       const call = other.request(url, { method, headers: { ...headers, ...length }, ...ownAgent }, resolve)
       call.setTimeout(timeout, () => call.destroy(new Error('context deadline exceeded')))
@@ -199,18 +202,30 @@ async function succeed(method: string, path: string, response: IncomingMessage):
   const body = Buffer.concat(chunks)
   const status = response.statusCode ?? 0
   if (status >= 200 && status < 300) return body
-  throw new RemoteError(status, `${method} ${path}: HTTP ${status}: ${sentence(body)}`)
+  throw new RemoteError(status, sentence(body) ?? `HTTP ${status}: ${body.subarray(0, 200).toString('utf8')}`)
 }
 
-function sentence(body: Buffer): string {
+function sentence(body: Buffer): string | undefined {
   try {
-    return String((JSON.parse(body.toString('utf8')) as { error?: unknown }).error)
+    const { error } = JSON.parse(body.toString('utf8')) as { error?: unknown }
+    return typeof error === 'string' && error !== '' ? error : undefined
   } catch {
-    return body.subarray(0, 200).toString('utf8')
+    return undefined
   }
 }
 
-const pathOf = (url: string) => new URL(url).pathname
+/** As Go says it: the method, the whole address, and what became of the connection. */
+function brokenConnection(method: string, url: string, error: NodeJS.ErrnoException): string {
+  const { host, hostname } = new URL(url)
+  const words: Record<string, string> = {
+    ECONNREFUSED: `dial tcp ${host}: connect: connection refused`,
+    ECONNRESET: error.message === 'socket hang up' ? 'EOF' : `read tcp ${host}: read: connection reset by peer`,
+    EPIPE: `write tcp ${host}: write: broken pipe`,
+    ENOTFOUND: `dial tcp: lookup ${hostname}: no such host`,
+  }
+  const verb = `${method.slice(0, 1)}${method.slice(1).toLowerCase()}`
+  return `${verb} "${url}": ${words[error.code ?? ''] ?? error.message}`
+}
 
 const address = (path: string) => `/v1/fs${path.split('/').map(encodeURIComponent).join('/')}`
 

@@ -132,6 +132,21 @@ test('the plain form keeps the same files, and names what the drive cannot keep'
   expect(result.handoff.notices.join(' ')).toContain(`${table.lost.length} entries of the plain form`)
 })
 
+test('the plain form keeps a file whose name has 255 bytes, and one that ends in .tmp', async () => {
+  const longest = `${'é'.repeat(126)}.ts`
+  const files = { [longest]: 'const a = 1\n', 'notes.tmp': 'kept\n', '.handoff-3.tmp': 'lost\n' }
+  const repository = await serve('forms/long', files)
+  const result = await run('forms/long', repository.head, { form: 'plain' })
+  expect(stored(result, `project/long/${longest}`)?.toString()).toBe('const a = 1\n')
+  expect(stored(result, 'project/long/notes.tmp')?.toString()).toBe('kept\n')
+  const table = JSON.parse(stored(result, 'analysis/tree.json')!.toString())
+  expect(table.lost, 'a name that copies into the drive use for a moment').toEqual([
+    { path: '.handoff-3.tmp', what: 'name' },
+  ])
+  const below = world.clouds.drive.tree(`${result.directory}/project/long`).map(({ path }) => path.split('/').at(-1))
+  expect(below.sort()).toEqual(['long', 'notes.tmp', longest].sort())
+})
+
 test('paths that are no text, LFS pointers, submodules, other encodings: every file is accounted for', async () => {
   const repository = await serve('odd/names', [
     [Buffer.from([0x66, 0xff, 0x2e, 0x74, 0x73]), 'export const invalid = 1\n'],

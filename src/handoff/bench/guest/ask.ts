@@ -1,5 +1,6 @@
-// The program in Sandbox B: mounts read-only, believes only what hashes right, unpacks, and finds what bears on the question. In a further round
-// the clone is still unpacked, and it shows what the model asked for.
+// The program in Sandbox B: mounts read-only, and beside that fetches, checks by hash, unpacks and finds what bears on the question. Nothing that
+// was found leaves before the mount has shown the sealed directory. In a further round the clone is still unpacked, and it shows what the model
+// asked for.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FindTask, MoreTask } from '../../library/records.js'
@@ -8,7 +9,7 @@ import { runChild } from './children.js'
 import { unpack } from './clone.js'
 import { type Found, find } from './find/index.js'
 import { type FoundMore, more } from './find/more.js'
-import { bothOrNeither, cloneDirectory, home, openWork, work } from './ground.js'
+import { cloneDirectory, home, openWork, work } from './ground.js'
 import { fetchArtifact, mount } from './mount.js'
 import { untrustedAccount } from './programs.js'
 import { say, timed } from './speak.js'
@@ -21,9 +22,13 @@ async function findFor(task: FindTask, secrets: Secrets): Promise<void> {
     fetchArtifact(task.mount, home, secrets.drive, entry, local(entry.path)),
   )
   // A read-only mount has nothing to lose, and ends with its machine.
-  await timed('mount', () => bothOrNeither(mount(task.mount, home, secrets.drive, true), Promise.all(fetched)))
-  await timed('unpack', () => unpack(local(task.clonePath), work, untrustedAccount(home)))
-  await timed('find', () => runChild('find', task, home))
+  const proven = timed('mount', () => mount(task.mount, home, secrets.drive, true))
+  const search = async () => {
+    await Promise.all(fetched)
+    await timed('unpack', () => unpack(local(task.clonePath), work, untrustedAccount(home)))
+    await timed('find', () => runChild('find', task, home, proven))
+  }
+  await Promise.all([proven, search()])
 }
 
 async function findIn(task: FindTask): Promise<void> {

@@ -2,8 +2,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { GuestTask } from '../../library/records.js'
-import { lastLine } from './mount.js'
-import { placement, startError, untrustedAccount } from './programs.js'
+import { lastLine, placement, startError, untrustedAccount } from './programs.js'
 import { GuestError, writeAll } from './speak.js'
 
 export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
@@ -11,7 +10,13 @@ export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
 /** What a process that has read hostile text may say. It cannot claim that something was stored, or that all went well. */
 const allowed = new Set(['survey', 'text', 'excerpt', 'listing', 'searched', 'notice', 'failed'])
 
-export function runChild(work: ChildWork, task: GuestTask, home: string): Promise<void> {
+/** What the child says is passed on once `proven` is fulfilled, and never when it is not. */
+export function runChild(
+  work: ChildWork,
+  task: GuestTask,
+  home: string,
+  proven: Promise<unknown> = Promise.resolve(),
+): Promise<void> {
   const account = untrustedAccount(home)
   return new Promise((resolve, reject) => {
     const child = spawn(
@@ -23,14 +28,14 @@ export function runChild(work: ChildWork, task: GuestTask, home: string): Promis
       },
     )
     let stderr = ''
-    const lines = lineReader((line) => forward(line, reject))
+    const lines = lineReader((line) => forward(line, proven, reject))
     child.stdout?.on('data', lines)
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4_000)
     })
     child.on('error', (error: NodeJS.ErrnoException) => reject(startError('node', error)))
     child.on('close', (code) => {
-      if (code === 0) resolve()
+      if (code === 0) proven.then(() => resolve(), reject)
       else reject(new GuestError('internal', `${work} ended with ${code ?? 'a signal'}: ${lastLine(stderr)}`))
     })
   })
@@ -50,9 +55,9 @@ export function lineReader(take: (line: Buffer) => void): (chunk: Buffer) => voi
   }
 }
 
-function forward(line: Buffer, reject: (error: GuestError) => void): void {
+function forward(line: Buffer, proven: Promise<unknown>, reject: (error: unknown) => void): void {
   const record = JSON.parse(line.toString('utf8')) as { type: string; code?: string; message?: string }
   if (!allowed.has(record.type)) return
   if (record.type === 'failed') reject(new GuestError('internal', record.message ?? 'it did not say why'))
-  else writeAll(Buffer.concat([line, Buffer.from('\n')]))
+  else proven.then(() => writeAll(Buffer.concat([line, Buffer.from('\n')]))).catch(reject)
 }

@@ -5,8 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SummariseTask } from '../../library/records.js'
-import { lastLine } from './mount.js'
-import { type Account, run } from './programs.js'
+import { type Account, lastLine, run } from './programs.js'
 import { GuestError } from './speak.js'
 
 /** Neither a machine-wide nor a personal configuration, no prompt, no transport but HTTP, no program of anybody's. */

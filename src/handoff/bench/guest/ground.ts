@@ -1,4 +1,4 @@
-// What both programs stand on: where they work, and how two things are done at once.
+// Where both programs work.
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -19,12 +19,4 @@ export async function openWork(): Promise<void> {
     await chmod(home, 0o711)
     await chmod(work, 0o777)
   }
-}
-
-/** Side by side; when one fails the other is waited for, so that nothing goes on behind our back, and the first failure is told. */
-export async function bothOrNeither<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
-  const [a, b] = await Promise.allSettled([first, second])
-  if (a.status === 'rejected') throw a.reason
-  if (b.status === 'rejected') throw b.reason
-  return [a.value, b.value]
 }

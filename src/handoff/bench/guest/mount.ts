@@ -1,54 +1,78 @@
-// The durable directory inside the sandbox: mount it, believe it only after the marker was read through it, store into it, drain, let go.
+// The run directory inside the sandbox: mount it, believe it only after the marker was read through it, store into it, drain, unmount.
 //
 // What drive9 does not tell: a failed mount leaves a plain local directory behind, and `umount` returns 0 with files lost. So the marker
 // proves the mount, every file is copied, synced and renamed with its own exit checked, and `drain` must say ok.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { MountTask } from '../../library/records.js'
-import { type Finished, run } from './programs.js'
+import { driveFailure, isRefusal, type MountedProgram, reasonFor, reasonIn, reasonInLog } from './drive-failure.js'
+import { run } from './programs.js'
 import { GuestError, say } from './speak.js'
 
 export interface Mount {
-  path: string
   /** Stores a finished local file and says so. */
   store(local: string, relative: string): Promise<void>
+  /** Stores a finished local file without a record. */
+  put(local: string, relative: string): Promise<void>
+  link(target: string, relative: string): Promise<void>
   drain(): Promise<void>
   release(): Promise<void>
 }
 
 export async function mount(task: MountTask, home: string, token: string, readOnly: boolean): Promise<Mount> {
   const path = join(home, 'run')
-  const environment = { DRIVE9_API_KEY: token }
+  const environment = { DRIVE9_API_KEY: token, DRIVE9_SERVER: task.server }
   const drive9 = (args: string[], timeoutMs = 180_000) => run('drive9', args, home, { environment, timeoutMs })
   await mkdir(path, { recursive: true })
-
-  const mounted = await drive9([
-    'mount',
-    '--profile=none',
-    '--server',
-    task.server,
-    ...(readOnly ? ['--read-only'] : []),
-    `:${task.remote}`,
-    path,
-  ])
-  expectSuccess(mounted, 'mount-failed', 'drive9 did not mount the run directory')
-  // Who only reads believes what hashes right; who writes wants to know at once that somebody is there to take it.
-  if (!readOnly) expectSuccess(await drive9(['mount', 'health', path]), 'mount-failed', 'the mount is not healthy')
+  const log = await start(task, path, drive9, readOnly)
+  // A reader checks every file by its hash. A writer has to know at once that the mount takes its files.
+  if (!readOnly) {
+    const healthy = await drive9(['mount', 'health', path])
+    if (healthy.exitCode !== 0)
+      throw driveFailure('mount-failed', 'the mount is not healthy', reasonIn(healthy.stderr), healthy.exitCode)
+  }
   await believe(task, path)
 
+  const mounted: MountedProgram = { drive9, path, log, remote: task.remote }
+  let asking: Promise<string | undefined> | undefined
+  /** Many files may fail at once for one reason. */
+  const failed = async (what: string, error: unknown): Promise<never> => {
+    asking ??= reasonFor(mounted)
+    throw driveFailure('store-failed', `${what} could not be stored`, await asking, codeOf(error))
+  }
+  const put = async (local: string, relative: string) => {
+    const target = join(path, relative)
+    try {
+      await mkdir(dirname(target), { recursive: true })
+      await copyIn(local, target)
+    } catch (error) {
+      await failed(relative, error)
+    }
+  }
+
   return {
-    path,
-    store: (local, relative) => store(local, path, relative),
-    async drain() {
-      const drained = await drive9(['mount', 'drain', '--timeout', '120s', '--json', path])
-      if (drained.exitCode !== 0 || !saysOk(drained.stdout)) {
-        throw new GuestError(
-          'not-drained',
-          `drive9 could not bring every file to its server: ${drainProblem(drained)}.`,
-        )
+    put,
+    async store(local, relative) {
+      const hash = await hashFile(local)
+      await put(local, relative)
+      say({ type: 'stored', path: relative, ...hash })
+    },
+    async link(target, relative) {
+      try {
+        await mkdir(dirname(join(path, relative)), { recursive: true })
+        await symlink(target, join(path, relative))
+      } catch (error) {
+        await failed(relative, error)
       }
+    },
+    async drain() {
+      const { exitCode, stdout, stderr } = await drive9(['mount', 'drain', '--timeout', '120s', '--json', path])
+      const report = drainReport(stdout)
+      if (exitCode === 0 && report?.['ok'] === true) return
+      const reason = (await reasonInLog(log)) ?? reasonInReport(report) ?? reasonIn(stderr)
+      throw driveFailure('not-drained', 'drive9 could not bring every file to its server', reason, exitCode)
     },
     async release() {
       const released = await drive9(['umount', '--timeout', '60s', path])
@@ -56,6 +80,28 @@ export async function mount(task: MountTask, home: string, token: string, readOn
       if (released.exitCode !== 0)
         say({ type: 'notice', text: 'drive9 did not unmount cleanly; the machine ends anyway.' })
     },
+  }
+}
+
+/**
+ * Mounts, and answers with the mount's log. Unsupervised, because a supervisor tries a refused mount for half a minute and then says only
+ * that time ran out. So what may pass (no answer, a server that starts) is tried twice here.
+ */
+async function start(
+  task: MountTask,
+  path: string,
+  drive9: MountedProgram['drive9'],
+  readOnly: boolean,
+): Promise<string | undefined> {
+  const flags = ['--profile=none', '--no-supervise', '--server', task.server, ...(readOnly ? ['--read-only'] : [])]
+  for (let attempt = 1; ; attempt += 1) {
+    const { exitCode, stderr } = await drive9(['mount', ...flags, `:${task.remote}`, path])
+    const log = /\blog: (\/[^)\n]+)\)/.exec(stderr)?.[1]
+    if (exitCode === 0) return log
+    const reason = (await reasonInLog(log)) ?? reasonIn(stderr)
+    if (attempt === 2 || isRefusal(reason))
+      throw driveFailure('mount-failed', 'drive9 did not mount the run directory', reason, exitCode)
+    await new Promise((again) => setTimeout(again, 500))
   }
 }
 
@@ -70,21 +116,12 @@ async function believe(task: MountTask, path: string): Promise<void> {
   }
 }
 
-async function store(local: string, root: string, relative: string): Promise<void> {
-  const target = join(root, relative)
-  const hash = await hashFile(local)
-  try {
-    await mkdir(dirname(target), { recursive: true })
-    await copyIn(local, target)
-  } catch (error) {
-    throw new GuestError('store-failed', `${relative} could not be stored: ${(error as Error).message}`)
-  }
-  say({ type: 'stored', path: relative, ...hash })
-}
+let copies = 0
 
-/** Copy, sync, rename: a reader never sees half a file, and an error has three chances to show. */
-export async function copyIn(local: string, target: string): Promise<void> {
-  const temporary = `${target}.tmp`
+/** Copies, syncs and renames: a reader never sees half a file. The temporary name is short, because the file's own may have 255 bytes. */
+async function copyIn(local: string, target: string): Promise<void> {
+  copies += 1
+  const temporary = join(dirname(target), `.handoff-${copies}.tmp`)
   await copyFile(local, temporary, constants.COPYFILE_FICLONE)
   const handle = await open(temporary, 'r+')
   try {
@@ -94,6 +131,12 @@ export async function copyIn(local: string, target: string): Promise<void> {
   }
   await rename(temporary, target)
 }
+
+/** A name that `copyIn` may use for a moment. */
+export const isTemporaryName = (name: string) => /^\.handoff-\d+\.tmp$/.test(name)
+
+/** Never the message: it names paths of a machine that is gone when it is read. */
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'no code'
 
 /** Hashes a local file without keeping it. */
 export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
@@ -117,7 +160,7 @@ export function sha256(bytes: Uint8Array): string {
 
 /**
  * Brings an artifact to the local disk and believes it only when it hashes to what the handoff records. Large files come by `drive9 fs cp`:
- * through the mount the same bytes take several times as long.
+ * through the mount the same bytes take several times as long. A copy that failed or broke off is made once more.
  */
 export async function fetchArtifact(
   task: MountTask,
@@ -127,36 +170,19 @@ export async function fetchArtifact(
   local: string,
 ): Promise<void> {
   const environment = { DRIVE9_API_KEY: token, DRIVE9_SERVER: task.server }
-  await rm(local, { force: true })
-  const copied = await run('drive9', ['fs', 'cp', `:${task.remote}/${artifact.path}`, local], home, {
-    environment,
-    timeoutMs: 180_000,
-  })
-  expectSuccess(copied, 'mount-failed', `${artifact.path} could not be copied from the run directory`)
-  const found = await hashFile(local)
-  if (found.bytes === artifact.bytes && found.sha256 === artifact.sha256) return
-  throw new GuestError('corrupt', `${artifact.path} does not hash to what handoff.json records`)
-}
-
-function expectSuccess(finished: Finished, failure: 'mount-failed', what: string): void {
-  if (finished.exitCode !== 0)
-    throw new GuestError(failure, `${what} (exit ${finished.exitCode}): ${lastLine(finished.stderr)}`)
-}
-
-/** The last words of a program. The host removes every secret it knows before anyone reads them. */
-export function lastLine(text: string): string {
-  return (
-    text
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '')
-      .at(-1)
-      ?.slice(0, 300) ?? 'it said nothing'
-  )
-}
-
-function saysOk(stdout: string): boolean {
-  return drainReport(stdout)?.['ok'] === true
+  for (let attempt = 1; ; attempt += 1) {
+    await rm(local, { force: true })
+    const { exitCode, stderr } = await run('drive9', ['fs', 'cp', `:${task.remote}/${artifact.path}`, local], home, {
+      environment,
+      timeoutMs: 180_000,
+    })
+    const found = exitCode === 0 ? await hashFile(local) : undefined
+    if (found?.bytes === artifact.bytes && found.sha256 === artifact.sha256) return
+    const reason = reasonIn(stderr)
+    if (attempt === 1 && (found || !isRefusal(reason))) continue
+    if (found) throw new GuestError('corrupt', `${artifact.path} does not hash to what handoff.json records`)
+    throw driveFailure('fetch-failed', `${artifact.path} could not be copied from the run directory`, reason, exitCode)
+  }
 }
 
 function drainReport(stdout: string): Record<string, unknown> | undefined {
@@ -168,10 +194,9 @@ function drainReport(stdout: string): Record<string, unknown> | undefined {
   }
 }
 
-function drainProblem(finished: Finished): string {
-  const report = drainReport(finished.stdout)
+function reasonInReport(report: Record<string, unknown> | undefined): string | undefined {
   const parts = [report?.['error_kind'], report?.['error'], report?.['failed_path']].filter(
     (part) => typeof part === 'string' && part !== '',
   )
-  return parts.length > 0 ? parts.join(', ').slice(0, 300) : `exit ${finished.exitCode}, ${lastLine(finished.stderr)}`
+  return parts.length > 0 ? parts.join(', ').slice(0, 300) : undefined
 }

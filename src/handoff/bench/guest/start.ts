@@ -22,7 +22,8 @@ export function start(program: Program): void {
       code: failure,
       message: error instanceof Error ? error.message.slice(0, 500) : 'it did not say why',
     })
-    process.exitCode = 1
+    // At once: a timer or a process that is still under way would hold the machine for minutes.
+    process.exit(1)
   })
 }
 

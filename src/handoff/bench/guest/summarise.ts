@@ -1,11 +1,12 @@
-// The program in Sandbox A: mounts beside the clone, stores the commit, surveys it, stores the tables, drains and lets go.
+// The program in Sandbox A: mounts beside the clone, stores the commit beside the survey and its tables, drains and unmounts. The first
+// failure ends the program, whatever else is under way: the machine is destroyed then.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SummariseTask } from '../../library/records.js'
 import { artifact } from '../../library/run.js'
 import { runChild } from './children.js'
 import { clone } from './clone.js'
-import { bothOrNeither, cloneDirectory, home, openWork, work } from './ground.js'
+import { cloneDirectory, home, openWork, work } from './ground.js'
 import { type Mount, mount } from './mount.js'
 import { untrustedAccount } from './programs.js'
 import { say, timed } from './speak.js'
@@ -15,15 +16,14 @@ import { plantTree, storeTree } from './tree.js'
 
 async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   await openWork()
-  const [mounted, local] = await bothOrNeither(
+  const [mounted, local] = await Promise.all([
     timed('mount', () => mount(task.mount, home, secrets.drive, false)),
     timed('clone', () => clone(task, work, secrets.clone, untrustedAccount(home))),
-  )
-  await bothOrNeither(
+  ])
+  await Promise.all([
     timed('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
-    timed('survey', () => runChild('survey', task, home)),
-  )
-  await timed('store', () => storeTables(mounted))
+    surveyAndStore(task, mounted),
+  ])
   if (task.form === 'plain') await timed('store', () => plainForm(task, mounted))
   await timed('drain', async () => {
     await mounted.drain()
@@ -31,10 +31,14 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   })
 }
 
-async function storeTables(mounted: Mount): Promise<void> {
-  await bothOrNeither(
-    mounted.store(join(work, 'files.json'), artifact.files),
-    mounted.store(join(work, 'outline.json'), artifact.outline),
+/** The tables do not wait for the clone's tar, which may take longer to store than the survey takes. */
+async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void> {
+  await timed('survey', () => runChild('survey', task, home))
+  await timed('store', () =>
+    Promise.all([
+      mounted.store(join(work, 'files.json'), artifact.files),
+      mounted.store(join(work, 'outline.json'), artifact.outline),
+    ]),
   )
 }
 

@@ -2,12 +2,12 @@
 // ending is changed), every one with its hash in `analysis/tree.json`; what a drive cannot keep is named there.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { artifact } from '../../library/run.js'
-import { copyIn, type Mount } from './mount.js'
+import { isTemporaryName, type Mount } from './mount.js'
 import { placement } from './programs.js'
-import { GuestError, say } from './speak.js'
+import { say } from './speak.js'
 
 /** `analysis/tree.json` */
 export interface TreeTable {
@@ -69,7 +69,7 @@ function keepable(path: string, bytes: Buffer): boolean {
   if (/[\\\p{Cc}]/u.test(path)) return false
   return path
     .split('/')
-    .every((part) => part !== '..' && part !== '.' && Buffer.byteLength(part) <= 255 && !part.endsWith('.tmp'))
+    .every((part) => part !== '..' && part !== '.' && Buffer.byteLength(part) <= 255 && !isTemporaryName(part))
 }
 
 function staysInside(path: string, target: string): boolean {
@@ -87,27 +87,14 @@ export async function storeTree(directory: string, tableFile: string, mounted: M
   const table = JSON.parse(await readFile(tableFile, 'utf8')) as TreeTable
   const waiting = [...table.files]
   const carry = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      const into = join(mounted.path, target, file.path)
-      await mkdir(dirname(into), { recursive: true })
-      await copyIn(join(directory, file.path), into)
-    }
+    for (let file = waiting.shift(); file; file = waiting.shift())
+      await mounted.put(join(directory, file.path), `${target}/${file.path}`)
   }
-  try {
-    await Promise.all(Array.from({ length: 16 }, carry))
-    for (const link of table.links) await storeLink(link, join(mounted.path, target))
-  } catch (error) {
-    throw new GuestError('store-failed', `the plain files could not be stored: ${(error as Error).message}`)
-  }
+  await Promise.all(Array.from({ length: 16 }, carry))
+  for (const link of table.links) await mounted.link(link.target, `${target}/${link.path}`)
   await mounted.store(tableFile, artifact.treeTable)
   const bytes = table.files.reduce((sum, file) => sum + file.bytes, 0)
   say({ type: 'stored-tree', path: target, files: table.files.length, bytes, lost: table.lost.length })
-}
-
-async function storeLink(link: { path: string; target: string }, root: string): Promise<void> {
-  const into = join(root, link.path)
-  await mkdir(dirname(into), { recursive: true })
-  await symlink(link.target, into)
 }
 
 interface Entry {

@@ -1,0 +1,233 @@
+// Failures inside a sandbox: each ends soon, with the reason that drive9's program knows, and without places of a machine that is gone.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runGuest } from '../../../src/handoff/bench/guest.js'
+import { openSealed, readSealed } from '../../../src/handoff/bench/run-directory.js'
+import { isHandoffError, layout, summarise } from '../../../src/handoff/index.js'
+import type { FindTask, GuestRecord } from '../../../src/handoff/library/records.js'
+import { artifact } from '../../../src/handoff/library/run.js'
+import { programFolder } from '../../../src/local/clouds.js'
+import { makeRepository, type TestRepository } from '../../support/repository.js'
+import { startWorld, type World } from '../../support/world.js'
+
+const never = new AbortController().signal
+const name = 'octo/tools'
+let repository: TestRepository
+const folders: string[] = []
+
+beforeAll(async () => {
+  repository = await makeRepository({
+    'README.md': '# Tools\n',
+    'src/greet.ts': 'export const greet = (name: string) => `Hello, ${name}`\n',
+  })
+})
+
+afterAll(async () => {
+  for (const folder of folders) rmSync(folder, { recursive: true })
+  await repository?.[Symbol.asyncDispose]()
+})
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'programs-'))
+  chmodSync(made, 0o755)
+  folders.push(made)
+  return made
+}
+
+/** A `drive9` that comes first on the PATH; `"$real"` is the emulator's. */
+function wrapper(script: string): string {
+  const made = folder()
+  writeFileSync(join(made, 'drive9'), `#!/bin/sh\nreal=${programFolder}/drive9\n${script}\n`, { mode: 0o755 })
+  return made
+}
+
+/** Real waiting, where it is not said otherwise: a supervised mount that is refused takes half a minute. */
+const world = (path = [programFolder], scale = '1') =>
+  startWorld({
+    repositories: { [name]: repository.directory },
+    clouds: { sandboxes: { path, environment: { E2B_DRIVE9_LOCAL_TIME_SCALE: scale } } },
+  })
+
+const walk = (one: World) =>
+  summarise({ commit: one.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' }, one.house, never)
+
+async function failure(work: Promise<unknown>) {
+  const error: unknown = await work.then(
+    () => 'no error',
+    (reason: unknown) => reason,
+  )
+  if (!isHandoffError(error)) throw error
+  const told = error.toJSON()
+  expect(told.message).not.toMatch(/\/home\/|\/run\/project|log:|https?:/)
+  return told
+}
+
+const fromSandbox = (one: World) => (request: { headers: Record<string, string>; path: string }) =>
+  request.headers['authorization'] !== `Bearer ${one.clouds.drive.ownerKey}`
+
+const answer = (status: number, error: string) => ({ kind: 'answer', status, body: JSON.stringify({ error }) }) as const
+
+describe('a mount', () => {
+  test('that is refused ends the run with the reason, though the clone never ends', async () => {
+    await using one = await world()
+    one.clouds.drive.rule({ match: fromSandbox(one), fault: answer(401, 'invalid API key') })
+    one.remote.rule({ fault: { kind: 'hang' } })
+    expect(await failure(walk(one))).toMatchObject({
+      code: 'drive',
+      message: expect.stringMatching(/did not mount the run directory \(exit 1\): remote root ".*": invalid API key/),
+      next: expect.stringContaining('DRIVE9_API_KEY'),
+    })
+  }, 20_000)
+
+  test('that meets a server which starts is tried a second time', async () => {
+    await using one = await world()
+    one.clouds.drive.rule({ match: fromSandbox(one), path: /\?list=1/, times: 1, fault: answer(503, 'starting') })
+    await walk(one)
+  }, 20_000)
+
+  test('of a program that is not there ends the run', async () => {
+    // Everything but drive9 is there.
+    const programs = folder()
+    await using one = await world([programs])
+    expect(await failure(walk(one))).toMatchObject({ message: expect.stringContaining('no program called drive9') })
+  }, 20_000)
+})
+
+describe('a file that cannot be stored', () => {
+  test('ends the run with the quota that refused it, which only the log names', async () => {
+    await using one = await world([programFolder], '0.02')
+    one.clouds.drive.setQuota({ files: 3 })
+    expect(await failure(walk(one))).toMatchObject({
+      code: 'drive-quota',
+      message: expect.stringContaining('tenant file count quota exceeded'),
+      next: expect.stringContaining('Remove old runs'),
+    })
+  })
+
+  test('ends the run with the limit on one file', async () => {
+    await using one = await world([programFolder], '0.02')
+    const tooLarge = answer(413, 'upload too large: max 10 bytes')
+    one.clouds.drive.rule({ method: 'PUT', match: fromSandbox(one), fault: tooLarge })
+    expect(await failure(walk(one))).toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining('upload too large'),
+      next: expect.stringContaining('Leave large files out'),
+    })
+  })
+
+  test('ends the run with the state of the network', async () => {
+    await using one = await world([programFolder], '0.02')
+    one.clouds.drive.rule({ method: 'PUT', match: fromSandbox(one), fault: { kind: 'reset' } })
+    expect(await failure(walk(one))).toMatchObject({
+      code: 'drive',
+      message: expect.stringMatching(/EOF|connection reset/),
+      next: expect.stringContaining('DRIVE9_SERVER'),
+    })
+  })
+
+  test('because of an error number ends the run with what the log says', async () => {
+    // The folder leads to the list of processes, where a file cannot be created: ENOENT, as from a mount whose server refused.
+    const path = wrapper(`"$real" "$@" || exit
+[ "$1 $2" != "mount --profile=none" ] || {
+  for last in "$@"; do :; done
+  ln -s /proc "$last/project"
+  for log in "$HOME"/.cache/drive9/mount-logs/*; do
+    echo 'commit queue: upload attempt 1/5 failed for /project/a: b.tar: tenant storage quota exceeded' >> "$log"
+  done
+}`)
+    await using one = await world([path, programFolder], '0.02')
+    expect(await failure(walk(one))).toMatchObject({
+      code: 'drive-quota',
+      message: expect.stringMatching(/tar could not be stored \(ENOENT\): .*tenant storage quota exceeded/),
+    })
+  })
+
+  test('because of an error number, with nothing in the log, ends the run with what the server says now', async () => {
+    const path = wrapper(`case "$1 $2" in
+'fs ls') echo 'fs: invalid API key' >&2; exit 1 ;;
+esac
+"$real" "$@" || exit
+[ "$1 $2" != "mount --profile=none" ] || { for last in "$@"; do :; done; ln -s /proc "$last/project"; }`)
+    await using one = await world([path, programFolder], '0.02')
+    expect(await failure(walk(one))).toMatchObject({
+      code: 'drive',
+      message: expect.stringMatching(/could not be stored \(ENOENT\): fs: invalid API key/),
+    })
+  })
+})
+
+describe('in the second sandbox', () => {
+  async function sealed(one: World) {
+    const { directory, handoff } = await walk(one)
+    const place = layout('/handoff', one.commit(name, repository.head).repository)
+    const run = await readSealed(one.house.tools.drive, place, repository.head, never)
+    const needed = new Set<string>(['project/tools.git.tar', artifact.outline, artifact.summary])
+    const task: FindTask = {
+      task: 'find',
+      mount: {
+        server: one.house.tools.drive.server,
+        remote: directory,
+        marker: { path: artifact.handoff, sha256: run!.pointer.handoff },
+      },
+      artifacts: handoff.artifacts.filter((entry) => needed.has(entry.path)),
+      clonePath: 'project/tools.git.tar',
+      repositoryName: 'tools',
+      commit: repository.head,
+      search: { question: 'Where is greet?', terms: [], textBytes: 10_000, hints: [], shown: [] },
+    }
+    return { task, directory }
+  }
+
+  async function find(one: World, task: FindTask, directory: string) {
+    const records: GuestRecord[] = []
+    const { tools } = one.house
+    const machine = { metadata: { handoff: '1' }, lifetimeMs: 60_000, egress: [] }
+    const sandbox = await tools.sandboxes.open(machine, never)
+    const opened = await openSealed(tools, directory, 60, never)
+    const outcome = await runGuest(sandbox, {
+      program: one.house.program,
+      task,
+      secrets: { DRIVE9_API_KEY: opened.token.secret },
+      timeoutMs: 60_000,
+      signal: never,
+      onRecord: (record) => records.push(record),
+    }).then(
+      () => 'done',
+      (error: unknown) => failure(Promise.reject(error)),
+    )
+    await Promise.all([sandbox.kill(), opened.revoke()])
+    return { outcome, types: new Set(records.map(({ type }) => type)) }
+  }
+
+  test('a copy of an artifact that broke off is made once more', async () => {
+    const path = wrapper(`[ "$1" != fs ] || mkdir "$HOME/failed-once" 2>/dev/null || exec "$real" "$@"
+[ "$1" = fs ] || exec "$real" "$@"
+echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
+    await using one = await world([path, programFolder])
+    const { task, directory } = await sealed(one)
+    expect(await find(one, task, directory)).toMatchObject({ outcome: 'done' })
+  }, 30_000)
+
+  test('a copy that fails twice ends with its reason, without an address', async () => {
+    const path = wrapper(`[ "$1" = fs ] || exec "$real" "$@"
+echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
+    await using one = await world([path, programFolder])
+    const { task, directory } = await sealed(one)
+    expect(await find(one, task, directory)).toMatchObject({
+      outcome: { code: 'drive', message: expect.stringMatching(/could not be copied .*: fs: Get: EOF/) },
+    })
+  }, 30_000)
+
+  test('nothing that was found leaves before the mount has shown the sealed directory', async () => {
+    const path = wrapper(`[ "$1" = mount ] || exec "$real" "$@"
+case "$*" in *--read-only*) sleep 3; exit 0 ;; esac
+exec "$real" "$@"`)
+    await using one = await world([path, programFolder])
+    const { task, directory } = await sealed(one)
+    const { outcome, types } = await find(one, task, directory)
+    expect(outcome).toMatchObject({ message: expect.stringContaining('does not show the run directory') })
+    expect([...types].sort()).toEqual(['step'])
+  }, 30_000)
+})
