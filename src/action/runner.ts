@@ -3,7 +3,8 @@
 //
 // The runner obeys lines of the log. `::word::` at the start of a line is a command, and so is `##[word]` anywhere in one. The package escapes
 // what stands inside a command and makes the delimiters of files; it prints everything else as it is. So whatever is not a constant of ours is
-// written inside a command, or made unable to be one here, or stands between `::stop-commands::` guards with a token that nobody can know.
+// written inside a command, or made unable to be one here, or stands between `::stop-commands::` guards with a token that cannot be known, and is
+// inset there.
 import { randomUUID } from 'node:crypto'
 import * as core from '@actions/core'
 
@@ -56,10 +57,21 @@ function quote(title: string, text: string): void {
   const token = randomUUID()
   core.startGroup(tame(title))
   core.info(`::stop-commands::${token}`)
-  core.info(text.replace(/[\r\u2028\u2029\u0085\v\f]/g, '\n'))
+  core.info(
+    text
+      .split(/[\n\r\u2028\u2029\u0085\v\f]/)
+      .map(inset)
+      .join('\n'),
+  )
   core.info(`\n::${token}::`)
   core.endGroup()
 }
+
+/**
+ * The log's page colours a line that begins with `##[error]` also inside the guards, and problem matchers of earlier steps read every line. Both
+ * look at how a line begins.
+ */
+const inset = (line: string) => `  | ${line}`
 
 /** On one line, and no command. */
 function tame(text: string): string {

@@ -14,7 +14,7 @@ import type { Repository } from '../../src/local/github/world.js'
 import { secretWatch } from '../support/heard.js'
 import { type Files, makeRepository, type TestRepository } from '../support/repository.js'
 import { leaksOf } from '../support/secrets.js'
-import { type ReadLog, readLog, readPairs } from './runner-rules.js'
+import { type ReadLog, readLog, readPairs, refusedFiles } from './runner-rules.js'
 
 export const root = join(import.meta.dirname, '../..')
 export const node = join(root, 'node_modules/.bin/node')
@@ -170,10 +170,13 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
       GITHUB_OUTPUT: file('output'),
       GITHUB_STATE: file('state'),
       GITHUB_STEP_SUMMARY: file('summary'),
+      GITHUB_ENV: file('env'),
+      GITHUB_PATH: file('path'),
     }
+    const { GITHUB_EVENT_PATH, ...written } = files
     await Promise.all([
-      writeFile(files.GITHUB_EVENT_PATH, JSON.stringify(given.event.payload)),
-      ...[files.GITHUB_OUTPUT, files.GITHUB_STATE, files.GITHUB_STEP_SUMMARY].map((path) => writeFile(path, '')),
+      writeFile(GITHUB_EVENT_PATH, JSON.stringify(given.event.payload)),
+      ...Object.values(written).map((path) => writeFile(path, '')),
     ])
     const environment = await environmentFor(given, files)
     const saved = Object.fromEntries(Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]))
@@ -183,19 +186,22 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const ended = await watch(child, given)
-    const [output, saves, summary] = await Promise.all(
-      [files.GITHUB_OUTPUT, files.GITHUB_STATE, files.GITHUB_STEP_SUMMARY].map((path) => readFile(path, 'utf8')),
+    const [output = '', saves = '', summary = '', env = '', path = ''] = await Promise.all(
+      Object.values(written).map((name) => readFile(name, 'utf8')),
     )
     // What the runner is told to mask stands in its log once, where nobody sees it.
     secretWatch.hear('the log of a step', ended.raw.replace(/^::add-mask::.*$/gm, ''))
-    for (const [what, text] of Object.entries({ outputs: output!, 'saved state': saves!, 'job summary': summary! }))
+    for (const [what, text] of Object.entries({ outputs: output, 'saved state': saves, 'job summary': summary }))
       secretWatch.hear(`the ${what} of a step`, text)
+    const log = readLog(ended.raw)
+    const refused = [...log.refused, ...refusedFiles({ output, state: saves, env, path, summary })]
+    if (refused.length > 0) throw new Error(`the runner refuses: ${refused.join('; ')}\n${ended.raw}`)
     return {
       ...ended,
-      ...readLog(ended.raw),
-      outputs: readPairs(output!),
-      state: { ...state, ...readPairs(saves!) },
-      summary: summary!,
+      ...log,
+      outputs: readPairs(output),
+      state: { ...state, ...readPairs(saves) },
+      summary,
       options: given,
     }
   }

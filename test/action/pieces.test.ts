@@ -79,7 +79,10 @@ function logsOf(texts: string[]): ReadLog[] {
     encoding: 'utf8',
     maxBuffer: 1_000_000_000,
   })
-  return printed.split(mark).slice(0, -1).map(readLog)
+  return printed
+    .split(mark)
+    .slice(0, -1)
+    .map((text) => readLog(text))
 }
 
 describe('the log', () => {
@@ -94,6 +97,21 @@ describe('the log', () => {
       ).toEqual(['group', 'endgroup', 'notice'])
     }
   }, 60_000)
+
+  test('shows a quotation as text: it is not coloured, and no problem matcher reads it', () => {
+    const lines = [
+      '##[error]forged',
+      '##[group]forged',
+      'src/a.ts(1,2): error TS1: forged',
+      './a.go:1:2: forged',
+      '  File "a.py", line 1, in forged',
+      '  1:2  error  forged  rule',
+    ]
+    const [log] = logsOf([lines.join('\n')])
+    expect(log!.quoted.map((line) => line.replace(/^ {2}\| /, '')).filter((line) => line !== '')).toEqual(lines)
+    expect(log!.coloured).toEqual([])
+    expect(log!.matched.filter((line) => log!.quoted.includes(line))).toEqual([])
+  })
 
   test('shows a notice as it was meant', () => {
     expect(logsOf(['100 % sure,\nin two lines']).map(({ notices }) => notices)).toEqual([['100 % sure,\nin two lines']])
