@@ -19,7 +19,6 @@ import type { Left } from './state.js'
 export async function endSandboxes(runner: Runner, left: Left, signal: AbortSignal): Promise<void> {
   const sandboxes = makeSandboxes({
     apiKey: runner.input('e2b-api-key'),
-    template: runner.input('e2b-template') || 'handoff',
     ...optional('domain', runner.input('e2b-domain')),
     ...optional('apiUrl', runner.input('e2b-api-url')),
     ...optional('sandboxUrl', runner.input('e2b-sandbox-url')),

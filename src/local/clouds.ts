@@ -20,7 +20,7 @@ export interface Clouds extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** The folder with the local `drive9` program, to come first on a sandbox's PATH. */
+/** The folder with the local `drive9` program, for the PATH of sandboxes. */
 export const programFolder = fileURLToPath(new URL('bin', import.meta.url))
 
 export async function startClouds(options: CloudsOptions = {}): Promise<Clouds> {
@@ -37,7 +37,7 @@ export async function startClouds(options: CloudsOptions = {}): Promise<Clouds> 
     const [sandboxes, drive, model] = await Promise.all([
       options.sandboxes === false
         ? undefined
-        : keep(startSandboxCloud({ path: [programFolder], ...options.sandboxes })),
+        : keep(startSandboxCloud({ programs: [programFolder], ...options.sandboxes })),
       options.drive === false ? undefined : keep(startDrive(options.drive)),
       options.model === false ? undefined : keep(startModel(options.model)),
     ])

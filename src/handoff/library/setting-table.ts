@@ -13,8 +13,7 @@ export const settingTable: Setting[] = [
   {
     group: 'sandboxes',
     name: 'E2B_TEMPLATE',
-    example: 'handoff',
-    text: 'Template of the sandboxes, built by `npm run template`. `base` works too and is prepared at every start, which takes longer.',
+    text: 'Template of the sandboxes. When empty it is handoff’s own: the first run prepares a sandbox of E2B’s `base` and has the template built for the next ones. `base` is prepared at every start.',
   },
   {
     group: 'sandboxes',
@@ -52,9 +51,14 @@ export const settingTable: Setting[] = [
   {
     group: 'durable directory',
     name: 'DRIVE9_BINARY_URL',
-    text: 'Where the drive9 program is downloaded from for templates and for plain sandboxes: an address whose content never changes.',
+    example: 'https://drive9.ai/releases/drive9-linux-amd64',
+    text: 'Where the drive9 program is downloaded from for the template and for sandboxes of `base`; checksums.txt beside it tells its sha256.',
   },
-  { group: 'durable directory', name: 'DRIVE9_BINARY_SHA256', text: 'What that download must hash to.' },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_BINARY_SHA256',
+    text: 'Pins the drive9 program to this sha256; the published one is taken when empty.',
+  },
   {
     group: 'model',
     name: 'LLM_API_KEY',

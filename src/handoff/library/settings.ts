@@ -5,11 +5,12 @@ import { HandoffError } from './errors.js'
 export interface Settings {
   sandboxes: {
     apiKey: string
-    template: string
+    /** Absent: handoff's own, which is built when the account does not have it. */
+    template?: string
     domain?: string
     apiUrl?: string
     sandboxUrl?: string
-    binary?: { url: string; sha256: string }
+    binary: { url: string; sha256?: string }
   }
   drive: { apiKey: string; server: string; root: string; objectHosts: string[] }
   model: {
@@ -45,8 +46,7 @@ export function parseSettings(environment: Environment): Settings {
     })
   }
   const get = (name: string) => value(environment, name)
-  const binaryUrl = get('DRIVE9_BINARY_URL')
-  const binarySha = get('DRIVE9_BINARY_SHA256')
+  const template = get('E2B_TEMPLATE')
   const domain = get('E2B_DOMAIN')
   const cloneToken = get('HANDOFF_CLONE_TOKEN')
   const priceInput = amount(environment, 'LLM_PRICE_INPUT')
@@ -55,11 +55,11 @@ export function parseSettings(environment: Environment): Settings {
   return {
     sandboxes: {
       apiKey: get('E2B_API_KEY')!,
-      template: get('E2B_TEMPLATE') ?? 'handoff',
+      ...(template === undefined ? {} : { template }),
       ...(domain === undefined ? {} : { domain }),
       ...(get('E2B_API_URL') === undefined ? {} : { apiUrl: address(environment, 'E2B_API_URL', '') }),
       ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
-      ...(binaryUrl !== undefined && binarySha !== undefined ? { binary: { url: binaryUrl, sha256: binarySha } } : {}),
+      binary: programSource(environment),
     },
     drive: parseDriveSettings(environment),
     model: {
@@ -92,6 +92,24 @@ export function parseDriveSettings(environment: Environment): Settings['drive'] 
       .map((host) => host.trim())
       .filter((host) => host !== ''),
   }
+}
+
+export const publishedDrive9 = 'https://drive9.ai/releases/drive9-linux-amd64'
+
+/** Where the drive9 program comes from, and its hash where that is pinned. Only this machine may serve it without TLS. */
+export function programSource(environment: Environment): { url: string; sha256?: string } {
+  const url = address(environment, 'DRIVE9_BINARY_URL', publishedDrive9)
+  if (!url.startsWith('https:') && !isLoopback(url)) {
+    throw new HandoffError('invalid-input', 'DRIVE9_BINARY_URL is not an https address.', {
+      next: `Write it like ${publishedDrive9}.`,
+    })
+  }
+  const sha256 = value(environment, 'DRIVE9_BINARY_SHA256')?.toLowerCase()
+  if (sha256 === undefined) return { url }
+  if (/^[0-9a-f]{64}$/.test(sha256)) return { url, sha256 }
+  throw new HandoffError('invalid-input', 'DRIVE9_BINARY_SHA256 is not a sha256 in 64 hexadecimal digits.', {
+    next: `It stands in ${new URL('checksums.txt', url).href}; leave it empty to take the program that is published.`,
+  })
 }
 
 /** The settings whose values must never be seen outside. */

@@ -2,13 +2,19 @@
 //
 //   service   one account: how calls are made, machines found and killed
 //   options   what an account may refuse         create    making a machine, and never two
-//   machine   commands, and the end              prepare   a plain machine made ready
+//   machine   commands, and the end              prepare   a sandbox of base made ready
 //   errors    the one table                      programs  what is installed, here and in the template
+//   release   which drive9 program
+import { isHandoffError } from '../library/errors.js'
 import type { Sandbox, Sandboxes, SandboxRequest } from '../library/tools.js'
 import { createSandbox } from './e2b/create.js'
+import { failureOf } from './e2b/errors.js'
 import { makeMachine } from './e2b/machine.js'
-import { isPlain, preparationHosts, prepare } from './e2b/prepare.js'
+import { preparationHosts, prepare } from './e2b/prepare.js'
+import { templateName } from './e2b/programs.js'
+import { type Program, publishedProgram } from './e2b/release.js'
 import { asOurs, findSandboxes, killSandbox, makeService, type SandboxSettings, type Service } from './e2b/service.js'
+import { buildInBackground } from './template.js'
 
 export type { SandboxSettings } from './e2b/service.js'
 
@@ -25,11 +31,32 @@ export function makeSandboxes(settings: SandboxSettings): Sandboxes {
 }
 
 async function open(service: Service, request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> {
-  const plain = isPlain(service)
-  const created = await createSandbox(service, request, plain ? preparationHosts(service) : [], signal)
-  if (!plain) return makeMachine(service, created, request.lifetimeMs)
+  const { template = templateName(service.settings.binary) } = service.settings
+  if (template.split(':')[0] === 'base') return openBase(service, request, template, signal)
   try {
-    const preparedMs = await prepare(service, created, request, signal)
+    return makeMachine(service, await createSandbox(service, request, template, [], signal), request.lifetimeMs)
+  } catch (error) {
+    const missing = isHandoffError(error) && failureOf(error.cause).status === 404
+    if (service.settings.template !== undefined || !missing) throw error
+    return openBase(service, request, 'base', signal, template)
+  }
+}
+
+/** A sandbox that needs no template of ours. While it is prepared, E2B is asked to build the one that is `wanted`. */
+async function openBase(
+  service: Service,
+  request: SandboxRequest,
+  template: string,
+  signal: AbortSignal,
+  wanted?: string,
+): Promise<Sandbox> {
+  const program = await publishedProgram(service.settings.binary, signal)
+  const created = await createSandbox(service, request, template, preparationHosts(program), signal)
+  const building = wanted === undefined ? advice : startBuild(service, program, signal)
+  try {
+    const [preparedMs, then] = await Promise.all([prepare(service, created, request, program, signal), building])
+    const why = wanted === undefined ? '' : `This E2B account has no template ${wanted} yet. `
+    service.notice(`${why}Preparing a sandbox from base took ${(preparedMs / 1_000).toFixed(1)} s. ${then}`)
     return makeMachine(service, created, request.lifetimeMs, preparedMs)
   } catch (error) {
     // What went wrong first is what matters; a machine that could not be killed ends with its lifetime.
@@ -37,5 +64,19 @@ async function open(service: Service, request: SandboxRequest, signal: AbortSign
       .kill()
       .catch(() => undefined)
     throw error
+  }
+}
+
+const advice = 'Where E2B_TEMPLATE is empty, E2B builds a template for later runs that needs none of it.'
+
+/** Once for a process, whatever number of sandboxes it opens meanwhile. That it fails costs later runs time, and this one nothing. */
+async function startBuild(service: Service, program: Program, signal: AbortSignal): Promise<string> {
+  service.building ??= buildInBackground(service, program, signal)
+  try {
+    return await service.building
+  } catch (error) {
+    delete service.building
+    if (!isHandoffError(error)) throw error
+    return `${error.message} The next run tries again.`
   }
 }

@@ -1,75 +1,116 @@
-// The template of our sandboxes, built with E2B's own builder: everything that a walk needs is there before the machine starts.
+// The template of our sandboxes, built with E2B's own builder: everything that a run needs is there before the sandbox starts.
 import type { LogEntry } from 'e2b'
 import { HandoffError } from '../library/errors.js'
-import { installDrive9, installNode } from './e2b/programs.js'
-import { asOurs, makeService, type SandboxSettings } from './e2b/service.js'
+import { recipe, templateImage, templateName, templateSize } from './e2b/programs.js'
+import { type Program, publishedProgram } from './e2b/release.js'
+import { asOurs, makeService, replied, type SandboxSettings, type Service } from './e2b/service.js'
 
-export interface TemplateSettings extends Omit<SandboxSettings, 'onNotice'> {
-  binary: { url: string; sha256: string }
-}
+export type TemplateSettings = Omit<SandboxSettings, 'onNotice'>
 
 export interface BuiltTemplate {
   name: string
   tags: string[]
   templateId: string
   buildId: string
+  drive9: Program
 }
 
-const packages = ['ca-certificates', 'curl', 'fuse3', 'git', 'tar']
-const machine = { cpuCount: 2, memoryMB: 2_048 }
-
-/** The steps are shown as they are carried out; what they print may be anything. */
+/** Waits until the template can be used. The steps are shown as they are carried out; what they print may be anything. */
 export async function buildTemplate(
   settings: TemplateSettings,
   onLog: (line: string) => void,
   signal: AbortSignal,
 ): Promise<BuiltTemplate> {
-  const service = makeService(checked(settings))
+  const service = makeService(settings)
+  const name = buildableName(service.settings)
+  const program = await publishedProgram(service.settings.binary, signal)
   const { Template } = await service.sdk()
-  const template = Template()
-    .fromUbuntuImage('22.04')
-    .aptInstall(packages, { noInstallRecommends: true })
-    .runCmd(installNode, { user: 'root' })
-    .runCmd(withBinary(settings.binary), { user: 'root' })
-    // A mount of one user is readable by others, among them the service's own file API, only when this is allowed.
-    .runCmd("grep -qs '^user_allow_other' /etc/fuse.conf || echo user_allow_other >> /etc/fuse.conf", { user: 'root' })
-  // Without `default` among them, tags would hide the template from those who ask for it by its bare name.
-  const tags = ['default', `drive9-${settings.binary.sha256.slice(0, 12)}`]
+  const tags = tagsFor(program)
   const onBuildLogs = (entry: LogEntry) => onLog(entry.message)
-  const options = { ...service.connection(signal), ...machine, tags, onBuildLogs }
-  const build = () => Template.build(template, settings.template, options)
-  const { templateId, buildId } = await asOurs(signal, `Building the template ${settings.template}`, build)
-  return { name: settings.template, tags, templateId, buildId }
+  const options = { ...service.connection(signal), ...templateSize, tags, onBuildLogs }
+  const build = async () => Template.build(await definition(service, program), name, options)
+  const { templateId, buildId } = await asOurs(signal, `Building the template ${name}`, build)
+  return { name, tags, templateId, buildId, drive9: program }
 }
 
-function checked(settings: TemplateSettings): TemplateSettings {
-  const { url, sha256 } = settings.binary
-  if (!URL.canParse(url) || new URL(url).protocol !== 'https:') {
-    throw new HandoffError('invalid-input', 'DRIVE9_BINARY_URL is not an https address.', { next: howToPin })
-  }
-  if (!/^[0-9a-f]{64}$/.test(sha256)) {
-    throw new HandoffError(
-      'invalid-input',
-      'DRIVE9_BINARY_SHA256 is not a sha256 in 64 lowercase hexadecimal digits.',
-      { next: howToPin },
+/**
+ * Has E2B build our template for later runs, and returns what became of that as a sentence. A build that is under way is left alone: E2B would
+ * end it for the new one. One that failed is tried again after an hour.
+ */
+export async function buildInBackground(service: Service, program: Program, signal: AbortSignal): Promise<string> {
+  const name = templateName(service.settings.binary)
+  return asOurs(signal, `Starting the build of the template ${name}`, async () => {
+    const state = await newestBuild(service, name, signal)
+    if (state?.status === 'ready') return `The template ${name} is ready now; later runs start from it.`
+    if (state && state.minutes < patience[state.status]) return sentences[state.status](name)
+    const { Template } = await service.sdk()
+    const template = await definition(service, program)
+    await replied(service, signal, (connection) =>
+      Template.buildInBackground(template, name, { ...connection, ...templateSize, tags: tagsFor(program) }),
     )
-  }
-  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(settings.template) || settings.template === 'base') {
-    throw new HandoffError('invalid-input', 'E2B_TEMPLATE cannot name a template that we build.', {
-      next: 'Use lowercase letters, digits and dashes, and not “base”, which is E2B’s own.',
-    })
-  }
-  return settings
+    return `E2B is building the template ${name} now; runs that begin when it is ready start from it.`
+  })
 }
 
-/** The address drive9 itself serves always shows the latest program; only a commit of its release repository stays what it is. */
-export const howToPin = [
-  'Take the full id of a commit of github.com/mem9-ai/drive9-fe that changed site/releases, set DRIVE9_BINARY_URL to',
-  'https://raw.githubusercontent.com/mem9-ai/drive9-fe/<that id>/site/releases/drive9-linux-amd64 and DRIVE9_BINARY_SHA256 to what',
-  '`curl -fsSL "$DRIVE9_BINARY_URL" | sha256sum` prints; checksums.txt beside it should say the same.',
-].join(' ')
+type Status = 'waiting' | 'building' | 'error'
+
+/** Minutes for which a build in this state is not started again. E2B itself ends a build after an hour. */
+const patience: Record<Status, number> = { waiting: 10, building: 60, error: 60 }
+
+const sentences: Record<Status, (name: string) => string> = {
+  waiting: (name) => `E2B is about to build the template ${name}.`,
+  building: (name) => `E2B is still building the template ${name}.`,
+  error: (name) => `The last build of the template ${name} failed; \`npm run template\` shows its log.`,
+}
+
+/** The SDK tells of a build only to those who know its id, so this asks the API that it wraps. */
+async function newestBuild(
+  service: Service,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ status: Status | 'ready'; minutes: number } | undefined> {
+  const { ApiClient, ConnectionConfig } = await service.sdk()
+  const known = await replied(service, signal, (connection) =>
+    new ApiClient(new ConnectionConfig(connection)).api.GET('/templates/aliases/{alias}', {
+      params: { path: { alias: name } },
+      signal,
+    }),
+  )
+  const templateID = known.data?.templateID
+  if (templateID === undefined) return undefined
+  const found = await replied(service, signal, (connection) =>
+    new ApiClient(new ConnectionConfig(connection)).api.GET('/templates/{templateID}', {
+      params: { path: { templateID } },
+      signal,
+    }),
+  )
+  const builds = [...(found.data?.builds ?? [])].sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
+  const [newest] = builds
+  if (newest === undefined) return undefined
+  return { status: newest.status, minutes: (Date.now() - Date.parse(newest.createdAt)) / 60_000 }
+}
+
+async function definition(service: Service, program: Program) {
+  const { Template } = await service.sdk()
+  return recipe.reduce(
+    (template, { script }) => template.runCmd(withProgram(script, program), { user: 'root' }),
+    Template().fromUbuntuImage(templateImage),
+  )
+}
+
+/** Without `default` among them, tags would hide the template from those who ask for it by its bare name. */
+const tagsFor = ({ sha256 }: Program) => ['default', `drive9-${sha256.slice(0, 12)}`]
 
 /** A build has no environment of ours, so both stand in the command; neither is a secret, and both were checked for what a shell might read. */
-function withBinary({ url, sha256 }: TemplateSettings['binary']): string {
-  return `export DRIVE9_BINARY_URL='${new URL(url).href.replaceAll("'", '%27')}' DRIVE9_BINARY_SHA256=${sha256}\n${installDrive9}`
+function withProgram(script: string, { url, sha256 }: Program): string {
+  if (!script.includes('$DRIVE9_BINARY_URL')) return script
+  return `export DRIVE9_BINARY_URL='${new URL(url).href.replaceAll("'", '%27')}' DRIVE9_BINARY_SHA256=${sha256}\n${script}`
+}
+
+function buildableName({ template, binary }: Service['settings']): string {
+  const name = template ?? templateName(binary)
+  if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name) && name !== 'base') return name
+  throw new HandoffError('invalid-input', 'E2B_TEMPLATE cannot name a template that we build.', {
+    next: 'Leave it empty, or use lowercase letters, digits and dashes, and not “base”, which is E2B’s own.',
+  })
 }

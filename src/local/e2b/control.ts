@@ -12,6 +12,7 @@ import {
   setDeadline,
 } from './sandbox.js'
 import {
+  describeTemplate,
   findTemplate,
   isReady,
   nameTemplate,
@@ -31,6 +32,7 @@ export interface Cloud {
   prefix: string
   directory: string
   searchPath: string
+  baseSearchPath: (sandboxDirectory: string) => string
   environment: Record<string, string>
   sandboxes: LocalSandbox[]
   shelf: TemplateShelf
@@ -78,6 +80,7 @@ const routes: Route[] = [
     ({ cloud, first, second }) => placeForFiles(cloud.shelf, first, second, `${cloud.url()}/uploads/${second}`),
   ],
   ['GET', /^\/templates\/aliases\/([^/]+)$/, ({ cloud, first }) => nameTemplate(cloud.shelf, first)],
+  ['GET', /^\/templates\/([^/]+)$/, ({ cloud, first }) => describeTemplate(cloud.shelf, first)],
   ['DELETE', /^\/templates\/([^/]+)$/, ({ cloud, first }) => removeTemplate(cloud.shelf, first)],
 ]
 
@@ -107,7 +110,8 @@ function create({ cloud, request }: Context): Reply {
   checkOptions(body)
   const name = String(body['templateID'] ?? '')
   const template = findTemplate(cloud.shelf, name)
-  if (!template || !isReady(template)) throw new Refusal(404, `template '${name}' not found`)
+  if (!template) throw new Refusal(404, `template '${name}' not found`)
+  if (!isReady(template)) throw new Refusal(404, `template '${name}' (${template.id}) has no ready build`)
   const seconds = checkLifetime(cloud.account, body['timeout'])
   const network = checkNetwork(cloud.account, networkOf(body))
   checkRoom(cloud.account, cloud.sandboxes.filter(({ state }) => state === 'running').length)
@@ -116,11 +120,12 @@ function create({ cloud, request }: Context): Reply {
     randomUUID()
       .replaceAll('-', '')
       .slice(0, 20 - cloud.prefix.length)
+  const directory = `${cloud.directory}/${id}`
   const specification = {
     id,
     template: name,
-    directory: `${cloud.directory}/${id}`,
-    searchPath: cloud.searchPath,
+    directory,
+    searchPath: template.isBase ? cloud.baseSearchPath(directory) : cloud.searchPath,
     metadata: (body['metadata'] ?? {}) as Record<string, string>,
     environment: { ...cloud.environment, ...((body['envVars'] ?? {}) as Record<string, string>) },
     pausesAtDeadline: body['autoPause'] === true,

@@ -3,6 +3,7 @@
 //   account    what the account may do          sandbox    one machine: its clock and its end
 //   control    machines and templates           commands   what runs in it
 //   templates  the builder, which builds nothing files, watch  its files
+//   base       E2B's own template, with neither Node nor drive9
 //   edge       which machine, which service     home       its directories; what is not isolated
 //   wire       how a refusal and a stream look  processes, guard  that nothing outlives it
 //
@@ -14,6 +15,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freshId, type LocalServer, type RecordedRequest, type Reply, startServer } from '../server.js'
 import type { Account } from './account.js'
+import { baseSearchPath } from './base.js'
 import { type Cloud, serveControl } from './control.js'
 import { destinationOf, serveEdge } from './edge.js'
 import { clearDirectory, makeCloudDirectory } from './home.js'
@@ -30,21 +32,22 @@ export interface SandboxCloudOptions {
   port?: number
   /** Keys that are accepted; a new one when absent. */
   apiKeys?: string[]
-  /** Folders that come first on the PATH of every sandbox. */
+  /** Folders that come first on the PATH of every sandbox, those of `base` too. */
   path?: string[]
+  /** Folders with programs that every template has and `base` has not. */
+  programs?: string[]
   /** Added to the environment of every command. */
   environment?: Record<string, string>
-  /**
-   * Names of templates that exist from the start; `handoff` when absent. Not `base`, unless somebody means it: whoever prepares a plain machine
-   * would install its packages here.
-   */
+  /** Names of templates that exist from the start beside `base`; `handoff` when absent, and an empty list is a new account. */
   templates?: string[]
+  /** How long a build takes that nobody watches; a second when absent. */
+  buildMilliseconds?: number
   account?: Partial<Account>
 }
 
 export interface SandboxCloud extends LocalServer {
   /** What a program needs in its environment so that the SDK comes here. */
-  settings: { E2B_API_KEY: string; E2B_API_URL: string; E2B_SANDBOX_URL: string }
+  settings: { E2B_API_KEY: string; E2B_API_URL: string; E2B_SANDBOX_URL: string; E2B_TEMPLATE?: string }
   /** All there ever were, the oldest first. */
   sandboxes: readonly SandboxRecord[]
   templates: readonly Template[]
@@ -62,15 +65,18 @@ const usual: Account = { concurrentLimit: 20, egressRules: true, headerTransform
 const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 
 export async function startSandboxCloud(options: SandboxCloudOptions = {}): Promise<SandboxCloud> {
+  const { path = [], templates = ['handoff'] } = options
+  const directory = makeCloudDirectory()
   const cloud: Cloud = {
     account: { ...usual, ...options.account },
     apiKeys: options.apiKeys ?? [`e2b_${freshId()}`],
     prefix: `i${randomUUID().replaceAll('-', '').slice(0, 8)}`,
-    directory: makeCloudDirectory(),
-    searchPath: [...(options.path ?? []), dirname(process.execPath), ...systemPath].join(':'),
+    directory,
+    searchPath: [...path, ...(options.programs ?? []), dirname(process.execPath), ...systemPath].join(':'),
+    baseSearchPath: (sandbox) => [...path, baseSearchPath(directory, sandbox, systemPath)].join(':'),
     environment: options.environment ?? {},
     sandboxes: [],
-    shelf: makeTemplateShelf(options.templates ?? ['handoff']),
+    shelf: makeTemplateShelf(templates, options.buildMilliseconds ?? 1_000),
     url: () => server.url,
   }
   const dismissGuard = postGuard(cloud)
@@ -87,7 +93,12 @@ export async function startSandboxCloud(options: SandboxCloudOptions = {}): Prom
   })
   return {
     ...server,
-    settings: { E2B_API_KEY: cloud.apiKeys[0] ?? '', E2B_API_URL: server.url, E2B_SANDBOX_URL: server.url },
+    settings: {
+      E2B_API_KEY: cloud.apiKeys[0] ?? '',
+      E2B_API_URL: server.url,
+      E2B_SANDBOX_URL: server.url,
+      ...(templates[0] === undefined ? {} : { E2B_TEMPLATE: templates[0] }),
+    },
     sandboxes: cloud.sandboxes,
     templates: cloud.shelf.templates,
     unsupported,

@@ -9,6 +9,8 @@ export interface Template {
   id: string
   name: string
   tags: string[]
+  /** E2B's own, which is there from the start and belongs to nobody's account. */
+  isBase?: true
   cpuCount?: number
   memoryMB?: number
   /** The last one is the newest. */
@@ -24,6 +26,9 @@ export interface TemplateBuild {
   status: 'waiting' | 'building' | 'ready' | 'error'
   log: { timestamp: string; level: 'info' | 'error'; message: string; step: string }[]
   reason?: { message: string; step: string }
+  createdAt: string
+  /** A build in the background ends this long after it began, whether or not its log is read. */
+  readyAt: number
 }
 
 export interface TemplateShelf {
@@ -32,14 +37,18 @@ export interface TemplateShelf {
   uploaded: Set<string>
   /** How the next builds end: with this error, at this step, counted from 1. */
   failures: { step: number; message: string }[]
+  /** How long a build takes for those who do not watch it. */
+  buildMilliseconds: number
 }
 
 const families = /(^|\/)(debian|ubuntu|fedora|alpine|archlinux|python|node|oven\/bun|e2bdev\/base)(:|$)/
 const stepTypes = new Set(['RUN', 'COPY', 'ENV', 'WORKDIR', 'USER'])
 const entriesPerPoll = 100
 
-export function makeTemplateShelf(names: readonly string[]): TemplateShelf {
-  return { templates: names.map(newTemplate), uploaded: new Set(), failures: [] }
+export function makeTemplateShelf(names: readonly string[], buildMilliseconds: number): TemplateShelf {
+  const own = names.filter((name) => name !== 'base').map(newTemplate)
+  const base: Template = { ...newTemplate('base'), isBase: true }
+  return { templates: [...own, base], uploaded: new Set(), failures: [], buildMilliseconds }
 }
 
 /** By name, by `name:tag`, or by id. */
@@ -49,11 +58,18 @@ export function findTemplate({ templates }: TemplateShelf, reference: string): T
 }
 
 /** Those that were there from the start have no builds. */
-export const isReady = ({ builds }: Template) => builds.length === 0 || builds.some(({ status }) => status === 'ready')
+export function isReady({ builds }: Template): boolean {
+  for (const build of builds) finishInTime(build)
+  return builds.length === 0 || builds.some(({ status }) => status === 'ready')
+}
+
+function finishInTime(build: TemplateBuild): void {
+  if (build.status === 'building' && Date.now() >= build.readyAt) build.status = build.reason ? 'error' : 'ready'
+}
 
 export function requestBuild(shelf: TemplateShelf, body: Record<string, unknown>): Reply {
   const [name = '', tag] = String(body['name'] ?? '').split(':')
-  if (!/^[a-z0-9-_]{1,128}$/.test(name)) throw new Refusal(400, `Invalid name: ${name}`)
+  if (!/^[a-z0-9-_]{1,128}$/.test(name) || name === 'base') throw new Refusal(400, `Invalid name: ${name}`)
   const asked = [...(tag ? [tag] : []), ...((body['tags'] as string[] | undefined) ?? [])]
   // Whoever names tags and not this one gets a template that cannot be found by its bare name.
   const tags = asked.length > 0 ? [...new Set(asked)] : ['default']
@@ -62,7 +78,7 @@ export function requestBuild(shelf: TemplateShelf, body: Record<string, unknown>
   if (!known) shelf.templates.push(template)
   template.tags = [...new Set([...template.tags, ...tags])]
   for (const size of ['cpuCount', 'memoryMB'] as const) if (body[size]) template[size] = body[size] as number
-  const build: TemplateBuild = { id: randomUUID(), steps: [], status: 'waiting', log: [] }
+  const build: TemplateBuild = { id: randomUUID(), steps: [], status: 'waiting', log: [], createdAt: new Date().toISOString(), readyAt: 0 }
   template.builds.push(build)
   return json(202, { templateID: template.id, buildID: build.id, names: [name], aliases: [name], tags, public: false })
 }
@@ -77,7 +93,13 @@ export function startBuild(shelf: TemplateShelf, id: string, buildId: string, bo
   const { fromImage, fromTemplate, startCmd, steps = [] } = body as Partial<TemplateBuild>
   const odd = steps.find((step) => !stepTypes.has(step.type))
   if (odd) throw new Refusal(400, `unsupported step type: ${odd.type}`)
-  Object.assign(build, { steps, status: 'building' }, fromImage && { fromImage }, fromTemplate && { fromTemplate })
+  // A build that begins ends the others of its template that are under way.
+  for (const other of templateOf(shelf, id).builds) {
+    if (other === build || other.status !== 'building') continue
+    Object.assign(other, { status: 'error', reason: { step: 'base', message: 'the build was cancelled' } })
+  }
+  const readyAt = Date.now() + shelf.buildMilliseconds
+  Object.assign(build, { steps, status: 'building', readyAt }, fromImage && { fromImage }, fromTemplate && { fromTemplate })
   if (startCmd) build.startCmd = startCmd
   writeLog(build, shelf.failures.shift())
   return { status: 202 }
@@ -107,6 +129,28 @@ export function reportBuild(shelf: TemplateShelf, id: string, buildId: string, o
   if (status === 'building' && told) build.status = reason ? 'error' : 'ready'
   const because = status === 'error' && reason ? { reason } : {}
   return json(200, { templateID: id, buildID: buildId, status, logEntries, logs: [], ...because })
+}
+
+/** With its builds, the newest first. */
+export function describeTemplate(shelf: TemplateShelf, id: string): Reply {
+  const { name, builds, cpuCount = 2, memoryMB = 1_024 } = templateOf(shelf, id)
+  for (const build of builds) finishInTime(build)
+  return json(200, {
+    templateID: id,
+    names: [name],
+    aliases: [name],
+    public: false,
+    builds: builds
+      .map((build) => ({
+        buildID: build.id,
+        status: build.status,
+        createdAt: build.createdAt,
+        updatedAt: build.createdAt,
+        cpuCount,
+        memoryMB,
+      }))
+      .reverse(),
+  })
 }
 
 /** Where files for a COPY step go; the SDK sends them only when they are not there yet. */

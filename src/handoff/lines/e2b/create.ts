@@ -11,6 +11,7 @@ import { findSandboxes, killSandbox, lower, pause, replied, type Service } from 
 
 export interface Created {
   sandbox: SdkSandbox
+  template: string
   options: NetworkOptions
 }
 
@@ -24,6 +25,7 @@ const lookWaits = [0, 250, 750]
 export async function createSandbox(
   service: Service,
   request: SandboxRequest,
+  template: string,
   moreHosts: string[],
   signal: AbortSignal,
 ): Promise<Created> {
@@ -31,34 +33,35 @@ export async function createSandbox(
   const refusals: RefusedOption[] = []
   for (;;) {
     try {
-      const sandbox = await createOnce(service, request, networkOf(request, options, moreHosts), signal)
+      const sandbox = await createOnce(service, request, template, networkOf(request, options, moreHosts), signal)
       // Now it is known that they were the reason: what is refused without them too was refused for another.
       for (const refused of refusals) giveUp(service, refused)
-      return { sandbox, options }
+      return { sandbox, template, options }
     } catch (error) {
       const refused = refusedOption(error, options)
-      if (refused === undefined) throw explain(error, doingOf(service))
+      if (refused === undefined) throw explain(error, doingOf(template))
       refusals.push(refused)
       options = { ...options, [refused.option]: false }
     }
   }
 }
 
-const doingOf = ({ settings }: Service) => `Creating a sandbox from the template ${settings.template}`
+const doingOf = (template: string) => `Creating a sandbox from the template ${template}`
 
 async function createOnce(
   service: Service,
   request: SandboxRequest,
+  template: string,
   network: ReturnType<typeof networkOf>,
   signal: AbortSignal,
 ): Promise<SdkSandbox> {
-  const doing = lower(doingOf(service))
+  const doing = lower(doingOf(template))
   if (signal.aborted) throw abortError(signal, doing)
   const { Sandbox } = await service.sdk()
   const word = crypto.randomUUID()
   const stop = new AbortController()
   const creating = replied(service, stop.signal, (connection) =>
-    Sandbox.create(service.settings.template, {
+    Sandbox.create(template, {
       ...connection,
       metadata: { ...request.metadata, [requestWord]: word },
       timeoutMs: request.lifetimeMs,

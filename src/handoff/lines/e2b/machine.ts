@@ -18,7 +18,7 @@ const lifetimeSlackMs = 2_000
 
 export function makeMachine(
   service: Service,
-  { sandbox, options }: Created,
+  { sandbox, template, options }: Created,
   lifetimeMs: number,
   preparedMs?: number,
 ): Sandbox {
@@ -34,7 +34,7 @@ export function makeMachine(
 
   return {
     id: sandbox.sandboxId,
-    template: service.settings.template,
+    template,
     egressLimited: options.egress,
     headersInjected: options.headers,
     ...(preparedMs === undefined ? {} : { preparedMs }),

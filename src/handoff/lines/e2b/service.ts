@@ -1,19 +1,21 @@
 // The E2B account as the other files here use it: how a call is made, and how a machine is found and killed.
 import { abortError, HandoffError } from '../../library/errors.js'
+import { publishedDrive9 } from '../../library/settings.js'
 import type { FoundSandbox } from '../../library/tools.js'
 import { systemClock } from '../clock.js'
 import { explain, failureOf, isWithoutEffect } from './errors.js'
+import type { ProgramSource } from './release.js'
 
 export interface SandboxSettings {
   apiKey: string
-  /** `base` is E2B's own and is prepared at every start. */
-  template: string
+  /** Absent: our own template, or E2B's `base` as long as the account does not have ours. `base` is prepared at every start. */
+  template?: string
   /** Of a self-hosted E2B. Addresses come from the SDK's own variables unless given here. */
   domain?: string
   apiUrl?: string
   sandboxUrl?: string
-  /** The drive9 program, for plain machines. */
-  binary?: { url: string; sha256: string }
+  /** The drive9 program, for our own template and for `base`; what drive9 publishes when absent. */
+  binary?: ProgramSource
   /** How long one request may wait for its reply. */
   requestTimeoutMs?: number
   /** Told, in a sentence, what the account or the template does not have. */
@@ -24,11 +26,13 @@ export interface SandboxSettings {
 const loadSdk = () => import('e2b')
 
 export interface Service {
-  settings: SandboxSettings
+  settings: SandboxSettings & { binary: ProgramSource }
   sdk: typeof loadSdk
   /** What every call of the SDK is given. */
   connection: (signal: AbortSignal) => Connection
   notice: (text: string) => void
+  /** The build of our own template that this process started, and what to say of it. */
+  building?: Promise<string>
 }
 
 interface Connection {
@@ -52,7 +56,7 @@ export function makeService(settings: SandboxSettings): Service {
     ...(sandboxUrl && { sandboxUrl }),
   }
   return {
-    settings,
+    settings: { binary: { url: publishedDrive9 }, ...settings },
     sdk: loadSdk,
     connection: (signal) => ({ ...fixed, signal }),
     notice: (text) => settings.onNotice?.(text),
