@@ -32,6 +32,8 @@ function lineOf(event: RunEvent): string | undefined {
       return `Sandbox ${event.id} is open (template ${event.template}).`
     case 'sandbox-gone':
       return `Sandbox ${event.id} is gone.`
+    case 'drive9-identified':
+      return `The sandbox has drive9 ${event.version} (sha256 ${event.sha256}).`
     case 'survey-done':
       return `${count(event.files)} files: ${count(event.read)} read, ${count(event.cut)} in part, ${count(event.skipped)} skipped.`
     case 'model-estimate':

@@ -98,7 +98,8 @@ const whereLocal = (name: string, where: string, settings: Settings) =>
   name === 'model' ? `${settings.model.name} ${where}` : where
 
 function whereReal(name: string, settings: Settings): string {
-  if (name === 'sandboxes') return `E2B, ${settings.sandboxes.template === undefined ? 'our own template' : `template ${settings.sandboxes.template}`}`
+  if (name === 'sandboxes')
+    return `E2B, ${settings.sandboxes.template === undefined ? 'our own template' : `template ${settings.sandboxes.template}`}`
   if (name === 'drive9')
     return `${settings.drive.server}${isLoopback(settings.drive.server) ? ' (on this machine)' : ''}`
   return `${settings.model.name} at ${new URL(settings.model.baseUrl).host}`

@@ -45,6 +45,7 @@ export function connect(settings: Settings, wiring: Wiring): House {
     program: wiring.program,
     root: drive.root,
     limits,
+    ...(settings.sandboxes.binary.sha256 === undefined ? {} : { drive9Sha256: settings.sandboxes.binary.sha256 }),
     ...(model.prices ? { prices: model.prices } : {}),
     redact: wiring.redact ?? makeRedactor(secrets),
   }

@@ -123,6 +123,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
       'e2b-api-key': clouds.settings['E2B_API_KEY']!,
       'e2b-api-url': clouds.settings['E2B_API_URL']!,
       'e2b-sandbox-url': clouds.settings['E2B_SANDBOX_URL']!,
+      'e2b-template': clouds.settings['E2B_TEMPLATE'] ?? '',
       'drive9-api-key': clouds.settings['DRIVE9_API_KEY']!,
       'drive9-server': clouds.settings['DRIVE9_SERVER']!,
       'llm-api-key': clouds.settings['LLM_API_KEY']!,

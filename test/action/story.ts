@@ -69,6 +69,7 @@ export function plainFor(world: ActionWorld): (text: string) => string {
       .replaceAll(commits.at(-1)!.slice(0, 7), '<head>')
       .replace(/127\.0\.0\.1[:_]\d+/g, '<host>')
       .replace(/\bi[0-9a-f]{19}\b/g, '<sandbox>')
+      .replace(/\bsha256 [0-9a-f]{64}\b/g, 'sha256 <hash>')
       .replace(/\b[0-9a-f]{32}\b/g, '<answer>')
       .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uuid>')
       .replace(/\b70\d\d-1-[a-z0-9]{8}\b/g, '<attempt>')

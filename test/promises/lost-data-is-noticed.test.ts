@@ -230,7 +230,9 @@ describe('when the drive9 program itself lies', () => {
   const lying = (script: string) => {
     const folder = mkdtempSync(join(tmpdir(), 'lying-'))
     chmodSync(folder, 0o755)
-    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    // It says what it is and what it can do as the program does.
+    const honest = `case "$*" in *--help|--version) exec ${programFolder}/drive9 "$@";; esac`
+    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${honest}\n${script}\n`, { mode: 0o755 })
     return folder
   }
 
@@ -242,6 +244,34 @@ describe('when the drive9 program itself lies', () => {
       message: expect.stringContaining('the mount does not show the run directory'),
     })
     rmSync(folder, { recursive: true })
+  })
+
+  test('a program that is too old to drain a mount is refused by its version before it stores anything', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'old-'))
+    chmodSync(folder, 0o755)
+    const refuse = 'echo "drive9 mount: first positional argument must be a remote source" >&2; exit 1'
+    const old = `[ "$1" = --version ] && echo "version: 0a1b2c3" && exit 0\n[ "$2" = drain ] && { ${refuse}; }`
+    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${old}\nexec ${programFolder}/drive9 "$@"\n`, { mode: 0o755 })
+    await using world = await start({}, [folder, programFolder])
+    const one = caseIn(world, 'octo/old')
+    expect(await ending(one)).toMatchObject({
+      code: 'sandbox',
+      message: expect.stringMatching(/drive9 program, version 0a1b2c3 \(sha256 [0-9a-f]{64}\), has no "mount drain"/),
+      next: expect.stringContaining('DRIVE9_BINARY_URL'),
+    })
+    const stored = world.clouds.drive.tree('/handoff').filter(({ isDirectory }) => !isDirectory)
+    expect(stored.filter(({ path }) => path.includes('/project/') || path.includes('/analysis/'))).toEqual([])
+    rmSync(folder, { recursive: true })
+  })
+
+  test('a program with another hash than the pinned one seals nothing', async () => {
+    await using world = await start({ settings: { DRIVE9_BINARY_SHA256: 'a'.repeat(64) } })
+    expect(await ending(caseIn(world, 'octo/pinned'))).toMatchObject({
+      code: 'sandbox',
+      message: expect.stringMatching(
+        /has drive9 local with the sha256 [0-9a-f]{64}; DRIVE9_BINARY_SHA256 pins another/,
+      ),
+    })
   })
 
   test('a drain and an umount that report success with data lost are found out by reading back', async () => {

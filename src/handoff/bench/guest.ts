@@ -96,6 +96,10 @@ const codes: Record<GuestFailure, { code: ErrorCode; next: string }> = {
   'drive-unreachable': { code: 'drive', next: driveAdvice.unreachable },
   corrupt: { code: 'corrupt', next: 'Summarise the commit again with force.' },
   'tool-missing': { code: 'sandbox', next: 'Build the template again with npm run template.' },
+  'drive9-too-old': {
+    code: 'sandbox',
+    next: 'Build the template again with npm run template, or take a newer program: one published since June 2026 (DRIVE9_BINARY_URL, DRIVE9_BINARY_SHA256).',
+  },
   internal: { code: 'sandbox', next: 'Try again; if it stays so, report it with the run id.' },
 }
 

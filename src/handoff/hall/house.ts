@@ -19,6 +19,8 @@ export interface House {
     sandboxBy?: number
   }
   prices?: Prices
+  /** What the drive9 program in a sandbox must hash to, where that is pinned. */
+  drive9Sha256?: string
   /** For what whoever waits need not wait for, and what has to end all the same; without it they wait. */
   background?: (work: Promise<unknown>) => void
   /** Takes our own keys, and what has the shape of a credential, out of text that somebody else wrote and we keep. */

@@ -28,6 +28,7 @@ export interface Found {
   stored: Artifact[]
   notices: string[]
   sandbox: { id: string; template: string }
+  drive9?: { version: string; sha256: string }
 }
 
 /** Everything that needs the machine: three crossings, and nothing of it is left when this returns. */
@@ -89,7 +90,7 @@ async function work(
     secrets: secretsFor(request, sandbox, opened),
     timeoutMs: house.limits.deadlineMs,
     signal,
-    onRecord: (record) => hear(reading.walk, heard, record),
+    onRecord: (record) => hear(reading, heard, record),
   })
   if (signal.aborted) throw abortError(signal, 'reading the repository')
   const { survey, stored, texts, notices } = heard
@@ -104,6 +105,7 @@ async function work(
     stored,
     notices: [...notices, ...survey.notices],
     sandbox: { id: sandbox.id, template: sandbox.template },
+    ...(heard.drive9 ? { drive9: heard.drive9 } : {}),
   }
 }
 
@@ -112,15 +114,21 @@ interface Heard {
   notices: string[]
   texts: Survey['texts']
   survey?: Omit<Survey, 'texts'>
+  drive9?: { version: string; sha256: string }
 }
 
-function hear(walk: Walk, heard: Heard, record: GuestRecord): void {
+function hear({ walk, house }: Reading, heard: Heard, record: GuestRecord): void {
   switch (record.type) {
     case 'step':
       walk.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
       break
     case 'stored':
       heard.stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
+      break
+    case 'drive9':
+      heard.drive9 = { version: record.version, sha256: record.sha256 }
+      house.tools.emit({ type: 'drive9-identified', ...heard.drive9 })
+      expectPinned(house, heard.drive9)
       break
     case 'survey':
       heard.survey = record
@@ -137,6 +145,16 @@ function hear(walk: Walk, heard: Heard, record: GuestRecord): void {
 }
 
 const lostOfPlainForm = 'entries of the plain form could not be kept as they are; analysis/tree.json names them.'
+
+/** Our own template and `base` have the pinned program; another template has what it was built with. */
+function expectPinned({ drive9Sha256 }: House, { version, sha256 }: { version: string; sha256: string }): void {
+  if (drive9Sha256 === undefined || drive9Sha256 === sha256) return
+  throw new HandoffError(
+    'sandbox',
+    `The sandbox has drive9 ${version} with the sha256 ${sha256}; DRIVE9_BINARY_SHA256 pins another.`,
+    { next: 'Leave E2B_TEMPLATE empty, build that template again with npm run template, or change the pin.' },
+  )
+}
 
 /** A sandbox that forgot something must not be sealed, whatever it says. */
 function expectStored(request: SummariseRequest, stored: Artifact[]): void {

@@ -236,6 +236,7 @@ function recordOf(
     model: { name: house.tools.model.name, host: house.tools.model.host },
     durations: walk.durations(),
     sandbox: found.sandbox,
+    ...(found.drive9 ? { drive9: found.drive9 } : {}),
     ...(request.requestedBy ? { requestedBy: request.requestedBy } : {}),
     notices: found.notices.slice(0, 30).map((text) => text.slice(0, 500)),
     sealedAt,

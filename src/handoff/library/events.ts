@@ -10,6 +10,7 @@ export type RunEvent =
   | { type: 'sandbox-gone'; id: string; role: 'summarise' | 'ask' }
   /** Its id only; the token itself is a secret. */
   | { type: 'token-issued'; id: string }
+  | { type: 'drive9-identified'; version: string; sha256: string }
   | { type: 'survey-done'; files: number; read: number; cut: number; skipped: number }
   | { type: 'model-estimate'; calls: number; inputTokens: number; cost?: number }
   | { type: 'model-call'; purpose: string; inputTokens: number; outputTokens: number }

@@ -45,6 +45,8 @@ export interface Handoff {
   /** Milliseconds by step. */
   durations: Record<string, number>
   sandbox: { id: string; template: string }
+  /** The drive9 program that stored the run; absent in runs older than this field. */
+  drive9?: { version: string; sha256: string }
   requestedBy?: { workflowRun?: string; actor?: string }
   notices: string[]
   sealedAt: string
@@ -136,6 +138,7 @@ const handoffShape = read.object({
   cost: read.optional(cost),
   durations: read.record(read.number, 50),
   sandbox: read.object({ id: read.string(200), template: read.string(200) }),
+  drive9: read.optional(read.object({ version: read.string(100), sha256: read.sha256 })),
   requestedBy: read.optional(
     read.object({ workflowRun: read.optional(read.string(500)), actor: read.optional(read.string(200)) }),
   ),

@@ -41,6 +41,7 @@ const shapes: { [T in GuestRecord['type']]: read.Decoder<unknown> } = {
     milliseconds: read.number,
   }),
   notice: read.object({ type: read.oneOf('notice'), text: read.string(1_000) }),
+  drive9: read.object({ type: read.oneOf('drive9'), version: read.string(100), sha256: read.sha256 }),
   stored: read.object({ type: read.oneOf('stored'), path, bytes: read.count, sha256: read.sha256 }),
   'stored-tree': read.object({
     type: read.oneOf('stored-tree'),
@@ -109,6 +110,7 @@ const shapes: { [T in GuestRecord['type']]: read.Decoder<unknown> } = {
       'drive-unreachable',
       'corrupt',
       'tool-missing',
+      'drive9-too-old',
       'internal',
     ),
     message: read.string(2_000),

@@ -76,6 +76,8 @@ export type GuestTask = SummariseTask | FindTask | MoreTask
 export type GuestRecord = { v: 1 } & (
   | { type: 'step'; step: 'mount' | 'clone' | 'store' | 'survey' | 'drain' | 'find' | 'unpack'; milliseconds: number }
   | { type: 'notice'; text: string }
+  /** Which drive9 program the sandbox has. */
+  | { type: 'drive9'; version: string; sha256: string }
   /** Something is in the run directory: to be read back and compared. */
   | { type: 'stored'; path: string; bytes: number; sha256: string }
   /** The plain files are in the run directory too; `analysis/tree.json` (stored before) lists them with their hashes and what was lost. */
@@ -107,4 +109,5 @@ export type GuestFailure =
   | 'drive-unreachable'
   | 'corrupt' // an artifact does not hash to what the handoff records
   | 'tool-missing' // git, tar or drive9 is not on the PATH
+  | 'drive9-too-old' // the drive9 program cannot do what is needed of it
   | 'internal'

@@ -46,21 +46,12 @@ export function parseSettings(environment: Environment): Settings {
     })
   }
   const get = (name: string) => value(environment, name)
-  const template = get('E2B_TEMPLATE')
-  const domain = get('E2B_DOMAIN')
   const cloneToken = get('HANDOFF_CLONE_TOKEN')
   const priceInput = amount(environment, 'LLM_PRICE_INPUT')
   const priceOutput = amount(environment, 'LLM_PRICE_OUTPUT')
   const maxCost = amount(environment, 'HANDOFF_MAX_COST')
   return {
-    sandboxes: {
-      apiKey: get('E2B_API_KEY')!,
-      ...(template === undefined ? {} : { template }),
-      ...(domain === undefined ? {} : { domain }),
-      ...(get('E2B_API_URL') === undefined ? {} : { apiUrl: address(environment, 'E2B_API_URL', '') }),
-      ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
-      binary: programSource(environment),
-    },
+    sandboxes: parseSandboxSettings(environment),
     drive: parseDriveSettings(environment),
     model: {
       apiKey: get('LLM_API_KEY')!,
@@ -77,6 +68,21 @@ export function parseSettings(environment: Environment): Settings {
       deadlineMs: whole(environment, 'HANDOFF_DEADLINE_SECONDS', 900) * 1_000,
       ...(maxCost === undefined ? {} : { maxCost }),
     },
+  }
+}
+
+/** For work that needs E2B alone. */
+export function parseSandboxSettings(environment: Environment): Settings['sandboxes'] {
+  const get = (name: string) => value(environment, name)
+  const template = get('E2B_TEMPLATE')
+  const domain = get('E2B_DOMAIN')
+  return {
+    apiKey: get('E2B_API_KEY') ?? '',
+    ...(template === undefined ? {} : { template }),
+    ...(domain === undefined ? {} : { domain }),
+    ...(get('E2B_API_URL') === undefined ? {} : { apiUrl: address(environment, 'E2B_API_URL', '') }),
+    ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
+    binary: programSource(environment),
   }
 }
 
@@ -97,7 +103,7 @@ export function parseDriveSettings(environment: Environment): Settings['drive'] 
 export const publishedDrive9 = 'https://drive9.ai/releases/drive9-linux-amd64'
 
 /** Where the drive9 program comes from, and its hash where that is pinned. Only this machine may serve it without TLS. */
-export function programSource(environment: Environment): { url: string; sha256?: string } {
+function programSource(environment: Environment): { url: string; sha256?: string } {
   const url = address(environment, 'DRIVE9_BINARY_URL', publishedDrive9)
   if (!url.startsWith('https:') && !isLoopback(url)) {
     throw new HandoffError('invalid-input', 'DRIVE9_BINARY_URL is not an https address.', {

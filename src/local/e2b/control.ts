@@ -125,7 +125,7 @@ function create({ cloud, request }: Context): Reply {
     id,
     template: name,
     directory,
-    searchPath: template.isBase ? cloud.baseSearchPath(directory) : cloud.searchPath,
+    searchPath: template === cloud.shelf.base ? cloud.baseSearchPath(directory) : cloud.searchPath,
     metadata: (body['metadata'] ?? {}) as Record<string, string>,
     environment: { ...cloud.environment, ...((body['envVars'] ?? {}) as Record<string, string>) },
     pausesAtDeadline: body['autoPause'] === true,

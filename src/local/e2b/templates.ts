@@ -9,8 +9,6 @@ export interface Template {
   id: string
   name: string
   tags: string[]
-  /** E2B's own, which is there from the start and belongs to nobody's account. */
-  isBase?: true
   cpuCount?: number
   memoryMB?: number
   /** The last one is the newest. */
@@ -32,6 +30,8 @@ export interface TemplateBuild {
 }
 
 export interface TemplateShelf {
+  /** E2B's own, in every account. */
+  base: Template
   templates: Template[]
   /** Hashes of files for COPY that have been sent. */
   uploaded: Set<string>
@@ -47,14 +47,15 @@ const entriesPerPoll = 100
 
 export function makeTemplateShelf(names: readonly string[], buildMilliseconds: number): TemplateShelf {
   const own = names.filter((name) => name !== 'base').map(newTemplate)
-  const base: Template = { ...newTemplate('base'), isBase: true }
-  return { templates: [...own, base], uploaded: new Set(), failures: [], buildMilliseconds }
+  return { base: newTemplate('base'), templates: own, uploaded: new Set(), failures: [], buildMilliseconds }
 }
 
 /** By name, by `name:tag`, or by id. */
-export function findTemplate({ templates }: TemplateShelf, reference: string): Template | undefined {
+export function findTemplate({ base, templates }: TemplateShelf, reference: string): Template | undefined {
   const [name, tag = 'default'] = reference.split(':')
-  return templates.find((entry) => entry.id === reference || (entry.name === name && entry.tags.includes(tag)))
+  return [...templates, base].find(
+    (entry) => entry.id === reference || (entry.name === name && entry.tags.includes(tag)),
+  )
 }
 
 /** Those that were there from the start have no builds. */
@@ -78,7 +79,14 @@ export function requestBuild(shelf: TemplateShelf, body: Record<string, unknown>
   if (!known) shelf.templates.push(template)
   template.tags = [...new Set([...template.tags, ...tags])]
   for (const size of ['cpuCount', 'memoryMB'] as const) if (body[size]) template[size] = body[size] as number
-  const build: TemplateBuild = { id: randomUUID(), steps: [], status: 'waiting', log: [], createdAt: new Date().toISOString(), readyAt: 0 }
+  const build: TemplateBuild = {
+    id: randomUUID(),
+    steps: [],
+    status: 'waiting',
+    log: [],
+    createdAt: new Date().toISOString(),
+    readyAt: 0,
+  }
   template.builds.push(build)
   return json(202, { templateID: template.id, buildID: build.id, names: [name], aliases: [name], tags, public: false })
 }
@@ -99,7 +107,12 @@ export function startBuild(shelf: TemplateShelf, id: string, buildId: string, bo
     Object.assign(other, { status: 'error', reason: { step: 'base', message: 'the build was cancelled' } })
   }
   const readyAt = Date.now() + shelf.buildMilliseconds
-  Object.assign(build, { steps, status: 'building', readyAt }, fromImage && { fromImage }, fromTemplate && { fromTemplate })
+  Object.assign(
+    build,
+    { steps, status: 'building', readyAt },
+    fromImage && { fromImage },
+    fromTemplate && { fromTemplate },
+  )
   if (startCmd) build.startCmd = startCmd
   writeLog(build, shelf.failures.shift())
   return { status: 202 }

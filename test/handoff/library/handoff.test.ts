@@ -34,6 +34,7 @@ test('there is a golden file of every kind', () => {
     'answer-failed',
     'answer-running',
     'handoff',
+    'handoff-drive9',
     'handoff-least',
     'pointer',
     'ref',
@@ -77,6 +78,7 @@ test.each(golden)('%s without any one of its required fields is refused', (name)
     'asker',
     'sandbox',
     'reusedFrom',
+    'drive9',
   ])
   for (const field of Object.keys(whole)) {
     // In an answer the sandbox may be absent, in a handoff it may not.

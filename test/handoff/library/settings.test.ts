@@ -26,7 +26,7 @@ test('all that is missing is named together', () => {
 
 test('the least there can be, and what it means', () => {
   expect(parseSettings(least)).toEqual({
-    sandboxes: { apiKey: 'e', template: 'handoff' },
+    sandboxes: { apiKey: 'e', binary: { url: 'https://drive9.ai/releases/drive9-linux-amd64' } },
     drive: { apiKey: 'd', server: 'https://api.drive9.ai', root: '/handoff', objectHosts: [] },
     model: { apiKey: 'l', baseUrl: 'https://api.openai.com/v1', name: 'm', contextTokens: 128_000 },
     limits: { inputTokens: 400_000, deadlineMs: 900_000 },
@@ -42,6 +42,9 @@ test.each([
   ['LLM_CONTEXT_TOKENS', 'many'],
   ['LLM_CONTEXT_TOKENS', '-1'],
   ['HANDOFF_MAX_COST', 'free'],
+  ['DRIVE9_BINARY_URL', 'drive9'],
+  ['DRIVE9_BINARY_URL', 'http://drive.example.org/drive9'],
+  ['DRIVE9_BINARY_SHA256', 'latest'],
 ])('%s=%s is refused by name', (name, text) => {
   const result = refusal(() => parseSettings({ ...least, [name]: text }))
   expect(result).toMatchObject({ code: 'invalid-input', message: expect.stringContaining(name) })

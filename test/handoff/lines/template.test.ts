@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { nodeVersion } from '../../../src/handoff/lines/e2b/programs.js'
+import { nodeSha256, nodeVersion, templateName } from '../../../src/handoff/lines/e2b/programs.js'
 import { makeSandboxes } from '../../../src/handoff/lines/e2b.js'
 import { buildTemplate, type TemplateSettings } from '../../../src/handoff/lines/template.js'
 import { type SandboxCloud, startSandboxCloud } from '../../../src/local/e2b/index.js'
@@ -42,11 +42,12 @@ test('it holds what a walk needs, and can be used when it is ready', async () =>
   expect(build).toMatchObject({ id: built.buildId, status: 'ready', fromImage: 'ubuntu:22.04' })
   const steps = build!.steps.map(({ args }) => args[0])
   expect(build!.steps.every(({ type, args }) => type === 'RUN' && args[1] === 'root')).toBe(true)
-  expect(steps[0]).toMatch(/apt-get install -y --no-install-recommends ca-certificates curl fuse3 git tar$/)
-  expect(steps[1]).toContain('https://nodejs.org/dist/v24.')
-  expect(steps[1]).toContain('sha256sum -c')
-  expect(steps[2]).toContain(`DRIVE9_BINARY_URL='${url}' DRIVE9_BINARY_SHA256=${sha256}`)
-  expect(steps[3]).toContain('user_allow_other >> /etc/fuse.conf')
+  expect(steps).toHaveLength(4)
+  expect(steps[0]).toMatch(/apt-get install .* ca-certificates \$missing/)
+  expect(steps[1]).toContain('user_allow_other')
+  expect(steps[2]).toContain(`https://nodejs.org/dist/v${nodeVersion}/`)
+  expect(steps[2]).toContain(`${nodeSha256}  `)
+  expect(steps[3]).toContain(`DRIVE9_BINARY_URL='${url}' DRIVE9_BINARY_SHA256=${sha256}`)
   expect(build!.startCmd).toBeUndefined()
   expect(lines.join('\n')).toContain('apt-get install')
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl } = cloud.settings
@@ -73,39 +74,39 @@ test('the program is installed only when it is the one that was named', async ()
     curl: 'while [ "$1" != -o ]; do shift; done; echo "$3" >"$stage/address"; cp "$stage/download" "$2"',
     install: 'cat "$3" "$stage/address" >"$stage/result"',
   }
-  expect(await carryOut(2, programs, { download: 'right' })).toEqual({ status: 0, left: `right${url}\n` })
-  expect(await carryOut(2, programs, { download: 'wrong' })).toEqual({ status: 1, left: undefined })
+  expect(await carryOut(3, programs, { download: 'right' })).toEqual({ status: 0, left: `right${url}\n` })
+  expect(await carryOut(3, programs, { download: 'wrong' })).toEqual({ status: 1, left: undefined })
 })
 
-test('Node is unpacked only when it is what its maker made', async () => {
+test('Node is unpacked only when it has the hash that stands in the recipe', async () => {
   const programs = {
-    curl: 'cp "$stage"/node-* "$stage/SHASUMS256.txt" .',
+    curl: 'while [ "$1" != -o ]; do shift; done; echo archive >"$2"',
     tar: 'echo "$*" >"$stage/result"',
-    node: 'true',
+    node: 'exit 1',
   }
-  const name = `node-v${nodeVersion}-linux-x64.tar.gz`
-  const good = { [name]: 'node', 'SHASUMS256.txt': `${hash('other')}  other.tar.gz\n${hash('node')}  ${name}\n` }
-  expect(await carryOut(1, programs, good)).toEqual({ status: 0, left: expect.stringContaining('-C /usr/local') })
-  expect(await carryOut(1, programs, { ...good, [name]: 'forged' })).toEqual({ status: 1, left: undefined })
-  expect(await carryOut(1, programs, { ...good, 'SHASUMS256.txt': '' })).toMatchObject({ left: undefined })
+  const known = { sha256sum: `read -r wanted file; [ "$wanted" = ${nodeSha256} ] && grep -q archive "$file"` }
+  const unpacked = { status: 0, left: expect.stringContaining('-C /usr/local') }
+  expect(await carryOut(2, { ...programs, ...known }, {})).toEqual(unpacked)
+  expect(await carryOut(2, programs, {})).toEqual({ status: 1, left: undefined })
 })
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
 
-test('what cannot be right is refused before anything is asked', async () => {
-  const wrong: Partial<TemplateSettings>[] = [
-    { binary: { url: 'http://example.org/drive9', sha256 } },
-    { binary: { url: 'drive9', sha256 } },
-    { binary: { url, sha256: 'latest' } },
-    { template: 'base' },
-    { template: 'Not A Name' },
-  ]
-  for (const more of wrong) {
-    const error = await refusal(buildTemplate(settings(more), () => undefined, never))
+test('a name that cannot be a template of ours is refused before anything is asked', async () => {
+  for (const template of ['base', 'Not A Name']) {
+    const error = await refusal(buildTemplate(settings({ template }), () => undefined, never))
     expect(error.code).toBe('invalid-input')
     expect(error.next).toBeTruthy()
   }
   expect(cloud.requests).toEqual([])
+})
+
+test('where no template is named it is built under the name that runs look for', async () => {
+  const { template: _, ...unnamed } = settings()
+  const built = await buildTemplate(unnamed, () => undefined, never)
+  expect(built.name).toBe(templateName({ url, sha256 }))
+  const sandboxes = makeSandboxes({ ...unnamed })
+  expect((await sandboxes.open(request(), never)).template).toBe(built.name)
 })
 
 test('a build that fails says so, and its template cannot be used', async () => {
@@ -132,16 +133,16 @@ const command = (environment: Record<string, string>) =>
 
 test('the command builds it, or says what is missing and where to get it', async () => {
   const program = { DRIVE9_BINARY_URL: url, DRIVE9_BINARY_SHA256: sha256 }
-  const [good, bare, refused] = await Promise.all([
+  const [good, bare, refused, wrong] = await Promise.all([
     command({ ...cloud.settings, ...program }),
-    command({ ...cloud.settings }),
+    command({}),
     command({ ...cloud.settings, ...program, E2B_API_KEY: 'wrong' }),
+    command({ ...cloud.settings, ...program, DRIVE9_BINARY_URL: 'http://example.org/drive9' }),
   ])
   expect(good).toMatchObject({ code: 0, stderr: '' })
-  expect(good.stdout).toMatch(/apt-get install[\s\S]*The template handoff is ready/)
-  expect(bare.code).toBe(1)
-  expect(bare.stderr).toContain('DRIVE9_BINARY_URL, DRIVE9_BINARY_SHA256')
-  expect(bare.stderr).toContain('https://raw.githubusercontent.com/mem9-ai/drive9-fe/<that id>/site/releases')
+  expect(good.stdout).toMatch(/apt-get install[\s\S]*The template handoff-[0-9a-f]{12} is ready/)
+  expect(bare).toMatchObject({ code: 1, stderr: expect.stringContaining('E2B_API_KEY is missing') })
   expect(bare.stderr).not.toContain('    at ')
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('E2B does not accept the key') })
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('DRIVE9_BINARY_URL is not an https address') })
 })

@@ -6,6 +6,7 @@ import type { SummariseTask } from '../../library/records.js'
 import { artifact } from '../../library/run.js'
 import { runChild } from './children.js'
 import { clone } from './clone.js'
+import { identifyDrive9 } from './drive9-program.js'
 import { cloneDirectory, home, openWork, work } from './ground.js'
 import { type Mount, mount } from './mount.js'
 import { untrustedAccount } from './programs.js'
@@ -17,7 +18,7 @@ import { plantTree, storeTree } from './tree.js'
 async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   await openWork()
   const [mounted, local] = await Promise.all([
-    timed('mount', () => mount(task.mount, home, secrets.drive, false)),
+    timed('mount', () => mountIdentified(task, secrets)),
     timed('clone', () => clone(task, work, secrets.clone, untrustedAccount(home))),
   ])
   await Promise.all([
@@ -45,6 +46,17 @@ async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void
 async function plainForm(task: SummariseTask, mounted: Mount): Promise<void> {
   await runChild('tree', task, home)
   await storeTree(join(work, 'tree'), join(work, 'tree.json'), mounted, `project/${task.repositoryName}`)
+}
+
+/** A program that cannot do what is needed of it is a better reason than the mount that failed because of it. */
+async function mountIdentified(task: SummariseTask, secrets: Secrets): Promise<Mount> {
+  const identified = identifyDrive9(home)
+  const mounting = mount(task.mount, home, secrets.drive, false).catch(async (error: unknown) => {
+    await identified
+    throw error
+  })
+  const [, mounted] = await Promise.all([identified, mounting])
+  return mounted
 }
 
 async function surveyClone(task: SummariseTask): Promise<void> {

@@ -25,7 +25,9 @@ export function preparationHosts(program: Program): string[] {
 }
 
 // Each step is a program of its own: a shell that is asked whether a part of it failed does not stop inside that part.
-const script = recipe.map(({ script: step, exitCode }) => `bash <<'STEP' >&2 || exit ${exitCode}\n${step}\nSTEP`).join('\n')
+const script = recipe
+  .map(({ script: step, exitCode }) => `bash <<'STEP' >&2 || exit ${exitCode}\n${step}\nSTEP`)
+  .join('\n')
 
 /** Resolves with the milliseconds it took. */
 export async function prepare(

@@ -56,7 +56,11 @@ fi`
 export const recipe: RecipeStep[] = [
   { script: installPackages, exitCode: 61, failure: 'its packages could not be installed' },
   { script: openFuse, exitCode: 64, failure: 'FUSE could not be opened to all users' },
-  { script: installNode, exitCode: 63, failure: 'Node could not be downloaded, or its archive has another hash than ours' },
+  {
+    script: installNode,
+    exitCode: 63,
+    failure: 'Node could not be downloaded, or its archive has another hash than ours',
+  },
   {
     script: installDrive9,
     exitCode: 62,
