@@ -1,8 +1,10 @@
 // Texts that are generated so that they cannot drift: `.env.example` from the table of settings, and between their marks the tables of inputs
-// and outputs from action.yml, the promises from the names of their tests, and the button that deploys from package.json.
-import { readFile, writeFile } from 'node:fs/promises'
+// and outputs from action.yml, the promises from the names of their tests, the button that deploys from package.json; and the model that
+// documents and examples name.
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { exampleModel } from '../handoff/library/prices.js'
 import { type Setting, settingTable } from '../handoff/library/setting-table.js'
 import { requiredSettings } from '../handoff/library/settings.js'
 import { promisesPage } from './promises-page.js'
@@ -24,12 +26,23 @@ export async function writeDocuments(root: string): Promise<void> {
   ])
   const button = deployButton(JSON.parse(manifest).repository)
   for (const name of withMarks) {
-    const path = join(root, name)
-    const text = await readFile(path, 'utf8')
-    const filled = between(between(withActionTables(text, description), 'promises', promises), 'deploy', button)
-    if (filled !== text) await writeFile(path, filled)
+    await rewrite(join(root, name), (text) =>
+      withExampleModel(between(between(withActionTables(text, description), 'promises', promises), 'deploy', button)),
+    )
   }
+  for (const name of await readdir(join(root, 'examples')))
+    await rewrite(join(root, 'examples', name), withExampleModel)
 }
+
+async function rewrite(path: string, change: (text: string) => string): Promise<void> {
+  const text = await readFile(path, 'utf8')
+  const changed = change(text)
+  if (changed !== text) await writeFile(path, changed)
+}
+
+/** Names the same model wherever a workflow or a settings file names one of OpenAI's. */
+export const withExampleModel = (text: string) =>
+  text.replace(/(llm-model: |LLM_MODEL=)gpt-[\w.-]+/g, `$1${exampleModel}`)
 
 export function environmentExample(): string {
   const groups = Map.groupBy(settingTable, (setting) => setting.group)

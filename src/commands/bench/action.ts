@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { exampleModel } from '../../handoff/library/prices.js'
 import { repositoryRoot } from '../program.js'
 
 const runs = 20
@@ -66,7 +67,7 @@ async function subjectsFor(folder: string, url: string, checkout: string | undef
     'INPUT_DRIVE9-API-KEY': 'bench-drive9-key',
     'INPUT_DRIVE9-SERVER': url,
     'INPUT_LLM-API-KEY': 'bench-model-key',
-    'INPUT_LLM-MODEL': 'gpt-5-mini',
+    'INPUT_LLM-MODEL': exampleModel,
   }
   const event = (name: string, path: string) => ({
     ...common,

@@ -1,5 +1,7 @@
 // Every setting there is, with a sentence each. `.env.example` and the README's tables are generated from this table.
 
+import { exampleModel } from './prices.js'
+
 export interface Setting {
   name: string
   text: string
@@ -70,7 +72,11 @@ export const settingTable: Setting[] = [
     example: 'https://api.openai.com/v1',
     text: 'Address of an OpenAI-compatible service, the part before /chat/completions.',
   },
-  { group: 'model', name: 'LLM_MODEL', text: 'Name of the model, as the service calls it.' },
+  {
+    group: 'model',
+    name: 'LLM_MODEL',
+    text: `Name of the model, as the service calls it: ${exampleModel} for instance.`,
+  },
   {
     group: 'model',
     name: 'LLM_CONTEXT_TOKENS',
