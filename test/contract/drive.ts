@@ -72,6 +72,23 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       expect(await drive.stat(path, signal)).toEqual({ size: 3, revision: 2, isDirectory: false })
     })
 
+    test('digests many small files with one request, and says of which it cannot', async () => {
+      const folder = fresh('many')
+      await Promise.all([
+        write(`${folder}/a`, 'a'),
+        write(`${folder}/é b`, ''),
+        write(`${folder}/large`, randomBytes(50_000)),
+      ])
+      const paths = ['a', 'é b', 'large', 'none', ''].map((name) => `${folder}/${name}`.replace(/\/$/, ''))
+      expect(await drive.digestSmall(paths, signal)).toEqual([
+        { bytes: 1, sha256: sha256(bytes('a')) },
+        { bytes: 0, sha256: sha256(bytes('')) },
+        null,
+        null,
+        null,
+      ])
+    })
+
     test('keeps an empty file', async () => {
       const path = fresh()
       await write(path, '')
@@ -134,26 +151,16 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       await write(`${folder}/b.txt`, 'bb')
       await write(`${folder}/a.txt`, 'a')
       await write(`${folder}/a.txt`, 'aaa')
-      await drive.makeDirectory(`${folder}/c`, signal)
+      await write(`${folder}/c/d.txt`, 'd')
       const entries = await drive.list(folder, signal)
       const plain = entries.map(({ name, size, isDirectory, revision }) => ({ name, size, isDirectory, revision }))
       expect(plain.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
         { name: 'a.txt', size: 3, isDirectory: false, revision: 2 },
         { name: 'b.txt', size: 2, isDirectory: false, revision: 1 },
-        { name: 'c', size: 0, isDirectory: true, revision: 0 },
+        { name: 'c', size: 0, isDirectory: true, revision: 1 },
       ])
       const age = Date.now() - Date.parse(entries.find(({ name }) => name === 'a.txt')?.modifiedAt ?? '')
       expect(Math.abs(age)).toBeLessThan(120_000)
-    })
-
-    test('makes a directory with its parents, as often as one likes, but not over a file', async () => {
-      const folder = fresh('one/two')
-      await drive.makeDirectory(folder, signal)
-      await drive.makeDirectory(folder, signal)
-      expect((await drive.stat(folder, signal))?.isDirectory).toBe(true)
-      const file = fresh()
-      await write(file, 'a file')
-      expect(await codeOf(drive.makeDirectory(file, signal))).toBe('conflict')
     })
 
     test('removes a file once, and a directory only with what is in it', async () => {
@@ -194,6 +201,7 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
         expect(await codeOf(write(path, 'x'))).toBe('invalid-input')
         expect(await codeOf(write(path, randomBytes(60_000)))).toBe('invalid-input')
         expect(await codeOf(drive.remove(path, { recursive: true, signal }))).toBe('invalid-input')
+        expect(await codeOf(drive.digestSmall(['/fine', path], signal))).toBe('invalid-input')
       },
     )
 
@@ -225,7 +233,6 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       const request = { prefix: mine, operations: [...operations], lifetimeSeconds: 60, subject: 'contract' }
       const token = await drive.issueToken(request, signal)
       const guest = held.withKey(token.secret)
-      await guest.makeDirectory(mine, signal)
       expect(await guest.write(`${mine}/a.bin`, randomBytes(60_000), { expectedRevision: 0, signal })).toEqual({
         revision: 1,
       })

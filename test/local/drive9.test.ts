@@ -70,6 +70,7 @@ describe('over HTTP', () => {
     })
     const described = await (await ask('GET', '/v1/fs/stat/a.txt?stat=1')).json()
     expect(described).toMatchObject({ size: 5, isdir: false, revision: 1, nlink: 1, tags: {} })
+    expect((await ask('HEAD', '/v1/fs/stat')).headers.get('x-dat9-revision'), 'of a directory').toBe('1')
     expect((await ask('HEAD', '/v1/fs/stat/none')).status).toBe(404)
     expect((await ask('HEAD', '/v1/fs/')).headers.get('x-dat9-isdir')).toBe('true')
   })
@@ -148,7 +149,10 @@ describe('over HTTP', () => {
     expect((await ask('HEAD', '/v1/fs/move/c')).headers.get('x-dat9-mode')).toBe('493')
   })
 
-  test('mkdir of what exists is a 409; deleting wants a reason to be recursive', async () => {
+  test('mkdir of a directory is a 409, of a file it says nothing; deleting wants a reason to be recursive', async () => {
+    local.write('/dirs/file', 'kept')
+    expect((await ask('POST', '/v1/fs/dirs/file?mkdir=1')).status).toBe(200)
+    expect(local.readFile('/dirs/file')?.toString()).toBe('kept')
     expect((await ask('POST', '/v1/fs/dirs/a/b?mkdir=1')).status).toBe(200)
     expect(await errorOf(ask('POST', '/v1/fs/dirs/a?mkdir=1'))).toEqual({ status: 409, error: 'path already exists' })
     expect(await errorOf(ask('DELETE', '/v1/fs/dirs/a'))).toEqual({ status: 409, error: 'directory not empty' })
@@ -182,6 +186,44 @@ describe('over HTTP', () => {
     expect(await errorOf(complete(etag))).toEqual({ status: 409, error: 'upload is not active' })
     expect(local.readFile('/up/a')?.length).toBe(60_000)
     expect(await errorOf(post('/v2/uploads/none/complete', {}))).toEqual({ status: 404, error: 'upload not found' })
+  })
+
+  test('the object storage forgets an upload that a later one of the same file replaced', async () => {
+    const post = (path: string, value: object) => ask('POST', path, { body: JSON.stringify(value) })
+    const begin = async () => {
+      const plan = await post('/v2/uploads/initiate', { path: '/up/two', total_size: 60_000, expected_revision: 0 })
+      const { upload_id: id } = (await plan.json()) as { upload_id: string }
+      const signed = await post(`/v2/uploads/${id}/presign-batch`, { parts: [{ part_number: 1 }] })
+      return { id, url: ((await signed.json()) as { parts: { url: string }[] }).parts[0]!.url }
+    }
+    const first = await begin()
+    await begin()
+    const put = await fetch(first.url, { method: 'PUT', body: 'x'.repeat(60_000) })
+    expect([put.status, await put.text()]).toEqual([500, `upload not found: ${first.id}\n`])
+  })
+
+  test('events tell what changes, from where a reader knows it', async () => {
+    const stop = new AbortController()
+    const headers = { authorization: `Bearer ${local.ownerKey}` }
+    const listen = async (since: string) => {
+      const reply = await fetch(`${local.url}/v1/events${since}`, { headers, signal: stop.signal })
+      expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+      const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      return async (wanted: RegExp) => {
+        while (!wanted.test(text)) text += (await reader.read()).value ?? ''
+        return text
+      }
+    }
+    const heard = await listen('')
+    const start = await heard(/heartbeat/)
+    expect(start).toMatch(/^event: reset\ndata: {"seq":\d+,"reason":"initial_sync"}\n\nevent: heartbeat\n/)
+    local.write('/events/a', 'a')
+    expect(await heard(/file_changed/)).toMatch(/"path":"\/events\/a","op":"write"/)
+    const seq = Number(/"seq":(\d+)/.exec(start)?.[1])
+    expect(await (await listen(`?since=${seq}`))(/heartbeat/)).toMatch(seq === 0 ? /reset/ : /^event: file_changed/)
+    expect((await ask('GET', '/v1/events?since=x')).status).toBe(400)
+    stop.abort()
   })
 
   test('a completion looks at the revision again', async () => {

@@ -1,6 +1,7 @@
 // drive9 can lose data without a word. Each way we know is made to happen to a real walk, with the real program inside the sandbox: it must end
 // in a clear error or in a run that is whole, never in a sealed run with something missing.
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -164,6 +165,41 @@ describe('while the sandbox stores', () => {
     const one = caseIn(world, 'octo/vanished')
     spoilWhenRead(world, 'octo/vanished', () => undefined)
     expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('is not there') })
+  })
+
+  test.each([
+    ['small', 'src/greet.ts'],
+    ['the first large', 'large/1.bin'],
+    ['the fifth large', 'large/5.bin'],
+  ])('a plain file that is spoiled, %s, is found when the host reads the plain form back', async (size, path) => {
+    const one = caseIn(world, `octo/plain-${size.replaceAll(' ', '-')}`)
+    const files = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`large/${n + 1}.bin`, randomBytes(50_000)]))
+    await using plain = await makeRepository({ 'src/greet.ts': 'export const a = 1\n', ...files })
+    world.remote.serve(one.name, plain.directory)
+    const commit = world.commit(one.name, plain.head)
+    const place = layout('/handoff', commit.repository)
+    const { drive } = world.clouds
+    const spoil = () => {
+      const { path: stored } = drive.tree(place.runs).find((entry) => entry.path.endsWith(`/${path}`))!
+      drive.write(stored, Buffer.alloc(drive.readFile(stored)!.length))
+      return true
+    }
+    drive.rule({
+      method: 'GET',
+      path: /tree\.json$/,
+      times: 1,
+      match: (request) =>
+        request.path.includes(`/${one.name}/`) &&
+        request.headers['authorization'] === `Bearer ${drive.ownerKey}` &&
+        spoil(),
+      fault: { kind: 'delay', milliseconds: 0 },
+    })
+    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, world.house, never)
+    await expect(walk).rejects.toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining(`${path} has other bytes than were sent`),
+    })
+    expect(drive.readFile(place.pointer(plain.head))).toBeUndefined()
   })
 
   test('modes that drive9 drops are kept: exec bits travel inside the clone', async () => {

@@ -19,7 +19,7 @@ import {
 } from '../library/handoff.js'
 import { readRemoval } from '../library/removal.js'
 import { artifact, type Layout, type RunId, shaOf } from '../library/run.js'
-import type { Drive, DriveOperation, DriveToken, Tools } from '../library/tools.js'
+import type { Drive, DriveOperation, DriveToken, FileDigest, Tools } from '../library/tools.js'
 import { cleanupSignal } from './walk.js'
 
 export interface OpenedRun {
@@ -115,13 +115,17 @@ export async function verifyStored(
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const found = await drive.digest(`${directory}/${next.path}`, signal)
       if (found?.bytes === next.bytes && found.sha256 === next.sha256) continue
-      const what = found === null ? 'is not there' : 'has other bytes than were sent'
-      throw new HandoffError('drive', `${next.path} ${what}, although drive9 reported success. Nothing was sealed.`, {
-        next: 'Try again; if it stays so, look at the quota and the health of the drive9 server.',
-      })
+      throw notAsStored(next.path, found)
     }
   }
   await Promise.all(Array.from({ length: Math.min(8, stored.length) }, check))
+}
+
+export function notAsStored(path: string, found: FileDigest | null): HandoffError {
+  const what = found === null ? 'is not there' : 'has other bytes than were sent'
+  return new HandoffError('drive', `${path} ${what}, although drive9 reported success. Nothing was sealed.`, {
+    next: 'Try again; if it stays so, look at the quota and the health of the drive9 server.',
+  })
 }
 
 export interface SealedRun {

@@ -2,6 +2,8 @@
 //
 // Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
 // it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
+
+import { verifyPlainForm } from '../bench/plain-form.js'
 import { prepareRef } from '../bench/refs.js'
 import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../bench/run-directory.js'
 import { startWalk, type Walk } from '../bench/walk.js'
@@ -148,7 +150,12 @@ async function make(
   const checkpoint = checkpointAt(house, place.checkpoint(request.commit.sha), signal)
   const found = await readRepository({ request, house, walk, run, directory }, signal)
   const [table] = await walk.step('verify', () =>
-    Promise.all([fileTable(house, directory, signal), verifyStored(tools.drive, directory, found.stored, signal)]),
+    Promise.all([
+      fileTable(house, directory, signal),
+      verifyStored(tools.drive, directory, found.stored, signal),
+      request.form === 'plain' &&
+        verifyPlainForm(tools.drive, directory, request.commit.repository, found.stored, signal),
+    ]),
   )
 
   const written = await walk.step('summarise', async () =>

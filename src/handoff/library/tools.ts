@@ -74,13 +74,13 @@ export interface Drive {
   /** Null when there is no such file. Refuses files over `maxBytes`. */
   read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null>
   /** Reads through a file of any size without keeping it. Null when there is none. */
-  digest(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string } | null>
+  digest(path: string, signal: AbortSignal): Promise<FileDigest | null>
+  /** Of up to `smallFilesAtOnce` files below `smallFileBytes`, in one request. Null for each that is not there, or not small. */
+  digestSmall(paths: string[], signal: AbortSignal): Promise<(FileDigest | null)[]>
   /** Null when there is nothing there. */
   stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
   /** A directory that does not exist lists as empty, as the service has it. */
   list(path: string, signal: AbortSignal): Promise<DriveEntry[]>
-  /** Parents are made. Idempotent. */
-  makeDirectory(path: string, signal: AbortSignal): Promise<void>
   /**
    * Any size. `expectedRevision` 0 means it must not exist yet, n that it must still be at n; a miss rejects with `conflict`. Without it the
    * last writer wins. After a reply that was lost, the file is read back: the same bytes there means written.
@@ -100,6 +100,15 @@ export interface Drive {
   readonly server: string
   readonly hosts: string[]
 }
+
+export interface FileDigest {
+  bytes: number
+  sha256: string
+}
+
+/** From this size on drive9 keeps a file in its object storage, and one request reads one file. */
+export const smallFileBytes = 50_000
+export const smallFilesAtOnce = 128
 
 export interface DriveStat {
   size: number

@@ -11,6 +11,7 @@ import {
   nameOf,
   notDrive9,
   refusal,
+  saidIn,
   silence,
   tooLarge,
 } from './drive9-errors.js'
@@ -35,6 +36,8 @@ export interface Call extends CallName {
   smallAnswerMs?: number
   /** Statuses besides 2xx that the caller deals with itself. */
   expected?: number[]
+  /** Words of a body that the caller deals with itself, whatever the status: it is not asked again. */
+  expectedWords?: RegExp
 }
 
 type Head = Pick<Reply, 'status' | 'header'>
@@ -176,7 +179,9 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
   const judge = (call: Call) => (answer: Head & { body?: Uint8Array }) => {
     const fine = (answer.status >= 200 && answer.status < 300) || call.expected?.includes(answer.status)
     if (fine) return undefined
-    return refusal(call, answer.status, saidIn(answer.body, key), retryAfter(answer, clock))
+    const said = saidIn(answer.body, key)
+    if (call.expectedWords?.test(said)) return undefined
+    return refusal(call, answer.status, said, retryAfter(answer, clock))
   }
 
   return {
@@ -286,24 +291,6 @@ function retryAfter({ header }: Head, clock: Clock): number | undefined {
   if (text === null) return undefined
   const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - clock.now()) / 1000
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) : undefined
-}
-
-/** The sentence in an error's body, without our key should the server have repeated it. */
-function saidIn(body: Uint8Array | undefined, key: string): string {
-  if (!body || body.length === 0) return ''
-  const text = Buffer.from(body.subarray(0, 2000)).toString('utf8')
-  return sentenceIn(text).replaceAll(key, '***')
-}
-
-function sentenceIn(text: string): string {
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown }
-    if (typeof error === 'string') return error
-    const { message } = (error ?? {}) as { message?: unknown }
-    return typeof message === 'string' ? message : ''
-  } catch {
-    return text.trimStart().startsWith('<') ? 'not JSON' : text.trim()
-  }
 }
 
 /** Every answer of the service is a JSON object. */

@@ -85,3 +85,21 @@ export function notDrive9(call: CallName, what: string): HandoffError {
 export function tooLarge(call: CallName, most: number): HandoffError {
   return new HandoffError('drive', `${nameOf(call)} holds more than the ${most} bytes that are read of it.`)
 }
+
+/** The sentence in an error's body, without our key should the server have repeated it. */
+export function saidIn(body: Uint8Array | undefined, key: string): string {
+  if (!body || body.length === 0) return ''
+  const text = Buffer.from(body.subarray(0, 2000)).toString('utf8')
+  return sentenceIn(text).replaceAll(key, '***')
+}
+
+function sentenceIn(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown }
+    if (typeof error === 'string') return error
+    const { message } = (error ?? {}) as { message?: unknown }
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return text.trimStart().startsWith('<') ? 'not JSON' : text.trim()
+  }
+}

@@ -5,7 +5,7 @@
 // mean written; the revision still as expected means that nothing happened, and the write is made again.
 import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
-import type { DriveStat } from '../library/tools.js'
+import { type DriveStat, smallFileBytes } from '../library/tools.js'
 import { type Answer, atTry, type Caller, objectAddress, readJson } from './drive9-calls.js'
 import { type CallName, notDrive9, refusal } from './drive9-errors.js'
 import { type DriveTimes, Lost } from './drive9-time.js'
@@ -29,12 +29,11 @@ export interface Ground {
   clock: Clock
 }
 
-const inlineThreshold = 50_000
 const partsAtOnce = 4
 const partsPerBatch = 16
 
 export async function writeFile(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
-  const work = bytes.length < inlineThreshold ? putWhole : uploadInParts
+  const work = bytes.length < smallFileBytes ? putWhole : uploadInParts
   const { tries, pauseMs } = ground.times
   for (let number = 1; ; number += 1) {
     try {
@@ -170,6 +169,8 @@ async function sign(ground: Ground, path: string, upload: Upload, numbers: numbe
   return addresses
 }
 
+const noUpload = /^upload not found/
+
 interface Part {
   number: number
   piece: Uint8Array
@@ -181,8 +182,9 @@ async function putPart(ground: Ground, path: string, upload: Upload, part: Part,
   const put = async (url: string | undefined) => {
     const to = objectAddress(name, ground.address('/'), url ?? null)
     const call = { ...name, url: to, withKey: false, idempotent: true, body: part.piece, expected: [403, 404] }
-    const answer = await ground.caller.ask(call, signal)
-    if (answer.status === 404) throw new Lost(uploadEnded(path))
+    const answer = await ground.caller.ask({ ...call, expectedWords: noUpload }, signal)
+    // Amazon's storage says 404, drive9's own says 500.
+    if (answer.status === 404 || answer.status === 500) throw new Lost(uploadEnded(path))
     return answer
   }
   let answer = await put(part.address)

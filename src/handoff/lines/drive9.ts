@@ -5,13 +5,20 @@
 //   drive9-writes.ts  loaded at the first write: writes of any size and what became of them when the answer was lost
 //   drive9-errors.ts  answers as our own errors; drive9-time.ts deadlines and pauses
 //
-// Quirks met here: a missing directory lists as empty; a `mkdir` of what exists is a 409; small files ignore ranges; large ones are a 302 to
-// an address that must not be shown our key; a completed upload does not say its revision; a stat of nothing is a 404 without a body.
+// Quirks met here: a missing directory lists as empty; small files ignore ranges; large ones are a 302 to an address that must not be shown our key; a completed upload does not say its revision; a stat of nothing is a 404 without a body.
 import { createHash } from 'node:crypto'
 import type { Clock } from '../library/clock.js'
 import { HandoffError } from '../library/errors.js'
 import { quote } from '../library/run.js'
-import type { Drive, DriveEntry, DriveStat, DriveToken, TokenRequest } from '../library/tools.js'
+import {
+  type Drive,
+  type DriveEntry,
+  type DriveStat,
+  type DriveToken,
+  type FileDigest,
+  smallFileBytes,
+  type TokenRequest,
+} from '../library/tools.js'
 import { systemClock } from './clock.js'
 import { type Call, makeCaller, readJson } from './drive9-calls.js'
 import { notDrive9 } from './drive9-errors.js'
@@ -67,7 +74,7 @@ export function makeDrive(settings: DriveSettings): Drive {
     return found ? Buffer.concat(pieces) : null
   }
 
-  async function digest(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string } | null> {
+  async function digest(path: string, signal: AbortSignal): Promise<FileDigest | null> {
     let bytes = 0
     let hash = createHash('sha256')
     const found = await caller.stream(call('GET', path), signal, {
@@ -92,12 +99,20 @@ export function makeDrive(settings: DriveSettings): Drive {
     return entries.map((entry) => readEntry(asked, entry as Record<string, unknown>))
   }
 
-  async function makeDirectory(path: string, signal: AbortSignal): Promise<void> {
-    const asked = small(call('POST', path, '?mkdir=1'))
-    const { status } = await caller.ask({ ...asked, expected: [409] }, signal)
-    if (status !== 409) return
-    const there = await stat(path, signal)
-    if (!there?.isDirectory) throw new HandoffError('conflict', `${quote(path)} on drive9 is a file, not a directory.`)
+  async function digestSmall(paths: string[], signal: AbortSignal): Promise<(FileDigest | null)[]> {
+    const named = { method: 'POST', path: '/v1/fs:batch-read-small' }
+    for (const path of paths) encodePath(path)
+    const body = new TextEncoder().encode(JSON.stringify({ paths, max_bytes: smallFileBytes }))
+    const headers = { 'content-type': 'application/json' }
+    const asked = { ...named, url: address(named.path), withKey: true, idempotent: true, headers, body }
+    const { results } = readJson(named, (await caller.ask(asked, signal)).body)
+    if (!Array.isArray(results) || results.length !== paths.length)
+      throw notDrive9(named, 'other files than were asked for')
+    return results.map((result: { status?: unknown; data?: unknown }) => {
+      if (result?.status !== 200 || typeof result.data !== 'string') return null
+      const bytes = Buffer.from(result.data, 'base64')
+      return { bytes: bytes.length, sha256: sha256(bytes) }
+    })
   }
 
   async function remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean> {
@@ -161,8 +176,8 @@ export function makeDrive(settings: DriveSettings): Drive {
     read,
     digest,
     stat,
+    digestSmall,
     list,
-    makeDirectory,
     write: async (path, bytes, options) => {
       encodePath(path)
       const { writeFile } = await import('./drive9-writes.js')

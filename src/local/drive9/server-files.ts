@@ -61,10 +61,10 @@ function stat({ drive, caller }: Call, path: string): Reply {
     'x-dat9-isdir': String(node.kind === 'directory'),
     'x-dat9-mtime': path === '/' ? '0' : String(unixTime(node)),
     'x-dat9-nlink': node.kind === 'directory' ? '2' : '1',
+    ...(path === '/' ? {} : { 'x-dat9-revision': String(revisionOf(node)) }),
   }
   if (node.kind === 'file') {
     headers['x-dat9-resource-id'] = node.id
-    headers['x-dat9-revision'] = String(node.revision)
     headers['x-dat9-storage-type'] = size < drive.inlineThreshold ? 'db9' : 's3'
   }
   if (path !== '/' && hasMode(node)) headers['x-dat9-mode'] = String(node.mode)
@@ -80,7 +80,7 @@ function statWithTags({ drive, caller }: Call, path: string): Reply {
     isdir: node.kind === 'directory',
     resource_id: node.kind === 'file' ? node.id : '',
     nlink: node.kind === 'directory' ? 2 : 1,
-    revision: node.kind === 'file' ? node.revision : 0,
+    revision: path === '/' ? 0 : revisionOf(node),
     mtime: path === '/' ? 0 : unixTime(node),
     content_type: node.kind === 'file' ? 'application/octet-stream' : '',
     semantic_text: '',
@@ -100,10 +100,12 @@ function list({ drive, caller }: Call, path: string): Reply {
 export function describe(name: string, node: TreeNode): Record<string, unknown> {
   const common = { name, isDir: node.kind === 'directory', mtime: unixTime(node), hasMode: hasMode(node) }
   const mode = hasMode(node) ? { mode: node.mode } : {}
-  if (node.kind === 'directory') return { ...common, size: 0, ...mode, nlink: 2 }
+  if (node.kind === 'directory') return { ...common, size: 0, revision: revisionOf(node), ...mode, nlink: 2 }
   return { ...common, size: node.size, revision: node.revision, ...mode, resource_id: node.id, nlink: 1 }
 }
 
+/** A directory never changes its revision. */
+const revisionOf = (node: TreeNode) => (node.kind === 'file' ? node.revision : 1)
 export const unixTime = (node: TreeNode) => Math.floor(node.modifiedAt / 1000)
 export const hasMode = (node: TreeNode) => node.kind === 'directory' || node.hasMode
 

@@ -1,5 +1,6 @@
 // What the handlers of the local drive9 share, and the request as they see it.
 import type { RecordedRequest } from '../server.js'
+import type { Changes } from './server-events.js'
 import type { Caller, Keys } from './server-keys.js'
 import type { Objects } from './server-objects.js'
 import { refuse } from './server-refusal.js'
@@ -12,6 +13,7 @@ export interface DriveState {
   keys: Keys
   uploads: Uploads
   links: Links
+  changes: Changes
   now: () => number
   /** From this size on a file lives in the object storage: read through a redirect, written through an upload. */
   inlineThreshold: number

@@ -48,7 +48,13 @@ export interface Tree {
   setQuota(quota: Quota): void
 }
 
-export function makeTree(objects: Objects, table: Table, now: () => number, limits: Quota): Tree {
+export function makeTree(
+  objects: Objects,
+  table: Table,
+  now: () => number,
+  limits: Quota,
+  changed: (line: TableLine) => void = () => undefined,
+): Tree {
   const root: DirectoryNode = { kind: 'directory', modifiedAt: now(), mode: 0o755, children: new Map() }
   let quota = limits
   for (const line of table.lines) replay(root, line)
@@ -58,6 +64,7 @@ export function makeTree(objects: Objects, table: Table, now: () => number, limi
   function record(line: TableLine): void {
     replay(root, line)
     table.append(line)
+    changed(line)
   }
 
   function usage(): { files: number; bytes: number } {
@@ -120,7 +127,10 @@ export function makeTree(objects: Objects, table: Table, now: () => number, limi
       return node
     },
     makeDirectory(path, mode) {
-      if (find(path)) refuse(409, 'path already exists')
+      const there = find(path)
+      // The service keeps a file and a directory of one name side by side, and says nothing. Here the file stays.
+      if (there?.kind === 'file') return
+      if (there) refuse(409, 'path already exists')
       parentsMustBeDirectories(path)
       record({ op: 'directory', path, mode, at: now() })
     },

@@ -172,7 +172,8 @@ export function handleObject(drive: DriveState, { request, path }: Pick<Call, 'r
 
 function storePart(drive: DriveState, { upload: id, part }: { upload: string; part: number }, bytes: Buffer): Reply {
   const upload = drive.uploads.get(id)
-  if (upload?.state !== 'open') return storageError(404, 'NoSuchUpload')
+  // drive9's own object storage, which a server without S3 has, forgets an upload when a later one of the same file is begun.
+  if (upload?.state !== 'open') return { status: 500, headers: plainText, body: `upload not found: ${id}\n` }
   if (bytes.length !== sizeOfPart(upload, part)) return storageError(400, 'IncompleteBody')
   const etag = createHash('md5').update(bytes).digest('hex')
   upload.parts.set(part, { bytes: Buffer.from(bytes), etag })
@@ -190,6 +191,8 @@ function readObject(drive: DriveState, object: string, headers: Record<string, s
   const range = { 'content-range': `bytes ${from}-${to}/${bytes.length}` }
   return { status: 206, headers: { ...type, ...range }, body: bytes.subarray(from, to + 1) }
 }
+
+const plainText = { 'content-type': 'text/plain; charset=utf-8' }
 
 function storageError(status: number, code: string): Reply {
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code></Error>`

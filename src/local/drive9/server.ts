@@ -3,12 +3,15 @@
 //   server.ts          routes, keys at the door, and what tests and the demo may look at and break
 //   server-files.ts    /v1/fs: one path          server-batch.ts    /v1/fs:batch-…: many paths
 //   server-uploads.ts  /v2/uploads and /s3       server-keys.ts     the owner's key and scoped tokens
+//   server-events.ts   /v1/events: what changes
 //   server-tree.ts     files, directories and their revisions; server-objects.ts their bytes
 //
 // What it does not know it answers with 404 or 405 and keeps in `unexpected`, so that a test can insist that nothing else was asked.
 import { mkdirSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../server.js'
 import { handleBatch } from './server-batch.js'
+import { makeChanges } from './server-events.js'
 import { handleFile } from './server-files.js'
 import { type IssuedToken, makeKeys, readTokenRequest } from './server-keys.js'
 import { fileObjects, fileTable, lateRemoval, memoryObjects, noTable } from './server-objects.js'
@@ -58,10 +61,12 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
   const unexpected: RecordedRequest[] = []
   let provisioning = options.provisioning ?? 0
 
-  function answer(request: RecordedRequest): Reply {
+  function answer(request: RecordedRequest, response: ServerResponse): Reply | 'streams' {
     const [path = '', search = ''] = splitOnce(request.path, '?')
     try {
-      const reply = path.startsWith('/s3/') ? handleObject(drive, { request, path }) : business(request, path, search)
+      const reply = path.startsWith('/s3/')
+        ? handleObject(drive, { request, path })
+        : business(request, response, path, search)
       return reply ?? unknown(request, path)
     } catch (error) {
       if (error instanceof Refusal) return refusalReply(error)
@@ -69,7 +74,12 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
     }
   }
 
-  function business(request: RecordedRequest, path: string, search: string): Reply | undefined {
+  function business(
+    request: RecordedRequest,
+    response: ServerResponse,
+    path: string,
+    search: string,
+  ): Reply | 'streams' | undefined {
     if (path === '/healthz' && request.method === 'GET') return json(200, { status: 'ok' })
     const caller = drive.keys.caller(keyOf(request))
     if (!caller) refuse(401, 'invalid API key')
@@ -78,7 +88,7 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
       refuse(503, 'tenant is provisioning', { 'retry-after': '1' })
     }
     const origin = `http://${request.headers['host'] ?? ''}`
-    return route({ drive, request, path, query: new URLSearchParams(search), caller, origin })
+    return route({ drive, request, path, query: new URLSearchParams(search), caller, origin }, response)
   }
 
   function unknown(request: RecordedRequest, path: string): Reply {
@@ -89,9 +99,10 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
 
   const server = await startServer(
     'drive9',
-    (request) => {
-      const reply = answer(request)
+    (request, response) => {
+      const reply = answer(request, response)
       if (request.body.length > recordedBodyBytes) request.body = Buffer.alloc(0)
+      if (reply === 'streams') return undefined
       const headers = { ...reply.headers, 'x-trace-id': freshId() }
       return request.method === 'HEAD' ? { ...reply, headers, body: '' } : { ...reply, headers }
     },
@@ -126,8 +137,10 @@ function openDrive(options: DriveOptions): DriveState {
   if (options.directory !== undefined) mkdirSync(options.directory, { recursive: true })
   const table = options.directory === undefined ? noTable : fileTable(options.directory)
   const objects = lateRemoval(options.directory === undefined ? memoryObjects() : fileObjects(options.directory))
+  const changes = makeChanges(now)
   return {
-    tree: makeTree(objects, table, now, options.quota ?? {}),
+    tree: makeTree(objects, table, now, options.quota ?? {}, changes.note),
+    changes,
     objects,
     keys: makeKeys(table, now, options.ownerKey),
     uploads: new Map(),
@@ -139,7 +152,7 @@ function openDrive(options: DriveOptions): DriveState {
 }
 
 const knownPaths =
-  /^\/(healthz|s3\/.*|v1\/(status|tokens|tokens\/.*|fs|fs\/.*|fs:batch-(stat|read-small))|v2\/uploads\/.*)$/
+  /^\/(healthz|s3\/.*|v1\/(status|events|tokens|tokens\/.*|fs|fs\/.*|fs:batch-(stat|read-small))|v2\/uploads\/.*)$/
 
 function keyOf(request: RecordedRequest): string {
   const [, bearer] = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '') ?? []
@@ -147,7 +160,7 @@ function keyOf(request: RecordedRequest): string {
   return key ?? refuse(401, 'missing or malformed Authorization header')
 }
 
-function route(call: Call): Reply | undefined {
+function route(call: Call, response: ServerResponse): Reply | 'streams' | undefined {
   const { path, request, drive, caller } = call
   if (path === '/v1/status' && request.method === 'GET') {
     const { maxUploadBytes: max_upload_bytes, inlineThreshold: inline_threshold } = drive
@@ -155,6 +168,10 @@ function route(call: Call): Reply | undefined {
   }
   if (path === '/v1/tokens' || path.startsWith('/v1/tokens/')) return handleTokens(call)
   if (!caller.owner && !openToScopedTokens(call)) refuse(403, 'scoped token cannot access endpoint')
+  if (path === '/v1/events' && request.method === 'GET') {
+    drive.changes.stream(call, response)
+    return 'streams'
+  }
   if (path.startsWith('/v1/fs:')) return handleBatch(call)
   if (path === '/v1/fs' || path.startsWith('/v1/fs/')) return handleFile(call)
   if (path.startsWith('/v2/uploads/')) return handleUpload(call)

@@ -96,7 +96,7 @@ describe('what the service answers', () => {
       () => drive.digest('/a', signal),
       () => drive.stat('/a', signal),
       () => drive.list('/a', signal),
-      () => drive.makeDirectory('/a', signal),
+      () => drive.digestSmall(['/a'], signal),
       () => drive.remove('/a', { recursive: true, signal }),
       () => drive.write('/a', large, { signal }),
       () => drive.issueToken(request, signal),
@@ -227,14 +227,24 @@ describe('connections that fail', () => {
     expect(error.message).toContain('ECONNREFUSED')
   })
 
-  test('what can be done twice is done again: remove, mkdir, revoke', async () => {
+  test('an upload that another writer replaced while its bytes were under way is a conflict', async () => {
+    breakAt('PUT', /^\/s3\//, { kind: 'delay', milliseconds: 300 }, 1)
+    const slow = failure(create('/raced', randomBytes(120_000)))
+    await until('its bytes are under way', () => asked('PUT', /^\/s3\//).length === 1)
+    expect(await create('/raced', large)).toEqual({ revision: 1 })
+    expect(await slow).toMatchObject({ code: 'conflict' })
+    expect(asked('PUT', /^\/s3\//), 'the storage is not asked for the same part again').toHaveLength(2)
+    expect(local.readFile('/raced')?.equals(large)).toBe(true)
+  })
+
+  test('what can be done twice is done again: remove, many digests, revoke', async () => {
     local.write('/dir/a', 'a')
     breakAt('DELETE', /./, { kind: 'lose-reply' }, 1)
     expect(await drive.remove('/dir/a', { recursive: false, signal }), 'the lost try did it').toBe(true)
     local.clearRules()
-    breakAt('POST', /mkdir/, { kind: 'lose-reply' }, 1)
-    await drive.makeDirectory('/made', signal)
-    expect((await drive.stat('/made', signal))?.isDirectory).toBe(true)
+    local.write('/b', 'b')
+    breakAt('POST', /batch-read-small/, { kind: 'lose-reply' }, 1)
+    expect(await drive.digestSmall(['/b'], signal)).toMatchObject([{ bytes: 1 }])
     const token = await drive.issueToken(
       { prefix: '/a', operations: ['read'], lifetimeSeconds: 9, subject: 'x' },
       signal,
@@ -330,7 +340,6 @@ describe('bodies that do not come as they should', () => {
     const small: (() => Promise<unknown>)[] = [
       () => quick.stat('/a', signal),
       () => quick.read('/a', { maxBytes: 9, signal }),
-      () => quick.makeDirectory('/made', signal),
       () => quick.write('/b', bytes('b'), { expectedRevision: 0, signal }),
       () => quick.remove('/a', { recursive: false, signal }),
       () => quick.revokeToken('id', signal),
