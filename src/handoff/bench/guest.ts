@@ -22,13 +22,15 @@ export interface GuestRun {
 }
 
 export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
-  let failure: { code: GuestFailure; message: string } | undefined
+  let failure: Extract<GuestRecord, { type: 'failed' }> | undefined
   let done = false
   // Programs in there are handed a token and may repeat it when they complain.
   const redact = makeRedactor(Object.values(run.secrets))
   const reader = recordReader((record) => {
-    if (record.type === 'failed') failure = { ...record, message: redact(record.message) }
-    else if (record.type === 'done') done = true
+    if (record.type === 'failed') {
+      failure = { ...record, message: redact(record.message) }
+      run.onRecord(failure)
+    } else if (record.type === 'done') done = true
     else if (record.type === 'notice') run.onRecord({ ...record, text: redact(record.text) })
     else run.onRecord(record)
   })

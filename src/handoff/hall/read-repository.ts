@@ -31,27 +31,62 @@ export interface Found {
   drive9?: { version: string; sha256: string }
 }
 
-/** Everything that needs the machine: three crossings, and nothing of it is left when this returns. */
+/** Everything that needs the sandbox: three round trips, and nothing of it is left when this returns. */
 export async function readRepository(reading: Reading, signal: AbortSignal): Promise<Found> {
+  const { request, house, directory } = reading
+  const first = nothingHeard()
+  try {
+    return await readOnce(reading, first, headerFor(request), signal)
+  } catch (error) {
+    if (!first.tokenUnused || signal.aborted) throw error
+  }
+  // E2B's open-source control plane accepts such a rule and has nothing that applies it.
+  const { hostname } = new URL(request.commit.cloneUrl)
+  house.tools.emit({
+    type: 'notice',
+    text: `E2B accepted the clone token as a header and ${hostname} was not shown it; a second sandbox gets the token in its environment.`,
+  })
+  // No two sandboxes share a directory: the first one is gone, and so is its token.
+  await house.tools.drive.remove(directory, { recursive: true, signal })
+  return readOnce(reading, nothingHeard(), undefined, signal)
+}
+
+type InjectedHeaders = SandboxRequest['injectHeaders']
+
+/** The clone token as a header that E2B adds outside the sandbox. It can do so only on HTTPS and its usual port. */
+function headerFor({ commit, cloneToken }: SummariseRequest): InjectedHeaders {
+  const { protocol, port, host } = new URL(commit.cloneUrl)
+  if (!cloneToken || protocol !== 'https:' || port !== '') return undefined
+  const basic = Buffer.from(`x-access-token:${cloneToken}`).toString('base64')
+  return [{ host, headers: { Authorization: `Basic ${basic}` } }]
+}
+
+async function readOnce(
+  reading: Reading,
+  heard: Heard,
+  injectHeaders: InjectedHeaders,
+  signal: AbortSignal,
+): Promise<Found> {
   const { house, walk, directory } = reading
   const { tools } = house
   const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
   const textBytes = mostText(house)
   const [owned, opened] = await together(
-    openSandbox(walk, tools, 'summarise', sandboxRequest(reading, lifetimeMs), signal),
+    openSandbox(walk, tools, 'summarise', sandboxRequest(reading, lifetimeMs, injectHeaders), signal),
     walk.step('open directory', () =>
       openRun(tools, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
-  return undoing(() => work(reading, owned, opened, textBytes, signal), [owned.close, opened.revoke])
+  return undoing(() => work(reading, heard, owned, opened, textBytes, signal), [owned.close, opened.revoke])
 }
 
-function sandboxRequest({ request, house, run }: Reading, lifetimeMs: number): SandboxRequest {
-  const { cloneUrl } = request.commit
-  const { host, hostname } = new URL(cloneUrl)
-  const authorization =
-    request.cloneToken && `Basic ${Buffer.from(`x-access-token:${request.cloneToken}`).toString('base64')}`
+function sandboxRequest(
+  { request, house, run }: Reading,
+  lifetimeMs: number,
+  injectHeaders: InjectedHeaders,
+): SandboxRequest {
+  const { hostname } = new URL(request.commit.cloneUrl)
   return {
     metadata: {
       ...request.labels,
@@ -63,7 +98,7 @@ function sandboxRequest({ request, house, run }: Reading, lifetimeMs: number): S
     },
     lifetimeMs,
     egress: egressOf(house, hostname),
-    ...(authorization ? { injectHeaders: [{ host, headers: { Authorization: authorization } }] } : {}),
+    ...(injectHeaders ? { injectHeaders } : {}),
   }
 }
 
@@ -76,6 +111,7 @@ function mostText({ tools, limits }: House): Promise<number> {
 
 async function work(
   reading: Reading,
+  heard: Heard,
   owned: OwnedSandbox,
   opened: OpenedRun,
   textBytes: Promise<number>,
@@ -83,14 +119,16 @@ async function work(
 ): Promise<Found> {
   const { request, house } = reading
   const { sandbox } = owned
-  const heard: Heard = { stored: [], notices: [], texts: [] }
   await runGuest(sandbox, {
     program: house.program,
     task: taskOf(reading, opened, await textBytes),
     secrets: secretsFor(request, sandbox, opened),
     timeoutMs: house.limits.deadlineMs,
     signal,
-    onRecord: (record) => hear(reading, heard, record),
+    onRecord(record) {
+      hear(reading, heard, record)
+      heard.tokenUnused ||= record.type === 'failed' && record.code === 'clone-refused' && sandbox.headersInjected
+    },
   })
   if (signal.aborted) throw abortError(signal, 'reading the repository')
   const { survey, stored, texts, notices } = heard
@@ -115,7 +153,11 @@ interface Heard {
   texts: Survey['texts']
   survey?: Omit<Survey, 'texts'>
   drive9?: { version: string; sha256: string }
+  /** The git host refused the clone, and the token was to be added outside the sandbox. */
+  tokenUnused: boolean
 }
+
+const nothingHeard = (): Heard => ({ stored: [], notices: [], texts: [], tokenUnused: false })
 
 function hear({ walk, house }: Reading, heard: Heard, record: GuestRecord): void {
   switch (record.type) {
