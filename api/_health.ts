@@ -6,7 +6,7 @@ import type { Exchange } from './_exchange.js'
 import { environmentHere, settingsHere } from './_here.js'
 import { jsonResponse } from './_json.js'
 import { problemOf, Refusal } from './_problem.js'
-import { wantJson } from './_request.js'
+import { wantJson, wrong } from './_request.js'
 import { type Environment, missingNames, type ServiceSettings } from './_settings.js'
 import { limited } from './_time.js'
 
@@ -28,7 +28,7 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
       cron: settings.cronSecret !== undefined,
     },
   }
-  if (exchange.url.searchParams.get('deep') === null) return jsonResponse(ready ? 200 : 503, shallow)
+  if (!wantsDepth(exchange.url)) return jsonResponse(ready ? 200 : 503, shallow)
   const here = (await import('./_door.js')).door()
   const caller = await authenticate(exchange.request, settings, here.verifier)
   exchange.note({ caller: caller.name })
@@ -43,6 +43,12 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   ])
   const well = ready && drive.status === 'ok' && sandboxes.status === 'ok'
   return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
+}
+
+function wantsDepth(url: URL): boolean {
+  const deep = url.searchParams.get('deep') ?? '0'
+  if (!['0', '1', ''].includes(deep)) throw wrong('`deep` is 0 or 1.')
+  return deep !== '0'
 }
 
 /** What a question may cost, only the house can tell. It is loaded where there is a budget in money. */

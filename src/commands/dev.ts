@@ -34,7 +34,7 @@ async function dev(stop: AbortSignal): Promise<void> {
   }
   await using serving = await reload({
     root: repositoryRoot,
-    sources: ['api', 'src/handoff', 'vercel.json'],
+    sources: ['api', 'src/handoff', 'src/service', 'vercel.json'],
     readAnew: 'api/_web',
     begin: () => begin(environment, port),
     say,

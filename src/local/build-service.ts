@@ -38,6 +38,7 @@ async function bundleService(root: string): Promise<Files> {
   const bundles = await Promise.all([
     bundle(root, [alone], [inOnePiece(root, `${sources}/${alone}.ts`)]),
     bundle(root, others),
+    build({ ...inDist(root), entryPoints: { server: 'src/service/server/main.ts' }, splitting: false }),
   ])
   const shipped = bundles.flatMap(({ metafile }) => shippedFiles(metafile))
   const types = names.map(
@@ -55,16 +56,15 @@ async function bundleService(root: string): Promise<Files> {
 
 function bundle(root: string, names: string[], plugins: Plugin[] = []) {
   return build({
-    ...bundling,
-    absWorkingDir: root,
+    ...inDist(root),
     entryPoints: names.map((name) => `${sources}/${name}.ts`),
-    outdir: join(root, 'dist/service'),
-    target: 'node22',
     external: ['hypertok', '@hypertok/*'],
-    write: false,
     plugins: [...plugins, platformWords(root)],
   })
 }
+
+const inDist = (root: string) =>
+  ({ ...bundling, absWorkingDir: root, outdir: join(root, 'dist/service'), target: 'node22', write: false }) as const
 
 /** The package has one entry for all that the platform offers, 25 kB of it; each file is small. What is not listed here fails the build. */
 function platformWords(root: string): Plugin {

@@ -4,23 +4,15 @@
 import { createHash } from 'node:crypto'
 import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
-import { dirname, join, matchesGlob, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type FunctionSettings,
+  functionNames,
+  readPlatformSettings,
+  settingsOf,
+} from '../service/server/platform-settings.js'
 import { buildService } from './build-service.js'
-
-export interface FunctionSettings {
-  maxDuration?: number
-  supportsCancellation?: boolean
-  excludeFiles?: string
-}
-
-export interface PlatformSettings {
-  outputDirectory: string
-  functions: Record<string, FunctionSettings>
-  rewrites: { source: string; destination: string }[]
-  headers: { source: string; headers: { key: string; value: string }[] }[]
-  crons: { path: string; schedule: string }[]
-}
 
 export interface BuiltFunctions {
   /** Holds `<name>.func` for each function, and `static`. */
@@ -29,29 +21,8 @@ export interface BuiltFunctions {
   milliseconds: number
 }
 
-export async function readPlatformSettings(root: string): Promise<PlatformSettings> {
-  return JSON.parse(await readFile(join(root, 'vercel.json'), 'utf8')) as PlatformSettings
-}
-
-/** What becomes a function: every source below `api` that is not hidden by its name. */
-export async function functionNames(root: string): Promise<string[]> {
-  const found = await readdir(join(root, 'api'), { recursive: true })
-  return found
-    .filter(
-      (path) => /\.ts$/.test(path) && !path.endsWith('.d.ts') && !path.split('/').some((part) => /^[_.]/.test(part)),
-    )
-    .map((path) => `api/${path.replace(/\.ts$/, '')}`)
-    .sort()
-}
-
 /** Where a function is written; the file that has its name only brings what was bundled of it. */
 export const sourceOf = (name: string) => name.replace(/^api\//, 'api/_functions/').concat('.ts')
-
-/** The first pattern that meets decides, as on the platform. */
-export function settingsOf(settings: PlatformSettings, name: string): FunctionSettings {
-  const found = Object.entries(settings.functions).find(([pattern]) => matchesGlob(`${name}.ts`, pattern))
-  return found?.[1] ?? {}
-}
 
 const usualPlace = () => join(tmpdir(), `handoff-functions-${userInfo().uid}`)
 
@@ -170,7 +141,7 @@ async function fingerprint(root: string): Promise<string> {
   for (const path of single) {
     hash.update(`${path}\n`).update(await readFile(join(root, path)).catch(() => ''))
   }
-  for (const folder of ['api', 'src/handoff']) {
+  for (const folder of ['api', 'src/handoff', 'src/service']) {
     const names = (await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => relative(root, join(entry.parentPath, entry.name)))

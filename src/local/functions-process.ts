@@ -7,21 +7,23 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { readPlatformSettings, settingsOf } from '../service/server/platform-settings.js'
+import type { ServedFunction } from '../service/server/server.js'
 import type { Instance } from './functions.js'
-import { readPlatformSettings, settingsOf, sourceOf } from './functions-build.js'
-import { type LoadedFunction, startPlatform } from './functions-platform.js'
+import { sourceOf } from './functions-build.js'
+import { startPlatform } from './functions-platform.js'
 
 const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance
 if (compileCache !== undefined) enableCompileCache(compileCache)
 const settings = await readPlatformSettings(root)
-const loaded = new Map<string, Promise<LoadedFunction>>()
+const loaded = new Map<string, Promise<ServedFunction>>()
 
 function fileOf(name: string): string {
   return built === undefined ? join(root, sourceOf(name)) : join(built, `${name}.func`, `${name}.js`)
 }
 
-async function loadFile(file: string): Promise<LoadedFunction> {
-  const module = (await import(pathToFileURL(file).href)) as { default: LoadedFunction }
+async function loadFile(file: string): Promise<ServedFunction> {
+  const module = (await import(pathToFileURL(file).href)) as { default: ServedFunction }
   return module.default
 }
 
@@ -52,8 +54,8 @@ function held(): number {
   return heapUsed + external
 }
 
-/** Every timeout of a client is shorter. */
-const longMs = 60_000
+/** Every timeout of a client or a connection is shorter. */
+const longMs = 70_000
 const timers = new Set<number>()
 const timerWatch = createHook({
   init: (id, type, _trigger, { _idleTimeout = 0 }: { _idleTimeout?: number }) =>

@@ -131,6 +131,17 @@ test('both tokens of a team are let in, and a job of the very repository', async
   expect([second.body.id, third.body.id]).toEqual([first.body.id, first.body.id])
 })
 
+test('health looks deep only where it is asked to: `deep=0` is shallow, and needs no token', async () => {
+  const told = async (query: string) => {
+    const { status, body } = await call(here.url, `/api/health${query}`, { token: null })
+    return [query, status, body.code ?? body.status]
+  }
+  expect((await told('?deep=0')).slice(1)).toEqual((await told('')).slice(1))
+  expect(await told('?deep=1')).toEqual(['?deep=1', 401, 'unauthorized'])
+  expect(await told('?deep')).toEqual(['?deep', 401, 'unauthorized'])
+  expect(await told('?deep=2')).toEqual(['?deep=2', 400, 'invalid-input'])
+})
+
 test('a job learns which repositories are its own without a look at the others, and nothing of the deployment', async () => {
   const { drive } = here.world.clouds
   const top = `/handoff/${here.where.host.replace(':', '_')}`

@@ -12,6 +12,7 @@ const probe = `
 import { geolocation, getDeadline, waitUntil } from '@vercel/functions'
 
 const events: string[] = []
+let release = () => {}
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 export default {
@@ -27,8 +28,11 @@ export default {
     if (searchParams.has('later')) {
       // Long after the first word, in the same request.
       await pause(5)
-      waitUntil(pause(100).then(() => void events.push('background')))
+      const { promise, resolve } = Promise.withResolvers<void>()
+      release = resolve
+      waitUntil(promise.then(() => void events.push('background')))
     }
+    if (searchParams.has('release')) release()
     let refused = ''
     try {
       waitUntil(undefined as never)
@@ -119,6 +123,7 @@ test('the context has the headers, and work in the background is waited for', as
   const found = await seen(functions, 'probe?later')
   expect(found).toMatchObject({ header: 'yes', waits: 'function', refused: 'TypeError', events: [] })
   expect((await functions.state()).pending).toBe(1)
+  await seen(functions, 'probe?release')
   await until('the work is done', async () => (await functions.state()).pending === 0)
   expect((await seen(functions)).events).toEqual(['background'])
 })

@@ -7,7 +7,7 @@ export interface Setting {
   text: string
   /** Shown where the value may stand in a file. */
   example?: string
-  group: 'sandboxes' | 'durable directory' | 'model' | 'git host' | 'limits' | 'service'
+  group: 'sandboxes' | 'durable directory' | 'model' | 'git host' | 'limits' | 'service' | 'server of your own'
 }
 
 export const settingTable: Setting[] = [
@@ -190,5 +190,18 @@ export const settingTable: Setting[] = [
     group: 'service',
     name: 'CRON_SECRET',
     text: 'What the platform bears when it calls /api/cron: any visible characters.',
+  },
+  {
+    group: 'server of your own',
+    name: 'HOST',
+    example: '127.0.0.1',
+    text: 'Address that `npm start` listens at; 0.0.0.0 for all addresses of the machine.',
+  },
+  { group: 'server of your own', name: 'PORT', example: '3000', text: 'Port that `npm start` and `npm run dev` use.' },
+  {
+    group: 'server of your own',
+    name: 'HANDOFF_STOP_SECONDS',
+    example: '9',
+    text: 'How long running requests may take to end after the server was told to stop, in seconds, up to 300.',
   },
 ]

@@ -1,0 +1,39 @@
+// vercel.json as read values: what the functions are, how long each may take, and what is said with every reply. The server and the emulator of
+// Vercel take both from here.
+import { readdir, readFile } from 'node:fs/promises'
+import { join, matchesGlob } from 'node:path'
+
+export interface FunctionSettings {
+  maxDuration?: number
+  supportsCancellation?: boolean
+  excludeFiles?: string
+}
+
+export interface PlatformSettings {
+  outputDirectory: string
+  functions: Record<string, FunctionSettings>
+  rewrites: { source: string; destination: string }[]
+  headers: { source: string; headers: { key: string; value: string }[] }[]
+  crons: { path: string; schedule: string }[]
+}
+
+export async function readPlatformSettings(root: string): Promise<PlatformSettings> {
+  return JSON.parse(await readFile(join(root, 'vercel.json'), 'utf8')) as PlatformSettings
+}
+
+/** What becomes a function: every source below `api` that is not hidden by its name. */
+export async function functionNames(root: string): Promise<string[]> {
+  const found = await readdir(join(root, 'api'), { recursive: true })
+  return found
+    .filter(
+      (path) => /\.ts$/.test(path) && !path.endsWith('.d.ts') && !path.split('/').some((part) => /^[_.]/.test(part)),
+    )
+    .map((path) => `api/${path.replace(/\.ts$/, '')}`)
+    .sort()
+}
+
+/** The first pattern that matches decides, as on the platform. */
+export function settingsOf(settings: PlatformSettings, name: string): FunctionSettings {
+  const found = Object.entries(settings.functions).find(([pattern]) => matchesGlob(`${name}.ts`, pattern))
+  return found?.[1] ?? {}
+}

@@ -1,0 +1,20 @@
+// The context of a request, where `@vercel/functions` looks for it: behind a symbol, for whatever runs inside that request.
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** As `@vercel/functions` declares it. */
+export interface RequestContext {
+  /** RFC 3339. */
+  deadline?: string
+  headers: Record<string, string>
+  waitUntil(work: Promise<unknown>): void
+}
+
+const contexts = new AsyncLocalStorage<RequestContext>()
+
+/** Once per process. */
+export function offerContexts(): void {
+  const holder = { get: () => contexts.getStore() }
+  Object.defineProperty(globalThis, Symbol.for('@vercel/request-context'), { value: holder, configurable: true })
+}
+
+export const inContext = <T>(context: RequestContext, work: () => T): T => contexts.run(context, work)

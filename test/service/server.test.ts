@@ -1,0 +1,219 @@
+// A server of one's own, without Vercel: the page and nothing else of the repository, the functions with their limits, and a stop that loses no
+// answer and leaves no sandbox.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { call, type Deployment, deploy, events, logged, name, post, root } from '../api/kit.js'
+import { type OwnServer, startOwnServer } from '../support/own-server.js'
+import { until } from '../support/until.js'
+
+let here: Deployment
+let server: OwnServer
+const more: OwnServer[] = []
+
+async function another(environment: Record<string, string> = {}): Promise<OwnServer> {
+  const { CRON_SECRET: _none, ...usual } = here.environment
+  const started = await startOwnServer({ ...usual, ...environment })
+  more.push(started)
+  return started
+}
+
+beforeAll(async () => {
+  here = await deploy({ quickFinds: true, withoutFunctions: true })
+  server = await another()
+}, 200_000)
+
+afterEach(() => here.world.clouds.model.clearRules())
+
+afterAll(async () => {
+  await Promise.all(more.map((one) => one[Symbol.asyncDispose]()))
+  await here?.close()
+})
+
+const ask = (question: string) => ({ repository: name, run: here.run.run, question })
+const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex')
+
+test('every file of the page is served, with its type and the headers of vercel.json', async () => {
+  const folder = join(root, 'api/_web')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  expect(files.length).toBeGreaterThan(10)
+  for (const file of files) {
+    const response = await fetch(`${server.url}/${file}`)
+    expect([file, response.status, sha256(await response.bytes())]).toEqual([
+      file,
+      200,
+      sha256(readFileSync(join(folder, file))),
+    ])
+    expect(response.headers.get('content-type')).toMatch(
+      /^(text\/(html|css|javascript); charset=utf-8|image\/svg\+xml)$/,
+    )
+  }
+  const page = await fetch(server.url)
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  expect(page.headers.get('x-content-type-options')).toBe('nosniff')
+  expect(await page.text()).toBe(readFileSync(join(folder, 'index.html'), 'utf8'))
+})
+
+test('nothing else of the repository is served, however its address is written', async () => {
+  const tracked = [
+    'package.json',
+    'vercel.json',
+    'action.yml',
+    'dist/index.js',
+    'dist/service/ask.js',
+    '.env',
+    '.env.example',
+  ]
+  const sources = [
+    'api/_settings.ts',
+    'api/_web/index.html',
+    'api/ask.d.ts',
+    'src/service/server/main.ts',
+    '.git/config',
+  ]
+  const above = ['../package.json', '%2e%2e/package.json', '..%2fpackage.json', '%5c..%5cpackage.json', '.%00/x', '%']
+  const { hostname, port } = new URL(server.url)
+  for (const path of [...tracked, ...sources, ...above, 'x/../../_settings.ts', '/etc/passwd']) {
+    const reply = await raw(hostname, Number(port), `GET /${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect([path, reply.split('\r\n')[0]]).toEqual([path, 'HTTP/1.1 404 Not Found'])
+    expect(reply).toContain('"code":"not-found"')
+  }
+})
+
+function raw(host: string, port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let heard = ''
+    const socket = connect(port, host, () => socket.write(text))
+    socket.setEncoding('utf8').on('data', (piece) => (heard += piece))
+    socket.on('error', reject).on('close', () => resolve(heard))
+  })
+}
+
+test('questions are answered in one piece, in events and in the background', async () => {
+  expect(await post(server.url, ask('What is token.ts?'))).toMatchObject({ status: 200, body: { status: 'done' } })
+  const told = await events(server.url, ask('What is in events?'))
+  expect(told.events.at(-1)).toMatchObject({ event: 'answer', data: { status: 'done' } })
+  const { status, body } = await post(server.url, ask('What comes later?'), { prefer: 'respond-async' })
+  expect(status).toBe(202)
+  await until('the answer', async () => (await call(server.url, body.self)).body.status === 'done')
+  expect((await call(server.url, '/api/health')).body).toMatchObject({ status: 'ok', ways: { cron: true } })
+  expect((await call(server.url, '/api/openapi')).body.openapi).toMatch(/^3\.1/)
+})
+
+test('what the server refuses itself is a problem document too', async () => {
+  const large = await post(server.url, 'x'.repeat(4_500_001))
+  expect(large).toMatchObject({ status: 413, body: { code: 'payload-too-large' } })
+  const { hostname, port } = new URL(server.url)
+  const reply = await raw(hostname, Number(port), 'TRACE /api/ask HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  expect(reply).toMatch(/^HTTP\/1\.1 405 [\s\S]*"code":"method-not-allowed"/)
+  expect((await call(server.url, '/api/nothing')).body.code).toBe('not-found')
+})
+
+test('a client cannot choose the id that its request has in the log', async () => {
+  const { headers } = await call(server.url, '/api/openapi', { headers: { 'x-vercel-id': 'forged' } })
+  expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('behind a proxy that ends TLS the description names the address that was asked', async () => {
+  const { body } = await call(server.url, '/api/openapi', { headers: { 'x-forwarded-proto': 'https' } })
+  expect(body.servers[0].url).toMatch(/^https:\/\/127\.0\.0\.1:\d+/)
+})
+
+test('a client that leaves ends its question and its sandbox', async () => {
+  here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+  const leave = new AbortController()
+  const before = here.machines()
+  const asking = events(server.url, ask('Who leaves?'), { signal: leave.signal })
+  asking.catch(() => undefined)
+  await until('it is at work', () => here.machines() > before)
+  leave.abort()
+  await until('the sandbox is gone', () => here.living() === 0)
+})
+
+test('it listens on this machine alone until HOST says otherwise', async () => {
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one?.family === 'IPv4' && !one.internal)?.address
+  const open = await another({ HOST: '0.0.0.0' })
+  expect((await fetch(`${open.url}/api/openapi`)).status).toBe(200)
+  if (outside === undefined) return
+  const at = (one: OwnServer) => fetch(`http://${outside}:${new URL(one.url).port}/api/openapi`)
+  expect((await at(open)).status).toBe(200)
+  await expect(at(server)).rejects.toThrow()
+})
+
+test.each([
+  ['PORT', 'eighty', 'PORT has to be a whole number up to 65535.'],
+  ['HANDOFF_STOP_SECONDS', '-1', 'HANDOFF_STOP_SECONDS has to be a whole number up to 300.'],
+  ['HOST', '192.0.2.1', 'is not of this machine; set HOST to an address that is, or to 0.0.0.0 for all of them.'],
+])('%s=%s is refused in words', async (setting, value, sentence) => {
+  const started = await another({ [setting]: value })
+  expect((await started.ended).code).toBe(1)
+  expect(started.output()).toContain(sentence)
+  expect(started.output()).not.toMatch(/\bat .*:\d+/)
+})
+
+test('a port that is taken is refused in words, and what is missing is named', async () => {
+  const taken = await another({ PORT: new URL(server.url).port })
+  expect((await taken.ended).code).toBe(1)
+  expect(taken.output()).toMatch(/127\.0\.0\.1 \d+ is taken; set PORT to another one\./)
+  const bare = await another({ LLM_API_KEY: '', HANDOFF_BEARERS: '' })
+  const sentence = 'Questions are refused until these are set: LLM_API_KEY, HANDOFF_BEARERS.'
+  await until('it names them', () => bare.output().includes(sentence))
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to do at once', async (signal) => {
+  const idle = await another()
+  // Its clock has looked once.
+  await until('its clock was there', () => idle.output().includes('"route":"cron"'))
+  // A connection that is kept open does not hold it.
+  await call(idle.url, '/api/openapi')
+  idle.signal(signal)
+  expect(await idle.ended).toEqual({ code: 0, signal: null })
+  expect(idle.output()).toMatch(/Stopped\.\n$/)
+})
+
+test('stopped in the middle of questions it promises each, leaves no sandbox, and the next one answers them', async () => {
+  const first = await another({ HANDOFF_STOP_SECONDS: '4' })
+  here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+  const before = here.machines()
+  const [inOnePiece, inEvents] = [post(first.url, ask('What stops?')), events(first.url, ask('What stops in events?'))]
+  const { body: accepted } = await post(first.url, ask('What stops later?'), { prefer: 'respond-async' })
+  await until('all are at work', () => here.machines() === before + 3 && here.living() === 3)
+  first.signal('SIGTERM')
+  await until('it says so', () => first.output().includes('SIGTERM: what runs has 4 s to end.'))
+  await expect(fetch(`${first.url}/api/openapi`)).rejects.toThrow()
+  const piece = await inOnePiece
+  const last = (await inEvents).events.at(-1)!
+  expect(piece).toMatchObject({ status: 202, body: { status: 'running', self: expect.any(String) } })
+  expect(last).toMatchObject({ event: 'error', data: { code: 'timeout', self: expect.any(String) } })
+  expect(await first.ended).toEqual({ code: 0, signal: null })
+  expect(first.output()).toMatch(/Stopped\.\n$/)
+  expect(here.living()).toBe(0)
+  here.world.clouds.model.clearRules()
+  const next = await another()
+  for (const self of [piece.body.self, last.data.self, accepted.self])
+    await until('the answer', async () => (await call(next.url, self)).body.status === 'done', 30_000)
+}, 90_000)
+
+test('what ends in time after the signal is answered as if there had been none', async () => {
+  const first = await another()
+  here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 1_000 } })
+  const asking = post(first.url, ask('What ends in time?'))
+  await until('it is at work', () => here.living() > 0)
+  first.signal('SIGTERM')
+  expect(await asking).toMatchObject({ status: 200, body: { status: 'done' } })
+  expect(await first.ended).toEqual({ code: 0, signal: null })
+})
+
+test('its log has one line of JSON for each request', () => {
+  const lines = server.output().split('\n')
+  const told = logged({ lines } as Parameters<typeof logged>[0])
+  expect(told.filter(({ route }) => route === 'ask').length).toBeGreaterThan(3)
+  expect(lines.filter((line) => line !== '' && !line.startsWith('{'))).toEqual([
+    expect.stringMatching(/^handoff listens at 127\.0\.0\.1, port \d+: http:\/\/127\.0\.0\.1:\d+$/),
+  ])
+})

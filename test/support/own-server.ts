@@ -1,0 +1,47 @@
+// `npm start` as a process: the built server, with only the environment it is given.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { secretWatch } from './heard.js'
+import { until } from './until.js'
+
+const program = join(import.meta.dirname, '../../dist/service/server.js')
+
+export interface OwnServer extends AsyncDisposable {
+  url: string
+  /** All that it printed. */
+  output(): string
+  signal(name: NodeJS.Signals): void
+  /** How it ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+export async function startOwnServer(environment: Record<string, string>): Promise<OwnServer> {
+  const child = spawn(process.execPath, [program], {
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Nothing is found by where it was started.
+    cwd: '/',
+  })
+  let output = ''
+  const hear = (text: string) => {
+    output += text
+    secretWatch.hear('the log of the server', text)
+  }
+  child.stdout.setEncoding('utf8').on('data', hear)
+  child.stderr.setEncoding('utf8').on('data', hear)
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+  const over = () => child.exitCode !== null || child.signalCode !== null
+  await until('the server listens', () => over() || /^handoff listens/m.test(output))
+  return {
+    url: /(http:\/\/\S+)$/m.exec(output)?.[1] ?? '',
+    output: () => output,
+    signal: (name) => void child.kill(name),
+    ended,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
