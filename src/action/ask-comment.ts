@@ -1,10 +1,11 @@
-// The second walk, from a comment: `/ask …` becomes an answer in the same conversation. What people see of it is the house's conversation,
-// the same as the webhook's; here is who may ask, and what the job's step says.
+// Answers `/ask …` where it was written. What people see is the same conversation as the webhook's; here is who may ask, and what the job's step
+// reports.
 import { type AskTarget, type GitHub, isHandoffError, mayAsk, systemClock, talk } from '../handoff/index.js'
-import { openAnswers, type Reply } from './answering.js'
+import { openAnswers } from './answering.js'
 import { runPage } from './context.js'
 import type { AskedInComment } from './events.js'
 import { openGitHub } from './github.js'
+import type { Answers, Reply } from './inquiry.js'
 import { type Job, placeOf } from './job.js'
 import { tellAnswer } from './tell-answer.js'
 
@@ -47,6 +48,8 @@ async function refuse(
 async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, github: GitHub) {
   const { runner, saver } = job
   const { target } = event
+  // Opened once: a question that is asked again has no new deadline and does not wait for a run again.
+  let answers: Answers | undefined
   saver.talk({ target, question })
   return talk<Reply>({
     github,
@@ -59,7 +62,9 @@ async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, g
     onNotice: (text) => runner.info(text),
     signal: job.stop,
     onComment: (comment) => saver.answerComment(comment.id),
-    answer: (wanted, onProgress) =>
-      openAnswers(job).ask({ ...wanted, text: question, fresh, asker: `github:${event.asker.login}` }, onProgress),
+    answer(wanted, onProgress) {
+      answers ??= openAnswers(job)
+      return answers.ask({ ...wanted, text: question, fresh, asker: `github:${event.asker.login}` }, onProgress)
+    },
   })
 }

@@ -1,7 +1,16 @@
 // `mode: ask` with a question, in any workflow: the answer becomes outputs and the job summary, and no comment is written.
-import { HandoffError, isHandoffError, parseRunId, quote, type RunName, systemClock } from '../handoff/index.js'
-import { type Inquiry, openAnswers, type Place, type Reply } from './answering.js'
+import {
+  HandoffError,
+  isHandoffError,
+  parseRunId,
+  quote,
+  type RunName,
+  type RunPlace,
+  systemClock,
+} from '../handoff/index.js'
+import { openAnswers } from './answering.js'
 import type { CommitWanted } from './events.js'
+import type { Inquiry, Reply } from './inquiry.js'
 import type { Job } from './job.js'
 import { tellAnswer } from './tell-answer.js'
 
@@ -17,21 +26,21 @@ export async function answerQuestion(job: Job, wanted: CommitWanted): Promise<vo
   await tellAnswer(job, await untilAnswered(job, inquiry))
 }
 
-/** Somebody else may be answering the same question; then their answer is ours. */
+/** Another job may be answering the same question; then its answer is taken. */
 async function untilAnswered(job: Job, inquiry: Inquiry): Promise<Reply> {
   const answers = openAnswers(job)
   for (;;) {
     try {
       return await answers.ask(inquiry, () => {})
     } catch (error) {
-      if (!isHandoffError(error, 'in-progress') || answers.signal.aborted) throw error
+      if (!isHandoffError(error, 'in-progress') || job.signal.aborted) throw error
       job.runner.info(error.message)
-      await systemClock.sleep((error.retryAfterSeconds ?? 3) * 1_000, answers.signal)
+      await systemClock.sleep((error.retryAfterSeconds ?? 3) * 1_000, job.signal)
     }
   }
 }
 
-function placesOf({ sha, ref, baseRef }: CommitWanted): Place[] {
+function placesOf({ sha, ref, baseRef }: CommitWanted): RunPlace[] {
   const branch = baseRef ?? ref
   const note = `The commit ${sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${branch}.`
   const onBranch = branch?.startsWith('refs/heads/') ? [{ name: { ref: branch }, note }] : []

@@ -1,5 +1,5 @@
-// Answers of a deployed service. The job has no key of anybody: it proves which repository it belongs to by a token that GitHub signs for this
-// one service, and the service decides.
+// Answers of a deployed service. The job has no key: it proves which repository it belongs to by a token that GitHub signs for this one service,
+// and the service decides.
 import {
   type AnswerData,
   abortError,
@@ -8,42 +8,32 @@ import {
   HandoffError,
   parseRunId,
   parseSha,
+  type RunPlace,
   systemClock,
 } from '../handoff/index.js'
-import type { Answers, Inquiry, Place, Reply } from './answering.js'
 import { makeIdTokens } from './id-token.js'
+import { type Answers, type Inquiry, type OnProgress, placesInOrder, type Reply } from './inquiry.js'
 import type { Job } from './job.js'
 
-/** Longest that one answer may take, all waits included. */
-const deadlineMs = 900_000
 const requestMs = 120_000
 
 export function endpointAnswers(job: Job): Answers {
-  const signal = AbortSignal.any([job.stop, AbortSignal.timeout(deadlineMs)])
-  const endpoint = job.options.endpoint
+  const { signal } = job
+  const { endpoint } = job.options
   const tokens = makeIdTokens(job, new URL(endpoint).origin)
-  const ask = async (place: Place, inquiry: Inquiry, onProgress: (text: string) => void): Promise<Reply> => {
+  const inOrder = placesInOrder(job)
+  const ask = async (place: RunPlace, inquiry: Inquiry, onProgress: OnProgress): Promise<Reply> => {
     onProgress('Asking the service…')
     const reply = await send(`${endpoint}/api/ask`, bodyOf(job, inquiry, place), await tokens(signal), signal)
     const answer = reply.status === 202 ? await poll(endpoint, reply, tokens, signal) : reply
     return replyOf(answer.body, place)
   }
   return {
-    signal,
-    async ask(inquiry, onProgress) {
-      const [first, ...others] = inquiry.places
-      try {
-        return await ask(first!, inquiry, onProgress)
-      } catch (error) {
-        const [other] = others
-        if (!(error instanceof HandoffError) || !/^not-(found|sealed)$/.test(error.code) || !other) throw error
-        return ask(other, inquiry, onProgress)
-      }
-    },
+    ask: (inquiry, onProgress) => inOrder(inquiry, onProgress, (place) => ask(place, inquiry, onProgress)),
   }
 }
 
-function bodyOf(job: Job, inquiry: Inquiry, { name }: Place) {
+function bodyOf(job: Job, inquiry: Inquiry, { name }: RunPlace) {
   return {
     repository: job.context.repository,
     ...name,
@@ -191,7 +181,7 @@ interface Told extends AnswerData {
 }
 
 /** The service tells the answer as data; here it becomes a record again, and is rendered with the same care as one of our own. */
-function replyOf(body: unknown, { note }: Place): Reply {
+function replyOf(body: unknown, { note }: RunPlace): Reply {
   const data = body as Told
   if (data.status === 'failed') throw failed(data.error ?? {})
   if (typeof data.text !== 'string' || typeof data.id !== 'string' || !Array.isArray(data.citations)) {

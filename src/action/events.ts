@@ -23,6 +23,7 @@ export interface AskedInComment {
 
 export type Decision =
   | { kind: 'summarise'; commit: CommitWanted }
+  | { kind: 'comment'; commit: CommitWanted & { pull: number } }
   | { kind: 'answer'; asked: AskedInComment }
   | { kind: 'ask'; commit: CommitWanted }
   /** Nothing is to be done, which is fine. `notice` shows why on the run's page. */
@@ -32,6 +33,7 @@ export type Decision =
 export function decide(context: Context, options: Options): Decision {
   const commentEvent = context.event === 'issue_comment' || context.event === 'pull_request_review_comment'
   if (options.mode === 'ask' && options.question !== '') return withCommit(context, options, 'ask')
+  if (options.mode === 'comment') return forComment(context, options)
   if (commentEvent && options.mode !== 'summarise') return fromComment(context)
   if (options.mode === 'ask') {
     return {
@@ -64,6 +66,19 @@ function withCommit(context: Context, options: Options, kind: 'summarise' | 'ask
   }
   if (pull && context.event.startsWith('pull_request')) return fromPull(context, pull, options, kind)
   return { kind, commit: eventCommit(context) }
+}
+
+/** The summary of a pull request's head, kept in a comment. */
+function forComment(context: Context, options: Options): Decision {
+  const decision = withCommit(context, options, 'summarise')
+  if (decision.kind !== 'summarise') return decision
+  const { pull } = decision.commit
+  if (pull !== undefined) return { kind: 'comment', commit: { ...decision.commit, pull } }
+  return {
+    kind: 'refuse',
+    why: `With mode: comment, the event ${context.event} has no pull request to comment on.`,
+    next: 'Run it on pull_request.',
+  }
 }
 
 function eventCommit(context: Context): CommitWanted {

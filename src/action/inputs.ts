@@ -30,7 +30,7 @@ export const settingInputs = {
 
 export const secretInputs = ['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'clone-token', 'github-token'] as const
 
-export const modes = ['auto', 'summarise', 'ask'] as const
+export const modes = ['auto', 'summarise', 'comment', 'ask'] as const
 export type Mode = (typeof modes)[number]
 const levels = ['read', 'triage', 'write', 'maintain', 'admin'] as const
 
@@ -41,7 +41,6 @@ export interface Options {
   run: string
   fresh: boolean
   allow: (typeof levels)[number]
-  comment: boolean
   force: boolean
   form: 'tar' | 'plain'
   include: string[]
@@ -60,7 +59,6 @@ export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
     run: text('run'),
     fresh: flag(runner, 'fresh'),
     allow: choice(text('allow') || 'write', 'allow', levels),
-    comment: flag(runner, 'comment'),
     force: flag(runner, 'force'),
     form: choice(text('form') || 'tar', 'form', ['tar', 'plain']),
     include: list(text('include')),

@@ -1,14 +1,17 @@
-// What every kind of work in a job is handed, and the house it works with.
+// What every kind of work in a job is given, and the context it works with.
 import { readFile } from 'node:fs/promises'
 import {
   type AnswerPlace,
   type Commit,
   connect,
+  connectForReading,
   HandoffError,
   type House,
   missingSettings,
+  parseDriveSettings,
   parseRepository,
   parseSettings,
+  type ReadContext,
   type Repository,
 } from '../handoff/index.js'
 import type { Context } from './context.js'
@@ -24,6 +27,8 @@ export interface Job {
   saver: Saver
   /** Aborted when the job is cancelled. */
   stop: AbortSignal
+  /** Aborted when the job is cancelled, and at its deadline. There is one for all the work of a job, waits and repetitions included. */
+  signal: AbortSignal
   /** Takes every secret out of a text that people will see. */
   redact: (text: string) => string
   environment: Environment
@@ -33,8 +38,6 @@ export interface Job {
 
 export interface OpenHouse {
   house: House
-  /** Ends with the job's cancellation and with the deadline. */
-  signal: AbortSignal
   cloneToken?: string
 }
 
@@ -61,8 +64,14 @@ export function openHouse(
   })
   // Before anything is opened: a machine whose creation is never answered carries this label too.
   job.saver.owner(job.owner)
-  const deadline = AbortSignal.timeout(settings.limits.deadlineMs)
-  return { house, signal: AbortSignal.any([job.stop, deadline]), ...(cloneToken === undefined ? {} : { cloneToken }) }
+  return { house, ...(cloneToken === undefined ? {} : { cloneToken }) }
+}
+
+/** Needs the key of drive9 and no other. */
+export function openForReading({ runner, context }: Job): ReadContext {
+  const drive = parseDriveSettings(settingRecord(runner))
+  if (drive.apiKey === '') throw missingInputs(context, ['DRIVE9_API_KEY'])
+  return connectForReading(drive)
 }
 
 function missingInputs(context: Context, settings: string[]): HandoffError {

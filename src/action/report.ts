@@ -17,7 +17,7 @@ export function handoffReport(result: Summarised, context: Context): string {
     result.reused ? 'This commit was summarised before; nothing was paid for again.' : '',
     result.otherwise.length > 0 ? safeInline(otherSettings(result)) : '',
     partialNote(handoff),
-    ...sections(result, context),
+    sections(result.summary, context),
     '## What was read',
     coverage(handoff),
     '## What it took',
@@ -33,12 +33,11 @@ export function otherSettings({ run, otherwise }: Summarised): string {
   return `Run ${run} was made with other settings: ${otherwise.join('; ')}. To replace it with a new one, run the job with force: true.`
 }
 
-export function stickyComment(result: Summarised, context: Context): string {
-  const { handoff } = result
+export function stickyComment(handoff: Handoff, summary: string, context: Context): string {
   const parts = [
     `${stickyMarker}\n### What this repository is at ${code(handoff.commit.slice(0, 7))}`,
     partialNote(handoff),
-    ...sections(result, context),
+    sections(summary, context),
     `<details>\n<summary>What was read, and what it took</summary>\n\n${coverage(handoff)}\n\n${effort(handoff)}\n\n</details>`,
     `Ask about it: ${code('/ask your question')}. [The run](${runPage(context)})`,
   ]
@@ -50,10 +49,10 @@ function partialNote({ partial }: Handoff): string {
 }
 
 /** The four sections, without the title and the table that the file has around them. */
-function sections({ summary }: Summarised, context: Context): string[] {
+function sections(summary: string, context: Context): string {
   const end = summary.lastIndexOf('\n---\n')
   const text = summary.slice(0, end < 0 ? summary.length : end).replace(/^# .*\n/, '')
-  return [safeMarkdown(text, { host: new URL(context.serverUrl).host })]
+  return safeMarkdown(text, { host: new URL(context.serverUrl).host })
 }
 
 function coverage({ survey, secrets }: Handoff): string {

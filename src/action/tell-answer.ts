@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { answerData, answerMarkdown, fitMarkdown } from '../handoff/index.js'
-import type { Reply } from './answering.js'
+import type { Reply } from './inquiry.js'
 import { type Job, placeOf } from './job.js'
 
 /** An output may have a megabyte; what is longer stands whole in the file. */

@@ -3,7 +3,7 @@
 
 import type { GuestProgram } from './bench/guest.js'
 import { uniqueId } from './bench/unique.js'
-import type { House } from './hall/house.js'
+import type { House, ReadContext } from './hall/house.js'
 import type { RunEvent } from './library/events.js'
 import { makeRedactor } from './library/secrets/redact.js'
 import type { Settings } from './library/settings.js'
@@ -49,6 +49,12 @@ export function connect(settings: Settings, wiring: Wiring): House {
     ...(model.prices ? { prices: model.prices } : {}),
     redact: wiring.redact ?? makeRedactor(secrets),
   }
+}
+
+/** For work that reads run directories and nothing else. */
+export function connectForReading({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
+  const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
+  return { tools: { drive, git: gitLater({}), now: () => new Date() }, root }
 }
 
 function sandboxesLater(settings: SandboxSettings): Sandboxes {

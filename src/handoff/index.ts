@@ -2,10 +2,10 @@
 export { type AcceptedNote, acceptedAbout, listAccepted } from './bench/accepted.js'
 export { atOnce } from './bench/at-once.js'
 export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
-export { connect, type Wiring } from './connect.js'
+export { connect, connectForReading, type Wiring } from './connect.js'
 export { acceptQuestion, ask, type CompareRequest, compare } from './hall/ask.js'
 export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
-export type { House } from './hall/house.js'
+export type { House, ReadContext } from './hall/house.js'
 export {
   citedFile,
   listRepositories,
@@ -83,6 +83,7 @@ export {
   type Environment,
   isLoopback,
   missingSettings,
+  parseDeadline,
   parseDriveSettings,
   parseSettings,
   refuseImpossibleMix,

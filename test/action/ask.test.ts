@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { StoredComment } from '../../src/local/github/world.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
+import { until } from '../support/until.js'
 import { type ActionWorld, startActionWorld } from './kit.js'
 import { watchStory } from './story.js'
 
@@ -14,15 +15,17 @@ beforeAll(async () => {
       { 'README.md': readme, 'src/token.ts': tokenSource },
       { 'src/other.ts': other },
       { 'src/token.ts': tokenSource.replace('3_600_000', '1_800_000') },
+      { 'src/quiet.ts': 'export const quiet = true\n' },
     ],
     refs: { 'refs/pull/7/head': 1, 'refs/heads/base': 0, 'refs/heads/bare': 0 },
   })
-  const [first, second, third] = world.repository.commits
+  const [first, second, third, fourth] = world.repository.commits
   const { github, onGitHub } = world
   github.addPull(onGitHub, { number: 7, head: { ref: 'topic', sha: second! }, base: { ref: 'base', sha: first! } })
   // The head of this one was never summarised; nor was anything of the one after it.
   github.addPull(onGitHub, { number: 8, head: { ref: 'fresh', sha: third! }, base: { ref: 'base', sha: first! } })
   github.addPull(onGitHub, { number: 9, head: { ref: 'none', sha: third! }, base: { ref: 'nowhere', sha: first! } })
+  github.addPull(onGitHub, { number: 11, head: { ref: 'quiet', sha: fourth! }, base: { ref: 'base', sha: first! } })
   const fork = github.addRepository({ name: 'stranger/tools', directory: world.repository.directory })
   github.addPull(onGitHub, {
     number: 10,
@@ -188,12 +191,36 @@ test('with no run anywhere the comment says what to do', async () => {
 test('a run that is being made is waited for, if asked to', async () => {
   const [, , third] = world.repository.commits
   const question = say('writer', '/ask What is half an hour here?', 8)
-  const answering = asked(question, { 'wait-for-run': '60' })
-  const summary = await world.step({ event: world.pull(8, third!) })
-  const step = await answering
+  const summarising = world.step({ event: world.pull(8, third!) })
+  await until('the run began', () => runsOf(third!).length > 0)
+  const step = await asked(question, { 'wait-for-run': '60' })
+  const summary = await summarising
   expect([...summary.errors, ...step.errors]).toEqual([])
   expect(step.outputs['commit']).toBe(third)
   expect(answersTo(question)[0]!.body).not.toContain('has no summary yet')
+})
+
+test('a run that never began is not waited for', async () => {
+  const question = say('writer', '/ask Which colour does this repository like?', 11)
+  const step = await asked(question, { 'wait-for-run': '60' })
+  expect(step.errors).toEqual([])
+  expect(step.outputs['commit']).toBe(world.repository.commits[0])
+  const shown = answersTo(question)[0]!.history.map(({ body }) => body)
+  expect(shown.filter((body) => body.includes('Waiting for the summary'))).toEqual([])
+})
+
+const runsOf = (sha: string) => world.clouds.drive.tree('/handoff').filter(({ path }) => path.includes(`/runs/${sha}-`))
+
+test('the deadline of a job ends its waiting for an answer that another job is making', async () => {
+  world.clouds.model.behave({ kind: 'slow', firstMs: 8_000 })
+  const words = '/ask Which deadline ends a question that another job holds?'
+  const first = asked(say('writer', words))
+  await until('the first job asks the model', () => world.clouds.model.prompts.some(({ text }) => text.includes(words.slice(5))))
+  const question = say('writer', words)
+  const second = await asked(question, { 'deadline-seconds': '2' })
+  expect(second.errors).toEqual([expect.stringMatching(/time/i)])
+  expect(answersTo(question)[0]!.body).toContain('state=failed')
+  expect((await first).errors).toEqual([])
 })
 
 test('a push while the question is answered is named with what it changed', async () => {
@@ -316,8 +343,9 @@ test('a push that changes what an answer rests on marks the answer, once', async
   pull.head.sha = third
   const marks = () =>
     answersTo(question).filter(({ body }) => body.includes(`<!-- handoff:stale v=1 head=${third} -->`))
+  expect((await world.step({ event: world.pull(7, third) })).errors).toEqual([])
   for (const _again of [1, 2]) {
-    const step = await world.step({ event: world.pull(7, third), inputs: { comment: 'true' } })
+    const step = await world.step({ event: world.pull(7, third), inputs: { mode: 'comment' } })
     expect([...step.errors, ...step.warnings]).toEqual([])
     expect(marks()).toHaveLength(1)
   }

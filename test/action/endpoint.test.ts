@@ -3,6 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { until } from '../support/until.js'
 import { type ActionWorld, startActionWorld } from './kit.js'
 
 type Function = { fetch(request: Request): Promise<Response> }
@@ -100,10 +101,18 @@ const identity = () => ({
   ACTIONS_ID_TOKEN_REQUEST_URL: world.github.oidc.requestUrl,
   ACTIONS_ID_TOKEN_REQUEST_TOKEN: world.github.oidc.requestToken,
 })
-const asked = (words: string, number = 7, environment: Record<string, string> = identity()) => {
+const asked = (
+  words: string,
+  number = 7,
+  environment: Record<string, string> = identity(),
+  inputs: Record<string, string> = {},
+) => {
   const question = world.github.say(world.onGitHub, number, 'writer', `/ask ${words}`)
   const event = { ...world.github.eventOf(question), sha: world.repository.commits[0]! }
-  return { question, step: world.step({ event, inputs: { endpoint: address() }, without: keys, environment }) }
+  return {
+    question,
+    step: world.step({ event, inputs: { endpoint: address(), ...inputs }, without: keys, environment }),
+  }
 }
 const answerTo = (id: number) =>
   world.github.comments.find((one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${id} `))
@@ -135,6 +144,33 @@ test('before the head has a run, the base branch answers', async () => {
   const { question, step } = asked('How is the token refreshed now?', 8)
   expect((await step).errors).toEqual([])
   expect(answerTo(question.id)!.body).toContain('has no summary yet, so this is answered from the newest one of base.')
+})
+
+test('a run that is being made is waited for through the service too', async () => {
+  const [, second] = world.repository.commits
+  const summarising = world.step({ event: world.pull(8, second!) })
+  const began = () => world.clouds.drive.tree('/handoff').some(({ path }) => path.includes(`/runs/${second}-`))
+  await until('the run began', began)
+  const { question, step } = asked('How does the token come to be refreshed?', 8, identity(), { 'wait-for-run': '60' })
+  expect([...(await step).errors, ...(await summarising).errors]).toEqual([])
+  expect((await step).outputs['commit']).toBe(second)
+  expect(answerTo(question.id)!.body).not.toContain('has no summary yet')
+})
+
+test('deadline-seconds ends the waiting for an answer that never comes', async () => {
+  const accepted = { headers: { location: '/never', 'retry-after': '1' }, body: { status: 'running' } }
+  const never = createServer((incoming, response) => {
+    incoming.resume()
+    response.writeHead(incoming.method === 'POST' ? 202 : 200, accepted.headers)
+    response.end(JSON.stringify(accepted.body))
+  })
+  await new Promise<void>((resolve) => never.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(never.address() as AddressInfo).port}`
+  const { question, step } = asked('Will this ever be answered?', 7, identity(), { endpoint, 'deadline-seconds': '3' })
+  expect((await step).errors).toEqual([expect.stringMatching(/time/i)])
+  expect(answerTo(question.id)!.body).toContain('state=failed')
+  never.closeAllConnections()
+  never.close()
 })
 
 test('without id-token: write the lines to add are printed, and the service is not asked', async () => {

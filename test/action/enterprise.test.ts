@@ -19,8 +19,11 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 test('summarises with a comment, and answers, at its own addresses', async () => {
-  const summary = await world.step({ event: world.pull(7, world.repository.head), inputs: { comment: 'true' } })
-  expect([...summary.errors, ...summary.warnings]).toEqual([])
+  const pushed = world.pull(7, world.repository.head)
+  for (const mode of ['summarise', 'comment']) {
+    const step = await world.step({ event: pushed, inputs: { mode } })
+    expect([...step.errors, ...step.warnings]).toEqual([])
+  }
   world.github.limits.exhaust(1)
   const question = world.github.say(world.onGitHub, 7, 'writer', '/ask How is the token refreshed?')
   const step = await world.step({ event: { ...world.github.eventOf(question), sha: world.repository.head } })

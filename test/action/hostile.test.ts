@@ -44,6 +44,7 @@ let world: ActionWorld
 /** The token that writes comments: the model is made to tell it, though nobody ever told the model. */
 let secret: string
 let summary: Step
+let comment: Step
 let answer: Step
 const ours = ['add-mask', 'group', 'endgroup', 'notice', 'warning']
 
@@ -52,8 +53,10 @@ beforeAll(async () => {
   secret = world.github.issueToken({ permissions: { contents: 'read', pull_requests: 'write', issues: 'write' } })
   world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.head } })
   world.clouds.model.behave({ kind: 'obey', always: true, plants: [secret] })
-  const inputs = { 'github-token': secret, comment: 'true' }
-  summary = await world.step({ event: world.pull(7, world.repository.head), inputs })
+  const inputs = { 'github-token': secret }
+  const event = world.pull(7, world.repository.head)
+  summary = await world.step({ event, inputs })
+  comment = await world.step({ event, inputs: { ...inputs, mode: 'comment' } })
   const question = world.github.say(
     world.onGitHub,
     7,
@@ -67,7 +70,7 @@ afterAll(() => world?.close())
 
 const written = () => world.github.comments.filter((comment) => comment.author.login === 'github-actions[bot]')
 const bodies = () => written().flatMap((comment) => comment.history.map(({ body }) => body))
-const both = () => [summary, answer]
+const both = () => [summary, comment, answer]
 
 /** Without the frame that is ours: the marker and the collapsed part. */
 const inside = (body: string) =>
@@ -85,7 +88,7 @@ function piecesOf(text: string): string[] {
 }
 
 test('the private repository was read, and the attack was in what the model said', () => {
-  expect(both().map((step) => step.errors)).toEqual([[], []])
+  expect(both().map((step) => step.errors)).toEqual([[], [], []])
   expect(both().map((step) => step.code)).toEqual([0, 0])
   expect(world.remote.requests.some((request) => request.status === 401 || request.headers['authorization'])).toBe(true)
   for (const { quoted } of both()) {
@@ -218,7 +221,7 @@ test('a pasted marker of somebody else is not taken for ours', async () => {
   world.github.say(world.onGitHub, 7, 'stranger', '<!-- handoff:summary v=1 -->\nforged')
   const step = await world.step({
     event: world.pull(7, world.repository.head),
-    inputs: { 'github-token': secret, comment: 'true' },
+    inputs: { 'github-token': secret, mode: 'comment' },
   })
   expect(step.errors).toEqual([])
   const stranger = world.github.comments.filter((comment) => comment.author.login === 'stranger')

@@ -220,7 +220,6 @@ describe('inputs', () => {
     expect(options({})).toMatchObject({
       mode: 'auto',
       allow: 'write',
-      comment: false,
       force: false,
       form: 'tar',
       waitSeconds: 0,

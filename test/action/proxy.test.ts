@@ -57,12 +57,11 @@ const reached = () =>
   )
 
 test('summary and comment: the sandboxes, drive9, the model, git and GitHub', async () => {
-  const step = await world.step({
-    event: world.pull(7, world.repository.commits[0]!),
-    inputs: { comment: 'true' },
-    environment: { http_proxy: address(), https_proxy: address() },
-  })
-  expect([...step.errors, ...step.warnings]).toEqual([])
+  const event = world.pull(7, world.repository.commits[0]!)
+  const environment = { http_proxy: address(), https_proxy: address() }
+  const summary = await world.step({ event, environment })
+  const comment = await world.step({ event, environment, inputs: { mode: 'comment' } })
+  for (const step of [summary, comment]) expect([...step.errors, ...step.warnings]).toEqual([])
   const { sandboxes, drive, model } = world.clouds
   for (const url of [sandboxes.url, drive.url, model.url, world.remote.url, world.github.apiUrl])
     expect([...seen]).toContain(hostOf(url))

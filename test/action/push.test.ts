@@ -37,9 +37,6 @@ afterEach(() => world.github.server.clearRules())
 
 const commit = (index: number) => world.repository.commits[index]!
 const machines = () => world.clouds.sandboxes.sandboxes.length
-const sticky = () =>
-  world.github.visible(world.onGitHub, 7).filter((comment) => comment.body.startsWith('<!-- handoff:summary'))
-
 test('a first push leaves a sealed run and tells the job of it', async () => {
   expect(story).toMatchSnapshot()
   const { outputs } = first
@@ -110,31 +107,6 @@ test('a push builds on the one before', async () => {
   expect(handoff.basedOn).toBe(first.outputs['run'])
 })
 
-test('three pushes to a pull request keep one comment, edited in place', async () => {
-  const bodies: string[] = []
-  for (const index of [1, 2, 3]) {
-    const step = await world.step({ event: world.pull(7, commit(index)), inputs: { comment: 'true' } })
-    expect(step.errors).toEqual([])
-    expect(step.warnings).toEqual([])
-    expect(step.outputs['commit'], 'the head, not the merge').toBe(commit(index))
-    expect(sticky()).toHaveLength(1)
-    bodies.push(sticky()[0]!.body)
-  }
-  expect(new Set(bodies).size).toBe(3)
-  expect(sticky()[0]!.history).toHaveLength(3)
-  expect(bodies[2]).toContain(commit(3).slice(0, 7))
-})
-
-test('a comment that GitHub refuses costs nobody the run', async () => {
-  const reader = world.github.issueToken({ permissions: { contents: 'read' } })
-  const step = await world.step({
-    event: world.pull(7, commit(3)),
-    inputs: { comment: 'true', 'github-token': reader },
-  })
-  expect(step).toMatchObject({ code: 0, errors: [], outputs: { reused: 'true' } })
-  expect(step.warnings.join()).toMatch(/The comment on pull request 7 could not be written\. .*pull_requests=write/)
-})
-
 test('a pull request from a fork is left alone, and a maintainer is told what to do', async () => {
   const before = machines()
   const fork = {
@@ -173,8 +145,8 @@ test('all missing inputs are named together, in the words of the workflow', asyn
 })
 
 test.each([
-  ['mode', 'sometimes', 'The input mode is none of auto, summarise, ask.'],
-  ['comment', 'yes', 'The input comment is neither true nor false.'],
+  ['mode', 'sometimes', 'The input mode is none of auto, summarise, comment, ask.'],
+  ['force', 'yes', 'The input force is neither true nor false.'],
   ['endpoint', 'http://example.com', 'The input endpoint is not an https address of a deployment.'],
   ['llm-context-tokens', 'many', 'llm-context-tokens is not a number.'],
   ['drive9-server', 'ftp://x', 'drive9-server is not an http(s) address without credentials.'],

@@ -40,18 +40,29 @@ const mostPermissions: Record<string, Record<string, string>> = {
   'examples/ask-endpoint.yml': { contents: 'read', 'pull-requests': 'write', 'id-token': 'write' },
   'examples/ask.yml': { contents: 'read', 'pull-requests': 'write' },
   '.github/workflows/prune.yml': { contents: 'read', 'pull-requests': 'read' },
-  'examples/pull-request-comment.yml': { contents: 'read', 'pull-requests': 'write' },
+  'examples/pull-request-comment.yml comment': { contents: 'read', 'pull-requests': 'write' },
 }
 
 describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
   test('gives no permission to all jobs, and to each only what it needs, with a reason', () => {
     expect(workflow.permissions).toEqual({})
     for (const [job, { permissions }] of Object.entries(workflow.jobs)) {
-      const most = job === 'publish' ? { contents: 'write' } : (mostPermissions[name] ?? { contents: 'read' })
+      const most =
+        job === 'publish'
+          ? { contents: 'write' }
+          : (mostPermissions[`${name} ${job}`] ?? mostPermissions[name] ?? { contents: 'read' })
       expect(permissions, job).toEqual(most)
       for (const [permission, level] of Object.entries(permissions)) {
         expect(text).toMatch(new RegExp(`^      ${permission}: ${level} # \\S`, 'm'))
       }
+    }
+  })
+
+  test('lets no job write to GitHub that may summarise, because a summary clones with the token of its job', () => {
+    for (const { permissions, steps } of Object.values(workflow.jobs)) {
+      const writes = Object.entries(permissions).some(([what, level]) => level === 'write' && what !== 'id-token')
+      const modes = steps.filter(ours).map((step) => String(step.with?.['mode'] ?? 'auto'))
+      if (writes) expect(modes.filter((mode) => mode !== 'ask' && mode !== 'comment')).toEqual([])
     }
   })
 
@@ -92,7 +103,7 @@ test('every example uses the action, and never checks code out', () => {
 test('every example that answers or summarises by itself has the keys', () => {
   for (const { name, workflow } of examples) {
     for (const step of stepsOf(workflow).filter(ours)) {
-      if (step.with?.['endpoint'] !== undefined) continue
+      if (step.with?.['endpoint'] !== undefined || step.with?.['mode'] === 'comment') continue
       expect(Object.keys(step.with ?? {}), name).toEqual(
         expect.arrayContaining(['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'llm-model']),
       )

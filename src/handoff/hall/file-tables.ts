@@ -3,7 +3,7 @@ import { sha256 } from '../bench/run-directory.js'
 import { HandoffError } from '../library/errors.js'
 import { readFileTable } from '../library/file-table.js'
 import { artifact } from '../library/run.js'
-import type { House } from './house.js'
+import type { ReadContext } from './house.js'
 import type { ChosenRun } from './which-run.js'
 
 const mostBytes = 64_000_000
@@ -12,7 +12,7 @@ const mostBytes = 64_000_000
 export type BlobsOfRun = ReadonlyMap<string, string>
 
 export async function blobsOf(
-  house: House,
+  house: ReadContext,
   run: Pick<ChosenRun, 'directory' | 'handoff'>,
   signal: AbortSignal,
 ): Promise<BlobsOfRun> {

@@ -27,6 +27,12 @@ export interface House {
   redact: (text: string) => string
 }
 
+/** What reading run directories takes: no machine and no model. */
+export interface ReadContext {
+  tools: Pick<Tools, 'drive' | 'git' | 'now'>
+  root: string
+}
+
 /** What a sandbox may reach. */
 export function egressOf(house: House, ...more: string[]): string[] {
   return [...new Set([...house.tools.drive.hosts, ...more])]

@@ -8,7 +8,7 @@ import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { Handoff } from '../library/handoff.js'
 import { layout, type Repository } from '../library/run.js'
 import type { DriveEntry } from '../library/tools.js'
-import type { House } from './house.js'
+import type { House, ReadContext } from './house.js'
 import { type AskRequest, asRemark, staleAt } from './prepare-question.js'
 import { readSummary } from './read-summary.js'
 import type { AnswerStaleness } from './stale-answer.js'
@@ -65,7 +65,7 @@ export async function listRuns(
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }
 }
 
-export async function runSummary(house: House, run: ChosenRun, signal: AbortSignal): Promise<string> {
+export async function runSummary(house: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
   return readSummary(house, run.directory, run.handoff, signal)
 }
 

@@ -10,11 +10,11 @@ import { isHandoffError } from '../library/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../library/github.js'
 import { safeInline } from '../library/markdown/safe-text.js'
 import { fullName, layout, parseRunId, type Repository } from '../library/run.js'
-import type { House } from './house.js'
+import type { ReadContext } from './house.js'
 import { type AnswerStaleness, stalenessOf } from './stale-answer.js'
 
 export interface MarkRequest {
-  house: House
+  house: ReadContext
   repository: Repository
   /** Its number. */
   pull: number
@@ -110,7 +110,7 @@ async function treat(
 }
 
 async function recordOf(
-  house: House,
+  house: ReadContext,
   repository: Repository,
   text: string,
   signal: AbortSignal,

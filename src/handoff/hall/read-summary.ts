@@ -3,10 +3,10 @@ import { sha256 } from '../bench/run-directory.js'
 import { HandoffError } from '../library/errors.js'
 import type { Handoff } from '../library/handoff.js'
 import { artifact } from '../library/run.js'
-import type { House } from './house.js'
+import type { ReadContext } from './house.js'
 
 export async function readSummary(
-  house: House,
+  house: ReadContext,
   directory: string,
   handoff: Handoff,
   signal: AbortSignal,

@@ -13,7 +13,7 @@ import { isHandoffError } from '../library/errors.js'
 import type { GitHub } from '../library/github.js'
 import { fullName, layout, type Repository } from '../library/run.js'
 import { type BlobsOfRun, blobsOf } from './file-tables.js'
-import type { House } from './house.js'
+import type { ReadContext } from './house.js'
 import { differenceBetween } from './staleness.js'
 
 export interface AnswerStaleness extends Staleness {
@@ -41,7 +41,7 @@ export function citedNow({ commit, citations }: Pick<CompletedAnswer, 'commit' |
  */
 export async function stalenessOf(
   request: { repository: Repository; record: Kept; head: string },
-  house: House,
+  house: ReadContext,
   github: GitHub | undefined,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
@@ -79,7 +79,7 @@ async function stalenessByGitHub(
 /** Undefined unless both commits have a sealed run that can be believed. */
 export async function stalenessByRuns(
   { repository, record, head }: { repository: Repository; record: Kept; head: string },
-  house: House,
+  house: ReadContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   const place = layout(house.root, repository)

@@ -3,7 +3,7 @@ import { hostRef, readRef } from '../bench/refs.js'
 import { readSealed, recoverSealed, type SealedRun } from '../bench/run-directory.js'
 import { HandoffError } from '../library/errors.js'
 import { fullName, type Layout, parseRunId, parseSha, type Repository, type RunId, shaOf } from '../library/run.js'
-import type { House } from './house.js'
+import type { ReadContext } from './house.js'
 
 /** How a run is named by whoever asks. */
 export type RunName = { run: string } | { commit: string } | { ref: string }
@@ -25,7 +25,7 @@ export interface Where {
 export async function whichRun(
   where: Where,
   name: RunName,
-  house: House,
+  house: ReadContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
@@ -49,7 +49,7 @@ export async function whichRun(
 
 async function byCommit(
   name: { run: string } | { commit: string },
-  house: House,
+  house: ReadContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
@@ -66,7 +66,7 @@ async function byCommit(
 }
 
 async function sealedOrRecovered(
-  house: House,
+  house: ReadContext,
   place: Layout,
   sha: string,
   signal: AbortSignal,
@@ -78,20 +78,30 @@ async function sealedOrRecovered(
   )
 }
 
-/** Never there, or there and not finished: two different things to do next. */
+/** No attempt at a summary takes so long; what began earlier and is not sealed has failed. */
+const longestAttemptMs = 3_600_000
+
+/** Never there, being made, or failed: three different things to do next. */
 async function absent(
-  house: House,
+  house: ReadContext,
   place: Layout,
   sha: string,
   run: RunId | undefined,
   signal: AbortSignal,
 ): Promise<HandoffError> {
   const entries = await house.tools.drive.list(place.runs, signal)
-  const started = entries.some((entry) => (run ? entry.name === run : entry.name.startsWith(`${sha}-`)))
+  const attempts = entries.filter((entry) => (run ? entry.name === run : entry.name.startsWith(`${sha}-`)))
   const what = run ? `Run ${run}` : `Commit ${sha}`
-  if (!started) {
+  if (attempts.length === 0) {
     return new HandoffError('not-found', `${what} was never summarised.`, {
       next: 'Summarise the commit first: push it, or run the workflow by hand.',
+    })
+  }
+  const oldest = house.tools.now().getTime() - longestAttemptMs
+  const ended = attempts.every(({ modifiedAt }) => modifiedAt !== undefined && Date.parse(modifiedAt) < oldest)
+  if (ended) {
+    return new HandoffError('not-sealed', `${what} is not complete: the attempt to summarise it failed.`, {
+      next: 'Run the workflow for that commit again.',
     })
   }
   return new HandoffError('not-sealed', `${what} is not complete: a summary is being made, or the attempt failed.`, {
@@ -101,7 +111,13 @@ async function absent(
 }
 
 /** The host's head first; when that commit has no run, the newest that was summarised, and the caller is told so. */
-async function byRef(where: Where, ref: string, house: House, place: Layout, signal: AbortSignal): Promise<ChosenRun> {
+async function byRef(
+  where: Where,
+  ref: string,
+  house: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
   const { drive, git } = house.tools
   place.ref(ref)
   const [head, named] = await Promise.all([

@@ -65,7 +65,7 @@ export function parseSettings(environment: Environment): Settings {
     ...(cloneToken === undefined ? {} : { cloneToken }),
     limits: {
       inputTokens: whole(environment, 'HANDOFF_MAX_INPUT_TOKENS', 400_000),
-      deadlineMs: whole(environment, 'HANDOFF_DEADLINE_SECONDS', 900) * 1_000,
+      deadlineMs: parseDeadline(environment),
       ...(maxCost === undefined ? {} : { maxCost }),
     },
   }
@@ -84,6 +84,11 @@ export function parseSandboxSettings(environment: Environment): Settings['sandbo
     ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
     binary: programSource(environment),
   }
+}
+
+/** Milliseconds after which work is given up. */
+export function parseDeadline(environment: Environment): number {
+  return whole(environment, 'HANDOFF_DEADLINE_SECONDS', 900) * 1_000
 }
 
 /** For work that needs drive9 alone. */

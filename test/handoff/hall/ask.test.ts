@@ -217,7 +217,13 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
   drive.write(`${place.runs}/${other}-1/.handoff-marker`, 'x')
   expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.house, never))).toMatchObject({
     code: 'not-sealed',
+    retryAfterSeconds: 30,
   })
+  const later = { ...world.house.tools, now: () => new Date(Date.now() + 3_700_000) }
+  const failed = { ...question('What?'), name: { commit: other } }
+  const told = await refusal(ask(failed, { ...world.house, tools: later }, never))
+  expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })
+  expect(told).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
   expect(
     await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.house, never)),
   ).toMatchObject({

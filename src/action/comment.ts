@@ -1,0 +1,45 @@
+// `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
+// marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
+import { layout, markStale, type ReadContext, runSummary, whichRun } from '../handoff/index.js'
+import type { CommitWanted } from './events.js'
+import { failureOf, sentenceOf } from './failure.js'
+import { openGitHub } from './github.js'
+import { type Job, openForReading, repositoryOf } from './job.js'
+import { stickyComment, stickyMarker } from './report.js'
+
+export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pull: number }): Promise<void> {
+  const { runner, context, signal } = job
+  const reading = openForReading(job)
+  const repository = repositoryOf(job)
+  const run = await whichRun({ repository }, { commit: sha }, reading, layout(reading.root, repository), signal)
+  runner.setOutput('run', run.handoff.run)
+  runner.setOutput('commit', sha)
+  const body = job.redact(stickyComment(run.handoff, await runSummary(reading, run, signal), context))
+  const github = openGitHub(job)
+  const thread = { kind: 'issue', repository: context.repository, number: pull } as const
+  // Read as late as possible: a job that is late must not put an older commit over a newer one.
+  const { head } = await github.pull(context.repository, pull, { signal })
+  if (head.sha !== sha) {
+    const newer = `The head of pull request ${pull} is ${head.sha.slice(0, 7)} by now; the job for that commit writes the comment.`
+    return runner.info(newer)
+  }
+  const { comment } = await github.ensureComment(thread, { marker: stickyMarker, body }, { signal })
+  if (comment.body !== body) await github.updateComment(comment, body, { signal })
+  runner.info(`The summary stands in ${comment.url}.`)
+  await markAnswers(job, pull, reading)
+}
+
+/** Answers given before this push say so themselves when the lines that they rest on have changed. */
+async function markAnswers(job: Job, pull: number, reading: ReadContext): Promise<void> {
+  const { runner, signal } = job
+  try {
+    const onNotice = (text: string) => runner.info(text)
+    const request = { house: reading, repository: repositoryOf(job), pull, onNotice }
+    const { marked, cleared } = await markStale(openGitHub(job), request, signal)
+    for (const { url } of marked) runner.info(`The lines that this answer rests on have changed: ${url}.`)
+    for (const { url } of cleared) runner.info(`The lines that this answer rests on are back: ${url}.`)
+  } catch (error) {
+    if (signal.aborted) throw error
+    runner.warning(`Earlier answers on pull request ${pull} could not be looked at. ${sentenceOf(failureOf(error))}`)
+  }
+}

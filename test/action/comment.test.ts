@@ -1,0 +1,105 @@
+// The comment on a pull request is written by a job that may write to GitHub and that starts no sandbox, clones nothing and asks no model. The job
+// that does all that holds a token that can only read.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type ActionWorld, startActionWorld } from './kit.js'
+
+let world: ActionWorld
+const keysOfSummary = ['e2b-api-key', 'e2b-api-url', 'e2b-sandbox-url', 'llm-api-key', 'llm-base-url', 'llm-model']
+
+beforeAll(async () => {
+  world = await startActionWorld({
+    files: [0, 1, 2, 3, 4].map((n) => ({ 'src/other.ts': `export const colour = ${n}\n` })),
+    refs: { 'refs/pull/7/head': 3 },
+  })
+  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: commit(0) } })
+})
+
+afterAll(() => world?.close())
+afterEach(() => world.github.server.clearRules())
+
+const commit = (index: number) => world.repository.commits[index]!
+const pushToPull = (index: number) => {
+  world.onGitHub.pulls.get(7)!.head.sha = commit(index)
+}
+const summarise = (index: number) => world.step({ event: world.pull(7, commit(index)), inputs: readOnly() })
+const comment = (index: number, inputs: Record<string, string> = {}) =>
+  world.step({ event: world.pull(7, commit(index)), inputs: { mode: 'comment', ...inputs }, without: keysOfSummary })
+const readOnly = () => {
+  const reader = world.github.issueToken({ permissions: { contents: 'read' } })
+  return { 'github-token': reader, 'clone-token': reader }
+}
+const sticky = () =>
+  world.github.visible(world.onGitHub, 7).filter(({ body }) => body.startsWith('<!-- handoff:summary'))
+const work = () => ({
+  machines: world.clouds.sandboxes.requests.length,
+  model: world.clouds.model.requests.length,
+  git: world.remote.requests.length,
+})
+
+test('a job that can only read summarises, and another one that clones nothing keeps the comment', async () => {
+  const bodies: string[] = []
+  for (const index of [0, 1, 2]) {
+    pushToPull(index)
+    const summary = await summarise(index)
+    expect([...summary.errors, ...summary.warnings]).toEqual([])
+    expect(summary.outputs['commit'], 'the head, not the merge').toBe(commit(index))
+    const before = work()
+    const step = await comment(index)
+    expect([...step.errors, ...step.warnings]).toEqual([])
+    expect(step.outputs).toEqual({ run: summary.outputs['run'], commit: commit(index) })
+    expect(work()).toEqual(before)
+    expect(sticky()).toHaveLength(1)
+    bodies.push(sticky()[0]!.body)
+  }
+  expect(new Set(bodies).size).toBe(3)
+  expect(sticky()[0]!.history).toHaveLength(3)
+  expect(bodies[2]).toContain(commit(2).slice(0, 7))
+})
+
+test('a job that is late leaves the comment to the job of the head', async () => {
+  const { body, history } = sticky()[0]!
+  expect(body).toContain(commit(2).slice(0, 7))
+  const late = await comment(1)
+  expect(late).toMatchObject({ code: 0, errors: [], warnings: [] })
+  expect(late.lines.join('\n')).toContain('the job for that commit writes the comment')
+  expect(sticky()).toMatchObject([{ body, history }])
+})
+
+test('a head that was never summarised is one clear error', async () => {
+  pushToPull(3)
+  const step = await comment(3)
+  expect(step.code).toBe(1)
+  expect(step.errors).toEqual([expect.stringMatching(/was never summarised\. Summarise the commit first/)])
+  expect(sticky()[0]!.body).toContain(commit(2).slice(0, 7))
+})
+
+test('a comment that GitHub refuses is an error of this job, which names the permission', async () => {
+  pushToPull(2)
+  const step = await comment(2, readOnly())
+  expect(step.code).toBe(1)
+  expect(step.errors.join()).toContain('pull_requests=')
+})
+
+test('without the key of drive9 the input is named, and no other key is asked for', async () => {
+  const event = world.pull(7, commit(2))
+  const step = await world.step({ event, inputs: { mode: 'comment' }, without: [...keysOfSummary, 'drive9-api-key'] })
+  expect(step.errors).toEqual([expect.stringContaining('This input is missing: drive9-api-key.')])
+})
+
+test.each([
+  ['a push', () => world.push({ sha: commit(2) }), 1],
+  ['a closed pull request', () => world.pull(7, commit(2), { action: 'closed' }), 0],
+])('%s has nothing to comment on', async (_, event, code) => {
+  const step = await world.step({ event: event(), inputs: { mode: 'comment' }, without: keysOfSummary })
+  expect(step.code).toBe(code)
+  expect(step.errors).toEqual(code === 0 ? [] : [expect.stringContaining('has no pull request to comment on')])
+})
+
+test('a pull request from a fork has no secrets and gets a notice', async () => {
+  const fork = { head: { sha: commit(4), ref: 'patch', repo: { id: 99 } }, base: { ref: 'main', repo: { id: 1 } } }
+  const event = world.pull(9, commit(4), { pull_request: { number: 9, ...fork } })
+  const without = [...keysOfSummary, 'drive9-api-key']
+  const step = await world.step({ event, inputs: { mode: 'comment' }, without })
+  expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
+  expect(step.notices).toHaveLength(1)
+})
