@@ -215,7 +215,9 @@ test('the deadline of a job ends its waiting for an answer that another job is m
   world.clouds.model.behave({ kind: 'slow', firstMs: 8_000 })
   const words = '/ask Which deadline ends a question that another job holds?'
   const first = asked(say('writer', words))
-  await until('the first job asks the model', () => world.clouds.model.prompts.some(({ text }) => text.includes(words.slice(5))))
+  await until('the first job asks the model', () =>
+    world.clouds.model.prompts.some(({ text }) => text.includes(words.slice(5))),
+  )
   const question = say('writer', words)
   const second = await asked(question, { 'deadline-seconds': '2' })
   expect(second.errors).toEqual([expect.stringMatching(/time/i)])

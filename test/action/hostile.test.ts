@@ -70,7 +70,7 @@ afterAll(() => world?.close())
 
 const written = () => world.github.comments.filter((comment) => comment.author.login === 'github-actions[bot]')
 const bodies = () => written().flatMap((comment) => comment.history.map(({ body }) => body))
-const both = () => [summary, comment, answer]
+const all = () => [summary, comment, answer]
 
 /** Without the frame that is ours: the marker and the collapsed part. */
 const inside = (body: string) =>
@@ -88,10 +88,10 @@ function piecesOf(text: string): string[] {
 }
 
 test('the private repository was read, and the attack was in what the model said', () => {
-  expect(both().map((step) => step.errors)).toEqual([[], [], []])
-  expect(both().map((step) => step.code)).toEqual([0, 0])
+  expect(all().map((step) => step.errors)).toEqual([[], [], []])
+  expect(all().map((step) => step.code)).toEqual([0, 0, 0])
   expect(world.remote.requests.some((request) => request.status === 401 || request.headers['authorization'])).toBe(true)
-  for (const { quoted } of both()) {
+  for (const { quoted } of [summary, answer]) {
     expect(quoted.join('\n')).toMatch(/planted|forged/)
     expect(quoted.join('\n'), 'the model told the secret').toContain('[redacted]')
   }
@@ -99,18 +99,18 @@ test('the private repository was read, and the attack was in what the model said
 
 describe('the log', () => {
   test('obeys no command that is not ours', () => {
-    for (const step of both()) {
+    for (const step of all()) {
       expect([...new Set(step.commands.map(({ name }) => name))].filter((name) => !ours.includes(name))).toEqual([])
       expect(step.commands.map(({ data }) => data).join('\n')).not.toMatch(/forged|\/evil/)
     }
   })
 
   test('masks no word that is not a secret', () => {
-    for (const step of both()) for (const word of ['the', 'and', 'name.ts']) expect(step.masks).not.toContain(word)
+    for (const step of all()) for (const word of ['the', 'and', 'name.ts']) expect(step.masks).not.toContain(word)
   })
 
   test('guards every quotation with a token of its own', () => {
-    const tokens = both().flatMap((step) =>
+    const tokens = all().flatMap((step) =>
       [...step.raw.matchAll(/^::stop-commands::(.+)$/gm)].map((match) => match[1]!),
     )
     const real = tokens.filter((token) => /^[0-9a-f-]{36}$/.test(token))
@@ -119,7 +119,7 @@ describe('the log', () => {
   })
 
   test('tells no secret but to the runner, which hides it', () => {
-    for (const step of both()) {
+    for (const step of all()) {
       const shown = [...step.lines, ...step.quoted, ...step.notices, ...step.warnings].join('\n')
       expect(piecesOf(shown)).toEqual([])
       for (const form of [secret, Buffer.from(secret).toString('base64'), [...secret].reverse().join('')]) {
@@ -129,7 +129,7 @@ describe('the log', () => {
   })
 
   test('masks before it says anything', () => {
-    for (const { commands, raw } of both()) {
+    for (const { commands, raw } of all()) {
       const names = commands.map(({ name }) => name)
       const last = names.lastIndexOf('add-mask')
       expect(names.slice(0, last + 1).every((name) => name === 'add-mask')).toBe(true)
@@ -176,7 +176,7 @@ describe('the outputs', () => {
   })
 
   test('hold no secret, nor do the files they name', async () => {
-    for (const step of both()) {
+    for (const step of all()) {
       expect(piecesOf(Object.values(step.outputs).join('\n'))).toEqual([])
       for (const [name, value] of Object.entries(step.outputs)) {
         if (name.endsWith('-file')) expect(piecesOf(await readFile(value, 'utf8'))).toEqual([])
@@ -188,7 +188,7 @@ describe('the outputs', () => {
 
 describe('what people see', () => {
   test('the job summary has nothing that acts, and no secret', () => {
-    for (const step of both()) {
+    for (const step of all()) {
       expect(findings(inside(step.summary), host())).toEqual([])
       expect(piecesOf(step.summary)).toEqual([])
       expect(Buffer.byteLength(step.summary)).toBeLessThan(1_048_576)
