@@ -8,6 +8,7 @@ import type { RunEvent } from './library/events.js'
 import { makeRedactor } from './library/secrets/redact.js'
 import type { Settings } from './library/settings.js'
 import type { GitHost, Sandboxes } from './library/tools.js'
+import { systemClock } from './lines/clock.js'
 import { makeDrive } from './lines/drive9.js'
 import type { SandboxSettings } from './lines/e2b.js'
 import type { GitHostConfig } from './lines/git.js'
@@ -39,6 +40,7 @@ export function connect(settings: Settings, wiring: Wiring): House {
       model: guardModel(makeModel(model), secrets),
       git: gitLater(token === undefined ? {} : { credentials: { password: token } }),
       now: wiring.now ?? (() => new Date()),
+      sleep: systemClock.sleep,
       uniqueId,
       emit: wiring.emit,
     },

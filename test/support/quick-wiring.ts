@@ -3,6 +3,7 @@ import { uniqueId } from '../../src/handoff/bench/unique.js'
 import type { House } from '../../src/handoff/hall/house.js'
 import type { RunEvent } from '../../src/handoff/library/events.js'
 import { makeRedactor } from '../../src/handoff/library/secrets/redact.js'
+import { systemClock } from '../../src/handoff/lines/clock.js'
 import { makeDrive } from '../../src/handoff/lines/drive9.js'
 import { makeSandboxes } from '../../src/handoff/lines/e2b.js'
 import { makeGitHost } from '../../src/handoff/lines/git.js'
@@ -66,6 +67,8 @@ export function houseAt(
       ),
       git: makeGitHost(patient ? {} : { requestMs: 500, clock }),
       now: () => new Date(Date.now() + time.offset),
+      // Walks that end within seconds never renew a lease.
+      sleep: systemClock.sleep,
       uniqueId,
       emit,
     },

@@ -1,8 +1,8 @@
 // The ledger of a run: one record per question, claimed before the work and completed once.
 //
-// A claim is a conditional creation, so of any number of processes one does the work. It carries a lease: when its holder dies, whoever asks
-// after the lease ran out takes the record over at the revision they saw. Completing is conditional on the claim's own revision: a holder that
-// was overtaken finds out instead of overwriting.
+// A claim is a conditional creation, so of any number of processes one does the work. It carries a lease that its holder renews (lease.ts). When
+// the lease has run out, the next process that asks takes the record over at the revision it saw. Every write of a holder is conditional on its
+// own claim, so a holder that lost the question never overwrites the new owner's record.
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../library/answer.js'
 import { decodeAnswer, encodeAnswer } from '../library/answers/answer-record.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
@@ -12,6 +12,10 @@ import type { Drive } from '../library/tools.js'
 
 const recordLimit = 4_000_000
 
+/** How long a claim lasts without a sign of its holder: what a crash costs the next process that asks. */
+export const leaseMs = 60_000
+
+/** A claim as it stands now; each renewal replaces both. */
 export interface Held {
   record: ClaimedAnswer
   revision: number
@@ -64,7 +68,7 @@ export async function claim(
   })
 }
 
-/** Once. A conflict means that the lease ran out and somebody else took the question: their answer stands, and is returned. */
+/** Once. When another process has taken the question over and answered it, its answer stands and is returned. */
 export async function complete(
   drive: Drive,
   directory: string,
@@ -72,26 +76,25 @@ export async function complete(
   record: CompletedAnswer | FailedAnswer,
   signal: AbortSignal,
 ): Promise<AnswerRecord> {
-  const path = `${directory}/${artifact.answer(record.id)}`
-  try {
-    await drive.write(path, encodeAnswer(record), { expectedRevision: held.revision, signal })
-    return record
-  } catch (error) {
-    if (!isHandoffError(error, 'conflict')) throw error
-    const found = await readAnswer(drive, directory, record.id, signal)
-    if (found?.status === 'done') return found
-    throw new HandoffError(
-      'in-progress',
-      'The question was taken over by another process while it was being answered.',
-      {
-        next: 'Ask again; the answer is on its way.',
-        retryAfterSeconds: 5,
-      },
-    )
-  }
+  const outcome = await replaceOwn(drive, directory, held, record, signal)
+  if (outcome.written) return record
+  if (outcome.standing?.status === 'done') return outcome.standing
+  throw takenOver()
 }
 
-/** Ends a claim's lease early: nobody answers it now, and somebody should. */
+/** Prolongs a claim. Rejects with `in-progress` when the question is not this holder's any more. */
+export async function renew(
+  drive: Drive,
+  directory: string,
+  held: Held,
+  leaseUntil: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const outcome = await replaceOwn(drive, directory, held, { ...held.record, leaseUntil }, signal)
+  if (!outcome.written) throw takenOver()
+}
+
+/** Ends a claim's lease early: its holder stops, and the next process that asks goes on. */
 export async function handOver(
   drive: Drive,
   directory: string,
@@ -99,10 +102,41 @@ export async function handOver(
   left: Pick<ClaimedAnswer, 'leaseUntil' | 'tries'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = `${directory}/${artifact.answer(held.record.id)}`
-  const bytes = encodeAnswer({ ...held.record, ...left })
-  await drive.write(path, bytes, { expectedRevision: held.revision, signal })
+  await replaceOwn(drive, directory, held, { ...held.record, ...left }, signal)
 }
+
+type Outcome = { written: true } | { written: false; standing: AnswerRecord | undefined }
+
+/** Replaces a record as long as it is this holder's claim, also at a revision that one of its own renewals made meanwhile. */
+async function replaceOwn(
+  drive: Drive,
+  directory: string,
+  held: Held,
+  record: AnswerRecord,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const path = `${directory}/${artifact.answer(record.id)}`
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const { revision } = await drive.write(path, encodeAnswer(record), { expectedRevision: held.revision, signal })
+      if (record.status === 'running') Object.assign(held, { record, revision })
+      return { written: true }
+    } catch (error) {
+      if (!isHandoffError(error, 'conflict') || tries === 3) throw error
+    }
+    // In this order, as in a claim.
+    const stat = await drive.stat(path, signal)
+    const standing = await readAnswer(drive, directory, record.id, signal)
+    if (standing?.status !== 'running' || standing.claim !== held.record.claim) return { written: false, standing }
+    held.revision = stat?.revision ?? 0
+  }
+}
+
+const takenOver = () =>
+  new HandoffError('in-progress', 'The question was taken over by another process while it was being answered.', {
+    next: 'Ask again; the answer is on its way.',
+    retryAfterSeconds: 5,
+  })
 
 /** The names of a run's records, the newest first, without reading any. */
 export async function listAnswers(

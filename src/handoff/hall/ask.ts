@@ -3,7 +3,8 @@
 // The host knows that the run is sealed and that the question is its own (claimed in the ledger) before it pays for a machine. Sandbox B reads
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
-import { claim, complete, type Held, handOver, keepLatest, recentAnswers } from '../bench/ledger.js'
+import { keepLease } from '../bench/lease.js'
+import { claim, complete, type Held, handOver, keepLatest, readAnswer, recentAnswers } from '../bench/ledger.js'
 import { cleanupSignal, shortlyAfter, type Walk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../library/answer.js'
 import { answerFile } from '../library/answers/answer-markdown.js'
@@ -11,6 +12,7 @@ import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { bySigns } from '../library/order.js'
 import { artifact, quote } from '../library/run.js'
+import { anyOf } from '../library/signals.js'
 import { type Answered, answerFrom, type Said } from './answer-from.js'
 import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
@@ -112,8 +114,9 @@ interface Work {
   manner: Manner
 }
 
-async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
-  const { house, run } = job
+async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
+  const lease = keepLease(job.house.tools, job.run.directory, job.held)
+  const signal = anyOf(asked, lease.lost)
   let begun = false
   try {
     refuseOtherModel(job)
@@ -121,14 +124,28 @@ async function work(job: Work, signal: AbortSignal): Promise<AskResult> {
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id })
     await job.manner.turn?.(signal)
     begun = true
-    const asked = { question: job.question, house, run, walk: job.walk, thread: job.thread, labels: job.labels }
-    const answered = await (job.base ? compareFrom({ ...asked, base: job.base }, signal) : answerFrom(asked, signal))
-    return await keep(job, answered)
+    return await keep(job, await answered(job, signal))
   } catch (error) {
+    if (lease.lost.aborted) return await answeredByOther(job, lease.lost.reason)
     const told = signal.aborted && !isHandoffError(error) ? abortError(signal, 'answering the question') : error
     await letGo(job, told, begun)
     throw told
+  } finally {
+    lease.stop()
   }
+}
+
+function answered(job: Work, signal: AbortSignal): Promise<Answered> {
+  const { question, house, run, base, walk, thread, labels } = job
+  const asked = { question, house, run, walk, thread, labels }
+  return base ? compareFrom({ ...asked, base }, signal) : answerFrom(asked, signal)
+}
+
+/** The process that has the question now may have answered it already. It alone writes the record. */
+async function answeredByOther({ house, run, held }: Work, lost: unknown): Promise<AskResult> {
+  const record = await readAnswer(house.tools.drive, run.directory, held.record.id, cleanupSignal())
+  if (record?.status === 'done') return { record, run, reused: true }
+  throw lost
 }
 
 /** Its id and what it costs are made of the model that was asked for: nobody else's words are kept under it. */

@@ -1,4 +1,5 @@
 // What the ledger is told before the work: the claim of a question, under an id that is made of what is asked and of whom.
+import { leaseMs } from '../bench/ledger.js'
 import { sha256 } from '../bench/run-directory.js'
 import type { ClaimedAnswer, Question } from '../library/answer.js'
 import { answerIdOf } from '../library/answers/question.js'
@@ -44,7 +45,6 @@ export function claimFor(
   run: ChosenRun,
   base: ChosenRun | undefined,
   { tools }: House,
-  leaseMs: number,
 ): ClaimedAnswer {
   const now = tools.now()
   return {

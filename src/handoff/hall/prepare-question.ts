@@ -20,8 +20,6 @@ export interface AskRequest extends Where {
   question: Question
   /** Tells, where the run is older than the ref's head, which of the cited lines changed since. */
   github?: () => Promise<GitHub>
-  /** How long this process may hold the question before somebody else may take it. */
-  leaseMs?: number
   /** Written on the sandbox too, so that whoever asked can find it again from outside. */
   labels?: Record<string, string>
 }
@@ -99,7 +97,7 @@ export async function prepareQuestion(
     accept: async (later, manner = {}) => {
       if (known?.status === 'done') return withStaleness(answeredBefore(known, run, house), request, house)
       const question = { ...asked, text: house.redact(asked.text) }
-      const wanted = claimFor(question, id, run, base, house, request.leaseMs ?? house.limits.deadlineMs + 30_000)
+      const wanted = claimFor(question, id, run, base, house)
       const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
       return withStaleness(await acceptLater(job, wanted, manner, later), request, house)
     },

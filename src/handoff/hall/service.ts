@@ -62,7 +62,6 @@ export interface Found {
 
 /** A sandbox dies by itself so long after the work had to be over. */
 export const graceMs = 5_000
-export const leaseMarginMs = 5_000
 
 export function makeService(house: House, limits: ServiceLimits, clock: Clock): Service {
   const place = servicePlace(house.root)
@@ -123,8 +122,7 @@ export async function takeQuestion(
 ): Promise<Taken> {
   const visit = counted(visitor)
   const house = houseFor(service, visit)
-  const leaseMs = house.limits.deadlineMs + leaseMarginMs
-  const prepared = await prepareQuestion({ ...request, leaseMs, labels: visit.labels }, house, signal)
+  const prepared = await prepareQuestion({ ...request, labels: visit.labels }, house, signal)
   const { id, run, base, known } = prepared
   const found: Found = { id, run, ...(base ? { base } : {}) }
   if (known?.status === 'done') {

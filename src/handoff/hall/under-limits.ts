@@ -25,7 +25,6 @@ import {
   type Found,
   graceMs,
   houseFor,
-  leaseMarginMs,
   type Service,
   type ServiceLimits,
   type Shared,
@@ -85,8 +84,7 @@ export async function takeLeft(
   const visit = counted(visitor)
   const house = houseFor(service, visit)
   const { id } = left
-  const leaseMs = house.limits.deadlineMs + leaseMarginMs
-  const { run, record, resume } = await findQuestion({ ...left, leaseMs, labels: visit.labels }, house, signal)
+  const { run, record, resume } = await findQuestion({ ...left, labels: visit.labels }, house, signal)
   const found = { id, run }
   if (record?.status === 'done') return { ...found, kind: 'done', record }
   if (record === undefined || (record.status === 'failed' && !isWorthATry(record, service.clock.now())))

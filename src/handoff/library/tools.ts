@@ -1,6 +1,7 @@
 // The outside as the two stories see it. Each interface is a contract; every implementation passes the same suite in test/contract.
 //
 // All calls take an AbortSignal and reject with a HandoffError: never with an SDK's error, never with a secret in a message.
+import type { Clock } from './clock.js'
 import type { RunEvent } from './events.js'
 
 export interface Tools {
@@ -9,6 +10,8 @@ export interface Tools {
   model: Model
   git: GitHost
   now: () => Date
+  /** Resolves after this many milliseconds; rejects as soon as the signal is aborted. */
+  sleep: Clock['sleep']
   /** Time-ordered, unique, lowercase letters and digits. */
   uniqueId: () => string
   /** Told what happens as it happens. Must not throw; may be slow-free only (nobody waits for it). */

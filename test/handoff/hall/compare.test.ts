@@ -147,7 +147,7 @@ test('a question that was left behind goes on as a comparison', async () => {
   const { error: _error, completedAt: _at, ...head } = failed
   const left = { ...head, status: 'running', leaseUntil: '2020-01-01T00:00:00.000Z', claim: 'dead' }
   world.clouds.drive.write(path, JSON.stringify(left))
-  const found = await findQuestion({ ...asked, run: later.run, id, leaseMs: 60_000 }, world.house, never)
+  const found = await findQuestion({ ...asked, run: later.run, id }, world.house, never)
   const resumed = await found.resume(left)
   const { record } = await resumed!.answer(never)
   expect(record.compareWith?.run).toBe(earlier.run)
