@@ -5,7 +5,7 @@
 import { isHandoffError } from '../library/errors.js'
 import { anyOf } from '../library/signals.js'
 import type { Tools } from '../library/tools.js'
-import { type Held, leaseMs, renew } from './ledger.js'
+import { type Held, leaseEnd, renew } from './ledger.js'
 
 export interface Lease {
   /** Aborted with an `in-progress` error when another process has taken the question over. */
@@ -22,13 +22,14 @@ export function keepLease(
   { drive, now, sleep }: Pick<Tools, 'drive' | 'now' | 'sleep'>,
   directory: string,
   held: Held,
+  by?: number,
 ): Lease {
   const stopped = new AbortController()
   const lost = new AbortController()
   const renewing = async () => {
     for (let wait = renewEveryMs; ; ) {
       await sleep(wait, stopped.signal)
-      const until = new Date(now().getTime() + leaseMs).toISOString()
+      const until = leaseEnd(now(), by)
       const signal = anyOf(stopped.signal, AbortSignal.timeout(renewalMs))
       try {
         await renew(drive, directory, held, until, signal)

@@ -13,7 +13,12 @@ import type { Drive } from '../library/tools.js'
 const recordLimit = 4_000_000
 
 /** How long a claim lasts without a sign of its holder: what a crash costs the next process that asks. */
-export const leaseMs = 60_000
+const leaseMs = 60_000
+
+/** When a lease that is given now ends; never after `by`, when its holder's own time is over. */
+export function leaseEnd(now: Date, by = Number.POSITIVE_INFINITY): string {
+  return new Date(Math.min(now.getTime() + leaseMs, by)).toISOString()
+}
 
 /** A claim as it stands now; each renewal replaces both. */
 export interface Held {

@@ -21,6 +21,8 @@ export interface Wanted {
   until: number
   /** Sandboxes at once that it stands for; one when absent. They are given out together, so nobody holds one and waits for the other. */
   sandboxes?: number
+  /** When the lease of an earlier process on the same question ended: what that process entered before then stands in nobody's way. */
+  lostAt?: number
   /** Since when it waits, in milliseconds since 1970, where it was accepted before and put back; now when absent. */
   since?: number
 }
@@ -98,6 +100,12 @@ const isOf = ({ wanted, word }: Entry) => {
   return (one: Running) => (one.word === undefined ? one.holder === wanted.holder : one.word === word)
 }
 
+/** Another process that is at the same question now. */
+const isRivalOf =
+  ({ holder, lostAt = 0 }: Wanted, now: number) =>
+  (one: Running) =>
+    one.holder === holder && one.until > now && one.since >= lostAt
+
 const has = ({ running, waiting }: Table, wanted: (one: Running) => boolean) =>
   running.some(wanted) || waiting.some(wanted)
 
@@ -154,7 +162,7 @@ export function lookFor(table: Table, entry: Entry, now: number): number | undef
     return 0
   }
   const place = table.waiting.find(ours)
-  if (!place && has(table, (one) => one.holder === wanted.holder)) return undefined
+  if (!place && has(table, isRivalOf(wanted, now))) return undefined
   if (!place) queue(table, entry, now)
   else if (place.until < now + waitingMs / 2) place.until = now + waitingMs
   return table.waiting.findIndex(ours) + 1
@@ -178,7 +186,7 @@ export const inProgress = () =>
   })
 
 function refuse(table: Table, wanted: Wanted, limits: TurnLimits, now: number): void {
-  if (has(table, (one) => one.holder === wanted.holder && one.until > now)) throw inProgress()
+  if (has(table, isRivalOf(wanted, now))) throw inProgress()
   const needed = wanted.sandboxes ?? 1
   if (needed > limits.sandboxes) {
     throw new HandoffError('missing-setting', `This needs ${needed} sandboxes at once, and the service may have one.`, {

@@ -115,7 +115,8 @@ interface Work {
 }
 
 async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
-  const lease = keepLease(job.house.tools, job.run.directory, job.held)
+  const { tools, limits } = job.house
+  const lease = keepLease(tools, job.run.directory, job.held, limits.sandboxBy)
   const signal = anyOf(asked, lease.lost)
   let begun = false
   try {

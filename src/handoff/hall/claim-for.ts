@@ -1,5 +1,5 @@
 // What the ledger is told before the work: the claim of a question, under an id that is made of what is asked and of whom.
-import { leaseMs } from '../bench/ledger.js'
+import { leaseEnd } from '../bench/ledger.js'
 import { sha256 } from '../bench/run-directory.js'
 import type { ClaimedAnswer, Question } from '../library/answer.js'
 import { answerIdOf } from '../library/answers/question.js'
@@ -44,7 +44,7 @@ export function claimFor(
   id: string,
   run: ChosenRun,
   base: ChosenRun | undefined,
-  { tools }: House,
+  { tools, limits }: House,
 ): ClaimedAnswer {
   const now = tools.now()
   return {
@@ -59,7 +59,7 @@ export function claimFor(
     model: tools.model.name,
     acceptedAt: now.toISOString(),
     status: 'running',
-    leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
+    leaseUntil: leaseEnd(now, limits.sandboxBy),
     claim: tools.uniqueId(),
     ...(question.fresh ? { fresh: true } : {}),
   }

@@ -1,5 +1,5 @@
 // A question that an instance left behind, because its time was over or because it died, goes on in another.
-import { leaseMs, readAnswer } from '../bench/ledger.js'
+import { leaseEnd, readAnswer } from '../bench/ledger.js'
 import { startWalk } from '../bench/walk.js'
 import type { AnswerRecord, ClaimedAnswer, FailedAnswer } from '../library/answer.js'
 import { isHandoffError } from '../library/errors.js'
@@ -37,7 +37,7 @@ export async function findQuestion(left: LeftQuestion, house: House, signal: Abo
     async resume(before, manner = {}) {
       const base = before.compareWith && (await look(before.compareWith.run))
       const { tries = 0, ...claimed } = claimedAgain(before)
-      const leaseUntil = new Date(tools.now().getTime() + leaseMs).toISOString()
+      const leaseUntil = leaseEnd(tools.now(), house.limits.sandboxBy)
       const wanted = { ...claimed, leaseUntil, claim: tools.uniqueId(), tries: tries + 1 }
       const job = {
         question: questionOf(wanted),

@@ -132,7 +132,7 @@ export async function takeQuestion(
   if (known?.status === 'running' && Date.parse(known.leaseUntil) > service.clock.now())
     return { ...found, kind: 'joined' }
   const { underLimits, sandboxesFor } = await import('./under-limits.js')
-  const wanted = { found, sandboxes: sandboxesFor(request) }
+  const wanted = { found, sandboxes: sandboxesFor(request), known }
   const taking = underLimits(service, wanted, visit, (manner) => prepared.accept(signal, manner))
   // What a machine is asked for with takes a while to load, and nothing else happens then: so it waits until the drive is being asked for the limits.
   const warming = service.clock.sleep(1, signal).then(() => house.tools.sandboxes.warm?.())

@@ -11,7 +11,7 @@ import { type BudgetLimits, makeBudgets } from '../bench/budgets.js'
 import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
 import { cleanupSignal } from '../bench/walk.js'
-import type { FailedAnswer } from '../library/answer.js'
+import type { AnswerRecord, FailedAnswer } from '../library/answer.js'
 import type { Clock } from '../library/clock.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { costOf, type Prices } from '../library/prices.js'
@@ -91,7 +91,7 @@ export async function takeLeft(
     return undefined
   if (record.status === 'running' && Date.parse(record.leaseUntil) > service.clock.now())
     return { ...found, kind: 'joined' }
-  const wanted = { found, sandboxes: sandboxesFor(record), since: Date.parse(record.acceptedAt) }
+  const wanted = { found, sandboxes: sandboxesFor(record), since: Date.parse(record.acceptedAt), known: record }
   return underLimits(service, wanted, visit, (manner) => resume(record, manner))
 }
 
@@ -106,12 +106,14 @@ interface WantedTurn {
   sandboxes: number
   /** When the question was accepted, where that was before. */
   since?: number
+  /** Its record, when an earlier process failed or lost it. */
+  known?: AnswerRecord | undefined
 }
 
 /** Turn, budget, claim: in this order, because what was not claimed can be refused without a trace. */
 export async function underLimits(
   service: Service,
-  { found, sandboxes, since }: WantedTurn,
+  { found, sandboxes, since, known }: WantedTurn,
   visit: CountedVisit,
   accept: (manner: Manner) => Promise<AcceptedQuestion | undefined>,
 ): Promise<Taken> {
@@ -125,7 +127,14 @@ export async function underLimits(
     await Promise.all(releases.map((one) => one().catch(() => undefined)))
   }
   try {
-    const turn = await turns.enter({ holder: id, caller, until, sandboxes, ...(since === undefined ? {} : { since }) })
+    const turn = await turns.enter({
+      holder: id,
+      caller,
+      until,
+      sandboxes,
+      ...(since === undefined ? {} : { since }),
+      ...(known?.status === 'running' ? { lostAt: Date.parse(known.leaseUntil) } : {}),
+    })
     // A machine that nobody could end still takes its place.
     releases.push(async () => {
       if (visit.living() === 0) await turn.leave()

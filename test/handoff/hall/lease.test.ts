@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { complete } from '../../../src/handoff/bench/ledger.js'
 import { prepareQuestion } from '../../../src/handoff/hall/prepare-question.js'
+import { makeService, takeQuestion } from '../../../src/handoff/hall/service.js'
 import { type AskRequest, ask, isHandoffError, type Summarised, summarise } from '../../../src/handoff/index.js'
 import type { ClaimedAnswer } from '../../../src/handoff/library/answer.js'
 import { decodeAnswer } from '../../../src/handoff/library/answers/answer-record.js'
@@ -73,6 +74,22 @@ test('after a crash the same question is refused for a minute, and no longer', a
   expect(isHandoffError(early, 'in-progress')).toBe(true)
   const { reused, record } = await ask(about(text), processAt(at(61_000)), never)
   expect({ reused, status: record.status }).toEqual({ reused: false, status: 'done' })
+})
+
+test('the service takes the question up after a minute too, beside the turn that the dead instance still has', async () => {
+  const text = 'How does the service go on?'
+  const limits = { sandboxes: 2, waiting: 5, perCaller: 5 }
+  const take = (clock: ManualClock) => {
+    const service = makeService(processAt(clock), limits, clock)
+    const visit = { caller: 'somebody', workBy: clock.now() + 285_000, emit: () => undefined, labels: {} }
+    return takeQuestion(service, about(text), visit, never)
+  }
+  const dead = await take(at(0))
+  const early = await take(at(59_000))
+  expect([dead.kind, early.kind]).toEqual(['ours', 'joined'])
+  const next = await take(at(61_000))
+  if (next.kind !== 'ours') throw new Error(`the question is ${next.kind}`)
+  expect(await next.work.finish(never)).toMatchObject({ reused: false, record: { id: dead.id, status: 'done' } })
 })
 
 test('a holder that waits for its turn keeps its lease for as long as it waits, and answers', async () => {
