@@ -1,4 +1,5 @@
 // What both walks share: steps that are timed and told, and a sandbox that dies on every path.
+import { bothFailures } from '../library/errors.js'
 import { type Step, steps } from '../library/events.js'
 import type { Sandbox, SandboxRequest, Tools } from '../library/tools.js'
 
@@ -65,8 +66,8 @@ export async function openSandbox(
 }
 
 /**
- * Does the work, then undoes in order whatever happened. The work's own error is the one that is told; an undoing that fails after good work is
- * an error too, because the caller was promised that it is done.
+ * Does the work, then undoes in order whatever happened. The work's own error is told first; an undoing that fails is told too, also after
+ * good work, because the caller was promised that it is done.
  */
 export async function undoing<T>(work: () => Promise<T>, undo: (() => Promise<unknown>)[]): Promise<T> {
   let result: { value: T } | { error: unknown }
@@ -79,7 +80,7 @@ export async function undoing<T>(work: () => Promise<T>, undo: (() => Promise<un
     try {
       await step()
     } catch (error) {
-      if ('value' in result) result = { error }
+      result = { error: 'error' in result ? bothFailures(result.error, error) : error }
     }
   }
   if ('error' in result) throw result.error
@@ -96,6 +97,7 @@ export async function together<A, B>(
   if (a.status === 'fulfilled' && b.status === 'fulfilled') return [a.value, b.value]
   if (a.status === 'fulfilled') await release.first?.(a.value).catch(() => undefined)
   if (b.status === 'fulfilled') await release.second?.(b.value).catch(() => undefined)
+  if (a.status === 'rejected' && b.status === 'rejected') throw bothFailures(a.reason, b.reason)
   throw a.status === 'rejected' ? a.reason : (b as PromiseRejectedResult).reason
 }
 

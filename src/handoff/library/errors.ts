@@ -62,6 +62,20 @@ export function isHandoffError(error: unknown, code?: ErrorCode): error is Hando
   return error instanceof HandoffError && (code === undefined || error.code === code)
 }
 
+/** The first of two failures, told with the second. Two that were stopped by one signal are one failure. */
+export function bothFailures(first: unknown, second: unknown): unknown {
+  if (!isHandoffError(first) || !isHandoffError(second)) return first
+  const { code, message, next, retryAfterSeconds } = first
+  const stopped = code === 'cancelled' || code === 'timeout'
+  if (message === second.message || (stopped && code === second.code)) return first
+  const advice = [...new Set([next, second.next])].filter((text) => text !== undefined)
+  return new HandoffError(code, `${message} Besides: ${second.message}`, {
+    ...(advice.length > 0 ? { next: advice.join(' ') } : {}),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    cause: new AggregateError([first, second]),
+  })
+}
+
 /** Turns the reason of an aborted signal into our own error: our deadline is a `timeout`, anything else a `cancelled`. */
 export function abortError(signal: AbortSignal, doing: string): HandoffError {
   const reason: unknown = signal.reason

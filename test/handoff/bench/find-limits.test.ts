@@ -92,10 +92,11 @@ test('paths of every kind are found or passed over, and said as they are', async
     ['module', { submodule: '1'.repeat(40) }],
     ['run.sh', { executable: 'refresh_token() { renew; }\n' }],
   ]
-  const paths = pathsOf(await foundIn(files, question))
-  expect(paths.sort()).toEqual(
-    ['-rf', '--help/token.py', 'line\nend/token.py', 'run.sh', 'tab\there.py', 'two words/naïve “quoted”.py'].sort(),
+  const found = await foundIn(files, question)
+  expect(pathsOf(found).sort()).toEqual(
+    ['-rf', '--help/token.py', 'run.sh', 'tab\there.py', 'two words/naïve “quoted”.py'].sort(),
   )
+  expect(found.unnamable).toEqual(['f\ufffd\ufffd.py', 'line\ufffdend/token.py'])
 })
 
 test('what nobody wrote or could read is left out', async () => {

@@ -25,6 +25,16 @@ test('a range is read as it is asked for', async () => {
   ])
 })
 
+test('a range of a text in UTF-16 is read as text, and a list has no line breaks in names', async () => {
+  const files = { 'a.txt': Buffer.from(`\ufeff${numbered(5)}`, 'utf16le'), 'new\nline.txt': 'a\n' }
+  const found = await moreOf(files, [
+    { kind: 'read', path: 'a.txt', from: 2, to: 2 },
+    { kind: 'list', path: '' },
+  ])
+  expect([...linesOf(found, 'a.txt')]).toEqual([[2, 'line 2']])
+  expect(found.listings).toEqual([{ path: '', entries: ['a.txt', 'new\ufffdline.txt'] }])
+})
+
 test.each([
   [{ from: 1, to: 5_000 }, 1, 400],
   [{ from: 590, to: 700 }, 590, 11],
@@ -44,12 +54,14 @@ test.each([
   { path: 'link', from: 1, to: 5 },
   { path: 'folder', from: 1, to: 5 },
   { path: 'image.png', from: 1, to: 5 },
+  { path: 'new\nline.txt', from: 1, to: 5 },
 ])('there is nothing at %j', async (range) => {
   const files: Files = {
     'a.txt': numbered(50),
     'folder/b.txt': 'b\n',
     link: { symlink: '/etc/passwd' },
     'image.png': Buffer.from([0, 1, 10, 2]),
+    'new\nline.txt': 'a\n',
   }
   expect((await moreOf(files, [{ kind: 'read', ...range }])).excerpts).toEqual([])
 })

@@ -187,3 +187,27 @@ test('many files get a word in: none of them takes all the room', async () => {
   const found = await foundIn(files, 'How is the price of a ticket computed?')
   expect(pathsOf(found).length).toBe(12)
 })
+
+test.each(['utf16le', 'big-endian'])('text in UTF-16 (%s) is searched and shown as text', async (order) => {
+  const text = `${filler('value', 5)}\nmaximumRetries = 7\n`
+  const little = Buffer.from(`\ufeff${text}`, 'utf16le')
+  const wide = order === 'utf16le' ? little : little.swap16()
+  const found = await foundIn({ 'settings.ini': wide, 'other.ini': filler('x') }, 'How many maximum retries?')
+  expect(pathsOf(found)).toEqual(['settings.ini'])
+  expect(linesOf(found, 'settings.ini').get(6)).toBe('maximumRetries = 7')
+})
+
+test('files whose names cannot be cited are not shown, and are named', async () => {
+  const code = 'export const maximumRetries = 7\n'
+  const found = await foundIn(
+    [
+      [Buffer.from([0x66, 0xff, 0x2e, 0x74, 0x73]), code],
+      ['new\nline.ts', code],
+      ['plain.ts', code],
+      ['picture\n.png', 'no source'],
+    ],
+    'How many maximumRetries?',
+  )
+  expect(pathsOf(found)).toEqual(['plain.ts'])
+  expect(found.unnamable).toEqual(['f\ufffd.ts', 'new\ufffdline.ts'])
+})

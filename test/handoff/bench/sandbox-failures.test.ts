@@ -21,6 +21,7 @@ beforeAll(async () => {
   repository = await makeRepository({
     'README.md': '# Tools\n',
     'src/greet.ts': 'export const greet = (name: string) => `Hello, ${name}`\n',
+    'src/odd\nname.ts': 'export const odd = 1\n',
   })
 })
 
@@ -88,8 +89,9 @@ describe('a mount', () => {
   }, 20_000)
 
   test('of a program that is not there ends the run', async () => {
-    // Everything but drive9 is there.
+    // Found by name, and started by an interpreter that is not there: ENOENT.
     const programs = folder()
+    writeFileSync(join(programs, 'drive9'), '#!/nowhere/sh\n', { mode: 0o755 })
     await using one = await world([programs])
     expect(await failure(walk(one))).toMatchObject({ message: expect.stringContaining('no program called drive9') })
   }, 20_000)
@@ -198,16 +200,20 @@ describe('in the second sandbox', () => {
       (error: unknown) => failure(Promise.reject(error)),
     )
     await Promise.all([sandbox.kill(), opened.revoke()])
-    return { outcome, types: new Set(records.map(({ type }) => type)) }
+    const notices = records.filter((record) => record.type === 'notice').map(({ text }) => text)
+    return { outcome, types: new Set(records.map(({ type }) => type)), notices }
   }
 
-  test('a copy of an artifact that broke off is made once more', async () => {
+  test('a copy of an artifact that broke off is made once more, and what was not searched is told', async () => {
     const path = wrapper(`[ "$1" != fs ] || mkdir "$HOME/failed-once" 2>/dev/null || exec "$real" "$@"
 [ "$1" = fs ] || exec "$real" "$@"
 echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
     await using one = await world([path, programFolder])
     const { task, directory } = await sealed(one)
-    expect(await find(one, task, directory)).toMatchObject({ outcome: 'done' })
+    expect(await find(one, task, directory)).toMatchObject({
+      outcome: 'done',
+      notices: ['One file was not searched, because its name cannot be cited: "src/odd\ufffdname.ts".'],
+    })
   }, 30_000)
 
   test('a copy that fails twice ends with its reason, without an address', async () => {

@@ -41,6 +41,15 @@ async function findIn(task: FindTask): Promise<void> {
     outline: JSON.parse(outline) as Outline,
   })
   tell(found)
+  const { length } = found.unnamable
+  if (length === 0) return
+  const names = found.unnamable.slice(0, 5).map((name) => JSON.stringify(name.slice(0, 100)))
+  const rest = length > names.length ? ` and ${length - names.length} more` : ''
+  const what =
+    length === 1
+      ? 'One file was not searched, because its name'
+      : `${length} files were not searched, because their names`
+  say({ type: 'notice', text: `${what} cannot be cited: ${names.join(', ')}${rest}.` })
 }
 
 async function findMore(task: MoreTask): Promise<void> {
@@ -49,7 +58,7 @@ async function findMore(task: MoreTask): Promise<void> {
   tell(await more({ gitDirectory, commit, search, requests }))
 }
 
-function tell(found: Found & Partial<Pick<FoundMore, 'listings'>>): void {
+function tell(found: Omit<Found, 'unnamable'> & Partial<Pick<FoundMore, 'listings'>>): void {
   for (const excerpt of found.excerpts) say({ type: 'excerpt', ...excerpt })
   for (const listing of found.listings ?? []) say({ type: 'listing', ...listing })
   say({ type: 'searched', ...found.searched })

@@ -3,6 +3,7 @@
 import type { FileKind } from '../../../library/survey.js'
 import { type AttributesFile, type AttributesOf, attributesFrom } from '../survey/attributes.js'
 import { classify } from '../survey/classify.js'
+import { utf8Of } from '../survey/content.js'
 import { type BlobReader, gitIn, listTree, openBlobs, type SpawnGit } from '../survey/git.js'
 import { endingOf, languageOfEnding } from '../survey/languages.js'
 import { trait } from '../survey/names.js'
@@ -14,6 +15,7 @@ export interface SourceFile {
   name: string
   directory: string
   blob: string
+  /** Bytes; once the file was read, of its text in UTF-8. */
   size: number
   kind: FileKind
   /** How definitions are found in it. */
@@ -24,6 +26,8 @@ export interface SourceFile {
 export interface Corpus {
   tree: Tree
   files: SourceFile[]
+  /** Names of files that are left out because no citation could name them. */
+  unnamable: string[]
   /** Every file once, in order. The bytes end with a 0 that is not the file's, and are good during the call only. */
   readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
   /** Whole files, by index; those that are missing are left out. */
@@ -53,10 +57,12 @@ export async function openCorpus(gitDirectory: string, commit: string): Promise<
 
 const readable = new Set<FileKind>(['source', 'test', 'documentation', 'configuration'])
 
-function filesOf(tree: Tree): SourceFile[] {
-  const packages = new Set(tree.entries.filter(({ name }) => name === '__init__.py').map(({ folder }) => folder))
+const packagesOf = (tree: Tree) =>
+  new Set(tree.entries.filter(({ name }) => name === '__init__.py').map(({ folder }) => folder))
+
+function filesOf(tree: Tree, packages: ReadonlySet<Folder>): SourceFile[] {
   return tree.entries
-    .filter((entry) => isWorthALook(entry, packages))
+    .filter((entry) => isWorthALook(entry, packages) && isNamable(entry))
     .map((entry, index) => ({
       index,
       path: entry.path,
@@ -70,16 +76,19 @@ function filesOf(tree: Tree): SourceFile[] {
     }))
 }
 
-/** A path that is not UTF-8 could not be cited, and a name that was redacted is not repeated. */
+/** A name that was redacted is not repeated. */
 function isWorthALook(entry: Entry, packages: ReadonlySet<Folder>): boolean {
   return (
     ((entry.reason === undefined && readable.has(entry.kind)) || isAdopted(entry, packages)) &&
     !entry.pointer &&
     entry.size <= largest &&
-    entry.pathBase64 === undefined &&
     !entry.path.includes('[redacted:')
   )
 }
+
+/** A path that is not UTF-8, or has a line break in it, could not be cited. */
+export const isNamable = ({ path, pathBase64 }: Pick<Entry, 'path' | 'pathBase64'>) =>
+  pathBase64 === undefined && !/[\n\r]/.test(path)
 
 /** Others' code that is imported as a part of the product's own package is product: somebody may ask about it. */
 function isAdopted({ kind, folder, name }: Entry, packages: ReadonlySet<Folder>): boolean {
@@ -93,7 +102,8 @@ const attributesLimit = 50
 
 /** What attributes say comes first in the same stream, so that the files it shuts out are passed over when they come. */
 function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
-  const files = filesOf(tree)
+  const packages = packagesOf(tree)
+  const files = filesOf(tree, packages)
   const attributes = tree.entries
     .filter(({ name, mode }) => name === '.gitattributes' && mode.startsWith('100'))
     .slice(0, attributesLimit)
@@ -102,6 +112,9 @@ function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
   return {
     tree,
     files,
+    unnamable: tree.entries
+      .filter((entry) => isWorthALook(entry, packages) && !isNamable(entry))
+      .map(({ path }) => path.replace(/[\n\r]/g, '\ufffd')),
     async readAll(take) {
       const rules: AttributesFile[] = []
       let attributesOf: AttributesOf | undefined
@@ -114,7 +127,10 @@ function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
         }
         attributesOf ??= attributesFrom(rules)
         const file = files[index - attributes.length]!
-        if (!isShutOut(attributesOf, file)) take(file, keep.copy(file, bytes))
+        if (isShutOut(attributesOf, file)) return
+        const text = utf8Of(bytes)
+        file.size = text.length
+        take(file, keep.copy(file, text))
       })
     },
     async read(wanted) {
@@ -122,7 +138,7 @@ function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
       if (missing.length > 0) {
         const names = missing.map((file) => file.blob)
         await openBlobs(git, 'many').read(names, (index, bytes) => {
-          if (bytes) keep.kept.set(missing[index]!.index, Buffer.from(bytes))
+          if (bytes) keep.kept.set(missing[index]!.index, Buffer.from(utf8Of(bytes)))
         })
       }
       return keep.kept

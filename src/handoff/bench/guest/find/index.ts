@@ -28,6 +28,8 @@ export interface Found {
   /** Best file first, each file's lines in their order. */
   excerpts: Excerpt[]
   searched: { terms: string[]; files: number; candidates: number }
+  /** Names of files that were not searched, because no citation could name them. */
+  unnamable: string[]
 }
 
 export async function find(options: FindOptions): Promise<Found> {
@@ -53,6 +55,7 @@ export async function findIn(
   return {
     excerpts: chooseExcerpts(all, contents, search),
     searched: { terms: termsOf(query, survey), files: corpus.files.length, candidates: survey.standings.length },
+    unnamable: corpus.unnamable,
   }
 }
 

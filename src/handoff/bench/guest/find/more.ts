@@ -2,9 +2,10 @@
 // commit's own objects, fits the room there is, and is never what was shown before.
 import type { Excerpt } from '../../../library/answer.js'
 import type { MoreRequest, Search } from '../../../library/records.js'
+import { utf8Of } from '../survey/content.js'
 import { gitIn, listTree, openBlobs } from '../survey/git.js'
 import { type Tree, treeParser } from '../survey/tree.js'
-import { openCorpus } from './corpus.js'
+import { isNamable, openCorpus } from './corpus.js'
 import { findIn } from './index.js'
 import { readQuestion } from './query.js'
 import { excerptCost, fitExcerpts, safeLines } from './shown.js'
@@ -44,7 +45,7 @@ export async function more({ gitDirectory, commit, search, requests }: MoreOptio
 async function readRanges(gitDirectory: string, tree: Tree, requests: MoreRequest[]): Promise<Excerpt[]> {
   const wanted = requests.flatMap((request) => {
     const entry = request.kind === 'read' && tree.entries.find(({ path }) => path === request.path)
-    if (!entry || request.kind !== 'read') return []
+    if (!entry || request.kind !== 'read' || !isNamable(entry)) return []
     return entry.mode.startsWith('100') && entry.size <= limits.fileBytes ? [{ request, entry }] : []
   })
   const excerpts: Excerpt[] = []
@@ -55,9 +56,10 @@ async function readRanges(gitDirectory: string, tree: Tree, requests: MoreReques
       wanted.map(({ entry }) => entry.blob),
       (index, bytes) => {
         const { request, entry } = wanted[index]!
-        if (!bytes || bytes.subarray(0, 8_000).includes(0)) return
+        const text = bytes && utf8Of(bytes)
+        if (!text || text.subarray(0, 8_000).includes(0)) return
         const from = Math.max(1, request.from)
-        const lines = safeLines(bytes).slice(from - 1, Math.max(0, Math.min(request.to, from + limits.lines - 1)))
+        const lines = safeLines(text).slice(from - 1, Math.max(0, Math.min(request.to, from + limits.lines - 1)))
         if (lines.length > 0)
           excerpts.push({ path: entry.path, blob: entry.blob, from, lines, source: 'code', score: 0 })
       },
@@ -76,7 +78,7 @@ function listing(tree: Tree, path: string): { path: string; entries: string[] } 
     .filter((folder) => folder.parent && inside(folder.parent.path))
     .map((folder) => `${lastPart(folder.path)}/`)
   const files = tree.entries.filter((entry) => inside(entry.folder.path)).map(({ name }) => name)
-  const entries = [...folders, ...files].sort()
+  const entries = [...folders, ...files].map((name) => name.replace(/[\n\r]/g, '\ufffd')).sort()
   const rest = entries.length - limits.names
   return { path: directory, entries: rest > 0 ? [...entries.slice(0, limits.names), `… and ${rest} more`] : entries }
 }

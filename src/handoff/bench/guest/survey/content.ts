@@ -9,10 +9,16 @@ const probe = 8_000
 /** UTF-8 bytes without a byte order mark; undefined when it is no text. The result may be a view on the same bytes. */
 export function textBytes(bytes: Buffer): Buffer | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return textBytes(bytes.subarray(3))
-  const wide = wideOrder(bytes)
-  if (wide !== undefined) return Buffer.from(decodeWide(bytes, wide), 'utf8')
+  const narrow = utf8Of(bytes)
+  if (narrow !== bytes) return narrow
   const start = bytes.length > probe ? bytes.subarray(0, probe) : bytes
   return start.includes(0) || mostlyControls(start) ? undefined : bytes
+}
+
+/** UTF-16 as UTF-8; other bytes are given back as they are. */
+export function utf8Of(bytes: Buffer): Buffer {
+  const wide = wideOrder(bytes)
+  return wide === undefined ? bytes : Buffer.from(decodeWide(bytes, wide), 'utf8')
 }
 
 /** UTF-16 by its mark, or by every other byte of a plain beginning being zero. */

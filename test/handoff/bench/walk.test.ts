@@ -1,0 +1,57 @@
+// Two failures at once: the first decides the code, both are told.
+import { expect, test } from 'vitest'
+import { together, undoing } from '../../../src/handoff/bench/walk.js'
+import { HandoffError } from '../../../src/handoff/library/errors.js'
+
+const full = () => new HandoffError('drive-quota', 'drive9 has no room.', { next: 'Remove old runs.' })
+const lingering = () => new HandoffError('sandbox', 'Sandbox i1 could not be killed.', { next: 'Run npm run sweep.' })
+
+const told = (work: Promise<unknown>) =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (error instanceof HandoffError ? error.toJSON() : error),
+  )
+
+test('work that fails and an undoing that fails are both told', async () => {
+  const undone: string[] = []
+  const work = undoing(
+    () => Promise.reject(full()),
+    [() => Promise.reject(lingering()), async () => undone.push('second')],
+  )
+  expect(await told(work)).toEqual({
+    code: 'drive-quota',
+    message: 'drive9 has no room. Besides: Sandbox i1 could not be killed.',
+    next: 'Remove old runs. Run npm run sweep.',
+  })
+  expect(undone).toEqual(['second'])
+})
+
+test('two undoings that fail after good work are both told', async () => {
+  const work = undoing(async () => 'good', [() => Promise.reject(lingering()), () => Promise.reject(full())])
+  expect(await told(work)).toMatchObject({
+    code: 'sandbox',
+    message: 'Sandbox i1 could not be killed. Besides: drive9 has no room.',
+  })
+})
+
+test('two beginnings that fail are both told, and nothing is left of either', async () => {
+  const released: string[] = []
+  const release = { first: async (name: string) => released.push(name) }
+  expect(await told(together(Promise.reject(lingering()), Promise.reject(full()), {}))).toMatchObject({
+    message: 'Sandbox i1 could not be killed. Besides: drive9 has no room.',
+  })
+  expect(await told(together(Promise.resolve('one'), Promise.reject(full()), release))).toEqual(full().toJSON())
+  expect(released).toEqual(['one'])
+})
+
+test.each([
+  ['the same sentence', full(), full(), full().toJSON()],
+  ['two that one signal stopped', stopped('opening'), stopped('asking'), stopped('opening').toJSON()],
+  ['a bug of ours first', new TypeError('bug'), full(), new TypeError('bug')],
+])('%s is one failure', async (_what, first, second, expected) => {
+  expect(await told(undoing(() => Promise.reject(first), [() => Promise.reject(second)]))).toEqual(expected)
+})
+
+function stopped(doing: string): HandoffError {
+  return new HandoffError('cancelled', `Stopped while ${doing}.`)
+}
