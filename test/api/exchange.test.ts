@@ -35,6 +35,28 @@ test.each<[string, () => never | Promise<never>]>([
   expect(text).not.toMatch(/secretPlace|TypeError|\bat\b .*:\d+/)
 })
 
+test.each([
+  ['https://docs.example.org', true],
+  ['https://other.example.org:8443', true],
+  ['https://docs.example.org.evil.example', false],
+  ['https://docs.example.or', false],
+  ['https://docs.example.org:8443', false],
+  ['https://other.example.org', false],
+  ['http://docs.example.org', false],
+  ['https://evil.example/https://docs.example.org', false],
+  ['https://sub.docs.example.org', false],
+  ['null', false],
+])('a page of %s may read the answer: %s', async (origin, allowed) => {
+  const corsOrigins = () => ['https://docs.example.org', 'https://other.example.org:8443']
+  const service = serve({ GET: () => new Response('answer') }, { ...manner, corsOrigins })
+  for (const method of ['GET', 'OPTIONS']) {
+    const response = await service.fetch(new Request('http://service.example/api/x', { method, headers: { origin } }))
+    expect(response.headers.get('access-control-allow-origin'), method).toBe(allowed ? origin : null)
+    expect(response.headers.has('access-control-allow-methods'), method).toBe(allowed && method === 'OPTIONS')
+    expect(response.headers.get('vary'), method).toContain('Origin')
+  }
+})
+
 /** What a handler's log says, and what the platform is asked to wait for. */
 function watchLog(name: string) {
   const told: string[] = []

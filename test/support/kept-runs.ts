@@ -39,6 +39,7 @@ export interface SealedOptions {
   ref?: string
   name?: string
   basedOn?: string
+  repositoryId?: string
   /** Leave the pointer out, as a crash would. */
   pointed?: boolean
   files?: Record<string, string>
@@ -121,6 +122,7 @@ function handoffOf(repository: Repository, commit: string, options: SealedOption
     ...(options.ref === undefined ? {} : { ref: options.ref }),
     commit,
     ...(options.basedOn === undefined ? {} : { basedOn: options.basedOn }),
+    ...(options.repositoryId === undefined ? {} : { repositoryId: options.repositoryId }),
     form: 'tar',
     artifacts: Object.entries(contents(options)).map(([path, text]) => ({
       path,

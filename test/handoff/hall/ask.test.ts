@@ -91,6 +91,13 @@ test('nearly the same words reuse the answer and say so', async () => {
   expect(record.cited?.length).toBeGreaterThan(0)
 })
 
+test('nearly the same words to another model are answered by that model', async () => {
+  const asked = question('How is the token refreshed here?')
+  const { record, reused } = await ask(asked, world.another({ LLM_MODEL: 'offline-strict' }), never)
+  expect(record).toMatchObject({ model: 'offline-strict', status: 'done' })
+  expect({ reused, from: record.reusedFrom }).toEqual({ reused: false, from: undefined })
+})
+
 test('fresh answers again', async () => {
   const before = machines()
   const { reused } = await ask(question('How is the token refreshed?', { fresh: true }), world.house, never)

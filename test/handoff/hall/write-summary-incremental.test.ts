@@ -202,6 +202,22 @@ describe('what moves and what goes', () => {
     expect(textOf(second)).toContain('web/part2/renamed.ts:1')
   })
 
+  it.each([
+    ['a code mark', 'web/`renamed.ts'],
+    ['a tag', 'web/<img src=x onerror=alert>.ts'],
+    ['a line end', 'web/x\n## forged.ts'],
+    ['a line separator', 'web/x\u2028forged.ts'],
+    ['a control character', 'web/x\u001bforged.ts'],
+  ])('a name with %s that a file moves to is not written into the words', async (_what, name) => {
+    const files = largeRepository()
+    const first = await push(files)
+    const { 'core/part0/file0.ts': text, ...rest } = files
+    const second = await push({ ...rest, [name]: text! }, first)
+    expect(textOf(first)).toContain('core/part0/file0.ts:1')
+    expect(textOf(second)).not.toContain('core/part0/file0.ts')
+    expect(textOf(second)).not.toContain(name)
+  })
+
   it('so does a directory that moves as a whole', async () => {
     const files = largeRepository()
     const first = await push(files)
