@@ -20,7 +20,7 @@ export async function postOnPull(
   const { repository } = seen.handoff
   const place = placeOf(here.settings.github, seen.handoff)
   const { redact } = service.house
-  const commenting = { github, redact, place, signal, repository, number: pull, onNotice: () => {} }
+  const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice: () => {} }
   const parts = await house.commentParts(commenting, { record, reused })
   const urls: string[] = []
   for (const [index, part] of parts.entries()) {

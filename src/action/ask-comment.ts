@@ -14,7 +14,7 @@ export async function answerComment(job: Job, asked: AskedInComment): Promise<vo
   const { event } = asked
   const github = openGitHub(job)
   runner.info(
-    `Question ${event.target.question} by ${event.asker.login} on pull request ${event.target.thread.number}.`,
+    `Question ${event.target.question} by ${event.asker.login} on ${event.target.branch === undefined ? 'pull request' : 'issue'} ${event.target.thread.number}.`,
   )
   const may = await mayAsk(
     { github, repository: context.repository, user: event.asker, allow: job.options.allow },

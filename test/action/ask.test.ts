@@ -1,5 +1,5 @@
 // A question on a pull request, from the built dist: who is answered, with what, and how often.
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StoredComment } from '../../src/local/github/world.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
 import { until } from '../support/until.js'
@@ -335,6 +335,39 @@ test('mode ask needs a question, and a run that makes sense', async () => {
   expect(none.errors).toEqual([expect.stringContaining('needs a question. Add the input question')])
   const odd = await world.step({ event, inputs: { mode: 'ask', question: 'Why?', run: 'yesterday' } })
   expect(odd.errors).toEqual([expect.stringContaining('is neither a run, nor a commit, nor a ref')])
+})
+
+describe('on an issue', () => {
+  const ask = (login: string, body: string) => say(login, body, 30)
+
+  beforeAll(async () => {
+    world.onGitHub.issues.add(30)
+    expect((await world.step({ event: world.push() })).errors).toEqual([])
+  })
+
+  test.each(['/ask', '/Ask', '/ASK'])('%s is answered from the newest run of the default branch', async (command) => {
+    const question = ask('writer', `${command} Where is the token refreshed?`)
+    const step = await asked(question)
+    expect([...step.errors, ...step.warnings]).toEqual([])
+    expect(step.outputs['commit']).toBe(world.repository.head)
+    expect(answersTo(question)).toMatchObject([{ kind: 'issue', number: 30 }])
+    expect(answersTo(question)[0]!.body).toContain('state=done')
+    expect(reactions(question)).toEqual(['github-actions[bot]:rocket'])
+  })
+
+  test('who may ask is the same as on a pull request', async () => {
+    const question = ask('stranger', '/ask Where is the token refreshed?')
+    const step = await asked(question)
+    expect(step.notices.join()).toContain('asking takes write')
+    expect(answersTo(question)).toEqual([])
+    expect(reactions(question)).toEqual(['github-actions[bot]:confused'])
+  })
+
+  test('without issues: write the error names the permission', async () => {
+    const token = world.github.issueToken({ permissions: { contents: 'read', pull_requests: 'write', issues: 'read' } })
+    const step = await asked(ask('writer', '/ask Where is the token refreshed?'), { 'github-token': token })
+    expect(step.errors.join()).toMatch(/issues[=:] ?write/)
+  })
 })
 
 test('a push that changes what an answer rests on marks the answer, once', async () => {

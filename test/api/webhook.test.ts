@@ -120,6 +120,17 @@ test('202 waits for the promise alone; who is killed after it leaves the comment
   await until('nothing is promised any more', () => here.promises().length === 0)
 })
 
+test('a question on an issue is answered there, from the default branch', async () => {
+  const number = github.addIssue(repository)
+  const asked = github.say(repository, number, 'wanda', '/Ask What does refreshToken take?')
+  expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
+  const answers = () => github.visible(repository, number).filter(({ body }) => body.includes('state=done'))
+  const [comment] = await until('the answer', () => (answers().length > 0 ? answers() : undefined), 20_000)
+  expect(comment).toMatchObject({ kind: 'issue', number })
+  expect(comment!.body).toMatch(/src\/token\.ts/)
+  await until('nothing is promised any more', () => here.promises().length === 0)
+}, 60_000)
+
 test('a question in a review thread is answered in that thread', async () => {
   const root = github.sayInReview(repository, pull.number, 'wanda', 'This line looks wrong.')
   const asked = github.sayInReview(repository, pull.number, 'wanda', '/ask What does refreshToken do?', root.id)

@@ -48,6 +48,7 @@ const target = read.object({
         })(value, at),
   question: read.count,
   askedAt: read.optional(read.string(40)),
+  branch: read.optional(read.string(300)),
 })
 
 const post: read.Decoder<Target | { pull: number }> = (value, at) =>

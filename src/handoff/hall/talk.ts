@@ -1,12 +1,12 @@
-// A question in a comment on a pull request, from whoever heard it to the last word below it: which runs may answer, the conversation, and the
-// answer as comments. Doors say who may ask and how an answer is come by; what people see is the same from each of them.
+// A question in a comment, from its event to the last edit of its answer: which runs may answer, the conversation, and the answer as comments. Entry
+// points say who may ask and how an answer is made; what people see is the same from each of them.
 import type { CompletedAnswer } from '../library/answer.js'
 import { answerMarkdown } from '../library/answers/answer-markdown.js'
 import type { Target } from '../library/answers/ask-event.js'
 import type { AnswerPlace } from '../library/answers/permalinks.js'
 import { isHandoffError } from '../library/errors.js'
 import type { RunEvent } from '../library/events.js'
-import type { PullFacts } from '../library/github.js'
+import type { Call, GitHub } from '../library/github.js'
 import { safeText } from '../library/markdown/safe-markdown.js'
 import { splitComment } from '../library/markdown/split-comment.js'
 import { anyOf } from '../library/signals.js'
@@ -49,33 +49,40 @@ export interface Talk<A extends ToldAnswer> extends Pick<Conversation<A>, Spoken
 
 export function talk<A extends ToldAnswer>(of: Talk<A>): Promise<Ending<A>> {
   const { github, target, redact, signal } = of
-  const { repository, number } = target.thread
-  let pull: PullFacts | undefined
+  const { repository } = target.thread
+  let places: RunPlace[] | undefined
   return converse<A>({
     ...of,
     harmless: (text) => safeText(redact(text)),
     async answer(onProgress) {
       // Resolved once, when the question is accepted: what is pushed later is named, not read.
-      pull ??= await github.pull(repository, number, { signal })
-      return of.answer({ thread: threadOf(target), places: placesOf(pull) }, onProgress)
+      places ??= await placesOf(github, target, { signal })
+      return of.answer({ thread: threadOf(target), places }, onProgress)
     },
-    render: (told) => commentParts({ ...of, repository, number }, told),
+    render: (told) => commentParts({ ...of, repository, about: aboutOf(target) }, told),
   })
 }
 
-export function threadOf({ thread }: Target): string {
+export function threadOf({ thread, branch }: Target): string {
+  if (branch !== undefined) return `issue/${thread.number}`
   return thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`
 }
 
-function placesOf({ head, base }: PullFacts): RunPlace[] {
+const aboutOf = ({ thread, branch }: Target): Commenting['about'] =>
+  branch === undefined ? { pull: thread.number } : { branch }
+
+async function placesOf(github: GitHub, target: Target, call: Call): Promise<RunPlace[]> {
+  if (target.branch !== undefined) return [{ name: { ref: `refs/heads/${target.branch}` } }]
+  const { repository, number } = target.thread
+  const { head, base } = await github.pull(repository, number, call)
   const note = `The head commit ${head.sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${base.ref}.`
   return [{ name: { commit: head.sha } }, { name: { ref: `refs/heads/${base.ref}` }, note }]
 }
 
 export interface Commenting extends Pick<Talk<ToldAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
   repository: string
-  /** The pull request's. */
-  number: number
+  /** Whose head is compared with the answered commit. */
+  about: { pull: number } | { branch: string }
 }
 
 /** The answer in parts, each with room to spare below GitHub's limit. */
@@ -92,12 +99,16 @@ export async function commentParts(on: Commenting, { record, reused, notes }: To
 
 /** The head as it is now, when the answer is ready. A failure to look costs the remark, not the answer. */
 async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
-  const { github, repository, number } = on
+  const { github, repository, about } = on
   const call = { signal: anyOf(on.signal, AbortSignal.timeout(15_000)), patient: false }
   try {
-    const { head } = await github.pull(repository, number, call)
+    const head =
+      'pull' in about
+        ? (await github.pull(repository, about.pull, call)).head.sha
+        : await github.branchHead(repository, about.branch, call)
+    if (head === null) return undefined
     const cited = citations.filter((citation) => citation.verified)
-    const asked = { repository, answered: commit, head: head.sha, citations: cited }
+    const asked = { repository, answered: commit, head, citations: cited }
     return (await staleNote(github, asked, call)) ?? undefined
   } catch (error) {
     const why = isHandoffError(error) ? error.message : 'an unexpected error'

@@ -52,6 +52,8 @@ test.each([
   ['/ask\nhow?', 'how?'],
   ['/ask\thow?', 'how?'],
   ['/ask /ask twice', '/ask twice'],
+  ['/Ask how?', 'how?'],
+  ['/ASK how?', 'how?'],
 ])('%j asks %j', (body, question) => {
   expect(read(say(body))).toMatchObject({ question })
 })
@@ -60,7 +62,6 @@ test.each([
   '',
   'ask why',
   '/asking why',
-  '/ASK why',
   ' /ask why',
   'Hello\n/ask why',
   '> /ask why',
@@ -71,16 +72,21 @@ test.each([
   expect(read(say(body))).toEqual({ ignored: 'The comment does not start with /ask.' })
 })
 
-test('an edit, a deletion, an issue, another event and nobody’s comment ask nothing', () => {
+test('a question on an issue is about the default branch', () => {
+  const number = local.addIssue(repository)
+  const comment = local.say(repository, number, 'wanda', '/ask why?')
+  const thread = { kind: 'issue', repository: 'octo/tools', number }
+  expect(read(comment)).toMatchObject({ target: { thread, question: comment.id, branch: 'main' }, question: 'why?' })
+})
+
+test('an edit, a deletion, another event and nobody’s comment ask nothing', () => {
   const comment = say('/ask why?')
   expect(read(comment, 'edited')).toEqual({ ignored: 'The comment is not new.' })
   expect(read(comment, 'deleted')).toEqual({ ignored: 'The comment is not new.' })
-  const issue = local.say(repository, local.addIssue(repository), 'wanda', '/ask why?')
-  expect(read(issue)).toEqual({ ignored: 'The comment is not on a pull request.' })
   expect(readAskEvent('push', {})).toEqual({ ignored: 'The event push is not a comment.' })
   const { name, payload } = local.eventOf(comment)
   const ghost = { ...payload, comment: { ...(payload['comment'] as object), user: null } }
-  expect(readAskEvent(name, ghost)).toEqual({ ignored: 'Nobody knows who wrote the comment.' })
+  expect(readAskEvent(name, ghost)).toEqual({ ignored: 'GitHub does not say who wrote the comment.' })
 })
 
 test.each([null, 7, 'x', [], {}, { action: 'created', comment: { id: -1 }, repository: {} }])(

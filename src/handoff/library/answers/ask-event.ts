@@ -1,4 +1,4 @@
-// Reads the event of a comment, the same whether a workflow or a webhook brings it: is it a question on a pull request, whose, and where.
+// Reads the event of a comment, the same whether a workflow or a webhook brings it: is it a question, whose, and on what.
 //
 // The question is what the event says, not what the comment says when somebody looks later: it may have been edited since.
 import * as read from '../decode.js'
@@ -12,6 +12,8 @@ export interface Target {
   question: number
   /** When it was written, as GitHub says; spares reading older comments. */
   askedAt?: string
+  /** Whose newest run answers: the default branch, for a question that is not on a pull request. */
+  branch?: string
 }
 
 export interface AskEvent {
@@ -41,13 +43,17 @@ const comment = read.object({
 
 const event = read.object({
   action: read.string(100),
-  repository: read.object({ id: read.count, full_name: read.string(300) }),
+  repository: read.object({
+    id: read.count,
+    full_name: read.string(300),
+    default_branch: read.optional(read.string(300)),
+  }),
   comment,
   issue: read.optional(read.object({ number: read.count, pull_request: orNull(read.object({})) })),
   pull_request: read.optional(read.object({ number: read.count })),
 })
 
-const command = /^\/ask(?=\s|$)/
+const command = /^\/ask(?=\s|$)/i
 
 /** `ignored` says in a sentence why the event is not for us. Throws `invalid-input` for what is no event of GitHub. */
 export function readAskEvent(name: string, payload: unknown): AskEvent | { ignored: string } {
@@ -58,11 +64,11 @@ export function readAskEvent(name: string, payload: unknown): AskEvent | { ignor
   const { body, user: asker } = found.comment
   if (found.action !== 'created') return { ignored: 'The comment is not new.' }
   if (!command.test(body ?? '')) return { ignored: 'The comment does not start with /ask.' }
-  if (asker === null) return { ignored: 'Nobody knows who wrote the comment.' }
-  const thread = threadOf(name, found)
-  if (thread === null) return { ignored: 'The comment is not on a pull request.' }
+  if (asker === null) return { ignored: 'GitHub does not say who wrote the comment.' }
+  const place = placeOf(name, found)
+  if (place === null) return { ignored: 'The event does not say what the comment is on.' }
   return {
-    target: { thread, question: found.comment.id, askedAt: found.comment.created_at },
+    target: { ...place, question: found.comment.id, askedAt: found.comment.created_at },
     repositoryId: found.repository.id,
     asker,
     question: (body ?? '').replace(command, '').trim(),
@@ -70,15 +76,19 @@ export function readAskEvent(name: string, payload: unknown): AskEvent | { ignor
   }
 }
 
-function threadOf(name: string, found: ReturnType<typeof event>): Thread | null {
-  const repository = found.repository.full_name
+/** Where the answer goes, and what it is about. */
+function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 'thread' | 'branch'> | null {
+  const { full_name: repository, default_branch: branch } = found.repository
   if (name === 'issue_comment') {
     const { issue } = found
-    return issue?.pull_request ? { kind: 'issue', repository, number: issue.number } : null
+    if (issue === undefined) return null
+    const thread = { kind: 'issue', repository, number: issue.number } as const
+    if (issue.pull_request) return { thread }
+    return branch === undefined ? null : { thread, branch }
   }
   if (found.pull_request === undefined) return null
   const root = found.comment.in_reply_to_id ?? found.comment.id
-  return { kind: 'review', repository, number: found.pull_request.number, root }
+  return { thread: { kind: 'review', repository, number: found.pull_request.number, root } }
 }
 
 function decode(payload: unknown): ReturnType<typeof event> {
