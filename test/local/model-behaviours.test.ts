@@ -223,7 +223,9 @@ describe('a small context', () => {
     const model = 'offline-small-context-llama'
     const error = await refusal(ask(model, {}, words(9_000)))
     expect(error).toMatchObject({ status: 400, code: 400, type: 'exceed_context_size_error' })
+    expect(error.message).toContain('request (9005 tokens) exceeds the available context size (8192 tokens)')
     expect(error.error).toMatchObject({ n_prompt_tokens: 9_005, n_ctx: 8_192 })
+    expect(finishOf(await ask(model, { max_token: 5 } as Body))).toBe('stop')
     const full = await ask(model, { max_tokens: 2_000 }, `${words(8_100)}\n${shown}`)
     expect(finishOf(full)).toBe('length')
     expect(full.usage!.total_tokens).toBeLessThanOrEqual(8_192)

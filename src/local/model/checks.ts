@@ -68,11 +68,11 @@ export function keyRefusal(authorization: string | undefined): Reply {
   return invalid(401, `Incorrect API key provided: ${masked}.`, 'invalid_api_key')
 }
 
-/** OpenAI counts the reply's limit too; llama.cpp counts the prompt and ends the reply where the context ends. */
+/** OpenAI counts the reply's limit too; llama.cpp (seen with v0.4.0) counts the prompt, and ends the reply where the context ends. */
 function lengthRefusal(body: WireRequest, model: LocalModelTraits, inputTokens: number): Reply | undefined {
   const { contextTokens, tooLong } = model
   if (tooLong === 'refuse-as-llama' && inputTokens >= contextTokens) {
-    const message = 'the request exceeds the available context size, try increasing it'
+    const message = `request (${inputTokens} tokens) exceeds the available context size (${contextTokens} tokens), try increasing it`
     const numbers = { n_prompt_tokens: inputTokens, n_ctx: contextTokens }
     return json(400, { error: { code: 400, message, type: 'exceed_context_size_error', ...numbers } })
   }

@@ -10,7 +10,8 @@ export type SeenFields = Map<string, number>
 /** The refusal of one field: services name the first that they do not take. A field that is null counts as absent. */
 export function fieldRefusal(body: WireRequest, model: LocalModelTraits, seen: SeenFields): Reply | undefined {
   const sent = Object.keys(body).filter((field) => body[field] !== null)
-  const unknown = sent.find((field) => !(model.fields ?? usualFields).includes(field))
+  const taken = model.fields ?? usualFields
+  const unknown = taken === 'any' ? undefined : sent.find((field) => !taken.includes(field))
   if (unknown !== undefined) return unrecognized(unknown)
   const unsteady = sent.find((field) => field === model.unsteadyField)
   if (unsteady !== undefined) {

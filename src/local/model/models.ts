@@ -20,8 +20,8 @@ export interface LocalModelTraits {
   maxOutputTokens?: number
   /** The efforts that a reasoning model takes; absent for a model that does not think. */
   efforts?: readonly Effort[]
-  /** The request fields it takes; `usualFields` when absent. */
-  fields?: readonly string[]
+  /** The request fields it takes; `usualFields` when absent. Some servers ignore what they do not know. */
+  fields?: readonly string[] | 'any'
   /** Takes this field in the first request that has it, refuses it in the second, and so on. */
   unsteadyField?: string
   /** Reuses the beginning of an earlier prompt, or only a whole earlier prompt whose writing it charges for. */
@@ -84,7 +84,8 @@ export const localModels: readonly LocalModelTraits[] = [
   { name: 'offline-small-context', plays: 'a context of 8,192 tokens; it refuses more', ...small, tooLong: 'refuse' },
   {
     name: 'offline-small-context-llama',
-    plays: 'a context of 8,192 tokens; it refuses more in the words of llama.cpp',
+    plays: 'a context of 8,192 tokens that refuses more in the words of llama.cpp, and ignores unknown fields',
+    fields: 'any',
     ...small,
     tooLong: 'refuse-as-llama',
   },
