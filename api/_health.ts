@@ -51,17 +51,27 @@ function wantsDepth(url: URL): boolean {
   return deep !== '0'
 }
 
-/** What a question may cost, only the house can tell. It is loaded where there is a budget in money. */
+/** What a question may take, and what the model knows, only the house can tell. It is loaded where that matters. */
 export async function wrongNames(
   { wrong, models, limits }: ServiceSettings,
   environment: Environment,
 ): Promise<string[]> {
-  if (limits.costPerDay === undefined || wrong.length > 0) return wrong
-  const { missingSettings, parseSettings, troubleWith } = await import('../src/handoff/index.js')
+  const { tokensPerDay, costPerDay } = limits
+  const effort = environment['LLM_REASONING_EFFORT']?.trim() ?? ''
+  if ((tokensPerDay === undefined && costPerDay === undefined && effort === '') || wrong.length > 0) return wrong
+  const { efforts, missingSettings, parseSettings, replyLimit, troubleWith } = await import('../src/handoff/index.js')
+  if (!efforts.some((one) => one === (effort.toLowerCase() || efforts[0]))) return ['LLM_REASONING_EFFORT']
   if (missingSettings(environment).length > 0) return wrong
-  const { prices } = parseSettings(environment).model
-  const trouble = models.some((model) => troubleWith(limits, model, prices))
-  return trouble ? ['HANDOFF_CALLER_COST'] : wrong
+  const { model } = parseSettings(environment)
+  const fails = (budget: { tokensPerDay?: number; costPerDay?: number }) =>
+    models.some((name) => {
+      const asked = { ...model, name }
+      return troubleWith(budget, { ...asked, replyTokens: (wanted) => replyLimit(asked, wanted) }, model.prices)
+    })
+  return [
+    ...(tokensPerDay !== undefined && fails({ tokensPerDay }) ? ['HANDOFF_CALLER_TOKENS'] : []),
+    ...(costPerDay !== undefined && fails({ costPerDay }) ? ['HANDOFF_CALLER_COST'] : []),
+  ]
 }
 
 function notForJobs(): Refusal {

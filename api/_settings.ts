@@ -41,10 +41,14 @@ export const neededSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', '
 /** The house reads these itself, and then says what is wrong with them; here is only whether anything is. */
 const houseAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
 const houseNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
-const houseCounts = ['LLM_CONTEXT_TOKENS', 'HANDOFF_MAX_INPUT_TOKENS', 'HANDOFF_DEADLINE_SECONDS']
-
-/** What one question may take at most, as the house reckons (mostTokens): who has less a day could never ask. */
-const leastTokens = 96_200
+const houseCounts = [
+  'LLM_CONTEXT_TOKENS',
+  'LLM_MAX_OUTPUT_TOKENS',
+  'LLM_CONCURRENCY',
+  'LLM_FIRST_TOKEN_SECONDS',
+  'HANDOFF_MAX_INPUT_TOKENS',
+  'HANDOFF_DEADLINE_SECONDS',
+]
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
 
@@ -75,8 +79,6 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   if (!/^[\x21-\x7e]*$/.test(get('CRON_SECRET') ?? '')) wrong.push('CRON_SECRET')
   const issuer = readIssuer(get('HANDOFF_OIDC_ISSUER') ?? 'https://token.actions.githubusercontent.com', wrong)
   const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
-  if (tokens !== undefined && tokens < leastTokens && !wrong.includes('HANDOFF_CALLER_TOKENS'))
-    wrong.push('HANDOFF_CALLER_TOKENS')
   const cost = number('HANDOFF_CALLER_COST', undefined)
   return {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', wrong),

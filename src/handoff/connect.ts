@@ -46,7 +46,7 @@ export function connect(settings: Settings, wiring: Wiring): House {
     },
     program: wiring.program,
     root: drive.root,
-    limits,
+    limits: { ...limits, ...(model.concurrency === undefined ? {} : { modelRequests: model.concurrency }) },
     ...(settings.sandboxes.binary.sha256 === undefined ? {} : { drive9Sha256: settings.sandboxes.binary.sha256 }),
     ...(model.prices ? { prices: model.prices } : {}),
     redact: wiring.redact ?? makeRedactor(secrets),

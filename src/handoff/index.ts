@@ -65,6 +65,7 @@ export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './lib
 export { encodeHandoff, type Handoff } from './library/handoff.js'
 export { fitMarkdown } from './library/markdown/fit-markdown.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './library/markdown/safe-markdown.js'
+export { efforts, replyLimit } from './library/model-limits.js'
 export {
   artifact,
   type Commit,

@@ -114,11 +114,11 @@ test('a caller with many questions open is told to wait; another caller is not',
 }, 60_000)
 
 test('a budget in tokens, and one in money, hold over instances; the ledger stays open', async () => {
-  const tokens = { HANDOFF_CALLER_TOKENS: '97000' }
+  const tokens = { HANDOFF_CALLER_TOKENS: '172800' }
   const [first, second, third] = await Promise.all([
     here.another(tokens),
     here.another(tokens),
-    here.another({ HANDOFF_CALLER_COST: '0.097' }),
+    here.another({ HANDOFF_CALLER_COST: '0.1728' }),
   ])
   const asked = ask('What is paid for?')
   expect((await post(first.url, asked)).status).toBe(200)

@@ -74,8 +74,12 @@ function refusalOf(environment: Record<string, string>): Promise<HandoffError | 
 test('what a caller may take in a day holds one question at least, for the health check as for the house', async () => {
   const prices = { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '1' }
   const budgets: [name: string, value: string, more: Record<string, string>, fits: boolean][] = [
-    ['HANDOFF_CALLER_TOKENS', '96199', {}, false],
-    ['HANDOFF_CALLER_TOKENS', '96200', {}, true],
+    ['HANDOFF_CALLER_TOKENS', '96199', { LLM_MODEL: 'gpt-4o' }, false],
+    ['HANDOFF_CALLER_TOKENS', '96200', { LLM_MODEL: 'gpt-4o' }, true],
+    // A model that thinks needs room for it, and for a second request.
+    ['HANDOFF_CALLER_TOKENS', '203999', { LLM_MODEL: 'gpt-6-luna' }, false],
+    ['HANDOFF_CALLER_TOKENS', '204000', { LLM_MODEL: 'gpt-6-luna' }, true],
+    ['HANDOFF_CALLER_TOKENS', '25700', { LLM_MODEL: 'gpt-4o', LLM_CONTEXT_TOKENS: '8000' }, true],
     ['HANDOFF_CALLER_TOKENS', '1e7', {}, true],
     ['HANDOFF_CALLER_TOKENS', '0', {}, false],
     ['HANDOFF_CALLER_TOKENS', 'many', {}, false],

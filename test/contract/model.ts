@@ -36,9 +36,9 @@ export function modelContract(
   let close: (() => Promise<void>) | undefined
   let model: Model
 
-  const modelWith = (other: Partial<ModelSettings>) => {
-    const all = { ...settings, ...other }
-    return makeModel({ baseUrl: all.LLM_BASE_URL, apiKey: all.LLM_API_KEY, name: all.LLM_MODEL, contextTokens: 8_000 })
+  const modelWith = (other: Partial<ModelSettings>, maxOutputTokens?: number) => {
+    const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey, LLM_MODEL: name } = { ...settings, ...other }
+    return makeModel({ baseUrl, apiKey, name, contextTokens: 8_000, maxOutputTokens })
   }
   const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
     purpose: 'answer',
@@ -46,7 +46,7 @@ export function modelContract(
       { role: 'system', content: instructions },
       { role: 'user', content: data },
     ],
-    maxOutputTokens: 2_000,
+    answerTokens: 2_000,
     signal: AbortSignal.timeout(120_000),
     ...more,
   })
@@ -92,9 +92,8 @@ export function modelContract(
 
       it('says when its reply is cut by the limit', async () => {
         const question = 'Count from one to five hundred in words.'
-        const reply = await model.complete(
-          request({ maxOutputTokens: 12, messages: [{ role: 'user', content: question }] }),
-        )
+        const short = modelWith({}, 12)
+        const reply = await short.complete(request({ messages: [{ role: 'user', content: question }] }))
         expect(reply.truncated).toBe(true)
       })
 

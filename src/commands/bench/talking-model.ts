@@ -23,6 +23,8 @@ export function talkingModel(countTokens: (text: string) => Promise<number>, con
     name: 'gpt-4o',
     host: 'localhost',
     contextTokens,
+    replyTokens: ({ answerTokens }) => answerTokens,
+    expectedThinking: 0,
     countTokens,
     async complete(request): Promise<ModelReply> {
       const counts = await Promise.all(request.messages.map(({ content }) => countTokens(content)))

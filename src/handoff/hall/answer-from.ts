@@ -6,6 +6,7 @@ import { sha256 } from '../bench/run-directory.js'
 import { together, undoing, type Walk } from '../bench/walk.js'
 import type { CompletedAnswer, Question, Usage } from '../library/answer.js'
 import {
+  answerBlocks,
   answerMessages,
   parseReply,
   parseTerms,
@@ -14,11 +15,13 @@ import {
 } from '../library/answers/answer-prompt.js'
 import { verifyCitations } from '../library/answers/citations.js'
 import { citedLines } from '../library/answers/cited-lines.js'
+import { mostRounds, termTokens } from '../library/answers/question-cost.js'
 import { speaksEnglish } from '../library/answers/question-language.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { MoreRequest } from '../library/records.js'
-import type { ModelReply, ModelRequest } from '../library/tools.js'
+import type { ModelReply } from '../library/tools.js'
+import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from './answer-model.js'
 import type { House } from './house.js'
 import { type Look, lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
 import { readSummary } from './read-summary.js'
@@ -54,8 +57,6 @@ export interface AnswerJob {
   labels?: Record<string, string>
 }
 
-/** Rounds in all; each one after the first is one more crossing. */
-const mostRounds = 3
 /** What one round may print: 12,000 tokens of numbered lines. */
 const excerptBytes = 44_000
 
@@ -85,19 +86,18 @@ export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<
   const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
   const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
   if (speaksEnglish(job.question.text)) return none
-  const reply = await complete(job, {
-    purpose: 'terms',
-    messages: termsMessages(job.question.text),
-    maxOutputTokens: 200,
-    signal,
-  })
-  told(job, 'terms', reply)
+  const messages = termsMessages(job.question.text)
+  const wanted = { answerTokens: termTokens, effort: 'least' } as const
+  const reply = await complete(job, { purpose: 'terms', messages, ...wanted, signal })
+  if (reply.text.trim() === '') job.house.tools.emit({ type: 'notice', text: noTerms })
   return { words: [...words, ...parseTerms(reply.text)], usage: reply.usage }
 }
 
+const noTerms = 'The model named no words to search for; the words of the question alone were searched.'
+
 async function converse(talk: Conversation, signal: AbortSignal): Promise<Answered> {
   const shown = nothingShown()
-  let usage: Usage = { inputTokens: talk.terms.usage.inputTokens, outputTokens: talk.terms.usage.outputTokens }
+  let usage = talk.terms.usage
   let requests: MoreRequest[] = []
   for (let round = 1; ; round += 1) {
     // A reply that began like an answer and then asked for more has cost us the machine: the model answers with what it has seen.
@@ -129,8 +129,9 @@ function neverAnswered(): HandoffError {
   })
 }
 
-function lookFor({ question, terms }: Conversation, requests: MoreRequest[]): Look {
-  return { question: question.text, terms: terms.words, textBytes: excerptBytes, requests }
+function lookFor({ house, question, terms }: Conversation, requests: MoreRequest[]): Look {
+  const textBytes = bytesToShow(house.tools.model, excerptBytes)
+  return { question: question.text, terms: terms.words, textBytes, requests }
 }
 
 async function askModel(
@@ -140,67 +141,35 @@ async function askModel(
   last: boolean,
   signal: AbortSignal,
 ): Promise<ModelReply> {
-  const { emit } = talk.house.tools
+  const { emit, model } = talk.house.tools
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
     // Words for the reader mean that nothing more is wanted from the machine.
     if (filter.answering()) void talk.open.close().catch(() => undefined)
   }
+  const prompt = {
+    question: talk.question.text,
+    excerpts: shown.excerpts,
+    listings: shown.listings,
+    summary: talk.summary,
+    earlier: talk.thread.slice(-3).map(({ question, text }) => ({ question, answer: text })),
+    round,
+    roundsLeft: mostRounds - round,
+    allowMore: !last,
+  }
+  const fitted = await withinContext(model, answerBlocks(prompt), (blocks) => answerMessages(prompt, blocks))
+  // A citation may rest on what the model was shown, and on nothing else.
+  if (fitted.left) shown.excerpts = fitted.left.flatMap(({ excerpt }) => excerpt ?? [])
   const reply = await complete(talk, {
     purpose: 'answer',
-    messages: answerMessages({
-      question: talk.question.text,
-      excerpts: shown.excerpts,
-      listings: shown.listings,
-      summary: talk.summary,
-      earlier: talk.thread.slice(-3).map(({ question, text }) => ({ question, answer: text })),
-      round,
-      roundsLeft: mostRounds - round,
-      allowMore: !last,
-    }),
-    maxOutputTokens: 2_000,
+    messages: fitted.messages,
+    answerTokens: answerTokensFor(model),
     onText: (piece) => show(filter.push(piece)),
     signal,
   })
   show(filter.end())
-  told(talk, 'answer', reply)
-  return reply
-}
-
-/**
- * A reply that had begun when it broke off is paid for, and so is what was asked when nobody waited for a reply any more. Nobody counted it, so four
- * letters are taken for a token.
- */
-export async function complete(job: AnswerJob, request: ModelRequest): Promise<ModelReply> {
-  let said = 0
-  const onText = (piece: string) => {
-    said += piece.length
-    request.onText?.(piece)
-  }
-  const wanted = !request.signal.aborted
-  try {
-    return await job.house.tools.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
-  } catch (error) {
-    const left = wanted && request.signal.aborted
-    const asked = request.messages.reduce((sum, { content }) => sum + content.length, 0)
-    const usage = { inputTokens: Math.ceil(asked / 4), outputTokens: Math.ceil(said / 4) }
-    if (said > 0 || left) told(job, request.purpose, { usage })
-    throw error
-  }
-}
-
-export function told(job: AnswerJob, purpose: string, reply: Pick<ModelReply, 'usage'>): void {
-  const { inputTokens, outputTokens } = reply.usage
-  job.house.tools.emit({ type: 'model-call', purpose, inputTokens, outputTokens })
-}
-
-export function addUsage(sum: Usage, more: ModelReply['usage']): Usage {
-  return {
-    inputTokens: sum.inputTokens + more.inputTokens,
-    outputTokens: sum.outputTokens + more.outputTokens,
-    ...(sum.estimated || more.estimated ? { estimated: true } : {}),
-  }
+  return withText(talk, reply)
 }
 
 function checked(

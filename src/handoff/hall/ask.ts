@@ -71,9 +71,11 @@ export async function acceptClaim(
   const { house, run, walk } = job
   const { tools } = house
   const settling = shortlyAfter(signal, settlingMs)
-  const [claiming, reading] = await Promise.allSettled([
+  const [claiming, reading, checking] = await Promise.allSettled([
     walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), settling)),
     recentAnswers(tools.drive, run.directory, 20, signal),
+    // Before a machine is paid for, and beside what is waited for anyway.
+    tools.model.check?.(signal),
   ])
   if (claiming.status === 'rejected') throw claiming.reason
   const claimed = claiming.value
@@ -84,6 +86,7 @@ export async function acceptClaim(
   try {
     // Only what is needed of them is kept: a question may wait for long, beside many others.
     const before = pastOf(job, settledValue(reading, signal))
+    if (!before.same) settledValue(checking, signal)
     const { id, acceptedAt } = wanted
     return { id, run, acceptedAt, answer: (later) => work({ ...held, ...before }, later) }
   } catch (error) {

@@ -9,21 +9,15 @@ import { together, undoing } from '../bench/walk.js'
 import type { Excerpt } from '../library/answer.js'
 import { parseReply, streamFilter } from '../library/answers/answer-prompt.js'
 import { shortCommit } from '../library/answers/citation-words.js'
-import { compareMessages, type Side, verifyComparison } from '../library/answers/compare.js'
+import { compareBlocks, compareMessages, type Side, verifyComparison } from '../library/answers/compare.js'
 import { counterparts, pathChanges, withoutTwins } from '../library/answers/compare-sides.js'
+import type { Block } from '../library/answers/fit-blocks.js'
 import { HandoffError } from '../library/errors.js'
 import { costOf } from '../library/prices.js'
 import type { MoreRequest } from '../library/records.js'
 import type { ModelReply } from '../library/tools.js'
-import {
-  type Answered,
-  type AnswerJob,
-  addUsage,
-  complete,
-  type SearchTerms,
-  searchTerms,
-  told,
-} from './answer-from.js'
+import { type Answered, type AnswerJob, type SearchTerms, searchTerms } from './answer-from.js'
+import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from './answer-model.js'
 import { type BlobsOfRun, blobsOf } from './file-tables.js'
 import { lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './look-inside.js'
 import { readSummary } from './read-summary.js'
@@ -92,17 +86,17 @@ async function work(
 ): Promise<Answered> {
   const rounds = await job.walk.step('find', () => findBoth(job, halves, terms.words, signal))
   await close()
-  const sides = sidesOf(halves)
-  const reply = await job.walk.step('answer', () => askModel(job, halves, sides, signal))
+  const { reply, sides } = await job.walk.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
   return job.walk.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }
 
 /** The same search in both; then what each has to show of the other's places. How many looks it took. */
 async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], signal: AbortSignal): Promise<number> {
   const question = job.question.text
+  const { model } = job.house.tools
   const look = (half: Half, requests: MoreRequest[], textBytes: number) =>
     lookInside({ ...job, run: half.run }, half.open, half.shown, { question, terms, textBytes, requests }, signal)
-  await both(halves, (half) => look(half, [], findBytes))
+  await both(halves, (half) => look(half, [], Math.floor(bytesToShow(model, 2 * findBytes) / 2)))
   const [earlier, later] = halves
   const wanted = new Map([
     [earlier, counterparts(later.shown.excerpts, later.blobs, earlier)],
@@ -138,24 +132,34 @@ async function askModel(
   [earlier, later]: [Half, Half],
   [from, to]: [Side, Side],
   signal: AbortSignal,
-): Promise<ModelReply> {
-  const { emit } = job.house.tools
+): Promise<{ reply: ModelReply; sides: [Side, Side] }> {
+  const { emit, model } = job.house.tools
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
   }
   const paths = [...from.excerpts, ...to.excerpts].map(({ path }) => path)
   const { changes, changedInAll } = pathChanges(earlier.blobs, later.blobs, paths)
+  const prompt = { question: job.question.text, from, to, changes, changedInAll }
+  const fitted = await withinContext(model, compareBlocks(prompt), (blocks) => compareMessages(prompt, blocks))
   const reply = await complete(job, {
     purpose: 'compare',
-    messages: compareMessages({ question: job.question.text, from, to, changes, changedInAll }),
-    maxOutputTokens: 2_000,
+    messages: fitted.messages,
+    answerTokens: answerTokensFor(model),
     onText: (piece) => show(filter.push(piece)),
     signal,
   })
   show(filter.end())
-  told(job, 'compare', reply)
-  return reply
+  return { reply: withText(job, reply), sides: [leftOf(from, fitted.left), leftOf(to, fitted.left)] }
+}
+
+/** What of a side the model was shown. */
+function leftOf(side: Side, left: readonly Block[] | undefined): Side {
+  if (left === undefined) return side
+  return {
+    ...side,
+    excerpts: left.flatMap(({ commit, excerpt }) => (commit === side.commit && excerpt ? [excerpt] : [])),
+  }
 }
 
 function checked(

@@ -13,6 +13,8 @@ export interface House {
     /** Input tokens and money that one summary may cost. */
     inputTokens: number
     maxCost?: number
+    /** Requests to the model that one summary sends at once; 8 when absent. */
+    modelRequests?: number
     /** How long a walk may take; a sandbox never outlives it by more than a minute. */
     deadlineMs: number
     /** When a sandbox that answers ends by itself, in milliseconds since 1970, where the walk's deadline and a minute is too late. */

@@ -2,9 +2,10 @@
 import type { Clock } from '../library/clock.js'
 import { abortError, HandoffError } from '../library/errors.js'
 import type { RunEvent } from '../library/events.js'
-import type { Spending } from '../library/summaries/spending.js'
+import type { Amount, Reservation, Spending } from '../library/summaries/spending.js'
 import type { Messages } from '../library/summaries/summary-prompt.js'
 import type { Model, ModelReply } from '../library/tools.js'
+import { sizeOf } from './message-size.js'
 
 export interface CallLimits {
   concurrency: number
@@ -15,20 +16,23 @@ export interface CallLimits {
 export interface Calls {
   /** Tokens of the messages, never less than the truth. */
   size(messages: Messages): Promise<number>
-  /** Undefined when the budget has no room for it; then nothing was sent. */
+  /**
+   * Undefined when the budget has no room for it; then nothing was sent. A reply that thinking left too little room for is asked for once more; what
+   * is wrong with it then is told.
+   */
   ask(request: Asked): Promise<ModelReply | undefined>
   /** Does all of it, some at once. After a failure nothing new begins, what was begun is waited for, and the failure is told. */
   all<T>(work: readonly T[], doOne: (item: T) => Promise<void>): Promise<void>
+  /** Why there is no text, when requests were sent and none brought any. */
+  silence(): HandoffError | undefined
 }
 
 export interface Asked {
   purpose: 'part' | 'combine' | 'summary'
   messages: Messages
-  maxOutputTokens: number
+  /** Tokens of text. */
+  answerTokens: number
 }
-
-/** What a service adds to each message for its role, generously. */
-const tokensPerMessage = 16
 
 export function modelCalls(
   model: Model,
@@ -39,38 +43,92 @@ export function modelCalls(
 ): Calls {
   const known = new Map<string, number>()
   const wait = pacing(limits, signal)
+  const told = new Set<string>()
+  let spoke = false
+  let silence: HandoffError | undefined
+  const reserve = reserving(spending)
 
-  const size = async (messages: Messages) => {
-    let total = tokensPerMessage
-    for (const { role, content } of messages) {
-      const tokens = known.get(content) ?? (await model.countTokens(content))
-      // Instructions come again with every request; data does not.
-      if (role === 'system') known.set(content, tokens)
-      total += tokens + tokensPerMessage
+  // Instructions come again with every request; data does not.
+  const instructions = new Set<string>()
+  const count = async (text: string) => {
+    const tokens = known.get(text) ?? (await model.countTokens(text))
+    if (instructions.has(text)) known.set(text, tokens)
+    return tokens
+  }
+  const size = (messages: Messages) => {
+    for (const { role, content } of messages) if (role === 'system') instructions.add(content)
+    return sizeOf(messages, count)
+  }
+
+  async function once(request: Asked, wide: boolean): Promise<ModelReply | undefined> {
+    const input = await size(request.messages)
+    const output = Math.min(
+      model.replyTokens({ answerTokens: request.answerTokens, wide }),
+      wide ? model.contextTokens - input : Number.POSITIVE_INFINITY,
+    )
+    if (input + output > model.contextTokens) return undefined
+    const reservation = await reserve({ input, output })
+    if (!reservation) return undefined
+    try {
+      await wait()
+      // Not as it comes: a reply that broke off in the middle can then be asked for again.
+      const reply = await model.complete({ ...request, wide, signal })
+      reservation.settle(reply.usage)
+      const { inputTokens, outputTokens } = reply.usage
+      emit({ type: 'model-call', purpose: request.purpose, inputTokens, outputTokens })
+      return reply
+    } finally {
+      reservation.settle()
     }
-    return total
+  }
+
+  function tell({ problem, text }: ModelReply): void {
+    if (text.trim() !== '') spoke = true
+    silence = problem ?? silence
+    if (problem === undefined || told.has(problem.message)) return
+    told.add(problem.message)
+    emit({ type: 'notice', text: [problem.message, problem.next].filter(Boolean).join(' ') })
   }
 
   return {
     size,
     async ask(request) {
-      const input = await size(request.messages)
-      if (input + request.maxOutputTokens > model.contextTokens) return undefined
-      const reservation = spending.reserve({ input, output: request.maxOutputTokens })
-      if (!reservation) return undefined
-      try {
-        await wait()
-        // Not as it comes: a reply that broke off in the middle can then be asked for again.
-        const reply = await model.complete({ ...request, signal })
-        reservation.settle(reply.usage)
-        const { inputTokens, outputTokens } = reply.usage
-        emit({ type: 'model-call', purpose: request.purpose, inputTokens, outputTokens })
-        return reply
-      } finally {
-        reservation.settle()
-      }
+      const first = await once(request, false)
+      const again = first?.mayWiden ? await once(request, true) : undefined
+      const reply = again && again.text.trim() !== '' ? again : first
+      if (reply) tell(reply)
+      return reply
     },
     all: (work, doOne) => inTurns(work, Math.max(1, limits.concurrency), doOne, signal),
+    silence: () => (spoke ? undefined : silence),
+  }
+}
+
+/** What has no room in the budget beside requests that are being answered may have when those are settled: they cost less than was reserved. */
+function reserving(spending: Spending): (amount: Amount) => Promise<Reservation | undefined> {
+  let open = 0
+  let settled = Promise.withResolvers<void>()
+  return async (amount) => {
+    for (;;) {
+      const reservation = spending.reserve(amount)
+      if (!reservation && open === 0) return undefined
+      if (!reservation) {
+        await settled.promise
+        continue
+      }
+      open += 1
+      let isOpen = true
+      return {
+        settle(used) {
+          reservation.settle(used)
+          if (!isOpen) return
+          isOpen = false
+          open -= 1
+          settled.resolve()
+          settled = Promise.withResolvers()
+        },
+      }
+    }
   }
 }
 

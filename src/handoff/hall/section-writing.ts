@@ -98,7 +98,9 @@ async function changeSections(writing: SectionWriting, changed: readonly ProsePa
       news: { gone: draft.gone },
     }),
   )
-  return reply ? updatedSections(before, reply.text, shown, briefs, draft.touched, world) : before
+  return reply && reply.text.trim() !== ''
+    ? updatedSections(before, reply.text, shown, briefs, draft.touched, world)
+    : before
 }
 
 /** Each section as it is sent; the marks of all of them have numbers of their own. */
@@ -122,7 +124,7 @@ async function askWithin(writing: SectionWriting, build: (share: number) => Mess
       shown = share * less
       return build(shown)
     })
-    const reply = messages && (await calls.ask({ purpose: 'summary', messages, maxOutputTokens: sizes.summary.output }))
+    const reply = messages && (await calls.ask({ purpose: 'summary', messages, answerTokens: sizes.summary.output }))
     if (reply && shown < 1)
       notice(`The last request had room for about ${Math.ceil(shown * 100)} % of each thing that it should show.`)
     if (reply || !messages) return reply

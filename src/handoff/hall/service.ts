@@ -10,6 +10,7 @@ import type { CompletedAnswer, FailedAnswer } from '../library/answer.js'
 import type { Clock } from '../library/clock.js'
 import { type ErrorCode, HandoffError } from '../library/errors.js'
 import type { RunEvent } from '../library/events.js'
+import type { PricedUsage } from '../library/prices.js'
 import type { ModelRequest } from '../library/tools.js'
 import type { House } from './house.js'
 import { type AskRequest, prepareQuestion, staleAt } from './prepare-question.js'
@@ -90,13 +91,13 @@ export function houseFor(service: Service, visit: Visit): House {
 /** What a visit has cost so far, also where nothing came of it. */
 export interface CountedVisit extends Visit {
   /** By its models. */
-  spent(): { inputTokens: number; outputTokens: number }
+  spent(): PricedUsage
   /** Machines that were opened and whose end nobody has seen. */
   living(): number
 }
 
 export function counted(visit: Visit): CountedVisit {
-  const sum = { inputTokens: 0, outputTokens: 0 }
+  const sum = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }
   let living = 0
   return {
     ...visit,
@@ -104,6 +105,7 @@ export function counted(visit: Visit): CountedVisit {
       if (event.type === 'model-call') {
         sum.inputTokens += event.inputTokens
         sum.outputTokens += event.outputTokens
+        sum.cachedInputTokens += event.cachedInputTokens ?? 0
       }
       if (event.type === 'sandbox-open') living += 1
       if (event.type === 'sandbox-gone') living -= 1

@@ -24,7 +24,8 @@ import type { House } from './house.js'
 import { type PreviousRun, previousRun } from './previous.js'
 import { type Found, readRepository } from './read-repository.js'
 import { readSummary } from './read-summary.js'
-import { checkpointAt, fileTable, type SummaryFiles, summaryOf } from './summary-of.js'
+import { checkpointAt, fileTable, limitsOf, type SummaryFiles, summaryOf } from './summary-of.js'
+import { refuseImpossible } from './summary-start.js'
 
 export interface SummariseRequest {
   commit: Commit
@@ -62,8 +63,13 @@ export async function summarise(request: SummariseRequest, house: House, signal:
   parseSha(request.commit.sha)
   const place = layout(house.root, request.commit.repository)
   const walk = startWalk(house.tools)
+  // Beside the look at the directory, so that it takes no time; who finds a run there need not know.
+  const checking = house.tools.model.check?.(signal)
+  checking?.catch(() => undefined)
   const known = await walk.step('look up', () => lookUp(request, house, place, signal))
   if (known.sealed && !request.force) return reuse(request, house, place, known.sealed, signal)
+  refuseImpossible({ model: house.tools.model, limits: limitsOf(house) })
+  await checking
   return make(request, house, place, walk, known.revision, signal)
 }
 
@@ -163,7 +169,7 @@ async function make(
   )
   const sealedAt = tools.now().toISOString()
   const ref = prepareRef(tools, place, request.commit, signal)
-  const handoff = recordOf(request, house, run, found, written.record, await previous, walk, sealedAt)
+  const handoff = recordOf(request, house, run, found, written, await previous, walk, sealedAt)
   const pointer = await walk.step('seal', () => seal(tools.drive, place, handoff, written.files, signal))
   const [speaking, refMoved] = await walk.step('point', () =>
     Promise.all([point(tools.drive, place, pointer, revision, signal), ref.finish(signal)]),
@@ -217,14 +223,14 @@ function recordOf(
   house: House,
   run: RunId,
   found: Found,
-  written: SummaryFiles['record'],
+  summary: SummaryFiles,
   previous: PreviousRun | undefined,
   walk: Walk,
   sealedAt: string,
 ): Handoff {
   const { commit } = request
   const { id } = commit.repository
-  const { artifacts, ...part } = written
+  const { artifacts, ...part } = summary.record
   return {
     version: 1,
     run,
@@ -233,7 +239,7 @@ function recordOf(
     ...(id === undefined ? {} : { repositoryId: id }),
     ...(commit.ref === undefined ? {} : { ref: commit.ref }),
     commit: commit.sha,
-    ...(previous && written.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
+    ...(previous && part.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
     form: formOf(request),
     patterns: patternsOf(request),
     artifacts: [...found.stored, ...artifacts],
@@ -245,7 +251,7 @@ function recordOf(
     sandbox: found.sandbox,
     ...(found.drive9 ? { drive9: found.drive9 } : {}),
     ...(request.requestedBy ? { requestedBy: request.requestedBy } : {}),
-    notices: found.notices.slice(0, 30).map((text) => text.slice(0, 500)),
+    notices: [...summary.notices, ...found.notices].slice(0, 30).map((text) => text.slice(0, 500)),
     sealedAt,
   }
 }

@@ -9,6 +9,7 @@ import type { FileTable, Survey } from '../library/survey.js'
 import type { House } from './house.js'
 import type { PreviousRun } from './previous.js'
 import type { SummariseRequest } from './summarise.js'
+import type { SummaryOrder } from './summary-job.js'
 import { type Checkpoint, type WrittenSummary, writeSummary } from './write-summary.js'
 
 export interface SummaryFiles {
@@ -16,8 +17,23 @@ export interface SummaryFiles {
   summary: string
   /** What is still to be written into the run directory. */
   files: { path: string; bytes: Uint8Array }[]
+  /** What a reader should know of how it was written. */
+  notices: string[]
   /** The summary's part of the handoff. */
   record: Pick<Handoff, 'artifacts' | 'claims' | 'usage' | 'reusedPercent'> & Partial<Pick<Handoff, 'cost' | 'partial'>>
+}
+
+/** Requests that are sent at once, where no setting says how many. */
+const usualConcurrency = 8
+
+/** What one summary may spend, and how fast. */
+export function limitsOf({ limits, prices }: Pick<House, 'limits' | 'prices'>): SummaryOrder['limits'] {
+  return {
+    inputTokens: limits.inputTokens,
+    ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
+    ...(prices === undefined ? {} : { prices }),
+    concurrency: limits.modelRequests ?? usualConcurrency,
+  }
 }
 
 export async function summaryOf(
@@ -27,7 +43,7 @@ export async function summaryOf(
   known: KnownBefore,
   signal: AbortSignal,
 ): Promise<SummaryFiles> {
-  const { tools, limits, prices } = house
+  const { tools } = house
   const notice = (text: string) => tools.emit({ type: 'notice', text })
   const { previous, table, checkpoint } = known
   const prose = previous && readProse(previous.prose, notice)
@@ -35,12 +51,7 @@ export async function summaryOf(
     survey,
     ...(table ? { table } : {}),
     model: tools.model,
-    limits: {
-      inputTokens: limits.inputTokens,
-      ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
-      ...(prices === undefined ? {} : { prices }),
-      concurrency: 8,
-    },
+    limits: limitsOf(house),
     ...(previous && prose ? { previous: { prose, summary: previous.summary } } : {}),
     checkpoint,
     emit: tools.emit,
@@ -100,6 +111,7 @@ function filesOf(request: SummariseRequest, house: House, survey: Survey, writte
   return {
     summary,
     files,
+    notices: written.notices,
     record: {
       artifacts: files.map(({ path, bytes }) => ({ path, bytes: bytes.length, sha256: sha256(bytes) })),
       claims: { checked: written.claims.checked, repaired: written.claims.repaired, removed: written.claims.removed },

@@ -9,11 +9,11 @@ import { type Changes, compare, isSame } from '../library/summaries/changes.js'
 import { worldFor } from '../library/summaries/commit-facts.js'
 import { childrenOf, type Draft, freshDraft, type SizedFile, shownFile } from '../library/summaries/draft.js'
 import type { Prose, ProseFile } from '../library/summaries/prose.js'
-import type { Reservation } from '../library/summaries/spending.js'
+import { type Reservation, startSpending } from '../library/summaries/spending.js'
 import { readSummaryFile, type Sections } from '../library/summaries/summary.js'
 import { chooseWithin, type Estimate, estimateFresh } from '../library/summaries/summary-plan.js'
 import { partMessages, promptVersion, summaryMessages } from '../library/summaries/summary-prompt.js'
-import { expectedProse, overhead } from '../library/summaries/summary-sizes.js'
+import { expectedProse, overhead, sizesFor } from '../library/summaries/summary-sizes.js'
 import type { World } from '../library/summaries/world.js'
 import { finished } from './section-writing.js'
 import type { Job } from './summary-job.js'
@@ -143,11 +143,11 @@ export async function estimateDraft(
           news: change,
         })
       : partMessages({ files })
-    add(await job.calls.size(messages), expectedProse)
+    add(await job.calls.size(messages), expectedProse + job.sizes.thinking)
   }
   const above = new Set(work.flatMap(({ part }) => ancestorsOf(draft, part.parent)))
-  for (const _ of above) add(overhead + 2 * expectedProse, expectedProse)
-  if (changes || draft.fresh) add(await sectionsInput(job, draft), job.sizes.summary.output)
+  for (const _ of above) add(overhead + 2 * expectedProse, expectedProse + job.sizes.thinking)
+  if (changes || draft.fresh) add(await sectionsInput(job, draft), job.sizes.summary.output + job.sizes.thinking)
   return estimate
 }
 
@@ -174,15 +174,25 @@ async function sectionsInput(job: Job, draft: Draft): Promise<number> {
 /** Keeps room for the sections while the parts are written: parts that no section tells of are money lost. */
 export async function holdForSections(job: Job, draft: Draft): Promise<Reservation> {
   const { spending, sizes } = job
-  const output = sizes.summary.output
-  for (const input of [await sectionsInput(job, draft), overhead * 2]) {
+  const output = sizes.summary.reply
+  for (const input of [await sectionsInput(job, draft), leastInput]) {
     const hold = spending.reserve({ input, output })
     if (hold) return hold
   }
   throw tooLittle(job)
 }
 
-function tooLittle({ limits }: Job): HandoffError {
+/** What the sections take of the model, however little they are shown. */
+const leastInput = overhead * 2
+
+/** What can be known before a machine is paid for: a model that takes too little, limits that no summary fits, money without a price. */
+export function refuseImpossible({ model, limits }: Pick<Job, 'model' | 'limits'>): void {
+  const { summary } = sizesFor(model)
+  const { fits } = startSpending(limits, model.name)
+  if (!fits({ input: leastInput, output: summary.reply })) throw tooLittle({ limits })
+}
+
+function tooLittle({ limits }: Pick<Job, 'limits'>): HandoffError {
   const money = limits.maxCost === undefined ? '' : ` and ${limits.maxCost} US dollars`
   return new HandoffError(
     'budget',

@@ -2,6 +2,7 @@
 // before anything is built on it.
 
 import { cutText } from '../library/markdown/plain-text.js'
+import { quote } from '../library/run.js'
 import { abridge, newSentences, restore } from '../library/summaries/abridge.js'
 import { verifyClaims } from '../library/summaries/claims.js'
 import { childrenOf, type Draft, type LeafWork } from '../library/summaries/draft.js'
@@ -105,9 +106,9 @@ async function describe(writing: Writing, files: readonly ShownFile[], again: bo
   if ((await calls.size(messages)) > sizes.part.input) {
     return halves ? describeBoth(writing, halves, again) : describeOneLine(writing, files)
   }
-  const reply = await calls.ask({ purpose: 'part', messages, maxOutputTokens: sizes.part.output })
+  const reply = await calls.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
   if (!reply) return undefined
-  if (reply.truncated && again && halves) return describeBoth(writing, halves, false)
+  if (reply.truncated && !reply.problem && again && halves) return describeBoth(writing, halves, false)
   return [checked(reply.text, writing.world)]
 }
 
@@ -126,7 +127,7 @@ async function describeOneLine(writing: Writing, files: readonly ShownFile[]): P
   for (const lineLimit of [500, 100, 20]) {
     const messages = partMessages({ files: files.map((file) => ({ ...file, lineLimit })) })
     if ((await writing.calls.size(messages)) > writing.sizes.part.input) continue
-    const reply = await writing.calls.ask({ purpose: 'part', messages, maxOutputTokens: writing.sizes.part.output })
+    const reply = await writing.calls.ask({ purpose: 'part', messages, answerTokens: writing.sizes.part.output })
     return reply && [checked(reply.text, writing.world)]
   }
   return undefined
@@ -156,7 +157,9 @@ async function joinTexts(writing: Writing, directory: string, texts: string[]): 
     const groups = Math.ceil(current.length / writing.sizes.joined)
     for (let from = 0; from < current.length; from += Math.ceil(current.length / groups)) {
       const group = current.slice(from, from + Math.ceil(current.length / groups))
-      next.push(await combined(writing, { parts: group.map((text) => ({ directory, text })) }, group.join('\n\n')))
+      next.push(
+        await combined(writing, directory, { parts: group.map((text) => ({ directory, text })) }, group.join('\n\n')),
+      )
     }
     if (next.length >= current.length) break
     current = next
@@ -176,10 +179,10 @@ async function changeLeaf(
   const { text: brief, held } = abridge(part.text, draft.touched.paths, world)
   const messages = partMessages({ files, earlier: brief, news: { gone: work.change?.gone ?? [] } })
   if ((await calls.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
-  const reply = await calls.ask({ purpose: 'part', messages, maxOutputTokens: sizes.part.output })
+  const reply = await calls.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
   if (!reply) return undefined
   const halves = halvesOf(files)
-  if (reply.truncated && again && halves) {
+  if (reply.truncated && !reply.problem && again && halves) {
     const first = await changeLeaf(writing, work, halves[0], false)
     if (first === undefined) return undefined
     return changeLeaf(writing, { ...work, part: { ...part, text: first } }, halves[1], false)
@@ -222,22 +225,27 @@ async function writeOne(writing: Writing, part: ProsePart): Promise<void> {
     ? { parts: children }
     : { parts: renewed.map((child) => newsOf(writing, child)), earlier: brief, news: { gone: draft.gone }, held }
   const firstWords = children.map((child) => cutText(child.text.split('\n\n', 1)[0]!, 300)).join('\n\n')
-  const text = await combined(writing, request, afresh ? firstWords : part.text)
+  const text = await combined(writing, part.directory, request, afresh ? firstWords : part.text)
   accept(writing, part, afresh ? text : cutText(keepLost(part.text, text, draft.touched, writing.world), longestProse))
 }
 
 /** `otherwise` stands in when there is no room in the budget, or no reply. */
 async function combined(
   writing: Writing,
+  directory: string,
   request: CombineRequest & { held?: ReadonlyMap<number, string> },
   otherwise: string,
 ): Promise<string> {
   const { calls, sizes } = writing
   const build = (share: number) => combineMessages({ ...request, parts: shortened(request.parts, share) })
   const messages = await fitted(calls, sizes.combine.input, build)
-  const reply = messages && (await calls.ask({ purpose: 'combine', messages, maxOutputTokens: sizes.combine.output }))
+  const reply = messages && (await calls.ask({ purpose: 'combine', messages, answerTokens: sizes.combine.output }))
   const said = reply?.text.trim() ?? ''
   const text = said === '' ? '' : checked(restore(said, request.held ?? new Map()), writing.world)
+  if (text === '') {
+    const name = quote(directory === '' ? '.' : directory)
+    writing.notice(`There is no text that joins the parts of ${name}; what is known of them stands in its place.`)
+  }
   return text === '' ? cutText(otherwise, longestProse) : text
 }
 

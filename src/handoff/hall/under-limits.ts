@@ -12,6 +12,7 @@ import type { ServicePlace } from '../bench/service-place.js'
 import { makeTurns, type Turn } from '../bench/turns.js'
 import { cleanupSignal } from '../bench/walk.js'
 import type { AnswerRecord, FailedAnswer } from '../library/answer.js'
+import { mostOfQuestion, type QuestionModel } from '../library/answers/question-cost.js'
 import type { Clock } from '../library/clock.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import { costOf, type Prices } from '../library/prices.js'
@@ -43,26 +44,24 @@ export interface OwnWork {
 /** A machine's lifetime is told in seconds, and counted from when the service hears of it. */
 const turnMarginMs = 2_000
 
-/** What a question may cost at most: three rounds of excerpts, the summary, a conversation, and the replies. */
-const mostTokens = { inputTokens: 90_000, outputTokens: 6_200 }
-
 export function share(house: House, place: ServicePlace, limits: ServiceLimits, clock: Clock): Shared {
   const { drive, model } = house.tools
-  const trouble = troubleWith(limits, model.name, house.prices)
+  const trouble = troubleWith(limits, model, house.prices)
   if (trouble) throw trouble
   return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
 }
 
 /** A budget that no question fits into, or that nobody can reckon with, would refuse everybody every day. */
-export function troubleWith(limits: BudgetLimits, model: string, prices?: Prices): HandoffError | undefined {
+export function troubleWith(limits: BudgetLimits, model: QuestionModel, prices?: Prices): HandoffError | undefined {
   const refuse = (message: string, next: string) => new HandoffError('missing-setting', message, { next })
-  const tokens = mostTokens.inputTokens + mostTokens.outputTokens
+  const most = mostOfQuestion(model)
+  const tokens = most.inputTokens + most.outputTokens
   if ((limits.tokensPerDay ?? tokens) < tokens) {
     const enough = `Set it to ${tokens.toLocaleString('en-US')} or more, or to nothing.`
     return refuse('HANDOFF_CALLER_TOKENS is less than one question may take.', enough)
   }
   if (limits.costPerDay === undefined) return undefined
-  const cost = costOf(mostTokens, model, prices)?.amount
+  const cost = costOf(most, model.name, prices)?.amount
   if (cost === undefined) {
     return refuse(
       'Callers have a budget in money (HANDOFF_CALLER_COST), and the price of the model is not known.',
@@ -302,8 +301,13 @@ function costOfVisit({ house }: Service, visit: CountedVisit): { tokens: number;
   return { tokens: used.inputTokens + used.outputTokens, cost }
 }
 
-function atMost(service: Service): { tokens: number; cost: number } {
-  const { house } = service
-  const cost = costOf(mostTokens, house.tools.model.name, house.prices)?.amount ?? 0
-  return { tokens: mostTokens.inputTokens + mostTokens.outputTokens, cost }
+/** What the model has taught since may be more than a caller has in a day: who has spent nothing may still ask. */
+function atMost({ house, limits }: Service): { tokens: number; cost: number } {
+  const { model } = house.tools
+  const most = mostOfQuestion(model)
+  const cost = costOf(most, model.name, house.prices)?.amount ?? 0
+  return {
+    tokens: Math.min(most.inputTokens + most.outputTokens, limits.tokensPerDay ?? Number.POSITIVE_INFINITY),
+    cost: Math.min(cost, limits.costPerDay ?? Number.POSITIVE_INFINITY),
+  }
 }

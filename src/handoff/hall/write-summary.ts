@@ -6,6 +6,7 @@
 import { sha256 } from '../bench/run-directory.js'
 import type { Cost, Usage } from '../library/answer.js'
 import { HandoffError } from '../library/errors.js'
+import type { RunEvent } from '../library/events.js'
 import { commitFacts, worldFor } from '../library/summaries/commit-facts.js'
 import { type Draft, proseOf, setKeys, summaryKey } from '../library/summaries/draft.js'
 import { type Prose, pruneProse } from '../library/summaries/prose.js'
@@ -38,20 +39,31 @@ export interface WrittenSummary {
   saved: { inputTokens: number; cost?: Cost }
   /** Why not everything that was chosen is described. */
   partial?: string
+  /** What a reader of the summary should know of how it was written. */
+  notices: string[]
 }
 
-export async function writeSummary(order: SummaryOrder): Promise<WrittenSummary> {
-  const { model, limits, emit, signal } = order
+type Written = Omit<WrittenSummary, 'notices'>
+
+export async function writeSummary(given: SummaryOrder): Promise<WrittenSummary> {
+  const notices: string[] = []
+  const emit = (event: RunEvent) => {
+    if (event.type === 'notice') notices.push(event.text)
+    given.emit(event)
+  }
+  const order = { ...given, emit }
+  const { model, limits, signal } = order
   const spending = startSpending(limits, model.name)
   const job: Job = {
     ...order,
     facts: commitFacts(order.survey, order.table),
-    sizes: sizesFor(model.contextTokens),
+    sizes: sizesFor(model),
     spending,
     calls: modelCalls(model, spending, limits, emit, signal),
   }
   const [planned, paid] = await Promise.all([planSummary(job), paidBefore(job)])
-  return planned.draft ? write(job, planned, planned.draft, paid) : withoutModel(job, planned)
+  const written = await (planned.draft ? write(job, planned, planned.draft, paid) : withoutModel(job, planned))
+  return { ...written, notices }
 }
 
 const headOf = ({ facts, model, limits }: Job) => ({
@@ -63,7 +75,7 @@ const headOf = ({ facts, model, limits }: Job) => ({
 })
 
 /** Nothing changed, or there is nothing to read. */
-function withoutModel(job: Job, planned: Planned): WrittenSummary {
+function withoutModel(job: Job, planned: Planned): Written {
   const { facts, emit } = job
   emit({ type: 'model-estimate', calls: 0, inputTokens: 0 })
   const { kept } = planned
@@ -82,7 +94,7 @@ function withoutModel(job: Job, planned: Planned): WrittenSummary {
   }
 }
 
-async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Promise<WrittenSummary> {
+async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Promise<Written> {
   const written = { model: job.model.name, prompts: promptVersion }
   setKeys(draft, written, sha256)
   const hold = await holdForSections(job, draft)
@@ -104,6 +116,8 @@ async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Prom
     hold.settle()
     const key = summaryKey(draft, written, sha256)
     const raw = paid.summary?.key === key ? paid.summary.sections : await writeSections(writing)
+    const silence = job.calls.silence()
+    if (silence) throw silence
     const { sections, claims } = finished(raw ?? draft.sections ?? ['', '', '', ''], world, job.facts)
     draft.sections = sections
     summary = { key, sections }

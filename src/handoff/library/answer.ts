@@ -42,7 +42,10 @@ export interface Citation {
 
 export interface Usage {
   inputTokens: number
+  /** Thinking included. */
   outputTokens: number
+  /** The part of the input that came from the service's cache. */
+  cachedInputTokens?: number
   /** True when the model's service did not say and we counted. */
   estimated?: boolean
 }

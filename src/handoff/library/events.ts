@@ -13,7 +13,7 @@ export type RunEvent =
   | { type: 'drive9-identified'; version: string; sha256: string }
   | { type: 'survey-done'; files: number; read: number; cut: number; skipped: number }
   | { type: 'model-estimate'; calls: number; inputTokens: number; cost?: number }
-  | { type: 'model-call'; purpose: string; inputTokens: number; outputTokens: number }
+  | { type: 'model-call'; purpose: string; inputTokens: number; outputTokens: number; cachedInputTokens?: number }
   | { type: 'model-text'; purpose: string; text: string }
   | { type: 'answer-claimed'; id: string }
   | { type: 'answer-reused'; id: string }

@@ -1,5 +1,7 @@
 // Every setting there is, with a sentence each. `.env.example` and the README's tables are generated from this table.
 
+import { mostOfQuestion } from './answers/question-cost.js'
+import { efforts, replyLimit } from './model-limits.js'
 import { exampleModel } from './prices.js'
 
 export interface Setting {
@@ -85,8 +87,29 @@ export const settingTable: Setting[] = [
   },
   {
     group: 'model',
+    name: 'LLM_MAX_OUTPUT_TOKENS',
+    text: 'Tokens that one reply may have at most, thinking included: the most that the model writes. Without it a reply has what its text needs and room for thinking, four times as much in a second try.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_REASONING_EFFORT',
+    text: `How much a model thinks before it writes: ${efforts.join(', ')}. The model's own when empty. Thinking is paid as output.`,
+  },
+  {
+    group: 'model',
+    name: 'LLM_CONCURRENCY',
+    text: 'Requests to the model at once: 8 for a summary when empty, and one for each question. For a server that serves one at a time, write 1. A server that is too busy gets fewer by itself.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_FIRST_TOKEN_SECONDS',
+    example: '120',
+    text: 'Seconds that a model may be silent before its first text, counted from the end of the requests sent before. On a CPU it may need more.',
+  },
+  {
+    group: 'model',
     name: 'LLM_PRICE_INPUT',
-    text: 'US dollars for a million input tokens. Without it, and for a model that is not in the table, no price is shown.',
+    text: 'US dollars for a million input tokens, also for those that come from a cache. Without it, and for a model that is not in the table, no price is shown.',
   },
   { group: 'model', name: 'LLM_PRICE_OUTPUT', text: 'US dollars for a million output tokens.' },
   {
@@ -174,7 +197,7 @@ export const settingTable: Setting[] = [
   {
     group: 'service',
     name: 'HANDOFF_CALLER_TOKENS',
-    text: 'Tokens that one caller may spend in a day (UTC): 96,200 or more, because one question may take that many.',
+    text: `Tokens that one caller may spend in a day (UTC). One question may take ${mostTokens('gpt-4o')} of a model that does not think and ${mostTokens(exampleModel)} of one that does; less is refused.`,
   },
   {
     group: 'service',
@@ -205,3 +228,10 @@ export const settingTable: Setting[] = [
     text: 'How long running requests may take to end after the server was told to stop, in seconds, up to 300.',
   },
 ]
+
+/** What a question may take of this model, at the usual settings. */
+function mostTokens(name: string): string {
+  const limits = { name, contextTokens: 128_000 }
+  const most = mostOfQuestion({ ...limits, replyTokens: (wanted) => replyLimit(limits, wanted) })
+  return (most.inputTokens + most.outputTokens).toLocaleString('en-US')
+}

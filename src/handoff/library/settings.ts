@@ -1,6 +1,7 @@
 // Every setting there is, with a sentence each. Doors hand in their environment; this reads it once into frozen values and names all that is
 // missing together. What settings there are, in words, stands in setting-table.ts; nothing that runs needs that.
 import { HandoffError } from './errors.js'
+import { type Effort, efforts } from './model-limits.js'
 
 export interface Settings {
   sandboxes: {
@@ -18,6 +19,13 @@ export interface Settings {
     baseUrl: string
     name: string
     contextTokens: number
+    /** What one reply may have at most, with thinking. */
+    maxOutputTokens?: number
+    effort?: Effort
+    /** Requests at once. */
+    concurrency?: number
+    /** How long the first text may take. */
+    firstTextMs?: number
     prices?: { input: number; output: number }
     /** The longest wait that the model's service may ask for; a minute when absent. */
     longestWaitMs?: number
@@ -50,6 +58,10 @@ export function parseSettings(environment: Environment): Settings {
   const priceInput = amount(environment, 'LLM_PRICE_INPUT')
   const priceOutput = amount(environment, 'LLM_PRICE_OUTPUT')
   const maxCost = amount(environment, 'HANDOFF_MAX_COST')
+  const maxOutputTokens = wholeOrNone(environment, 'LLM_MAX_OUTPUT_TOKENS')
+  const concurrency = wholeOrNone(environment, 'LLM_CONCURRENCY')
+  const firstSeconds = wholeOrNone(environment, 'LLM_FIRST_TOKEN_SECONDS')
+  const effort = effortIn(environment)
   return {
     sandboxes: parseSandboxSettings(environment),
     drive: parseDriveSettings(environment),
@@ -58,6 +70,10 @@ export function parseSettings(environment: Environment): Settings {
       baseUrl: address(environment, 'LLM_BASE_URL', 'https://api.openai.com/v1'),
       name: get('LLM_MODEL')!,
       contextTokens: whole(environment, 'LLM_CONTEXT_TOKENS', 128_000),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(effort === undefined ? {} : { effort }),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(firstSeconds === undefined ? {} : { firstTextMs: firstSeconds * 1_000 }),
       ...(priceInput !== undefined && priceOutput !== undefined
         ? { prices: { input: priceInput, output: priceOutput } }
         : {}),
@@ -189,8 +205,21 @@ function root(text: string): string {
   })
 }
 
-function whole(environment: Environment, name: string, otherwise: number): number {
-  const found = amount(environment, name) ?? otherwise
+function effortIn(environment: Environment): Effort | undefined {
+  const text = value(environment, 'LLM_REASONING_EFFORT')?.toLowerCase()
+  const found = efforts.find((one) => one === text)
+  if (text === undefined || found !== undefined) return found
+  throw new HandoffError('invalid-input', 'LLM_REASONING_EFFORT is not an effort that models know.', {
+    next: `Write one of ${efforts.join(', ')}, or leave it empty for the model’s own.`,
+  })
+}
+
+const whole = (environment: Environment, name: string, otherwise: number): number =>
+  wholeOrNone(environment, name) ?? otherwise
+
+function wholeOrNone(environment: Environment, name: string): number | undefined {
+  const found = amount(environment, name)
+  if (found === undefined) return undefined
   if (Number.isSafeInteger(found) && found > 0) return found
   throw new HandoffError('invalid-input', `${name} is not a whole number above zero.`)
 }

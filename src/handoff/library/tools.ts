@@ -2,7 +2,9 @@
 //
 // All calls take an AbortSignal and reject with a HandoffError: never with an SDK's error, never with a secret in a message.
 import type { Clock } from './clock.js'
+import type { HandoffError } from './errors.js'
 import type { RunEvent } from './events.js'
+import type { WantedReply } from './model-limits.js'
 
 export interface Tools {
   sandboxes: Sandboxes
@@ -144,11 +146,10 @@ export interface DriveToken {
 
 // ── the model ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export interface ModelRequest {
+export interface ModelRequest extends WantedReply {
   /** Which of our prompts this is, for events and the record: `summary`, `part`, `answer`, `terms`. */
   purpose: string
   messages: { role: 'system' | 'user' | 'assistant'; content: string }[]
-  maxOutputTokens: number
   /** Called with each piece of text as it comes. When it is absent the reply may be asked for in one piece. */
   onText?: (piece: string) => void
   /** The caller's `traceparent`, for the service's own records. */
@@ -158,9 +159,21 @@ export interface ModelRequest {
 
 export interface ModelReply {
   text: string
-  /** True when the service cut it: by length, or by ending without saying that it ended. */
+  /** True when the text is not whole: the limit or a filter cut it, it had no end, or the service did not say that it ended. */
   truncated: boolean
-  usage: { inputTokens: number; outputTokens: number; cachedInputTokens?: number; estimated?: boolean }
+  /** Why there is no text, or less than was allowed, with what to do about it. */
+  problem?: HandoffError
+  /** The same request with `wide` may bring the whole text: thinking left too little room for it. */
+  mayWiden?: boolean
+  usage: ModelUsage
+}
+
+export interface ModelUsage {
+  inputTokens: number
+  /** Thinking included. */
+  outputTokens: number
+  cachedInputTokens?: number
+  estimated?: boolean
 }
 
 export interface Model {
@@ -169,10 +182,19 @@ export interface Model {
   readonly host: string
   /** Tokens in one request, input and output together, that the model takes. */
   readonly contextTokens: number
-  /** Retries where it is safe, within the signal's time. Rejects with `model`, `model-limit`, `timeout` or `cancelled`. */
+  /** Tokens that such a reply may have: its text, and the thinking before it. */
+  replyTokens(wanted: WantedReply): number
+  /** Tokens that a reply is expected to think, for estimates. */
+  readonly expectedThinking: number
+  /**
+   * Retries where it is safe, within the signal's time. A reply without text resolves, with its problem: it is paid for. Rejects with `model`,
+   * `model-limit`, `timeout` or `cancelled`.
+   */
   complete(request: ModelRequest): Promise<ModelReply>
   /** Exact where the vocabulary is known, else never less than the truth by the margin we promise. */
   countTokens(text: string): Promise<number>
+  /** Rejects when the service refuses the key or does not have the model. Asks once; a failure is asked for again. Free of charge. */
+  check?(signal: AbortSignal): Promise<void>
   /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
   warm?(): Promise<void>
 }

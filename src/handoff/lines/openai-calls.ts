@@ -1,12 +1,18 @@
-// Calls to a model's service: attempts, the waiting between them, and the reply. The package is loaded by the first of them.
+// Calls to a model's service: how much room a reply gets, attempts and the waiting between them, and the reply. The package is loaded by the
+// first of them.
 import type OpenAI from 'openai'
-import { abortError, HandoffError } from '../library/errors.js'
-import type { ModelReply, ModelRequest } from '../library/tools.js'
+import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
+import { lazy } from '../library/lazy.js'
+import { effortFor, mayThink, replyLimit } from '../library/model-limits.js'
+import type { ModelReply, ModelRequest, ModelUsage } from '../library/tools.js'
 import { systemClock } from './clock.js'
 import type { ModelConfig } from './openai.js'
 import { explain, type Failure, type ServiceErrors } from './openai-failures.js'
 import { makeHabits } from './openai-habits.js'
-import { type Heard, listen, type Patience } from './openai-stream.js'
+import { problemOf, readsOnlyPart } from './openai-problems.js'
+import { makeSlots, type Slot } from './openai-slots.js'
+import { type Heard, listen } from './openai-stream.js'
+import { makeWatches } from './openai-watch.js'
 import type { Counting } from './tokens.js'
 
 const usualRetries = 2
@@ -19,38 +25,99 @@ export interface ModelCalls {
   warm(): Promise<void>
 }
 
-export function makeCalls(config: ModelConfig, host: string, countTokens: Counting): ModelCalls {
+/** The most thinking that the service reported, by the effort that was asked for. */
+export type Learned = Map<ModelRequest['effort'], number>
+
+export function makeCalls(config: ModelConfig, host: string, learned: Learned, countTokens: Counting): ModelCalls {
   const clock = config.clock ?? systemClock
-  const patience: Patience = {
-    firstMs: config.firstTextMs ?? 60_000,
+  const watch = makeWatches({
+    firstMs: config.firstTextMs ?? 120_000,
     betweenMs: config.betweenTextMs ?? 30_000,
     totalMs: config.totalMs,
-  }
+  })
+  const slots = makeSlots(config.concurrency)
   const habits = makeHabits(config.name)
-  let loading: Promise<{ client: OpenAI; errors: ServiceErrors }> | undefined
-  const loaded = () => (loading ??= load(config))
+  const loaded = lazy(() => load(config))
 
   async function complete(request: ModelRequest): Promise<ModelReply> {
     if (request.signal.aborted) throw abortError(request.signal, 'asking the model')
-    const { client, errors } = await loaded()
-    for (let attempt = 0; ; attempt += 1) {
+    const [{ client, errors }, limit] = await Promise.all([loaded(), limitOf(request)])
+    const wanted = { limit, effort: effortFor(config, request) }
+    for (let attempt = 0; ; ) {
       let handedOut = false
       const onText = (piece: string) => {
         handedOut = true
         request.onText?.(piece)
       }
+      const slot = await slots.enter(request.signal)
       try {
-        const heard = await habits.ask(request, (parameters) =>
-          listen(client, parameters, patience, { ...request, onText: request.onText && onText }),
+        const heard = await habits.ask(request, wanted, (parameters) =>
+          listen(client, parameters, watch(), { ...request, onText: request.onText && onText }),
         )
-        return await replyFrom(heard, request, countTokens)
+        slot.leave('well')
+        return await replyFrom(heard, request, limit)
       } catch (error) {
         if (request.signal.aborted) throw abortError(request.signal, 'the model was answering')
-        const failure = explain(error, { host, model: config.name, key: config.apiKey, errors })
-        if (handedOut || !failure.again || attempt >= (config.retries ?? usualRetries)) throw failure.error
-        await waitAfter(failure, attempt, request.signal)
+        const failure = crowdedOr(explain(error, { host, model: config.name, key: config.apiKey, errors }), slot)
+        // A service that is busy with our other requests is asked again, with fewer at once, as often as it takes.
+        if (!failure.crowded || slot.alone()) attempt += 1
+        slot.leave(failure.crowded ? 'crowded' : 'failed')
+        if (handedOut || !failure.again || attempt > (config.retries ?? usualRetries)) throw failure.error
+        await waitAfter(failure, Math.max(0, attempt - 1), request.signal)
+      } finally {
+        slot.leave('failed')
       }
     }
+  }
+
+  /** A request that was not begun with in time, beside others of ours, waited for them. */
+  function crowdedOr(failure: Failure, slot: Slot): Failure {
+    if (!isHandoffError(failure.error, 'timeout') || slot.alone()) return failure
+    return { ...failure, again: true, crowded: true, waitMs: 0 }
+  }
+
+  /** What the reply may have in all: never more than the context has left beside the request. */
+  async function limitOf(request: ModelRequest): Promise<number> {
+    const limit = replyLimit(config, request, learned.get(request.effort))
+    const bytes = request.messages.reduce((sum, { content }) => sum + Buffer.byteLength(content) + tokensPerMessage, 0)
+    // No text has more tokens than bytes; so most requests need not be counted.
+    if (bytes + limit <= config.contextTokens) return limit
+    const input = await inputTokens(request)
+    const room = config.contextTokens - input
+    if (room >= Math.min(limit, request.answerTokens / 2)) return Math.min(limit, room)
+    throw new HandoffError(
+      'model',
+      `A request of about ${input} tokens leaves no room for a reply in the ${config.contextTokens} that the model takes.`,
+      { next: 'Choose a model in LLM_MODEL that takes more, or correct LLM_CONTEXT_TOKENS.' },
+    )
+  }
+
+  async function inputTokens({ messages }: ModelRequest): Promise<number> {
+    const counts = await Promise.all(messages.map(({ content }) => countTokens(content)))
+    return counts.reduce((sum, tokens) => sum + tokens + tokensPerMessage, 0)
+  }
+
+  async function replyFrom(heard: Heard, request: ModelRequest, limit: number): Promise<ModelReply> {
+    const thought = heard.thinkingTokens ?? 0
+    learned.set(request.effort, Math.max(thought, learned.get(request.effort) ?? 0))
+    const cutShort = readsOnlyPart(heard, request, host)
+    if (cutShort) throw cutShort
+    const { text, finish, endless } = heard
+    const usage = heard.usage ?? (await estimate(text, request))
+    const truncated = endless || finish === undefined || finish === 'length' || finish === 'content_filter'
+    const problem = problemOf(heard, request, { host, limit, config })
+    const mayWiden = problem !== undefined && !endless && finish !== 'content_filter' && (await widens(request, limit))
+    return { text, truncated, usage, ...(problem ? { problem } : {}), ...(mayWiden ? { mayWiden } : {}) }
+  }
+
+  async function widens(request: ModelRequest, limit: number): Promise<boolean> {
+    if (request.wide || !mayThink(config)) return false
+    return (await limitOf({ ...request, wide: true })) > limit
+  }
+
+  async function estimate(text: string, request: ModelRequest): Promise<ModelUsage> {
+    const [input, output] = await Promise.all([inputTokens(request), countTokens(text)])
+    return { inputTokens: input, outputTokens: output, estimated: true }
   }
 
   /** Waits as long as the service asks, or a little longer each time; gives up at once when that is longer than there is patience. */
@@ -89,16 +156,4 @@ async function load(config: ModelConfig): Promise<{ client: OpenAI; errors: Serv
     logLevel: 'off',
   })
   return { client, errors: OpenAI }
-}
-
-async function replyFrom(heard: Heard, request: ModelRequest, countTokens: Counting): Promise<ModelReply> {
-  const truncated = heard.finish === undefined || heard.finish === 'length' || heard.finish === 'content_filter'
-  const usage = heard.usage ?? (await estimate(heard.text, request, countTokens))
-  return { text: heard.text, truncated, usage }
-}
-
-async function estimate(text: string, request: ModelRequest, countTokens: Counting): Promise<ModelReply['usage']> {
-  const inputs = await Promise.all(request.messages.map((message) => countTokens(message.content)))
-  const inputTokens = inputs.reduce((sum, tokens) => sum + tokens + tokensPerMessage, 0)
-  return { inputTokens, outputTokens: await countTokens(text), estimated: true }
 }

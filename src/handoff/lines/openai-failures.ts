@@ -3,7 +3,7 @@
 // The package's errors never leave this file. What the service wrote is shown shortly and without the key; what it wrote about the key is
 // not shown at all.
 import type OpenAI from 'openai'
-import { HandoffError, isHandoffError } from '../library/errors.js'
+import { type ErrorDetails, HandoffError, isHandoffError } from '../library/errors.js'
 import { quote } from '../library/run.js'
 import { NoReply } from './openai-stream.js'
 
@@ -13,6 +13,8 @@ export interface Failure {
   again: boolean
   /** How long the service asks us to wait. */
   waitMs?: number
+  /** The service has too much to do at once. */
+  crowded?: boolean
 }
 
 export interface Service {
@@ -54,16 +56,26 @@ function explained(error: unknown, service: Service): Failure {
   return { error, again: false }
 }
 
+/** Also what a check finds before anything is asked. */
+export function keyRefused(host: string, status: number, details: ErrorDetails = {}): HandoffError {
+  return new HandoffError('model', `The model’s service at ${host} does not accept the key (${status}).`, {
+    ...details,
+    next: 'Look at LLM_API_KEY, and whether it may use LLM_MODEL.',
+  })
+}
+
 function noReply({ message, about, said }: NoReply, service: Service): HandoffError {
   const next = {
     address: 'Look at LLM_BASE_URL: it should be the address that ends before /chat/completions, often with /v1.',
     model: `Look at LLM_MODEL (${quote(service.model)}): the service may not have it, or not be ready for it.`,
-    limit: 'Allow longer replies, or choose a model in LLM_MODEL that thinks less.',
   }[about]
   const words = said === undefined ? '' : ` (${shown(said, service)})`
   const what = `The model’s service at ${service.host} gave no reply: ${message}${words}.`
   return new HandoffError('model', what, { next, ...(about === 'model' ? { retryAfterSeconds: againSeconds } : {}) })
 }
+
+/** 503 is what a server says whose queue is full. */
+const isCrowded = (status: number) => status === 429 || status === 503
 
 const transient = new Set([429, 500, 502, 503, 504, 529])
 
@@ -78,16 +90,7 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
   const said = shown(error.message.replace(/^\d+ /, ''), service)
   const again = transient.has(status)
 
-  if (status === 401 || status === 403) {
-    return {
-      error: fail(
-        'model',
-        `does not accept the key (${status}).`,
-        'Look at LLM_API_KEY, and whether it may use LLM_MODEL.',
-      ),
-      again,
-    }
-  }
+  if (status === 401 || status === 403) return { error: keyRefused(service.host, status, details), again }
   if (status === 404) {
     const what = `does not know the model ${quote(service.model)}, or the address is not its own (404).`
     return { error: fail('model', what, 'Look at LLM_MODEL and LLM_BASE_URL.'), again }
@@ -102,7 +105,7 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
       again: false,
     }
   }
-  if (error.code === 'context_length_exceeded' || /context.{0,20}length/i.test(error.message)) {
+  if (error.code === 'context_length_exceeded' || /context.{0,20}(length|size)/i.test(error.message)) {
     return {
       error: fail(
         'model',
@@ -118,13 +121,19 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
       `asks us to slow down (${status}).`,
       'Wait, ask less often, or raise the account’s limits.',
     )
-    return { error, again, ...(waitMs === undefined ? {} : { waitMs }) }
+    return { error, again, crowded: isCrowded(status), ...(waitMs === undefined ? {} : { waitMs }) }
   }
-  if (again) return { error: fail('model', `failed (${status}: ${said}).`, 'Try again in a while.'), again }
-  return {
-    error: fail('model', `refused the request (${status}: ${said}).`, 'Look at LLM_MODEL and LLM_BASE_URL.'),
-    again,
+  if (again) {
+    return {
+      error: fail('model', `failed (${status}: ${said}).`, 'Try again in a while.'),
+      again,
+      crowded: isCrowded(status),
+    }
   }
+  const next = /max_(completion_|output_)?tokens/.test(error.message)
+    ? 'Set LLM_MAX_OUTPUT_TOKENS to what LLM_MODEL writes at most in one reply.'
+    : 'Look at LLM_MODEL and LLM_BASE_URL.'
+  return { error: fail('model', `refused the request (${status}: ${said}).`, next), again }
 }
 
 function unreachable(error: Error, service: Service): Failure {

@@ -3,31 +3,33 @@
 // The package tells less than one would think. An aborted stream ends like a finished one; a page in HTML is a stream without pieces; a
 // stream may stand still for ever. So the time is watched here, the content type is looked at, and how it ended is said.
 import type OpenAI from 'openai'
-import { HandoffError } from '../library/errors.js'
 import { anyOf } from '../library/signals.js'
-import type { ModelReply } from '../library/tools.js'
+import type { ModelUsage } from '../library/tools.js'
 import type { Parameters } from './openai-habits.js'
 import { makeThoughtFilter } from './openai-thoughts.js'
+import type { Watch } from './openai-watch.js'
 
 export interface Heard {
+  /** Empty when the service wrote none, and said that it ended. */
   text: string
   /** Why the service says that it ended; undefined when it does not say. */
   finish: string | undefined
-  usage: ModelReply['usage'] | undefined
+  usage: ModelUsage | undefined
+  /** Tokens of thinking, where the service says how many. */
+  thinkingTokens: number | undefined
+  /** We stopped reading, because it went on and on. */
+  endless: boolean
 }
 
-export interface Patience {
-  firstMs: number
-  betweenMs: number
-  totalMs: number | undefined
-}
+/** Bytes of text that are read of one reply. No request of ours asks for a quarter of it. */
+export const longestText = 64 * 1_024
 
 /** The service answered, and what it answered is not a reply. `about` says which setting to look at. */
 export class NoReply extends Error {
-  readonly about: 'address' | 'model' | 'limit'
+  readonly about: 'address' | 'model'
   /** The service's own words. */
   readonly said: string | undefined
-  constructor(message: string, about: 'address' | 'model' | 'limit', said?: string) {
+  constructor(message: string, about: 'address' | 'model', said?: string) {
     super(message)
     this.about = about
     this.said = said
@@ -45,10 +47,9 @@ export interface Listening {
 export async function listen(
   client: OpenAI,
   parameters: Parameters,
-  patience: Patience,
+  watch: Watch,
   { signal, trace, onText }: Listening,
 ): Promise<Heard> {
-  const watch = startWatch(patience)
   try {
     const headers = trace === undefined ? {} : { traceparent: trace }
     const options = { signal: anyOf(signal, watch.signal), headers }
@@ -76,23 +77,38 @@ async function follow(
   watch: Watch,
   onText: ((piece: string) => void) | undefined,
 ): Promise<Heard> {
-  const heard: Heard = { text: '', finish: undefined, usage: undefined }
+  const heard: Heard = { text: '', finish: undefined, usage: undefined, thinkingTokens: undefined, endless: false }
   const thoughts = makeThoughtFilter()
+  let room = longestText
   const take = (piece: string) => {
-    if (piece === '') return
-    heard.text += piece
-    onText?.(piece)
+    const fits = withinBytes(piece, room)
+    room -= Buffer.byteLength(fits)
+    if (fits.length < piece.length) heard.endless = true
+    if (fits === '') return
+    heard.text += fits
+    onText?.(fits)
   }
   for await (const chunk of chunks) {
     const choice = chunk.choices?.[0]
     const piece = textOf(choice?.delta?.content)
     if (piece !== '' || isAlive(choice)) watch.heard()
     take(thoughts.visible(piece))
+    // Leaving the loop ends the connection too.
+    if (heard.endless) return heard
     if (choice?.finish_reason) heard.finish = choice.finish_reason
-    if (chunk.usage) heard.usage = usageOf(chunk.usage) ?? heard.usage
+    if (chunk.usage) {
+      heard.usage = usageOf(chunk.usage) ?? heard.usage
+      heard.thinkingTokens = chunk.usage.completion_tokens_details?.reasoning_tokens ?? heard.thinkingTokens
+    }
   }
   take(thoughts.rest())
   return heard
+}
+
+/** As much of the text as has room, without half a character. */
+function withinBytes(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true })
 }
 
 /** Thinking and refusing are signs of life, and an end is one; an empty piece is what proxies send to keep a connection open. */
@@ -109,7 +125,7 @@ function textOf(content: unknown): string {
   return content.map((part: { text?: unknown }) => (typeof part?.text === 'string' ? part.text : '')).join('')
 }
 
-function usageOf(usage: OpenAI.CompletionUsage): ModelReply['usage'] | undefined {
+function usageOf(usage: OpenAI.CompletionUsage): ModelUsage | undefined {
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
   // Some services fill the form with noughts.
   if (!(inputTokens > 0) || !(outputTokens >= 0)) return undefined
@@ -117,12 +133,10 @@ function usageOf(usage: OpenAI.CompletionUsage): ModelReply['usage'] | undefined
   return { inputTokens, outputTokens, ...(cachedInputTokens ? { cachedInputTokens } : {}) }
 }
 
+/** A reply that ended without text is a reply. One that neither said anything nor ended is none. */
 function checked(heard: Heard): Heard {
-  if (heard.text.trim() !== '') return heard
-  if (heard.finish === 'length') throw new NoReply('it used up the limit of its reply before it wrote a word', 'limit')
-  if (heard.finish === 'content_filter') throw new NoReply('its content filter kept the whole reply back', 'model')
-  if (heard.finish === undefined) throw new NoReply('it answered with something that is not a reply', 'address')
-  throw new NoReply('its reply is empty', 'model')
+  if (heard.text.trim() !== '' || heard.finish !== undefined) return heard
+  throw new NoReply('it answered with something that is not a reply', 'address')
 }
 
 /** A service that does not stream answers a request for a stream with the whole, or with an error and status 200. */
@@ -140,39 +154,3 @@ function shortly(error: unknown): string {
   const message = (error as { message?: unknown }).message
   return typeof message === 'string' ? message : JSON.stringify(error)
 }
-
-interface Watch {
-  signal: AbortSignal
-  heard(): void
-  stop(): void
-}
-
-/** Aborts when nothing is heard for too long: longer for the first piece than between two. */
-function startWatch({ firstMs, betweenMs, totalMs }: Patience): Watch {
-  const controller = new AbortController()
-  const expire = (milliseconds: number, what: string) => () =>
-    controller.abort(
-      new HandoffError('timeout', `The model’s service ${what} for ${milliseconds / 1_000} seconds.`, {
-        next: 'Try again; if it stays so, look whether the service is overloaded or the model (LLM_MODEL) is too slow.',
-      }),
-    )
-  let timer = setTimeout(expire(firstMs, 'sent nothing'), firstMs)
-  const whole = totalMs === undefined ? undefined : setTimeout(() => controller.abort(tooSlow(totalMs)), totalMs)
-  return {
-    signal: controller.signal,
-    heard() {
-      clearTimeout(timer)
-      timer = setTimeout(expire(betweenMs, 'stopped in the middle of its reply and was silent'), betweenMs)
-    },
-    stop() {
-      clearTimeout(timer)
-      clearTimeout(whole)
-    },
-  }
-}
-
-/** It would be as slow again, and cost as much again: so this is not a time that ran out by chance. */
-const tooSlow = (milliseconds: number) =>
-  new HandoffError('model', `The model’s service was still writing its reply after ${milliseconds / 1_000} seconds.`, {
-    next: 'Ask for less, or choose a faster model in LLM_MODEL.',
-  })

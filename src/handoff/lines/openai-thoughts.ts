@@ -21,6 +21,8 @@ export function makeThoughtFilter(): ThoughtFilter {
       if (state === 'unsure' && start.startsWith(open)) state = 'thinking'
       if (state === 'unsure' && !open.startsWith(start)) return speak(held)
       const end = state === 'thinking' ? held.indexOf(close) : -1
+      // A thought may be long: only what may be the beginning of its end is kept.
+      if (end < 0 && state === 'thinking') held = open + held.slice(open.length).slice(-close.length)
       if (end < 0) return ''
       const after = held.slice(end + close.length).trimStart()
       if (after === '') return ''

@@ -2,26 +2,32 @@
 //
 // The package, and what surrounds a call, are loaded at the first one, so that a process that asks no model pays nothing for it. The package's
 // retries and its timeout are switched off or out of reach, because it retries what we would not and does not notice a stream that stands still:
-//   openai-calls.ts     one call of ours: attempts, waiting, the reply
-//   openai-stream.ts    one attempt: its deadlines, the pieces, how it ended
+//   openai-calls.ts     one call of ours: its limit, attempts, waiting, the reply
+//   openai-slots.ts     how many attempts there are at once
+//   openai-stream.ts    one attempt: the pieces, how it ended
+//   openai-watch.ts     how long the service may be silent
 //   openai-habits.ts    which parameters this service takes
 //   openai-failures.ts  what a failure means, and whether to try again
+//   openai-problems.ts  what is wrong with a reply that came
+//   openai-check.ts     whether key and model are right, before anything is asked
 //   tokens.ts           how many tokens a text is
 import type { Clock } from '../library/clock.js'
 import { HandoffError } from '../library/errors.js'
+import { lazy } from '../library/lazy.js'
+import { expectedThinking, type ModelLimits, replyLimit } from '../library/model-limits.js'
+import { orAborted } from '../library/signals.js'
 import type { Model } from '../library/tools.js'
-import type { ModelCalls } from './openai-calls.js'
+import type { Learned } from './openai-calls.js'
 import type { Counting } from './tokens.js'
 
-export interface ModelConfig {
+export interface ModelConfig extends ModelLimits {
   /** LLM_BASE_URL, with `/v1` where the service wants it. */
   baseUrl: string
   /** LLM_API_KEY. */
   apiKey: string
-  /** LLM_MODEL. */
-  name: string
-  contextTokens: number
-  /** How long the first piece of text may take; a minute when absent. */
+  /** LLM_CONCURRENCY: requests that are sent at once; as many as there are when absent. */
+  concurrency?: number | undefined
+  /** LLM_FIRST_TOKEN_SECONDS: how long a request may wait for its first text once it can have been begun; two minutes when absent. */
   firstTextMs?: number
   /** How long the stream may stand still between two pieces; half a minute when absent. */
   betweenTextMs?: number
@@ -41,22 +47,20 @@ export interface ModelConfig {
 export function makeModel(config: ModelConfig): Model {
   checkKey(config.apiKey)
   const host = hostOf(config.baseUrl)
-  let loading: Promise<ModelCalls> | undefined
-  let counting: Promise<Counting> | undefined
-  const countTokens: Counting = async (text) => {
-    counting ??= config.counting
-      ? Promise.resolve(config.counting)
-      : import('./tokens.js').then(({ makeCounting }) => makeCounting(config.name))
-    return (await counting)(text)
-  }
-  const calls = () =>
-    (loading ??= import('./openai-calls.js').then((line) => line.makeCalls(config, host, countTokens)))
+  const counting = lazy(async () => config.counting ?? (await import('./tokens.js')).makeCounting(config.name))
+  const countTokens: Counting = async (text) => (await counting())(text)
+  const learned: Learned = new Map()
+  const calls = lazy(async () => (await import('./openai-calls.js')).makeCalls(config, host, learned, countTokens))
+  const check = lazy(async () => (await import('./openai-check.js')).checkModel(config, host))
   return {
     name: config.name,
     host,
     contextTokens: config.contextTokens,
+    replyTokens: (wanted) => replyLimit(config, wanted, learned.get(wanted.effort)),
+    expectedThinking: expectedThinking(config),
     complete: async (request) => (await calls()).complete(request),
     countTokens,
+    check: (signal) => orAborted(check(), signal, 'checking the model'),
     warm: async () => (await calls()).warm(),
   }
 }

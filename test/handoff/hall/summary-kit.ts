@@ -132,17 +132,19 @@ export function scriptedModel(script: Script = {}): ScriptedModel {
       try {
         await new Promise((resolve) => setImmediate(resolve))
         request.signal.throwIfAborted()
-        const honest = () => honestReply(request, request.maxOutputTokens, count)
+        const honest = () => honestReply(request, request.answerTokens, count)
         const said = await (script.say?.(request, honest) ?? honest())
         const reply = typeof said === 'string' ? { text: said } : said
         const text = reply.text ?? ''
-        const usage = { inputTokens: input, outputTokens: Math.min(count(text), request.maxOutputTokens) }
+        const usage = { inputTokens: input, outputTokens: Math.min(count(text), request.answerTokens) }
         entry.reply = { text, truncated: false, usage, ...reply }
         return entry.reply
       } finally {
         running--
       }
     },
+    replyTokens: ({ answerTokens }) => answerTokens,
+    expectedThinking: 0,
     countTokens: async (text) => count(text),
   }
   return model

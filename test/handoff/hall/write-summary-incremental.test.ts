@@ -307,7 +307,7 @@ it('parts that have become too many are joined anew', async () => {
     const next = order(files, model, { previous: previousOf(written, request) })
     written = await writeSummary(next)
     request = next
-    for (const { input, maxOutputTokens } of model.requests) expect(input + maxOutputTokens).toBeLessThanOrEqual(3_000)
+    for (const { input, answerTokens } of model.requests) expect(input + answerTokens).toBeLessThanOrEqual(3_000)
     expect(written.prose.parts.filter((part) => part.parent === undefined).length).toBeLessThanOrEqual(4)
     expect(written.prose.parts.every((part) => part.text !== '')).toBe(true)
   }

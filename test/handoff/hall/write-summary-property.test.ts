@@ -87,8 +87,8 @@ describe('whatever the repository', () => {
             // Uses all it is given, and is cut now and then.
             say: (request, honest) => ({
               text: honest(),
-              truncated: request.maxOutputTokens % 3 === 0,
-              usage: { inputTokens: inputOf(request, counters[counter]), outputTokens: request.maxOutputTokens },
+              truncated: request.answerTokens % 3 === 0,
+              usage: { inputTokens: inputOf(request, counters[counter]), outputTokens: request.answerTokens },
             }),
           })
           const prices = { input: 1, output: 3 }
@@ -113,8 +113,8 @@ describe('whatever the repository', () => {
               output: 0,
             },
           )
-          for (const { input, maxOutputTokens } of model.requests)
-            expect(input + maxOutputTokens).toBeLessThanOrEqual(contextTokens)
+          for (const { input, answerTokens } of model.requests)
+            expect(input + answerTokens).toBeLessThanOrEqual(contextTokens)
           expect(used.input).toBeLessThanOrEqual(inputTokens)
           expect(used.output).toBeLessThanOrEqual(outputTokens)
           if (maxCost !== undefined)

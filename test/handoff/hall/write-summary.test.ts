@@ -47,7 +47,7 @@ describe('a first summary', () => {
     expect(tasks).toContain('combine')
     expect(tasks.lastIndexOf('part')).toBeLessThan(tasks.indexOf('combine'))
     expect(tasks.at(-1)).toBe('summary')
-    for (const request of model.requests) expect(request.input + request.maxOutputTokens).toBeLessThanOrEqual(6_000)
+    for (const request of model.requests) expect(request.input + request.answerTokens).toBeLessThanOrEqual(6_000)
     expect(written.prose.parts.some((part) => part.kind === 'joined')).toBe(true)
   })
 

@@ -60,7 +60,7 @@ function headsOf(data: string): string[] {
 describe('what is asked of the model', () => {
   it('names the task first and is the same in every call', () => {
     const [first, second] = [prompt(), prompt({ question: 'Why?', allowMore: false, roundsLeft: 0, round: 3 })].map(
-      answerMessages,
+      (one) => answerMessages(one),
     )
     expect(first![0]).toEqual(second![0])
     expect(first![0]!.content.split('\n')[0]).toBe('Task: answer')

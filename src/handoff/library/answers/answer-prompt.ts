@@ -4,6 +4,7 @@ import type { Excerpt } from '../answer.js'
 import { fileBlock, pathText, textBlock } from '../blocks.js'
 import { cleanLine, cleanText, cutText } from '../markdown/plain-text.js'
 import type { ModelRequest } from '../tools.js'
+import { type Block, goes, linesGo } from './fit-blocks.js'
 
 export { type ParsedReply, parseReply, parseTerms } from './answer-reply.js'
 export { type StreamFilter, streamFilter } from './answer-stream.js'
@@ -46,29 +47,51 @@ read "path" 10-200
 search some words
 list "directory"`
 
-export function answerMessages(prompt: AnswerPrompt): Message[] {
+/** With all of the blocks, or with those that are left of them. */
+export function answerMessages(prompt: AnswerPrompt, blocks: readonly Block[] = answerBlocks(prompt)): Message[] {
   return [
     { role: 'system', content: instructions },
-    { role: 'user', content: answerData(prompt) },
+    { role: 'user', content: `${blocks.map(({ text }) => text).join('\n')}\n${closing(prompt)}\n` },
   ]
 }
 
-function answerData(prompt: AnswerPrompt): string {
+export function answerBlocks(prompt: AnswerPrompt): Block[] {
   const { question, excerpts, listings = [], summary, earlier } = prompt
-  const words = [
-    summary,
-    ...excerpts.filter((excerpt) => excerpt.source === 'summary').map((one) => one.lines.join('\n')),
+  return [
+    ...summaryBlock('summary', summary),
+    ...excerpts
+      .filter((excerpt) => excerpt.source === 'summary')
+      .flatMap((one) => summaryBlock('summary', one.lines.join('\n')).map((block) => ({ ...block, excerpt: one }))),
+    ...earlier.map((one, index) => ({
+      text: linesBlock(`earlier ${pathText(cutText(cleanLine(one.question), 500))}`, cutText(one.answer, 3_000)),
+      goes: [goes.thread, index],
+    })),
+    ...excerpts.filter((excerpt) => excerpt.source === 'code').map((excerpt) => linesOf(excerpt, excerptBlock)),
+    ...listings.map((listing, index) => ({
+      text: textBlock('tree', [`${pathText(listing.path)}:`, ...listing.entries.map(cleanLine)]),
+      goes: [goes.listing, index],
+    })),
+    { text: linesBlock('question', question) },
   ]
-  const blocks = [
-    ...words.filter((text) => text.trim() !== '').map((text) => linesBlock('summary', text)),
-    ...earlier.map((one) =>
-      linesBlock(`earlier ${pathText(cutText(cleanLine(one.question), 500))}`, cutText(one.answer, 3_000)),
-    ),
-    ...excerpts.filter((excerpt) => excerpt.source === 'code').map(excerptBlock),
-    ...listings.map((listing) => textBlock('tree', [`${pathText(listing.path)}:`, ...listing.entries.map(cleanLine)])),
-    linesBlock('question', question),
-  ]
-  return `${blocks.join('\n')}\n${closing(prompt)}\n`
+}
+
+/** A summary may be shown in part. */
+export function summaryBlock(head: string, summary: string): Block[] {
+  if (summary.trim() === '') return []
+  const shorten = (share: number) =>
+    summary.length * share < 200
+      ? undefined
+      : summaryBlock(head, cutText(summary, Math.floor(summary.length * share)))[0]
+  return [{ text: linesBlock(head, summary), goes: [goes.summary], shorten }]
+}
+
+/** Lines of a file, of which the first may be shown alone. */
+export function linesOf(excerpt: Excerpt, show: (excerpt: Excerpt) => string, commit?: string): Block {
+  const shorten = (share: number) => {
+    const lines = excerpt.lines.slice(0, Math.floor(excerpt.lines.length * share))
+    return lines.length < 3 ? undefined : linesOf({ ...excerpt, lines }, show, commit)
+  }
+  return { text: show(excerpt), goes: linesGo(excerpt), excerpt, shorten, ...(commit === undefined ? {} : { commit }) }
 }
 
 /** Invisible characters are a hiding place for orders, so they go before the model sees them; what shows keeps its line. */

@@ -80,7 +80,12 @@ const completed = read.object({
     ),
   ),
   rounds: read.count,
-  usage: read.object({ inputTokens: read.count, outputTokens: read.count, estimated: read.optional(read.boolean) }),
+  usage: read.object({
+    inputTokens: read.count,
+    outputTokens: read.count,
+    cachedInputTokens: read.optional(read.count),
+    estimated: read.optional(read.boolean),
+  }),
   cost: read.optional(read.object({ amount: read.number, currency: read.oneOf('USD'), source: read.string(100) })),
   seconds: read.record(read.number, 50),
   sandbox: read.optional(read.object({ id: read.string(200), template: read.string(200) })),

@@ -6,10 +6,11 @@
 import type { Citation, CompletedAnswer, Excerpt } from '../answer.js'
 import { fileBlock, pathText, textBlock } from '../blocks.js'
 import { cleanLine, cleanText, cutText } from '../markdown/plain-text.js'
-import type { Message } from './answer-prompt.js'
+import { linesOf, type Message, summaryBlock } from './answer-prompt.js'
 import { shortCommit } from './citation-words.js'
 import { type CheckedAnswer, verifyCitations } from './citations.js'
 import { citedLines } from './cited-lines.js'
+import type { Block } from './fit-blocks.js'
 
 /** One of the two. */
 export interface Side {
@@ -50,31 +51,32 @@ How to answer:
 
 const longestSummary = 6_000
 
-export function compareMessages(prompt: ComparePrompt): Message[] {
+/** With all of the blocks, or with those that are left of them. */
+export function compareMessages(prompt: ComparePrompt, blocks: readonly Block[] = compareBlocks(prompt)): Message[] {
+  const data = blocks.map(({ text }) => text).join('\n')
   return [
     { role: 'system', content: instructions },
-    { role: 'user', content: compareData(prompt) },
+    { role: 'user', content: `${data}\nAnswer now, with what you have been shown.\n` },
   ]
 }
 
-function compareData({ question, from, to, changes, changedInAll }: ComparePrompt): string {
+export function compareBlocks({ question, from, to, changes, changedInAll }: ComparePrompt): Block[] {
   const sides = [from, to]
   const [earlier, later] = sides.map(({ commit }) => shortCommit(commit))
   const total = changedInAll === undefined ? [] : [`files that differ in all: ${changedInAll}`]
-  const blocks = [
-    textBlock('commits', [`earlier: ${earlier}`, `later: ${later}`]),
-    ...sides.filter((side) => side.summary.trim() !== '').map(summaryBlock),
-    textBlock('changes', [...changes.map(({ path, change }) => `${change}: ${pathText(path)}`), ...total]),
-    ...sides.flatMap((side) =>
-      side.excerpts.filter(({ source }) => source === 'code').map((one) => pieceBlock(one, side)),
+  return [
+    { text: textBlock('commits', [`earlier: ${earlier}`, `later: ${later}`]) },
+    ...sides.flatMap(({ commit, summary }) =>
+      summaryBlock(`summary at ${shortCommit(commit)}`, cutText(cleanText(summary), longestSummary)),
     ),
-    textBlock('question', cleanText(question).split('\n')),
+    { text: textBlock('changes', [...changes.map(({ path, change }) => `${change}: ${pathText(path)}`), ...total]) },
+    ...sides.flatMap((side) =>
+      side.excerpts
+        .filter(({ source }) => source === 'code')
+        .map((excerpt) => linesOf(excerpt, (one) => pieceBlock(one, side), side.commit)),
+    ),
+    { text: textBlock('question', cleanText(question).split('\n')) },
   ]
-  return `${blocks.join('\n')}\nAnswer now, with what you have been shown.\n`
-}
-
-function summaryBlock({ commit, summary }: Side): string {
-  return textBlock(`summary at ${shortCommit(commit)}`, cutText(cleanText(summary), longestSummary).split('\n'))
 }
 
 function pieceBlock(excerpt: Excerpt, { commit }: Side): string {

@@ -14,7 +14,7 @@ const perRequest = 350
 /** `items` are in the order of paths. */
 export function estimateFresh(items: readonly SizedFile[], sizes: Sizes): Estimate {
   const total = items.reduce((sum, item) => sum + item.tokens, 0)
-  const last = { input: overhead, output: sizes.summary.output }
+  const last = { input: overhead, output: sizes.summary.output + sizes.thinking }
   if (total <= sizes.oneCall) return { calls: 1, input: total + last.input, output: last.output }
   const bound = sizes.part.input - sizes.part.output
   const requests = leavesOf(items, bound).reduce(
@@ -33,7 +33,7 @@ export function estimateFresh(items: readonly SizedFile[], sizes: Sizes): Estima
   return {
     calls: calls + 1,
     input: input + tops * expectedProse + last.input,
-    output: calls * expectedProse + last.output,
+    output: calls * (expectedProse + sizes.thinking) + last.output,
   }
 }
 

@@ -1,11 +1,14 @@
 // How large each request of a summary may be, drawn from what the model takes in one.
 import { HandoffError } from '../errors.js'
+import type { Model } from '../tools.js'
 
 export interface RequestSize {
   /** Tokens of the messages, all of them. */
   input: number
-  /** Tokens that the reply may have. */
+  /** Tokens of text that the reply may have. */
   output: number
+  /** Tokens that it may have in all, with thinking. */
+  reply: number
 }
 
 export interface Sizes {
@@ -17,6 +20,8 @@ export interface Sizes {
   /** How many descriptions are joined by one request, and how many the last one takes. */
   joined: number
   top: number
+  /** Tokens that a reply is expected to think before its text. */
+  thinking: number
 }
 
 /** Beyond this a model reads less well than two requests of half the size. */
@@ -28,7 +33,8 @@ export const expectedProse = 450
 export const overhead = 700
 const smallestContext = 3_000
 
-export function sizesFor(contextTokens: number): Sizes {
+export function sizesFor(model: Pick<Model, 'contextTokens' | 'replyTokens' | 'expectedThinking'>): Sizes {
+  const { contextTokens, expectedThinking: thinking } = model
   if (contextTokens < smallestContext) {
     throw new HandoffError(
       'invalid-input',
@@ -40,11 +46,20 @@ export function sizesFor(contextTokens: number): Sizes {
   }
   const size = (wanted: number, reply: number, share: number): RequestSize => {
     const output = Math.min(reply, Math.floor(contextTokens / share))
-    return { input: Math.min(wanted, contextTokens - output - 1), output }
+    const all = model.replyTokens({ answerTokens: output })
+    return { input: Math.min(wanted, contextTokens - all - 1), output, reply: all }
   }
   const part = size(comfortable.part, replies.part, 6)
   const combine = size(comfortable.combine, replies.combine, 5)
   const summary = size(comfortable.summary, replies.summary, 3)
   const room = (request: RequestSize) => Math.max(2, Math.floor(((request.input - overhead) * 0.8) / expectedProse))
-  return { part, combine, summary, oneCall: summary.input - overhead, joined: room(combine), top: room(summary) }
+  return {
+    part,
+    combine,
+    summary,
+    oneCall: summary.input - overhead,
+    joined: room(combine),
+    top: room(summary),
+    thinking,
+  }
 }
