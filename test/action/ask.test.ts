@@ -269,9 +269,7 @@ test('a question that is too long, and an empty one, are told so', async () => {
 })
 
 test('an answer as long as may be becomes several comments under the limit, once', async () => {
-  const long = Array.from({ length: 880 }, (_, n) => `Line ${n} of the answer says this [src/token.ts:4].`).join(
-    '\n\n',
-  )
+  const long = Array.from({ length: 880 }, (_, n) => `Line ${n} of the answer says this [src/token.ts:4].`).join('\n\n')
   world.clouds.model.behave(
     { kind: 'say', text: `${long}\n\n\`\`\`ts\n${'const a = 1\n'.repeat(1_300)}` },
     { task: 'answer' },
