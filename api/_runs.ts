@@ -89,7 +89,7 @@ async function repositories({ caller, here, house, service, exchange, query }: L
   const may = (test: typeof meets) => (name: string) =>
     caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
   // Whoever may see one repository causes no look at all the others.
-  const found = await house.listRepositories(service.house, host, exchange.signal, may(leads))
+  const found = await house.listRepositories(service.house, host, exchange.signal, { leads: may(leads) })
   return jsonResponse(200, { repositories: found.filter(may(meets)) })
 }
 

@@ -41,7 +41,7 @@ open; HANDOFF_CLONE_TOKEN lets it see the branches of private repositories.`,
     'unfinished-hours': {
       type: 'string',
       value: 'HOURS',
-      default: '24',
+      default: '1',
       help: 'attempts without a write for so long go; never sooner than a run may take',
     },
     'closed-pulls': {

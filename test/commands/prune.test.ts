@@ -46,6 +46,16 @@ test('with --yes and --json it does it, and says so as data', async () => {
   expect(again.stdout).toContain('There is nothing to do.')
 })
 
+test('what a failed attempt left goes after an hour when nothing else is asked for', async () => {
+  const failed = there.attempt(sha(3))
+  there.time.now = Date.now()
+  expect((await command(...one)).stdout).toContain('There is nothing to do.')
+  const path = `${there.place.run(failed)}/.handoff-marker`
+  there.time.now = Date.now() - 2 * 3_600_000
+  there.drive.write(path, 'older')
+  expect((await command(...one)).stdout).toContain(`attempt ${failed} (never finished; `)
+})
+
 test('what makes no sense is refused in a sentence, before anything is asked', async () => {
   const table: [string[], string][] = [
     [['--keep-days', 'many'], '--keep-days is not a whole number.'],

@@ -82,7 +82,8 @@ export const fileAt = (folder: string, entry: DriveEntry): FileThere => ({
   ...(entry.modifiedAt === undefined ? {} : { at: entry.modifiedAt }),
 })
 
-function runOf(name: string): RunId | undefined {
+/** The id that a run's folder is called after. */
+export function runOf(name: string): RunId | undefined {
   try {
     return parseRunId(name)
   } catch {

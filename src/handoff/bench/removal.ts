@@ -103,7 +103,7 @@ async function neededNow(
 
 /**
  * An attempt that was never sealed. The mark stands where its seal would: from now on it can never be sealed, however late it wakes up, and
- * so nobody can come to believe a directory that was emptied. The mark itself goes when no walk can be so late (`removeEmptied`).
+ * so no reader can come to believe a directory that was emptied. The mark itself goes when no attempt can be so late (`removeEmptied`).
  */
 export async function removeUnsealed(
   drive: Drive,
@@ -113,12 +113,37 @@ export async function removeUnsealed(
   signal: AbortSignal,
 ): Promise<Stayed> {
   const directory = place.run(run)
-  if ((await mark(drive, `${directory}/${artifact.handoff}`, 0, { run, removedAt }, signal)) === undefined) {
-    const there = await drive.read(`${directory}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
-    if (there !== null && !readRemoval(there)) return 'it was sealed meanwhile'
+  const seal = `${directory}/${artifact.handoff}`
+  const empty = () => emptyBut(drive, directory, artifact.handoff.split('/'), signal)
+  const isMarked = async () => {
+    if ((await mark(drive, seal, 0, { run, removedAt }, signal)) !== undefined) return true
+    const there = await drive.read(seal, { maxBytes: sealLimit, signal })
+    return there === null || readRemoval(there) !== undefined
+  }
+  try {
+    if (!(await isMarked())) return 'it was sealed meanwhile'
+  } catch (error) {
+    if (!isHandoffError(error, 'drive-quota')) throw error
+    // A full account has no room for the mark, so the content goes first.
+    await empty()
+    if (!(await isMarked())) return removeBroken(drive, place, run, removedAt, signal)
   }
   await drive.remove(place.sealNote(run), { recursive: false, signal })
-  await emptyBut(drive, directory, artifact.handoff.split('/'), signal)
+  await empty()
+  return undefined
+}
+
+/** A run that was sealed after its content had been removed: it goes whole, before a reader finds a pointer to nothing. */
+async function removeBroken(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  await drive.remove(place.sealNote(run), { recursive: false, signal })
+  await removeItsPointer(drive, place, run, removedAt, signal)
+  await drive.remove(place.run(run), { recursive: true, signal })
   return undefined
 }
 
@@ -149,12 +174,22 @@ export async function removeUnspoken(
   await drive.remove(place.sealNote(run), { recursive: false, signal })
   if (await speaks(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
   await drive.remove(place.run(run), { recursive: true, signal })
-  if (await speaks(drive, place, run, signal)) {
-    const path = place.pointer(shaOf(run))
-    const revision = (await drive.stat(path, signal))?.revision ?? 0
-    await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
-  }
+  await removeItsPointer(drive, place, run, removedAt, signal)
   return undefined
+}
+
+async function removeItsPointer(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = place.pointer(shaOf(run))
+  // The revision first: what is read is then never older than the revision it is removed at.
+  const revision = (await drive.stat(path, signal))?.revision ?? 0
+  if (await speaks(drive, place, run, signal))
+    await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
 }
 
 /** What is left of an attempt that was emptied long ago. */

@@ -25,19 +25,28 @@ export interface Wanted {
   cursor?: string
 }
 
-/** `owner/name` of every repository of a git host that has runs. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
+export interface Choice {
+  leads?: (folder: string) => boolean
+  /** Judges a directory by the names of its folders and by its path. */
+  isRepository?: (folders: readonly string[], path: string) => boolean | Promise<boolean>
+}
+
+const wasSummarised = (folders: readonly string[]) => folders.includes('commits')
+
+/** `owner/name` of every repository of a git host that was summarised. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
 export async function listRepositories(
   house: House,
   host: string,
   signal: AbortSignal,
-  leads: (folder: string) => boolean = () => true,
+  { leads = () => true, isRepository = wasSummarised }: Choice = {},
 ): Promise<string[]> {
   const top = `${house.root}/${host.replace(':', '_')}`
   const found: string[] = []
   const walk = async (path: string, depth: number): Promise<void> => {
-    const folders = (await house.tools.drive.list(`${top}${path}`, signal)).filter((entry) => entry.isDirectory)
-    const below = folders.map((entry) => `${path}/${entry.name}`).filter((folder) => leads(folder.slice(1)))
-    if (depth > 1 && folders.some((entry) => entry.name === 'commits')) found.push(path.slice(1))
+    const entries = await house.tools.drive.list(`${top}${path}`, signal)
+    const folders = entries.filter((entry) => entry.isDirectory).map(({ name }) => name)
+    const below = folders.map((name) => `${path}/${name}`).filter((folder) => leads(folder.slice(1)))
+    if (depth > 1 && (await isRepository(folders, `${top}${path}`))) found.push(path.slice(1))
     else if (depth < 11) await Promise.all(below.map((folder) => walk(folder, depth + 1)))
   }
   await walk('', 0)

@@ -57,9 +57,13 @@ export async function planRepository(
   }
 }
 
-/** True for what was last written long enough ago that no walk can still be at it. Without a time nothing is old. */
-function isOld({ request, house }: Pruning, at: string | undefined): boolean {
-  const patience = Math.max(request.unfinishedHours * hourMs, house.limits.deadlineMs + marginMs)
+/** How long small files of use to a later attempt stay: paid parts of a summary, and marks against an attempt that wakes up late. */
+const keptHours = 24
+
+/** True for what was last written long enough ago that no attempt can still be at it. Without a time nothing is old. */
+function isOld({ request, house }: Pruning, at: string | undefined, leastHours = keptHours): boolean {
+  const hours = Math.max(request.unfinishedHours, leastHours)
+  const patience = Math.max(hours * hourMs, house.limits.deadlineMs + marginMs)
   return at !== undefined && Date.parse(at) < house.tools.now().getTime() - patience
 }
 
@@ -224,13 +228,13 @@ async function judgeSilent(
   const { drive } = pruning.house.tools
   const { place } = inventory
   const size = await measure(drive, path, signal)
-  if (!isOld(pruning, size.newest)) return undefined
+  if (!isOld(pruning, size.newest, 0)) return undefined
   const bytes = await drive.read(`${path}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
   const item = (why: string, how: 'unsealed' | 'unspoken' | 'emptied'): PruneItem => {
     return { kind: 'attempt', name: run, why, files: size.files, bytes: size.bytes, act: { how, place, run } }
   }
   if (bytes === null) return item('never finished', 'unsealed')
-  if (readRemoval(bytes)) return item('emptied before', 'emptied')
+  if (readRemoval(bytes)) return isOld(pruning, size.newest) ? item('emptied before', 'emptied') : undefined
   if (isNewer(bytes)) return undefined
   return waits(pruning, inventory, run) ? undefined : item('another run speaks for its commit', 'unspoken')
 }

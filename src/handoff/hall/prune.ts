@@ -3,7 +3,7 @@
 // Two steps. The plan only reads and says what would go, why, and how many bytes; carrying it out looks again before each removal, so that what
 // somebody came to need in between stays. Both may be repeated and may run beside everything else.
 import { atOnce } from '../bench/at-once.js'
-import { fileAt, measure, width } from '../bench/inventory.js'
+import { fileAt, measure, runOf, width } from '../bench/inventory.js'
 import * as removal from '../bench/removal.js'
 import { servicePlace } from '../bench/service-place.js'
 import { type ErrorCode, isHandoffError } from '../library/errors.js'
@@ -36,12 +36,18 @@ export async function planPrune(request: PruneRequest, house: House, signal: Abo
 }
 
 async function everyRepository(house: House, notices: string[], signal: AbortSignal): Promise<Repository[]> {
-  const top = await house.tools.drive.list(house.root === '' ? '/' : house.root, signal)
+  const { drive } = house.tools
+  // Attempts that all failed leave `runs` without `commits`. On some hosts a project may be called `runs`: the names in it tell.
+  const isRepository = async (folders: readonly string[], path: string) =>
+    folders.includes('commits') ||
+    (folders.includes('runs') && (await drive.list(`${path}/runs`, signal)).some(({ name }) => runOf(name)))
+  const top = await drive.list(house.root === '' ? '/' : house.root, signal)
   const found: Repository[] = []
   for (const entry of top.filter((one) => one.isDirectory && !one.name.startsWith('_'))) {
     const host = entry.name.replace('_', ':')
     try {
-      for (const name of await listRepositories(house, host, signal)) found.push(parseRepository(name, host))
+      for (const name of await listRepositories(house, host, signal, { isRepository }))
+        found.push(parseRepository(name, host))
     } catch (error) {
       if (!isHandoffError(error, 'invalid-input')) throw error
       notices.push(`${entry.name} is not a folder of handoff; it was not looked into.`)

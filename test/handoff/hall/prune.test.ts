@@ -9,7 +9,7 @@ import {
   planPrune,
   prune,
 } from '../../../src/handoff/index.js'
-import { layout, parseRepository } from '../../../src/handoff/library/run.js'
+import { fullName, layout, parseRepository } from '../../../src/handoff/library/run.js'
 import { makeGitHost } from '../../../src/handoff/lines/git.js'
 import { makeGitHub } from '../../../src/handoff/lines/github.js'
 import { startGitRemote } from '../../../src/local/git-remote.js'
@@ -86,6 +86,69 @@ describe('what goes', () => {
     there.time.now += 2 * day
     expect(await act(await plan())).toEqual(['removed', 'removed', 'removed', 'removed'])
     expect(there.files(there.place.runs)).toEqual([`${there.place.run(today)}/analysis/handoff.json`])
+  })
+
+  test('what failed attempts leave in a repository that was never summarised goes after an hour', async () => {
+    const run = there.attempt(sha(1), ['project/tools.git.tar', 'analysis/files.json'])
+    // A project that is called like a folder of ours, in a group on a host with subgroups.
+    const named = layout('/handoff', parseRepository('group/sub/runs', 'git.example.org'))
+    there.drive.write(`${named.runs}/${sha(2)}-died/.handoff-marker`, 'x')
+    const all = () => planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 1 }, there.house, never)
+    there.time.now += 59 * 60_000
+    expect(going(await all())).toEqual([])
+    there.time.now += 2 * 60_000
+    const planned = await all()
+    expect(planned.notices).toEqual([])
+    expect(planned.repositories.map(({ repository }) => fullName(repository))).toEqual(['group/sub/runs', 'octo/tools'])
+    expect(going(planned)).toEqual([`attempt ${sha(2)}-died`, `attempt ${run}`])
+    expect(await act(planned)).toEqual(['removed', 'removed'])
+    // The mark keeps the attempt from being sealed, for a day.
+    expect(there.files(there.place.runs)).toEqual([`${there.place.run(run)}/analysis/handoff.json`])
+    there.time.now += 2 * 3_600_000
+    expect(going(await all())).toEqual([])
+    there.time.now += day
+    expect(await act(await all())).toEqual(['removed', 'removed'])
+    expect(there.files()).toEqual([])
+  })
+
+  test.each([
+    ['files', (used: { files: number }) => ({ files: used.files })],
+    ['bytes', (used: { bytes: number }) => ({ bytes: used.bytes })],
+  ])('what failed attempts leave goes from an account with no more room for %s', async (_, quotaOf) => {
+    const files = ['project/tools.git.tar', 'analysis/files.json', 'analysis/outline.json']
+    for (const digit of [1, 2, 3]) {
+      const run = there.attempt(sha(digit), files)
+      there.drive.write(`${there.place.run(run)}/${files[0]}`, 'x'.repeat(1_000))
+    }
+    const used = there.drive.readAll()
+    there.drive.setQuota(quotaOf({ files: used.length, bytes: used.reduce((sum, { bytes }) => sum + bytes.length, 0) }))
+    const write = (name: string) =>
+      there.house.tools.drive.write(`${there.place.runs}/${name}`, new Uint8Array(8), { signal: never })
+    await expect(write('new')).rejects.toMatchObject({ code: 'drive-quota' })
+    there.time.now += 2 * 3_600_000
+    expect(await act(await plan({ unfinishedHours: 1 }))).toEqual(['removed', 'removed', 'removed'])
+    await write('new')
+  })
+
+  test('an attempt that is sealed while a full account is emptied leaves no run that cannot be read', async () => {
+    const run = there.attempt(sha(1), ['project/tools.git.tar'])
+    there.time.now += day
+    const planned = await plan({ unfinishedHours: 1 })
+    const { drive } = there.house.tools
+    const remove: typeof drive.remove = async (path, options) => {
+      const removed = await drive.remove(path, options)
+      // Its clone has gone just now.
+      if (path.endsWith('/project')) {
+        there.drive.setQuota({})
+        await there.sealed(sha(1), { name: 'died' })
+      }
+      return removed
+    }
+    there.drive.setQuota({ files: there.files().length })
+    const house = { ...there.house, tools: { ...there.house.tools, drive: { ...drive, remove } } }
+    expect((await prune(planned, house, never)).map(({ outcome }) => outcome)).toEqual(['removed'])
+    expect(await look(sha(1))).toBeUndefined()
+    expect(there.files(there.place.run(run))).toEqual([])
   })
 
   test('an attempt is not taken before a walk could be over, whatever is asked for', async () => {
