@@ -33,6 +33,20 @@ export async function buildTemplate(
   return { name, tags, templateId, buildId, drive9: program }
 }
 
+/** Whether runs with these settings find their template ready, and its name. `base` is always there. */
+export async function findTemplate(
+  settings: TemplateSettings,
+  signal: AbortSignal,
+): Promise<{ name: string; ready: boolean }> {
+  const service = makeService(settings)
+  const { template: name = templateName(service.settings.binary) } = service.settings
+  if (name.split(':')[0] === 'base') return { name, ready: true }
+  const newest = await asOurs(signal, `Looking for the template ${name}`, () =>
+    newestBuild(service, name.split(':')[0] ?? name, signal),
+  )
+  return { name, ready: newest?.status === 'ready' }
+}
+
 /**
  * Has E2B build our template for later runs, and returns what became of that as a sentence. A build that is under way is left alone: E2B would
  * end it for the new one. One that failed is tried again after an hour.
@@ -104,7 +118,8 @@ const tagsFor = ({ sha256 }: Program) => ['default', `drive9-${sha256.slice(0, 1
 /** A build has no environment of ours, so both stand in the command; neither is a secret, and both were checked for what a shell might read. */
 function withProgram(script: string, { url, sha256 }: Program): string {
   if (!script.includes('$DRIVE9_BINARY_URL')) return script
-  return `export DRIVE9_BINARY_URL='${new URL(url).href.replaceAll("'", '%27')}' DRIVE9_BINARY_SHA256=${sha256}\n${script}`
+  const values = `export DRIVE9_BINARY_URL='${new URL(url).href.replaceAll("'", '%27')}' DRIVE9_BINARY_SHA256=${sha256}`
+  return script.replace('\n', () => `\n${values}\n`)
 }
 
 function buildableName({ template, binary }: Service['settings']): string {

@@ -144,6 +144,9 @@ export function reportBuild(shelf: TemplateShelf, id: string, buildId: string, o
   return json(200, { templateID: id, buildID: buildId, status, logEntries, logs: [], ...because })
 }
 
+/** Of those that were there from the start. */
+const builtLongAgo = { id: randomUUID(), status: 'ready', createdAt: new Date(0).toISOString() }
+
 /** With its builds, the newest first. */
 export function describeTemplate(shelf: TemplateShelf, id: string): Reply {
   const { name, builds, cpuCount = 2, memoryMB = 1_024 } = templateOf(shelf, id)
@@ -153,7 +156,7 @@ export function describeTemplate(shelf: TemplateShelf, id: string): Reply {
     names: [name],
     aliases: [name],
     public: false,
-    builds: builds
+    builds: (builds.length > 0 ? builds : [builtLongAgo])
       .map((build) => ({
         buildID: build.id,
         status: build.status,

@@ -9,13 +9,15 @@ export const nodeSha256 = '6e1db87ef58b8819e5d5402eff1536491b18edd8eb7bee5ef7897
 export const nodeHost = 'nodejs.org'
 
 export interface RecipeStep {
+  /** Its first line says what it does, because a build's log shows that. */
   script: string
   /** What the prepared sandbox's command ends with when this step fails. */
   exitCode: number
   failure: string
 }
 
-const installPackages = `set -eu
+const installPackages = `# Install fuse3, git, tar and curl where they are missing.
+set -eu
 missing=''
 for pair in fusermount3:fuse3 git:git tar:tar curl:curl; do
   command -v "\${pair%%:*}" >/dev/null || missing="$missing \${pair##*:}"
@@ -27,12 +29,14 @@ if [ -n "$missing" ]; then
 fi`
 
 /** Without the second line a mount of one user is closed to all others, root and the service's own file API among them. */
-const openFuse = `set -eu
+const openFuse = `# Open FUSE to all users of the machine.
+set -eu
 [ ! -e /dev/fuse ] || chmod 0666 /dev/fuse
 grep -qs '^user_allow_other' /etc/fuse.conf || echo user_allow_other | tee -a /etc/fuse.conf >/dev/null`
 
 /** Assumes a 64-bit Intel machine, as E2B's are. */
-const installNode = `set -eu
+const installNode = `# Install Node ${nodeVersion}.
+set -eu
 if ! node -e 'process.exit(Number.parseInt(process.versions.node) < 22 ? 1 : 0)' 2>/dev/null; then
   file="$(mktemp)"
   trap 'rm -f "$file"' EXIT
@@ -42,7 +46,8 @@ if ! node -e 'process.exit(Number.parseInt(process.versions.node) < 22 ? 1 : 0)'
 fi`
 
 /** Takes the address and the hash from the environment. */
-const installDrive9 = `set -eu
+const installDrive9 = `# Install the drive9 program.
+set -eu
 there="$(command -v drive9 || echo /usr/local/bin/drive9)"
 if ! echo "$DRIVE9_BINARY_SHA256  $there" | sha256sum -c --status - 2>/dev/null; then
   file="$(mktemp)"

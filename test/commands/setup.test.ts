@@ -1,0 +1,106 @@
+// `npm run setup` on an E2B account without templates: from keys to a workflow, and again when all of it is done.
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { type Clouds, startClouds } from '../../src/local/clouds.js'
+import { type Publisher, startPublisher } from '../../src/local/drive9/publisher.js'
+import { readDescription } from '../action/kit.js'
+import { runProgram } from '../support/program.js'
+
+let clouds: Required<Clouds>
+let publisher: Publisher
+let folder: string
+let file: string
+
+beforeAll(async () => {
+  publisher = await startPublisher()
+  clouds = (await startClouds({ sandboxes: { templates: [] } })) as Required<Clouds>
+})
+
+afterAll(async () => {
+  await clouds?.close()
+  await publisher?.close()
+})
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'setup-'))
+  file = join(folder, '.env')
+  return () => rmSync(folder, { recursive: true })
+})
+
+const settings = (): Record<string, string> => ({ ...clouds.settings, ...publisher.settings })
+const setUp = (environment: Record<string, string>, ...words: string[]) =>
+  runProgram('src/commands/setup.ts', ['--file', file, ...words], environment)
+const keysOf = () => ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY'].map((name) => settings()[name]!)
+const built = () => clouds.sandboxes.templates.flatMap(({ builds }) => builds).length
+
+test('keys become a file, a template, a passed test and a workflow; the second time all of it is there', async () => {
+  writeFileSync(file, '# mine\nOTHER=1\nE2B_API_KEY="old"\n')
+  chmodSync(file, 0o644)
+  const first = await setUp(settings(), '--yes', '--repository', 'acme/tools')
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(first.stdout).toMatch(/✓ E2B_API_KEY: E2B accepts it[\s\S]*✓ DRIVE9_API_KEY[\s\S]*✓ LLM_API_KEY/)
+  expect(first.stdout).toMatch(/E2B builds handoff-[0-9a-f]{12}[\s\S]*✓ handoff-[0-9a-f]{12} is ready after/)
+  expect(first.stdout).toMatch(/✓ sandbox 1: mount, write, drain[\s\S]*✓ sandbox 2: mount, read/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const written = readFileSync(file, 'utf8')
+  expect(written).toMatch(/^# mine\nOTHER=1\nE2B_API_KEY=e2b_/)
+  expect(written).toContain(`\nLLM_MODEL=${clouds.model.name}\n`)
+  for (const key of keysOf()) {
+    expect(written).toContain(key)
+    expect(first.stdout).not.toContain(key)
+  }
+  expect(first.stdout).toContain(`sed -n 's/^E2B_API_KEY=//p' ${file} | gh secret set E2B_API_KEY --repo acme/tools`)
+
+  const before = built()
+  const again = await setUp({}, '--yes')
+  expect(again).toMatchObject({ code: 0, stderr: '' })
+  expect(again.stdout).toContain('has all of it already')
+  expect(again.stdout).toMatch(/✓ handoff-[0-9a-f]{12} is there already/)
+  expect(built()).toBe(before)
+  expect(readFileSync(file, 'utf8')).toBe(written)
+
+  const yaml = again.stdout.slice(again.stdout.indexOf('on:\n'))
+  const { jobs } = parse(yaml) as { jobs: Record<string, { steps: { with?: Record<string, string> }[] }> }
+  const inputs = Object.values(jobs).flatMap(({ steps }) => steps.flatMap((step) => Object.entries(step.with ?? {})))
+  const { inputs: known } = await readDescription()
+  expect(inputs.filter(([name]) => !(name in known))).toEqual([])
+  expect(inputs).toContainEqual(['llm-model', clouds.model.name])
+  expect(inputs).toContainEqual(['e2b-api-url', clouds.sandboxes.url])
+})
+
+test('all keys that are missing are named at once, with where each is had, and nothing is written', async () => {
+  const { code, stdout, stderr } = await setUp({}, '--yes')
+  expect(code).toBe(1)
+  expect(stderr).toContain('These keys are missing: E2B_API_KEY, DRIVE9_API_KEY, LLM_API_KEY.')
+  for (const place of ['console.e2b.dev', 'drive9 create', 'platform.openai.com']) expect(stderr).toContain(place)
+  expect(stdout).not.toContain('✓')
+  expect(() => readFileSync(file)).toThrow(/ENOENT/)
+})
+
+test.each([
+  ['E2B_API_KEY', 'E2B does not accept the key'],
+  ['DRIVE9_API_KEY', 'DRIVE9_API_KEY'],
+  ['LLM_API_KEY', 'LLM_API_KEY'],
+])('a wrong %s is told, not shown and not written', async (name, message) => {
+  const { code, stdout, stderr } = await setUp({ ...settings(), [name]: `nobody_knows_${name}` }, '--yes')
+  expect(code).toBe(1)
+  expect(stderr).toContain(message)
+  expect(stdout + stderr).not.toContain(`nobody_knows_${name}`)
+  expect(() => readFileSync(file)).toThrow(/ENOENT/)
+})
+
+test('a model’s service that is not there is told', async () => {
+  const { code, stderr } = await setUp({ ...settings(), LLM_BASE_URL: 'http://127.0.0.1:9/v1' }, '--yes')
+  expect(code).toBe(1)
+  expect(stderr).toContain('cannot be reached')
+  expect(stderr).toContain('LLM_BASE_URL')
+})
+
+test('a key with more around it is refused before it is sent', async () => {
+  const { code, stderr } = await setUp({ ...settings(), E2B_API_KEY: '"e2b_quoted"' }, '--yes')
+  expect(code).toBe(1)
+  expect(stderr).toContain('E2B_API_KEY has spaces or quotes')
+})
