@@ -1,5 +1,5 @@
 // Writes the reply to `Task: answer`: one sentence for each place found, each with a citation in the form the host asks for.
-import { commentIn, definedIn, isProse } from './definitions.js'
+import { commentIn, definedIn, isDirective, isProse } from './definitions.js'
 import { identityFacts } from './facts.js'
 import { findPlaces, type Place } from './places.js'
 import type { FileBlock, Line, Prompt } from './prompt.js'
@@ -68,6 +68,7 @@ function definitionSentence(file: FileBlock, index: number, defined: { name: str
     file.lines
       .slice(start, index)
       .map((line) => commentIn(line.text) ?? '')
+      .filter((comment) => !isDirective(comment))
       .join(' '),
   )
   const what = `The ${defined.kind} ${code(defined.name)} is defined in ${code(file.path)}`

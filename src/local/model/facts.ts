@@ -1,6 +1,6 @@
 // Facts that can be read off a file without understanding it: names, first sentences, commands, entry points, definitions, warnings.
 // Every fact stands on one line of one file.
-import { commentIn, definedIn, importIn, isProse } from './definitions.js'
+import { codeLines, commentIn, definedIn, importIn, isDirective, isLicence, isProse } from './definitions.js'
 import type { FileBlock, Line } from './prompt.js'
 import { brief, code, firstSentence, quoted } from './text.js'
 
@@ -24,11 +24,13 @@ function readmeFacts(file: FileBlock): Fact[] {
   if (!/^readme/i.test(nameOf(file))) return []
   const facts: Fact[] = []
   let inCode = false
+  let inHtml = false
   for (const line of file.lines) {
     if (line.text.startsWith('```')) inCode = !inCode
-    if (inCode) continue
+    inHtml = line.text.trim() !== '' && (inHtml || /^\s*<\w/.test(line.text))
+    if (inCode || inHtml) continue
     const words = line.text.replace(/^[#>*=\s-]+/, '').trim()
-    if (words === '' || /^[<[!|`{]/.test(words)) continue
+    if (words === '' || /^[<[!|`{]/.test(words) || isNotice(words)) continue
     const heading = line.text.startsWith('#')
     if (heading && facts.length > 0) break
     facts.push({
@@ -39,6 +41,16 @@ function readmeFacts(file: FileBlock): Fact[] {
     if (facts.length === 3) break
   }
   return facts
+}
+
+/** Rows of links and badges, and what is sold or asked for beside the project. */
+function isNotice(words: string): boolean {
+  const rest = words.replace(/!?\[[^\]]*\](\([^)]*\)|\[[^\]]*\])/g, '')
+  const linksOnly = rest !== words && (rest.match(/\p{L}{2,}/gu) ?? []).length < 3
+  return (
+    linksOnly ||
+    /\b(t-?shirts?|stickers?|sponsors?|sponsoring|donat\w+|buy me a|patreon|discord|follow us)\b/i.test(words)
+  )
 }
 
 const manifests = /^(package\.json|composer\.json|pyproject\.toml|Cargo\.toml|setup\.cfg|go\.mod|pom\.xml|.*\.gemspec)$/
@@ -125,7 +137,7 @@ export function fileFacts(file: FileBlock): Fact[] {
   const facts: Fact[] = []
   const opening = openingComment(file)
   if (opening !== '') facts.push({ text: `${code(file.path)} opens with ${quoted(opening)}.`, file, line: first })
-  const defined = file.lines.flatMap((line) => {
+  const defined = codeLines(file.lines).flatMap((line) => {
     const found = definedIn(line.text)
     return found && !/^[a-z]?$/.test(found.name) ? [{ name: found.name, line }] : []
   })
@@ -135,17 +147,26 @@ export function fileFacts(file: FileBlock): Fact[] {
   return [...facts, ...leaningFacts(file)]
 }
 
+/** Lines of code that an opening comment may stand below. */
+const mostCodeAbove = 12
+
+/** The first sentence of the first comment that is about the file: not its licence, and not an order to a program. */
 function openingComment(file: FileBlock): string {
-  const words: string[] = []
-  for (const line of file.lines.slice(0, 12)) {
-    const comment = commentIn(line.text)
-    if (comment === undefined || line.text.startsWith('#!')) {
-      if (words.length > 0) break
+  let comments: string[] = []
+  let above = 0
+  for (const { text } of [...file.lines, { text: '' }]) {
+    const comment = text.startsWith('#!') ? undefined : commentIn(text)
+    if (comment !== undefined) {
+      if (!isDirective(comment)) comments.push(comment)
       continue
     }
-    words.push(comment)
+    const words = comments.some(isLicence) ? '' : firstSentence(comments.join(' '))
+    if (words !== '') return words
+    comments = []
+    above += 1
+    if (above > mostCodeAbove) break
   }
-  return firstSentence(words.join(' '))
+  return ''
 }
 
 function leaningFacts(file: FileBlock): Fact[] {

@@ -1,5 +1,5 @@
 // Finds the lines of a prompt that bear on a question: by shared words, weighed by how rare they are, with a liking for definitions.
-import { commentIn, definedIn, isImport } from './definitions.js'
+import { commentIn, definedIn, isDirective, isImport, isLicence } from './definitions.js'
 import type { FileBlock, Line, Prompt } from './prompt.js'
 import { kinOf, namesIn, stem, stemsOf } from './words.js'
 
@@ -105,10 +105,12 @@ function matched(words: Set<string>, query: Query): Map<string, number> {
 
 function liking(file: FileBlock, line: Line, query: Query): number {
   if (isImport(line.text)) return 0.3
+  const comment = commentIn(line.text) ?? ''
+  if (isDirective(comment) || isLicence(comment)) return 0.1
   let factor = 1
   const defined = definedIn(line.text)
   if (defined) factor *= matched(new Set(stemsOf(defined.name)), query).size > 0 ? 1.8 : 1.2
-  else if (commentIn(line.text)) factor *= 1.2
+  else if (comment !== '') factor *= 1.2
   if ((file.kind === 'test' || /(^|\/)(tests?|__tests__|spec)\//.test(file.path)) && !query.weights.has('test'))
     factor *= 0.6
   if (file.kind === 'lock' || file.kind === 'data' || file.kind === 'generated') factor *= 0.4
