@@ -1,0 +1,155 @@
+// Both workflows, and the demo, with each model that the local service plays. Each ends in a summary and an answer, or in the sentence that
+// says what to set. The waits of the slow models are short here.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AskResult, ask, HandoffError, type Summarised, summarise } from '../src/handoff/index.js'
+import { localModels } from '../src/local/model/models.js'
+import { runProgram } from './support/program.js'
+import { type Files, makeRepository, type TestRepository } from './support/repository.js'
+import { startWorld, type World } from './support/world.js'
+
+const name = 'octo/clocks'
+const question = 'How does tellTime know the zone?'
+
+/** Long enough that a summary takes several requests at every size of context. */
+function files(): Files {
+  const helper = (part: number, index: number) =>
+    [
+      `/** Moves the hands of clock ${part}.${index} to the hour that its zone has. */`,
+      `export function turnHands${part}x${index}(hour: number, minute: number): string {`,
+      `  if (hour > 23) throw new RangeError('clock ${part}.${index} has no hour ' + hour)`,
+      `  return [hour, minute, 'part ${part}', 'hand ${index}'].join(':')`,
+      '}',
+    ].join('\n')
+  const parts = Array.from({ length: 24 }, (_, part) => [
+    `src/part${part}/hands.ts`,
+    Array.from({ length: 24 }, (_, index) => helper(part, index)).join('\n\n'),
+  ])
+  return {
+    'README.md': '# Clocks\n\nTells the time in every zone.\n',
+    'package.json': '{ "name": "clocks", "scripts": { "test": "node --test" } }\n',
+    'src/clock.ts':
+      '/** Tells the time of a zone. */\nexport function tellTime(zone: string): string {\n  return new Date().toLocaleString("en", { timeZone: zone })\n}\n',
+    ...Object.fromEntries(parts),
+  }
+}
+
+let world: World
+let repository: TestRepository
+
+beforeAll(async () => {
+  repository = await makeRepository(files())
+  world = await startWorld({
+    repositories: { [name]: repository.directory },
+    clouds: { model: { waitMs: 200 } },
+  })
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+interface Done {
+  summary: Summarised
+  answer: AskResult
+}
+
+let attempts = 0
+
+async function both(settings: Record<string, string>): Promise<Done> {
+  const house = world.another(settings)
+  const commit = world.commit(name, repository.head)
+  attempts += 1
+  const never = new AbortController().signal
+  const summary = await summarise({ commit, attempt: `models-${attempts}`, force: true }, house, never)
+  const { repository: where, cloneUrl } = commit
+  const asked = { repository: where, cloneUrl, name: { run: summary.run }, question: { text: question, asker: 'test' } }
+  return { summary, answer: await ask(asked, house, never) }
+}
+
+async function refusal(work: Promise<unknown>): Promise<HandoffError> {
+  const error = await work.then(
+    () => expect.unreachable('it worked'),
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(HandoffError)
+  return error as HandoffError
+}
+
+const promptsOf = (model: string) => world.clouds.model.prompts.filter((prompt) => prompt.model === model)
+
+/** What a model needs to be told about. */
+const settingsFor: Record<string, Record<string, string>> = {
+  'offline-small-context': { LLM_CONTEXT_TOKENS: '8192' },
+  'offline-small-context-llama': { LLM_CONTEXT_TOKENS: '8192' },
+  'offline-cutting': { LLM_CONTEXT_TOKENS: '4096' },
+}
+
+const names = localModels.map((model) => model.name)
+
+describe.each(names)('%s', (model) => {
+  const settings = { LLM_MODEL: model, ...settingsFor[model] }
+
+  test('writes a summary and an answer whose citations hold', async () => {
+    const { summary, answer } = await both(settings)
+    expect(summary.handoff.model).toMatchObject({ name: model })
+    expect(summary.summary).toContain('Clocks')
+    expect(summary.summary.match(/^## /gm)?.length).toBeGreaterThanOrEqual(4)
+    expect(answer.record).toMatchObject({ status: 'done', model, unanswered: false })
+    expect(answer.record.text).toContain('tellTime')
+    expect(answer.record.citations.length).toBeGreaterThan(0)
+    expect(answer.record.citations.every((citation) => citation.verified)).toBe(true)
+    expect(promptsOf(model).some((prompt) => prompt.task === 'part')).toBe(true)
+  })
+})
+
+describe('a context that is smaller than the settings say', () => {
+  test.each(['offline-small-context', 'offline-small-context-llama'])(
+    '%s: the refusal names the setting',
+    async (model) => {
+      const error = await refusal(both({ LLM_MODEL: model }))
+      expect(error.code).toBe('model')
+      expect(`${error.message} ${error.next}`).toContain('LLM_CONTEXT_TOKENS')
+    },
+  )
+
+  test('offline-cutting: a prompt that was cut without a word is noticed, and the setting is named', async () => {
+    const error = await refusal(both({ LLM_MODEL: 'offline-cutting' }))
+    expect(error.code).toBe('model')
+    expect(`${error.message} ${error.next}`).toContain('LLM_CONTEXT_TOKENS')
+  })
+})
+
+describe('what an answer cost', () => {
+  test('counts the thinking of a reasoning model', async () => {
+    const { summary, answer } = await both({ LLM_MODEL: 'offline-reasoning' })
+    expect(answer.record.usage?.outputTokens).toBeGreaterThan(450)
+    expect(summary.handoff.usage.outputTokens).toBeGreaterThan(1_000)
+  })
+
+  test('counts the input that came from the cache', async () => {
+    const { answer } = await both({ LLM_MODEL: 'offline-caching' })
+    const again = await both({ LLM_MODEL: 'offline-caching' })
+    expect(answer.record.usage?.inputTokens).toBeGreaterThan(1_024)
+    expect(again.answer.record.usage).toMatchObject({ cachedInputTokens: expect.any(Number) })
+  })
+})
+
+describe('the demo', () => {
+  /** One of them in each run, all in the long mode. */
+  const chosen = process.env['LONG'] === '1' ? names : [names[Math.floor(Math.random() * names.length)]!]
+
+  test.each(chosen)('ends well with %s', async (model) => {
+    const { LLM_BASE_URL, LLM_API_KEY } = world.clouds.model.settings
+    const settings = { LLM_BASE_URL, LLM_API_KEY, LLM_MODEL: model, ...settingsFor[model] }
+    const { code, stdout, stderr } = await runProgram(
+      'src/commands/demo.ts',
+      [repository.directory, question, '--json'],
+      settings,
+    )
+    expect(code, stderr).toBe(0)
+    const report = JSON.parse(stdout)
+    expect(report.citations.length).toBeGreaterThan(0)
+    expect(report.answer).toContain('tellTime')
+  })
+})
