@@ -90,7 +90,13 @@ async function repositories({ caller, here, house, service, exchange, query }: L
     caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
   // Whoever may see one repository causes no look at all the others.
   const found = await house.listRepositories(service.house, host, exchange.signal, { leads: may(leads) })
-  return jsonResponse(200, { repositories: found.filter(may(meets)) })
+  return jsonResponse(200, { repositories: spelledOnce(found.filter(may(meets))) })
+}
+
+/** A repository that has folders of two spellings is one; the older one is as people spell it. */
+function spelledOnce(names: string[]): string[] {
+  const older = new Map(names.filter((name) => name !== name.toLowerCase()).map((name) => [name.toLowerCase(), name]))
+  return [...new Set(names.map((name) => older.get(name.toLowerCase()) ?? name))]
 }
 
 async function runs(look: Look): Promise<Response> {

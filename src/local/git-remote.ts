@@ -29,7 +29,10 @@ export interface GitRemote extends LocalServer {
 }
 
 export async function startGitRemote(options: GitRemoteOptions = {}): Promise<GitRemote> {
-  const repositories = new Map(Object.entries(options.repositories ?? {}))
+  // As on GitHub, names have no case.
+  const repositories = new Map(
+    Object.entries(options.repositories ?? {}).map(([name, directory]) => [name.toLowerCase(), directory]),
+  )
   const gitDirectories = new Map<string, Promise<string>>()
   let credentials = options.credentials
 
@@ -43,7 +46,7 @@ export async function startGitRemote(options: GitRemoteOptions = {}): Promise<Gi
         body: 'Authentication is required.\n',
       }
     }
-    const directory = repositories.get(decodeURIComponent(name))
+    const directory = repositories.get(decodeURIComponent(name).toLowerCase())
     if (directory === undefined) return { status: 404, body: 'There is no such repository.\n' }
     if (service === 'git-receive-pack' || query.includes('git-receive-pack')) {
       return { status: 403, body: 'This repository takes no pushes.\n' }
@@ -57,7 +60,7 @@ export async function startGitRemote(options: GitRemoteOptions = {}): Promise<Gi
   return {
     ...server,
     cloneUrl: (name) => `${server.url}/${name}.git`,
-    serve: (name, directory) => void repositories.set(name, directory),
+    serve: (name, directory) => void repositories.set(name.toLowerCase(), directory),
     require: (wanted) => {
       credentials = wanted
     },

@@ -131,6 +131,15 @@ test('both tokens of a team are let in, and a job of the very repository', async
   expect([second.body.id, third.body.id]).toEqual([first.body.id, first.body.id])
 })
 
+test('a repository is the same under each spelling, for a bearer and for a job', async () => {
+  const job = mint({ repository: 'Octo/Tools', repository_id: '1001' })
+  for (const repository of ['Octo/Tools', 'OCTO/tools'])
+    for (const bearer of [token, job]) {
+      const { status, body } = await post(here.url, { ...question(), repository }, {}, bearer)
+      expect([repository, status, body.repository, body.run]).toEqual([repository, 200, name, here.run.run])
+    }
+})
+
 test('health looks deep only where it is asked to: `deep=0` is shallow, and needs no token', async () => {
   const told = async (query: string) => {
     const { status, body } = await call(here.url, `/api/health${query}`, { token: null })
@@ -151,7 +160,7 @@ test('a job learns which repositories are its own without a look at the others, 
   const listed = await call(here.url, '/api/runs', { token: mint({ repository_id: '1001' }) })
   const looked = drive.requests.slice(from).map(({ path }) => path)
   for (const folder of ['octo/secret', 'other', 'Octo']) drive.remove(`${top}/${folder}`)
-  expect(listed.body).toEqual({ repositories: ['Octo/Tools', name] })
+  expect(listed.body).toEqual({ repositories: ['Octo/Tools'] })
   expect(looked.filter((path) => /secret|other/.test(path))).toEqual([])
   const before = here.reached()
   const deep = await call(here.url, '/api/health?deep=1', { token: mint({ repository_id: '1001' }) })

@@ -154,8 +154,8 @@ test('what was written about a repository is not told of the one that got its na
   const { layout, summarise: push } = world.place('octo/tools')
   const { sha: commits } = push(one, 'x').commit
   const asked = (id: string) => ({ ...pushOf(id, push(one, 'x')), reuseFrom: { commits: [commits] } })
-  expect(await previousRun(one.house, layout, asked('11'), never)).toMatchObject({ handoff: { run } })
-  expect(await previousRun(one.house, layout, asked('12'), never)).toBeUndefined()
+  expect(await previousRun(one.house, [layout], asked('11'), never)).toMatchObject({ handoff: { run } })
+  expect(await previousRun(one.house, [layout], asked('12'), never)).toBeUndefined()
 })
 
 const sha = 'b'.repeat(40)

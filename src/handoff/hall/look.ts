@@ -2,11 +2,12 @@
 import { listAnswers, readAnswer } from '../bench/ledger.js'
 import { readRef } from '../bench/refs.js'
 import { readSealed } from '../bench/run-directory.js'
+import { olderSpellings } from '../bench/spellings.js'
 import type { AnswerRecord, CompletedAnswer } from '../library/answer.js'
 import { covers } from '../library/answers/cited-lines.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { Handoff } from '../library/handoff.js'
-import { layout, type Repository } from '../library/run.js'
+import { hostFolder, type Layout, layout, layoutAsSpelled, olderLayout, type Repository } from '../library/run.js'
 import type { DriveEntry } from '../library/tools.js'
 import type { House, ReadContext } from './house.js'
 import { type AskRequest, asRemark, staleAt } from './prepare-question.js'
@@ -33,14 +34,14 @@ export interface Choice {
 
 const wasSummarised = (folders: readonly string[]) => folders.includes('commits')
 
-/** `owner/name` of every repository of a git host that was summarised. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
+/** `owner/name` of every repository of a git host that was summarised, as its folder is spelled. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
 export async function listRepositories(
   house: House,
   host: string,
   signal: AbortSignal,
   { leads = () => true, isRepository = wasSummarised }: Choice = {},
 ): Promise<string[]> {
-  const top = `${house.root}/${host.replace(':', '_')}`
+  const top = hostFolder(house.root, host)
   const found: string[] = []
   const walk = async (path: string, depth: number): Promise<void> => {
     const entries = await house.tools.drive.list(`${top}${path}`, signal)
@@ -61,17 +62,32 @@ export async function listRuns(
   signal: AbortSignal,
 ): Promise<Page<Handoff>> {
   const { drive } = house.tools
-  const place = layout(house.root, repository)
-  const entries = (await drive.list(place.commits, signal))
-    .filter((entry) => /^[0-9a-f]{40}\.json$/.test(entry.name))
-    .map((entry) => ({ id: entry.name.slice(0, 40), at: timeOf(entry) }))
-    .sort(newestFirst)
+  const entries = await pointersOf(house, repository, signal)
   const page = pageOf(entries, wanted)
   const sealed = await Promise.all(
-    page.items.map(({ id }) => readSealed(drive, place, id, signal).catch(unlessUnbelievable)),
+    page.items.map(({ id, place }) => readSealed(drive, place, id, signal).catch(unlessUnbelievable)),
   )
   const items = sealed.flatMap((run) => (run ? [run.handoff] : []))
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+}
+
+interface Pointer extends Place {
+  place: Layout
+}
+
+/** The newest first. A commit that was summarised again in the place of now is shown once. */
+async function pointersOf(house: House, repository: Repository, signal: AbortSignal): Promise<Pointer[]> {
+  const { drive } = house.tools
+  const listed = async (place: Layout): Promise<Pointer[]> =>
+    (await drive.list(place.commits, signal))
+      .filter((entry) => /^[0-9a-f]{40}\.json$/.test(entry.name))
+      .map((entry) => ({ id: entry.name.slice(0, 40), at: timeOf(entry), place }))
+  const older = olderLayout(house.root, repository)
+  const [now, before] = await Promise.all([listed(layout(house.root, repository)), older ? listed(older) : []])
+  const spelled = now.length + before.length > 0 ? [] : await olderSpellings(drive, house.root, repository, signal)
+  const elsewhere = await Promise.all(spelled.map((one) => listed(layoutAsSpelled(house.root, one))))
+  const known = new Set(now.map(({ id }) => id))
+  return [...now, ...before.filter(({ id }) => !known.has(id)), ...elsewhere.flat()].sort(newestFirst)
 }
 
 export async function runSummary(house: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
@@ -151,7 +167,7 @@ const timeOf = (entry: DriveEntry) => entry.modifiedAt ?? ''
 const newestFirst = (a: Place, b: Place) => b.at.localeCompare(a.at) || a.id.localeCompare(b.id)
 
 /** A cursor names the last item that was shown, so that pages do not slip when something new comes in front. */
-function pageOf(places: Place[], { limit, cursor }: Wanted): Page<Place> {
+function pageOf<T extends Place>(places: T[], { limit, cursor }: Wanted): Page<T> {
   const after = cursor === undefined ? undefined : readCursor(cursor)
   const rest = after === undefined ? places : places.filter((place) => newestFirst(place, after) > 0)
   const items = rest.slice(0, limit)

@@ -9,7 +9,7 @@ import { answerOf, markedBody, staleHead } from '../library/answers/stale-mark.j
 import { isHandoffError } from '../library/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../library/github.js'
 import { safeInline } from '../library/markdown/safe-text.js'
-import { fullName, layout, parseRunId, type Repository } from '../library/run.js'
+import { fullName, type Layout, layout, olderLayout, parseRunId, type Repository } from '../library/run.js'
 import type { ReadContext } from './house.js'
 import { type AnswerStaleness, stalenessOf } from './stale-answer.js'
 
@@ -117,8 +117,9 @@ async function recordOf(
 ): Promise<CompletedAnswer | undefined> {
   const named = answerOf(text)
   if (!named) return undefined
-  const directory = layout(house.root, repository).run(parseRunId(named.run))
-  const record = await readAnswer(house.tools.drive, directory, named.answer, signal)
+  const read = (place: Layout | undefined) =>
+    place && readAnswer(house.tools.drive, place.run(parseRunId(named.run)), named.answer, signal)
+  const record = (await read(layout(house.root, repository))) ?? (await read(olderLayout(house.root, repository)))
   return record?.status === 'done' ? record : undefined
 }
 

@@ -86,9 +86,8 @@ export async function prepareQuestion(
   const [run, base] = await looking
   if (base) (await import('./compare.js')).refuseSame(base, run)
   const id = early?.id ?? idFor(asked, run.handoff.run, base?.handoff.run, house)
-  const known = isUnique(asked)
-    ? undefined
-    : await (early?.record ?? readAnswer(tools.drive, run.directory, id, signal))
+  const record = early?.directory === run.directory ? early.record : undefined
+  const known = isUnique(asked) ? undefined : await (record ?? readAnswer(tools.drive, run.directory, id, signal))
   return {
     id,
     run,
@@ -115,14 +114,14 @@ function lookEarly(
   house: House,
   place: Layout,
   signal: AbortSignal,
-): { id: string; record: Promise<AnswerRecord | undefined> } | undefined {
+): { id: string; directory: string; record: Promise<AnswerRecord | undefined> } | undefined {
   if (!('run' in name) || compareWith || isUnique(question)) return undefined
   const run = parseRunId(name.run)
   const id = idFor(question, run, undefined, house)
   const record = readAnswer(house.tools.drive, place.run(run), id, signal)
   // Whatever is wrong with the run is what is told.
   record.catch(() => undefined)
-  return { id, record }
+  return { id, directory: place.run(run), record }
 }
 
 /** Only where the run is behind: an answer about the head itself is as new as can be. */

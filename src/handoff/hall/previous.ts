@@ -18,12 +18,16 @@ export interface ReuseSources {
 
 export async function previousRun(
   house: House,
-  place: Layout,
+  places: Layout[],
   request: ReuseSources,
   signal: AbortSignal,
 ): Promise<PreviousRun | undefined> {
   try {
-    return await firstWhole(house, place, request, await candidates(house, place, request, signal), signal)
+    for (const place of places) {
+      const found = await firstWhole(house, place, request, await candidates(house, place, request, signal), signal)
+      if (found) return found
+    }
+    return undefined
   } catch {
     // Nobody waits for this; the walk goes on as a full run, and an outage shows itself elsewhere.
     if (!signal.aborted)

@@ -6,7 +6,7 @@ import { isHandoffError } from '../library/errors.js'
 import { decodeHandoff, sealLimit } from '../library/handoff.js'
 import { judgeRuns, type KeptRun } from '../library/prune-rules.js'
 import { readRemoval } from '../library/removal.js'
-import { artifact, fullName, layout, type Repository, type RunId, shaOf } from '../library/run.js'
+import { artifact, fullName, layoutAsSpelled, type Repository, type RunId, shaOf } from '../library/run.js'
 import type { House } from './house.js'
 import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './prune-plan.js'
 
@@ -28,7 +28,7 @@ export async function planRepository(
   signal: AbortSignal,
 ): Promise<RepositoryPlan> {
   const { request, house } = pruning
-  const inventory = await takeInventory(house.tools.drive, layout(house.root, repository), signal)
+  const inventory = await takeInventory(house.tools.drive, layoutAsSpelled(house.root, repository), signal)
   for (const path of inventory.strange) pruning.notices.push(`${path} is not a name of ours; it stays.`)
   const refs = await judgeRefs(pruning, repository, inventory.refs, signal)
   const verdicts = judgeRuns(await sealedRuns(pruning, repository, inventory, signal), {

@@ -6,8 +6,9 @@ import { atOnce } from '../bench/at-once.js'
 import { fileAt, measure, runOf, width } from '../bench/inventory.js'
 import * as removal from '../bench/removal.js'
 import { servicePlace } from '../bench/service-place.js'
+import { olderSpellings } from '../bench/spellings.js'
 import { type ErrorCode, isHandoffError } from '../library/errors.js'
-import { type Layout, layout, parseRepository, type Repository } from '../library/run.js'
+import { type Layout, layoutAsSpelled, parseRepository, type Repository } from '../library/run.js'
 import type { House } from './house.js'
 import { listRepositories } from './look.js'
 import {
@@ -26,13 +27,21 @@ const dayMs = 86_400_000
 export async function planPrune(request: PruneRequest, house: House, signal: AbortSignal): Promise<PrunePlan> {
   const notices: string[] = []
   const madeAt = house.tools.now().toISOString()
-  const repositories = request.repository ? [request.repository] : await everyRepository(house, notices, signal)
+  const repositories = request.repository
+    ? await everySpelling(house, request.repository, signal)
+    : await everyRepository(house, notices, signal)
   const plans: RepositoryPlan[] = []
   // One after the other: each asks enough at once by itself.
   for (const repository of repositories)
     plans.push(await planRepository({ request, house, notices }, repository, signal))
   const service = request.repository ? [] : await serviceLeftovers(house, signal)
   return { madeAt, repositories: plans, service, notices }
+}
+
+/** Its folder of now, and those of before names were stored in lower case. */
+async function everySpelling(house: House, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
+  const older = await olderSpellings(house.tools.drive, house.root, repository, signal)
+  return [{ ...repository, owner: repository.owner.toLowerCase(), name: repository.name.toLowerCase() }, ...older]
 }
 
 async function everyRepository(house: House, notices: string[], signal: AbortSignal): Promise<Repository[]> {
@@ -98,7 +107,7 @@ export async function prune(
       const act = async (item: PruneItem) => told({ repository, ...(await carryOut(item, plan, house, signal)) })
       all.push(...(await atOnce(removers, now, act)))
     }
-    await tidy(house, layout(house.root, repository), signal)
+    await tidy(house, layoutAsSpelled(house.root, repository), signal)
   }
   const act = async (item: PruneItem) => told(await carryOut(item, plan, house, signal))
   all.push(...(await atOnce(removers, plan.service, act)))

@@ -11,7 +11,7 @@ import {
 } from '../library/answers/stale.js'
 import { isHandoffError } from '../library/errors.js'
 import type { GitHub } from '../library/github.js'
-import { fullName, layout, type Repository } from '../library/run.js'
+import { fullName, layout, olderLayout, type Repository } from '../library/run.js'
 import { type BlobsOfRun, blobsOf } from './file-tables.js'
 import type { ReadContext } from './house.js'
 import { differenceBetween } from './staleness.js'
@@ -82,10 +82,15 @@ export async function stalenessByRuns(
   house: ReadContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
-  const place = layout(house.root, repository)
-  const runs = await Promise.all([record.commit, head].map((sha) => readSealed(house.tools.drive, place, sha, signal)))
+  const places = [layout(house.root, repository), olderLayout(house.root, repository)]
   const [then, now] = await Promise.all(
-    runs.map((run) => run && blobsOf(house, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)),
+    [record.commit, head].map(async (sha) => {
+      for (const place of places) {
+        const run = place && (await readSealed(house.tools.drive, place, sha, signal))
+        if (run) return blobsOf(house, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)
+      }
+      return undefined
+    }),
   )
   if (!then || !now) return undefined
   const cited = citedNow(record)

@@ -15,6 +15,7 @@ import {
   type Layout,
   layout,
   makeRunId,
+  olderLayout,
   parseSha,
   quote,
   type RunId,
@@ -66,11 +67,22 @@ export async function summarise(request: SummariseRequest, house: House, signal:
   // Beside the look at the directory, so that it takes no time; who finds a run there need not know.
   const checking = house.tools.model.check?.(signal)
   checking?.catch(() => undefined)
-  const known = await walk.step('look up', () => lookUp(request, house, place, signal))
+  const [known, before] = await walk.step('look up', () =>
+    Promise.all([lookUp(request, house, place, signal), sealedBefore(request, house, signal)]),
+  )
   if (known.sealed && !request.force) return reuse(request, house, place, known.sealed, signal)
+  if (before) return reuse(request, house, before.place, before.sealed, signal)
   refuseImpossible({ model: house.tools.model, limits: limitsOf(house) })
   await checking
   return make(request, house, place, walk, known.revision, signal)
+}
+
+/** The sealed run of the commit from before names were stored in lower case. One that cannot be read is made again. */
+async function sealedBefore({ commit, force }: SummariseRequest, house: House, signal: AbortSignal) {
+  const place = olderLayout(house.root, commit.repository)
+  if (!place || force) return undefined
+  const sealed = await readSealed(house.tools.drive, place, commit.sha, signal).catch(() => undefined)
+  return sealed && isOf(sealed.handoff, commit.repository) ? { sealed, place } : undefined
 }
 
 /** The sealed run of the commit, mended if a crash hid it, and the pointer's revision for a conditional write. */
@@ -152,7 +164,8 @@ async function make(
   tools.emit({ type: 'run-chosen', run, directory, reused: false })
 
   // Nobody waits for these until the model is asked; they are read while the sandbox works.
-  const previous = previousRun(house, place, request, signal)
+  const older = olderLayout(house.root, request.commit.repository)
+  const previous = previousRun(house, older ? [place, older] : [place], request, signal)
   const checkpoint = checkpointAt(house, place.checkpoint(request.commit.sha), signal)
   const found = await readRepository({ request, house, walk, run, directory }, signal)
   const [table] = await walk.step('verify', () =>

@@ -1,8 +1,18 @@
 // Which run answers: from a run id, a commit, a branch or a pull request to a sealed run, with a clear error for everything that is not one.
 import { hostRef, readRef } from '../bench/refs.js'
 import { readSealed, recoverSealed, type SealedRun } from '../bench/run-directory.js'
-import { HandoffError } from '../library/errors.js'
-import { fullName, type Layout, parseRunId, parseSha, type Repository, type RunId, shaOf } from '../library/run.js'
+import { olderSpellings } from '../bench/spellings.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
+import {
+  fullName,
+  type Layout,
+  layoutAsSpelled,
+  parseRunId,
+  parseSha,
+  type Repository,
+  type RunId,
+  shaOf,
+} from '../library/run.js'
 import type { ReadContext } from './house.js'
 
 /** How a run is named by whoever asks. */
@@ -29,8 +39,11 @@ export async function whichRun(
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  const chosen =
-    'ref' in name ? await byRef(where, name.ref, house, place, signal) : await byCommit(name, house, place, signal)
+  const chosen = await inPlace(where, name, house, place, signal).catch(async (error: unknown) => {
+    const older = isHandoffError(error, 'not-found') ? await inOlderPlace(where, name, house, signal) : undefined
+    if (older) return older
+    throw error
+  })
   const { id } = where.repository
   const recorded = chosen.handoff.repositoryId
   if (id !== undefined && id !== recorded && (recorded !== undefined || where.strict)) {
@@ -45,6 +58,33 @@ export async function whichRun(
     )
   }
   return chosen
+}
+
+function inPlace(
+  where: Where,
+  name: RunName,
+  house: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
+  return 'ref' in name ? byRef(where, name.ref, house, place, signal) : byCommit(name, house, place, signal)
+}
+
+/** A run of before names were stored in lower case. */
+async function inOlderPlace(
+  where: Where,
+  name: RunName,
+  house: ReadContext,
+  signal: AbortSignal,
+): Promise<ChosenRun | undefined> {
+  for (const spelled of await olderSpellings(house.tools.drive, house.root, where.repository, signal)) {
+    try {
+      return await inPlace(where, name, house, layoutAsSpelled(house.root, spelled), signal)
+    } catch (error) {
+      if (!isHandoffError(error, 'not-found')) throw error
+    }
+  }
+  return undefined
 }
 
 async function byCommit(

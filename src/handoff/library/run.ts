@@ -128,10 +128,31 @@ export interface Layout {
   run: (run: RunId) => string
 }
 
-/** Every path on drive9 that belongs to a repository. `root` is where the operator put handoff: `/` or `/some/folder`. */
+/**
+ * Every path on drive9 that belongs to a repository. `root` is where the operator put handoff: `/` or `/some/folder`. Names on GitHub have no case, so
+ * a repository has one place, in lower case.
+ */
 export function layout(root: string, repository: Repository): Layout {
-  const host = repository.host.replace(':', '_')
-  const top = `${root.replace(/\/+$/, '')}/${host}/${repository.owner}/${repository.name}`
+  return layoutAsSpelled(root, lowerCase(repository))
+}
+
+/** Where it was kept before names were stored in lower case; undefined where that is the same place. */
+export function olderLayout(root: string, repository: Repository): Layout | undefined {
+  return fullName(repository) === fullName(lowerCase(repository)) ? undefined : layoutAsSpelled(root, repository)
+}
+
+function lowerCase(repository: Repository): Repository {
+  return { ...repository, owner: repository.owner.toLowerCase(), name: repository.name.toLowerCase() }
+}
+
+/** The folder of a repository's git host. */
+export function hostFolder(root: string, host: string): string {
+  return `${root.replace(/\/+$/, '')}/${host.replace(':', '_')}`
+}
+
+/** For a repository that was found by the name of its folder. */
+export function layoutAsSpelled(root: string, repository: Repository): Layout {
+  const top = `${hostFolder(root, repository.host)}/${fullName(repository)}`
   return {
     repository: top,
     runs: `${top}/runs`,
