@@ -43,6 +43,8 @@ export interface OidcVerifier {
 const longestToken = 16_384
 const skewSeconds = 30
 const keepKeysMs = 3_600_000
+/** Where GitHub gives none, keys of this age still hold: an outage there is not to stop every job. */
+const oldestKeysMs = 12 * 3_600_000
 const coolDownMs = 30_000
 
 export function makeOidcVerifier(options: OidcOptions): OidcVerifier {
@@ -155,7 +157,7 @@ function refuse(why: string): HandoffError {
 
 /**
  * Keys by name, kept for an hour. They are asked for again when they are old or a name is not among them, but not more often than every 30 s,
- * whoever asks and whether or not they came.
+ * whether or not they came. Until they come those of the last twelve hours hold.
  */
 function keyRing(options: OidcOptions, clock: Clock): (id: string) => Promise<KeyObject | undefined> {
   let keys = new Map<string, KeyObject>()
@@ -176,7 +178,11 @@ function keyRing(options: OidcOptions, clock: Clock): (id: string) => Promise<Ke
       trying = refresh()
     }
     // The last try, over or not: where it failed nobody knows better until the next one.
-    await trying
+    try {
+      await trying
+    } catch (error) {
+      if (!keys.has(id) || now >= fetchedAt + oldestKeysMs) throw error
+    }
     return keys.get(id)
   }
 }

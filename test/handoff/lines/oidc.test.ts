@@ -218,7 +218,7 @@ describe('the keys', () => {
     },
   )
 
-  test('old keys that cannot be had again are not believed, nor asked for by everybody; fresh ones are, whatever is asked for', async () => {
+  test('while GitHub gives no keys, known ones hold for half a day, and are asked for every half a minute only', async () => {
     const clock = manualClock({ start: Date.now() })
     const check = verifier({ clock })
     const token = local.oidc.mint({ exp: now() + 10_000 })
@@ -229,10 +229,37 @@ describe('the keys', () => {
     for (let index = 0; index < 5; index += 1) expect((await refusal(madeUp())).code).toBe('git')
     expect((await check.verify(token)).sha).toBe(sha)
     clock.advance(60 * 60_000)
-    for (let index = 0; index < 5; index += 1) expect((await refusal(check.verify(token))).code).toBe('git')
+    for (let index = 0; index < 5; index += 1) expect((await check.verify(token)).sha).toBe(sha)
     expect(keyRequests()).toBe(3)
+    expect((await refusal(madeUp())).code).toBe('git')
     clock.advance(30_000)
     expect((await check.verify(token)).sha).toBe(sha)
+    expect(keyRequests()).toBe(4)
+  })
+
+  test('keys that are older than half a day are not believed', async () => {
+    const clock = manualClock({ start: Date.now() })
+    const check = verifier({ clock })
+    const token = local.oidc.mint({ exp: now() + 100_000 })
+    await check.verify(token)
+    local.server.rule({ path: /jwks$/, fault: { kind: 'answer', status: 500 } })
+    clock.advance(12 * 3_600_000 - 1)
+    expect((await check.verify(token)).sha).toBe(sha)
+    clock.advance(30_000)
+    expect((await refusal(check.verify(token))).code).toBe('git')
+    local.server.clearRules()
+    clock.advance(30_000)
+    expect((await check.verify(token)).sha).toBe(sha)
+  })
+
+  test('a key that GitHub took back is not believed once GitHub gives its keys again', async () => {
+    const clock = manualClock({ start: Date.now() })
+    const check = verifier({ clock })
+    const old = local.oidc.mint({ exp: now() + 10_000 })
+    await check.verify(old)
+    local.oidc.rotate({ forgetOld: true })
+    clock.advance(60 * 60_000)
+    expect((await refusal(check.verify(old))).message).toContain('does not publish')
   })
 
   test('keys that are short, of another kind or for another use are no keys', async () => {
