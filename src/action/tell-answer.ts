@@ -1,12 +1,14 @@
 // What a job learns of an answer: outputs, a file, the log and the job summary.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { answerData, answerMarkdown, fitMarkdown } from '../handoff/index.js'
+import { answerData, answerMarkdown, cutText, fitMarkdown } from '../handoff/index.js'
 import type { Reply } from './inquiry.js'
 import { type Job, placeOf } from './job.js'
 
-/** An output may have a megabyte; what is longer stands whole in the file. */
-const longestOutput = 900_000
+/** In characters. A job's outputs may have a megabyte together, counted as UTF-16; answer and citations are the two that grow. */
+const longestOutput = 250_000
+
+const restInFile = '[cut; the whole answer is in answer-file]'
 
 export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   const { runner, context, redact } = job
@@ -18,10 +20,11 @@ export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   const file = join(folder, `answer-${record.id}.md`)
   const text = redact(data.text)
   await writeFile(file, redact(answerMarkdown(record, place, { form: 'file' })))
-  runner.setOutput('answer', cut(text))
+  runner.setOutput('answer', text.length > longestOutput ? `${cutText(text, longestOutput)}\n${restInFile}` : text)
   runner.setOutput('answer-file', file)
   runner.setOutput('answer-id', record.id)
-  runner.setOutput('citations', cut(redact(JSON.stringify(data.citations)), '[]'))
+  const citations = redact(JSON.stringify(data.citations))
+  runner.setOutput('citations', citations.length > longestOutput ? '[]' : citations)
   runner.setOutput('run', record.run)
   runner.setOutput('commit', record.commit)
   runner.setOutput('reused', String(reply.reused))
@@ -33,12 +36,4 @@ export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   runner.quote('The answer', text)
   const markdown = answerMarkdown(record, place, { form: 'job-summary', reused: reply.reused, notes: reply.notes })
   await runner.summarise(fitMarkdown(redact(markdown)))
-}
-
-function cut(text: string, instead?: string): string {
-  if (Buffer.byteLength(text) <= longestOutput) return text
-  return (
-    instead ??
-    `${Buffer.from(text).subarray(0, longestOutput).toString('utf8')}\n[cut; the whole answer is in answer-file]`
-  )
 }

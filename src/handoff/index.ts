@@ -64,6 +64,7 @@ export type { RunEvent, Step } from './library/events.js'
 export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './library/github.js'
 export { encodeHandoff, type Handoff } from './library/handoff.js'
 export { fitMarkdown } from './library/markdown/fit-markdown.js'
+export { cutText } from './library/markdown/plain-text.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './library/markdown/safe-markdown.js'
 export { efforts, replyLimit } from './library/model-limits.js'
 export {

@@ -1,0 +1,83 @@
+// What a job learns of an answer, of any length: the outputs fit into what GitHub takes of one job.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import type { Reply } from '../../src/action/inquiry.js'
+import type { Job } from '../../src/action/job.js'
+import { makeRunner } from '../../src/action/runner.js'
+import { tellAnswer } from '../../src/action/tell-answer.js'
+import type { Citation, CompletedAnswer } from '../../src/handoff/library/answer.js'
+import { readPairs, refusedFiles } from './runner-rules.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'told-'))
+const files = { output: join(folder, 'output'), summary: join(folder, 'summary') }
+
+beforeEach(() => {
+  for (const file of Object.values(files)) writeFileSync(file, '')
+  Object.assign(process.env, { GITHUB_OUTPUT: files.output, GITHUB_STEP_SUMMARY: files.summary })
+})
+afterAll(() => {
+  for (const name of ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY']) delete process.env[name]
+  rmSync(folder, { recursive: true })
+})
+
+async function told(text: string, citations: Citation[]) {
+  const runner = { ...makeRunner(), quote: () => undefined, info: () => undefined }
+  const context = { temporary: folder, repository: 'octo/tools', serverUrl: 'https://github.com' }
+  const job = { runner, context, redact: (one: string) => one } as unknown as Job
+  const record = {
+    version: 1,
+    id: 'a'.repeat(32),
+    run: `${'b'.repeat(40)}-1`,
+    commit: 'b'.repeat(40),
+    question: 'Why?',
+    model: 'm',
+    acceptedAt: '2026-11-18T10:00:00.000Z',
+    completedAt: '2026-11-18T10:00:01.000Z',
+    status: 'done',
+    text,
+    citations,
+    unsupported: 0,
+    truncated: false,
+    unanswered: false,
+    excerpts: [],
+    searched: [],
+    rounds: 1,
+    usage: { inputTokens: 1, outputTokens: 1 },
+    seconds: {},
+  } as unknown as CompletedAnswer
+  await tellAnswer(job, { record, reused: false, notes: [] } as Reply)
+  const output = readFileSync(files.output, 'utf8')
+  const summary = readFileSync(files.summary, 'utf8')
+  return { outputs: readPairs(output), refused: refusedFiles({ output, summary, state: '', env: '', path: '' }) }
+}
+
+const cited = (count: number): Citation[] =>
+  Array.from({ length: count }, (_none, index) => ({
+    path: 'src/a.ts',
+    from: index + 1,
+    to: index + 1,
+    verified: true,
+  }))
+
+test('an answer that fits is whole, with its citations', async () => {
+  const { outputs, refused } = await told('So it is. 🦊', cited(2))
+  expect(refused).toEqual([])
+  expect(outputs['answer']).toBe('So it is. 🦊')
+  expect(JSON.parse(outputs['citations']!)).toHaveLength(2)
+})
+
+test.each([
+  ['letters', 'x'.repeat(890_000)],
+  ['characters of two units', `x${'🦊'.repeat(300_000)}`],
+  ['characters of two units, the other way', '🦊'.repeat(300_000)],
+])('outputs fit, and no character is cut in two: an answer of many %s', async (_what, text) => {
+  const { outputs, refused } = await told(text, cited(20_000))
+  expect(refused).toEqual([])
+  expect(outputs['answer']!.isWellFormed()).toBe(true)
+  expect(outputs['answer']).not.toContain('\ufffd')
+  expect(outputs['answer']).toMatch(/\n\[cut; the whole answer is in answer-file\]$/)
+  expect(outputs['answer']!.length).toBeGreaterThan(200_000)
+  expect(outputs['citations']).toBe('[]')
+})
