@@ -1,8 +1,9 @@
 // A GitHub App's credentials: a short JSON Web Token signed with the App's key buys a token for one repository, good for an hour.
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import * as read from '../library/decode.js'
-import { HandoffError } from '../library/errors.js'
+import { HandoffError, isHandoffError } from '../library/errors.js'
 import type { Call } from '../library/github.js'
+import { orAborted } from '../library/signals.js'
 import { send, type Wire } from './github-request.js'
 import { decodeReply, repositoryPath } from './github-shapes.js'
 
@@ -13,10 +14,10 @@ export interface AppCredentials {
   privateKey: string
 }
 
-/** Gives a token for a repository; `forget` drops one that GitHub no longer accepts. */
+/** Gives a token for a repository; `forget` drops one that GitHub no longer accepts, and says whether another can be had. */
 export interface Tokens {
   tokenFor(repository: string, call: Call): Promise<string>
-  forget(repository: string): boolean
+  forget(repository: string, token: string): boolean
 }
 
 export function staticTokens(token: string): Tokens {
@@ -35,25 +36,57 @@ const keep = 200
 
 export function appTokens(wire: Wire, credentials: AppCredentials): Tokens {
   const key = readKey(credentials.privateKey)
-  const cache = new Map<string, { token: string; until: number }>()
+  const cache = new Map<string, Bought>()
+  const purchases = new Map<string, Promise<Bought>>()
+
+  async function buy(repository: string, call: Call): Promise<Bought> {
+    const fresh = await buyToken(wire, appJwt(credentials.appId, key, wire.clock.now()), repository, call)
+    cache.delete(repository)
+    cache.set(repository, fresh)
+    if (cache.size > keep) cache.delete(cache.keys().next().value!)
+    return fresh
+  }
+
+  /** One purchase for all who want a token of a repository at the same time. It ends with the caller who began it; another then begins again. */
+  async function shared(repository: string, call: Call): Promise<Bought> {
+    const running = purchases.get(repository)
+    if (!running) {
+      const own = buy(repository, call).finally(() => purchases.delete(repository))
+      purchases.set(repository, own)
+      return own
+    }
+    try {
+      return await orAborted(running, call.signal, `getting a token for ${repository}`)
+    } catch (error) {
+      const stopped = isHandoffError(error, 'cancelled') || isHandoffError(error, 'timeout')
+      if (call.signal.aborted || !stopped) throw error
+      return shared(repository, call)
+    }
+  }
+
   return {
     async tokenFor(repository, call) {
       const known = cache.get(repository)
       if (known && wire.clock.now() < known.until - earlyMs) return known.token
-      cache.delete(repository)
-      const fresh = await buyToken(wire, appJwt(credentials.appId, key, wire.clock.now()), repository, call)
-      cache.set(repository, fresh)
-      if (cache.size > keep) cache.delete(cache.keys().next().value!)
-      return fresh.token
+      return (await shared(repository, call)).token
     },
-    forget: (repository) => cache.delete(repository),
+    forget(repository, token) {
+      // Another caller may have replaced it already.
+      if (cache.get(repository)?.token === token) cache.delete(repository)
+      return true
+    },
   }
+}
+
+interface Bought {
+  token: string
+  until: number
 }
 
 const installation = read.object({ id: read.count })
 const bought = read.object({ token: read.pattern(/^[\x21-\x7e]{1,4000}$/, 'a token'), expires_at: read.string(40) })
 
-async function buyToken(wire: Wire, jwt: string, repository: string, call: Call) {
+async function buyToken(wire: Wire, jwt: string, repository: string, call: Call): Promise<Bought> {
   const path = repositoryPath(repository)
   const doing = `looking for our GitHub App in ${repository}`
   const found = await send(

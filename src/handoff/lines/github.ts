@@ -36,13 +36,13 @@ export function makeGitHub(options: GitHubOptions): GitHub {
   const tokens = 'token' in credentials ? staticTokens(credentials.token) : appTokens(wire, credentials)
 
   const ask: Ask = async (repository, request, call) => {
-    const once = async () => send(wire, { ...request, token: await tokens.tokenFor(repository, call) }, call)
+    const token = await tokens.tokenFor(repository, call)
     try {
-      return await once()
+      return await send(wire, { ...request, token }, call)
     } catch (error) {
       // A token that we keep may have been revoked: forget it and get another, once.
-      if (isHandoffError(error, 'unauthorized') && tokens.forget(repository)) return await once()
-      throw error
+      if (!isHandoffError(error, 'unauthorized') || !tokens.forget(repository, token)) throw error
+      return send(wire, { ...request, token: await tokens.tokenFor(repository, call) }, call)
     }
   }
 

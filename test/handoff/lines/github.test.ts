@@ -372,11 +372,60 @@ describe('when things go wrong', () => {
       expect(local.server.requests.filter(({ path }) => path.endsWith('/installation'))).toHaveLength(2)
     })
 
+    test('callers at the same time buy one token, and one for each repository', async () => {
+      local.addRepository({ name: 'octo/second', app: true })
+      const { github } = line({ credentials: credentials() })
+      const names = ['octo/tools', 'octo/second', 'octo/tools', 'octo/tools', 'octo/second']
+      await Promise.all(names.map((name) => github.repository(name, call)))
+      expect(bought()).toHaveLength(2)
+      await github.repository('octo/tools', call)
+      expect(bought()).toHaveLength(2)
+    })
+
+    test('a purchase that fails fails for all who wait, and the next caller buys again', async () => {
+      const { github } = line({ credentials: credentials() })
+      const takeBack = local.server.rule({
+        path: /access_tokens$/,
+        fault: { kind: 'answer', status: 422, body: '{"message":"no"}' },
+      })
+      const errors = await Promise.all([1, 2, 3].map(() => rejection(github.repository('octo/tools', call))))
+      expect(new Set(errors).size).toBe(1)
+      expect(bought()).toHaveLength(1)
+      takeBack()
+      expect((await github.repository('octo/tools', call)).fullName).toBe('octo/tools')
+    })
+
+    test('a caller who leaves takes the token from none of the others', async () => {
+      const { github } = line({ credentials: credentials() })
+      const first = new AbortController()
+      const takeBack = local.server.rule({ path: /access_tokens$/, times: 1, fault: { kind: 'hang' } })
+      const left = rejection(github.repository('octo/tools', { signal: first.signal }))
+      const others = [1, 2].map(() => github.repository('octo/tools', call))
+      const impatient = new AbortController()
+      const gone = rejection(github.repository('octo/tools', { signal: impatient.signal }))
+      await until('the first asks', () => bought().length === 1)
+      impatient.abort()
+      expect((await gone).code).toBe('cancelled')
+      first.abort()
+      expect((await left).code).toBe('cancelled')
+      expect((await Promise.all(others)).map(({ fullName }) => fullName)).toEqual(['octo/tools', 'octo/tools'])
+      expect(bought()).toHaveLength(2)
+      takeBack()
+    })
+
     test('a token that was revoked is replaced once', async () => {
       const { github } = line({ credentials: credentials() })
       await github.repository('octo/tools', call)
       local.revokeToken(lastToken())
       expect((await github.repository('octo/tools', call)).fullName).toBe('octo/tools')
+      expect(bought()).toHaveLength(2)
+    })
+
+    test('callers at the same time whose token was revoked are all served, by one new token', async () => {
+      const { github } = line({ credentials: credentials() })
+      await github.repository('octo/tools', call)
+      local.revokeToken(lastToken())
+      await Promise.all([1, 2, 3, 4].map(() => github.repository('octo/tools', call)))
       expect(bought()).toHaveLength(2)
     })
 
