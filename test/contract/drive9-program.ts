@@ -1,32 +1,24 @@
 // What the `drive9` program does, above all how it fails. Each silent failure of the real one is a test here: who builds on the program may
-// rely on exactly these. Any program of that name can be handed in; it talks to the local server.
-import { execFileSync, spawn } from 'node:child_process'
+// rely on exactly these. Any program of that name can be handed in; it talks to the local server, which lives in this process. So nothing here
+// touches the mount itself: file operations are made in processes of their own.
+import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type DriveOptions, startDrive } from '../../src/local/drive9/server.js'
 import { until } from '../support/until.js'
+import { fileOperationsIn } from './file-operations.js'
 
 export interface ProgramUnderTest {
   /** The folder it is in. */
   path: string
   /** How much of the real waiting is waited. */
   timeScale: number
+  /** True for ours: what only a plain directory in the place of a mount does is then looked at too. */
+  emulator?: boolean
 }
 
 interface Outcome {
@@ -63,6 +55,7 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
     MACHINE: directory,
   }
   server.write('/run/marker.txt', 'marker')
+  const files = fileOperationsIn(mountpoint)
 
   function run(command: string, extra: Record<string, string> = {}, input = ''): Promise<Outcome> {
     const start = Date.now()
@@ -97,10 +90,9 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
   const held = {
     server,
     directory,
-    mountpoint,
+    files,
     run,
     token,
-    inMount: (...names: string[]) => join(mountpoint, ...names),
     mount: (flags = '', extra: Record<string, string> = {}) =>
       run(`drive9 mount --profile=none ${flags} :/run "$MOUNT"`, extra),
     umount: () => run('drive9 umount --timeout 20s "$MOUNT"'),
@@ -119,13 +111,23 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
       const name = readdirSync(folder).find((each) => each.endsWith('.exit.json')) ?? ''
       return JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, unknown>
     },
-    log: () => execFileSync('sh', ['-c', `cat "${directory}"/home/.cache/drive9/mount-logs/*`], { encoding: 'utf8' }),
+    log: () => {
+      const logs = join(directory, 'home/.cache/drive9/mount-logs')
+      return readdirSync(logs)
+        .map((name) => readFileSync(join(logs, name), 'utf8'))
+        .join('')
+    },
     sent: (method: string, path: RegExp) =>
       server.requests.filter((request) => request.method === method && path.test(request.path)),
     text: (path: string) => server.readFile(path)?.toString('utf8'),
   }
 
   async function tidy(): Promise<void> {
+    files.close()
+    server.clearRules()
+    // A program that mounts for real leaves a mount behind where a test did not end it.
+    if (isMounted(mountpoint))
+      await run('drive9 umount --timeout 10s "$MOUNT"; ! mountpoint -q "$MOUNT" || umount -l "$MOUNT"')
     const pids = held.states().length > 0 ? [held.state().pid] : []
     for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
     await server.close()
@@ -133,6 +135,17 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
     expect(server.unexpected, 'the program asked for what the service does not have').toEqual([])
   }
   return { ...held, [Symbol.asyncDispose]: tidy }
+}
+
+/** From the kernel's list: a look at the directory itself might wait for the mount's process. */
+function isMounted(directory: string): boolean {
+  const list = '/proc/self/mounts'
+  return (
+    existsSync(list) &&
+    readFileSync(list, 'utf8')
+      .split('\n')
+      .some((line) => line.split(' ')[1] === directory)
+  )
 }
 
 /** A process that ended and that nobody collected yet has ended. */
@@ -146,6 +159,7 @@ function isAlive(pid: number): boolean {
 
 export function programContract(title: string, program: ProgramUnderTest): void {
   const scaled = (seconds: number) => seconds * 1000 * program.timeScale
+  const emulatorTest = test.skipIf(!program.emulator)
 
   describe.concurrent(title, () => {
     describe.concurrent('a mount', () => {
@@ -159,7 +173,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
           stderr: expect.stringContaining('component: drive9'),
         })
         expect(await a.run('drive9 mount health "$MOUNT"')).toMatchObject({ code: 0, stdout: 'ok\n' })
-        expect(readFileSync(a.inMount('analysis/old.txt'), 'utf8')).toBe('old')
+        expect(await a.files.text('analysis/old.txt')).toBe('old')
         const work =
           'mkdir -p deep/er && echo new > deep/er/new.txt && echo more >> analysis/old.txt && rm analysis/gone.txt'
         expect(await a.run(`cd "$MOUNT" && ${work} && : > empty`)).toMatchObject({ code: 0, stderr: '' })
@@ -175,7 +189,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
           '/run/empty 0',
           '/run/marker.txt 6',
         ])
-        expect(readdirSync(a.mountpoint), 'the directory below is empty again').toEqual([])
+        expect(await a.files.list(), 'the directory below is empty again').toEqual([])
         expect(a.states()).toEqual([])
         expect(await a.run('drive9 mount health "$MOUNT"')).toMatchObject({ code: 1 })
       })
@@ -197,7 +211,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         a.server.write('/run/target', 'old')
         await a.mount()
-        renameSync(a.inMount('marker.txt'), a.inMount('target'))
+        await a.files.rename('marker.txt', 'target')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.server.tree('/run').map(({ path }) => path)).toEqual(['/run', '/run/target'])
         expect(a.text('/run/target')).toBe('marker')
@@ -223,9 +237,9 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const up = randomBytes(9_000_000)
         a.server.write('/run/down.bin', down)
         await a.mount()
-        expect(sha256(readFileSync(a.inMount('down.bin')))).toBe(sha256(down))
-        writeFileSync(a.inMount('up.bin'), up)
-        symlinkSync('marker.txt', a.inMount('link'))
+        expect(sha256(await a.files.read('down.bin'))).toBe(sha256(down))
+        await a.files.write('up.bin', up)
+        await a.files.link('marker.txt', 'link')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(sha256(a.server.readFile('/run/up.bin') ?? new Uint8Array())).toBe(sha256(up))
         await a.umount()
@@ -236,19 +250,19 @@ export function programContract(title: string, program: ProgramUnderTest): void 
       test('uploads by itself when nobody drains, and again what was written meanwhile', async () => {
         await using a = await machine(program)
         await a.mount()
-        writeFileSync(a.inMount('a'), 'one')
+        await a.files.write('a', 'one')
         await until('the file arrives', () => a.text('/run/a') === 'one')
-        writeFileSync(a.inMount('a'), 'two')
+        await a.files.write('a', 'two')
         await until('the change arrives', () => a.text('/run/a') === 'two')
         expect(await a.drain()).toMatchObject({ ok: true })
       })
 
-      test('costs three round trips: the directory, the file in it, the file written', async () => {
+      emulatorTest('costs three round trips: the directory, the file in it, the file written', async () => {
         await using a = await machine(program)
         const roundTrip = 200
         a.server.rule({ fault: { kind: 'delay', milliseconds: roundTrip } })
         expect((await a.mount()).code).toBe(0)
-        writeFileSync(a.inMount('a'), 'one')
+        await a.files.write('a', 'one')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect((await a.umount()).code).toBe(0)
         const rounds: string[][] = []
@@ -277,7 +291,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(a.log()).not.toContain(a.server.ownerKey)
       })
 
-      test('leaves its traces in the /tmp of the machine that a local sandbox plays', async () => {
+      emulatorTest('leaves its traces in the /tmp of the machine that a local sandbox plays', async () => {
         await using a = await machine(program)
         const folders = { HOME: join(a.directory, 'home/user'), TMPDIR: '' }
         mkdirSync(folders.HOME)
@@ -286,19 +300,19 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(await a.run('drive9 umount "$MOUNT"', folders)).toMatchObject({ code: 0 })
       })
 
-      test('belongs to the machine: it has its environment and dies with its directory', async () => {
+      emulatorTest('belongs to the machine: it has its environment and dies with its directory', async () => {
         await using a = await machine(program)
         await a.mount()
         const { pid } = a.state()
         const words = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
         expect(words).toContain(`MACHINE=${a.directory}`)
         expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(a.server.ownerKey)
-        rmSync(a.mountpoint, { recursive: true })
+        await a.files.remove()
         await until('the process behind the mount ends', () => !isAlive(pid))
         expect(a.states()).toEqual([])
       })
 
-      test('does not mind who knocks at its door without the secret', async () => {
+      emulatorTest('does not mind who knocks at its door without the secret', async () => {
         await using a = await machine(program)
         await a.mount()
         const knock = (words: string) =>
@@ -321,9 +335,9 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount()
         expect(await a.mount()).toMatchObject({ code: 1, stderr: expect.stringContaining('already mounted') })
         await a.umount()
-        writeFileSync(a.inMount('mine'), 'mine')
+        await a.files.write('mine', 'mine')
         expect(await a.mount()).toMatchObject({ code: 1, stderr: expect.stringContaining('not empty') })
-        expect(readFileSync(a.inMount('mine'), 'utf8')).toBe('mine')
+        expect(await a.files.text('mine')).toBe('mine')
       })
     })
 
@@ -345,7 +359,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
           method: 'PUT',
           fault: { kind: 'answer', status: 503, body: '{"error":"later"}' },
         })
-        writeFileSync(a.inMount('lost'), 'lost')
+        await a.files.write('lost', 'lost')
         const first = await a.drain()
         expect(first).toMatchObject({ ok: false, code: 1, error_kind: 'pending_work_remaining' })
         expect(first.pending).toMatchObject({ commit_queue_conflicts: 1, commit_queue_pending: 0 })
@@ -359,7 +373,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect((await a.drain()).ok).toBe(false)
         expect((await a.umount()).code).toBe(0)
         expect((await a.mount()).code).toBe(0)
-        expect(readFileSync(a.inMount('lost'), 'utf8'), 'it is still shown').toBe('lost')
+        expect(await a.files.text('lost'), 'it is still shown').toBe('lost')
         expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
         expect([a.sent('PUT', /lost/).length, a.text('/run/lost')]).toEqual([5, undefined])
       })
@@ -368,9 +382,9 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.rule({ method: 'PUT', times: 5, fault: { kind: 'reset' } })
-        writeFileSync(a.inMount('late'), 'first')
+        await a.files.write('late', 'first')
         expect((await a.drain()).ok).toBe(false)
-        writeFileSync(a.inMount('late'), 'second')
+        await a.files.write('late', 'second')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/late')).toBe('second')
       })
@@ -379,7 +393,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.rule({ method: 'PUT', times: 4, fault: { kind: 'reset' } })
-        writeFileSync(a.inMount('late'), 'late')
+        await a.files.write('late', 'late')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/late')).toBe('late')
       })
@@ -388,7 +402,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.rule({ method: 'PUT', times: 1, fault: { kind: 'lose-reply' } })
-        writeFileSync(a.inMount('twice'), 'twice')
+        await a.files.write('twice', 'twice')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.server.requests.filter(({ path }) => path.endsWith('/twice')).map(({ method }) => method)).toEqual([
           'PUT',
@@ -403,7 +417,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.write('/run/marker.txt', 'somebody else')
-        writeFileSync(a.inMount('marker.txt'), 'mine')
+        await a.files.write('marker.txt', 'mine')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/marker.txt')).toBe('mine')
       })
@@ -414,8 +428,8 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const conflict = { kind: 'answer', status: 409, body: '{"error":"active upload already exists"}' } as const
         a.server.rule({ method: 'PUT', path: /once/, times: 1, fault: conflict })
         a.server.rule({ method: 'PUT', path: /always/, fault: conflict })
-        writeFileSync(a.inMount('once'), 'once')
-        writeFileSync(a.inMount('always'), 'always')
+        await a.files.write('once', 'once')
+        await a.files.write('always', 'always')
         expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
         expect([a.text('/run/once'), a.sent('PUT', /always/).length]).toEqual(['once', 2])
       })
@@ -434,7 +448,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         const { secret } = await a.token(['read', 'list', 'write'])
         await a.mount('', { DRIVE9_API_KEY: secret })
-        renameSync(a.inMount('marker.txt'), a.inMount('moved.txt'))
+        await a.files.rename('marker.txt', 'moved.txt')
         expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
         expect([a.text('/run/marker.txt'), a.text('/run/moved.txt')]).toEqual(['marker', undefined])
       })
@@ -443,7 +457,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         const { secret } = await a.token(['read', 'list', 'write'])
         await a.mount('', { DRIVE9_API_KEY: secret })
-        rmSync(a.inMount('marker.txt'))
+        await a.files.remove('marker.txt')
         expect((await a.drain()).pending['commit_queue_conflicts']).toBe(1)
         expect(a.text('/run/marker.txt')).toBe('marker')
       })
@@ -467,7 +481,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.rule({ method: 'PUT', fault: { kind: 'hang' } })
-        for (const name of ['a', 'b', 'c']) writeFileSync(a.inMount(name), name)
+        for (const name of ['a', 'b', 'c']) await a.files.write(name, name)
         expect(await a.run('drive9 umount --timeout 300ms "$MOUNT"')).toMatchObject({ code: 0 })
         expect(a.exitRecord()).toMatchObject({ code: 1, detail: 'force quit after second signal', pending_files: 3 })
         expect(a.server.tree('/run').length).toBe(2)
@@ -481,7 +495,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.rule({ method: 'PUT', fault: { kind: 'hang' } })
-        writeFileSync(a.inMount('slow'), 'slow')
+        await a.files.write('slow', 'slow')
         const drained = await a.drain('800ms')
         expect(drained).toMatchObject({ ok: false, code: 1, error_kind: 'timeout', failed_path: '/slow' })
         expect(drained.pending).toMatchObject({ commit_queue_pending: 1, commit_queue_in_flight: 1 })
@@ -491,17 +505,17 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         const { secret } = await a.token(['read', 'list', 'write', 'delete'])
         await a.mount('', { DRIVE9_API_KEY: secret })
-        writeFileSync(a.inMount('tool'), '#!/bin/sh\n')
-        chmodSync(a.inMount('tool'), 0o755)
+        await a.files.write('tool', '#!/bin/sh\n')
+        await a.files.changeMode('tool', 0o755)
         expect(await a.drain()).toMatchObject({ ok: true })
         await a.umount()
         await a.mount()
-        expect(statSync(a.inMount('tool')).mode & 0o777).toBe(0o644)
-        chmodSync(a.inMount('tool'), 0o750)
+        expect(await a.files.mode('tool')).toBe(0o644)
+        await a.files.changeMode('tool', 0o750)
         expect(await a.drain()).toMatchObject({ ok: true })
         await a.umount()
         await a.mount()
-        expect(statSync(a.inMount('tool')).mode & 0o777).toBe(0o750)
+        expect(await a.files.mode('tool')).toBe(0o750)
       })
 
       test.for([
@@ -513,7 +527,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const { secret } = await a.token(['read', 'list', 'write', 'delete'])
         await a.mount(`--durability=${one.durability}`, { DRIVE9_API_KEY: secret })
         const content = randomBytes(10 * 1024 * 1024)
-        writeFileSync(a.inMount('large'), content, { mode: one.mode })
+        await a.files.write('large', content, { mode: one.mode })
         expect(await a.drain()).toMatchObject({ ok: true })
         const stored = a.server.readFile('/run/large') ?? new Uint8Array()
         expect([stored.length, sha256(stored) !== sha256(content)]).toEqual([content.length, one.spoiled])
@@ -541,8 +555,8 @@ export function programContract(title: string, program: ProgramUnderTest): void 
           'src/a',
         ]
         for (const file of files) {
-          mkdirSync(a.inMount(file, '..'), { recursive: true })
-          writeFileSync(a.inMount(file), file)
+          await a.files.makeDirectory(`${file}/..`)
+          await a.files.write(file, file)
         }
         expect((await a.drain()).ok, 'and nobody says so').toBe(true)
         await a.umount()
@@ -605,7 +619,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         a.server.write('/run/other.txt', 'other')
         a.server.rule({ path: /marker/, fault: { kind: 'answer', status: 500, body: '{"error":"no"}' } })
         expect(await a.mount('--no-supervise')).toMatchObject({ code: 1 })
-        expect(readdirSync(a.mountpoint)).toEqual([])
+        expect(await a.files.list()).toEqual([])
         a.server.clearRules()
         expect(await a.mount('--no-supervise')).toMatchObject({ code: 0 })
       })
@@ -636,7 +650,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         a.server.setProvisioning(2)
         const slower = { DRIVE9_LOCAL_TIME_SCALE: String(Math.max(program.timeScale, 0.1)) }
         expect(await a.mount('', slower)).toMatchObject({ code: 0 })
-        expect(readFileSync(a.inMount('marker.txt'), 'utf8')).toBe('marker')
+        expect(await a.files.text('marker.txt')).toBe('marker')
       })
     })
 
@@ -647,7 +661,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const { secret, id } = await a.token(['read', 'list', 'write', 'delete'])
         await a.mount('', { DRIVE9_API_KEY: secret })
         a.server.expireToken(id)
-        writeFileSync(a.inMount('new'), 'new')
+        await a.files.write('new', 'new')
         expect((await a.drain()).ok).toBe(false)
         const read = await a.run('cat "$MOUNT/marker.txt"')
         expect(read).toMatchObject({ code: 1, stderr: expect.stringMatching(/Input\/output error/) })
@@ -665,7 +679,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await a.mount('', { DRIVE9_API_KEY: secret })
         await until('the file cannot be read', async () => (await a.run('cat "$MOUNT/marker.txt"')).code !== 0)
         expect(await a.drain()).toMatchObject({ ok: true })
-        writeFileSync(a.inMount('new'), 'new')
+        await a.files.write('new', 'new')
         expect((await a.drain()).pending['dirty_handles'], 'what was written after is not kept quiet').toBe(1)
       })
 
@@ -673,9 +687,9 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         a.server.rule({ method: 'PUT', times: 1, fault: { kind: 'answer', status: 401, body: '{"error":"hiccup"}' } })
-        writeFileSync(a.inMount('a'), 'a')
+        await a.files.write('a', 'a')
         expect(await a.drain()).toMatchObject({ ok: true })
-        expect(readFileSync(a.inMount('marker.txt'), 'utf8')).toBe('marker')
+        expect(await a.files.text('marker.txt')).toBe('marker')
       })
 
       test('when its process is killed, writes land on the machine’s own disk and a drain says that nobody is there', async () => {
@@ -689,14 +703,14 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect((await a.run('echo x > "$MOUNT/x" && cat "$MOUNT/x"')).stdout).toBe('x\n')
         expect((await a.run('drive9 mount drain "$MOUNT"')).code).toBe(1)
         expect((await a.umount()).code).toBe(0)
-        expect([readdirSync(a.mountpoint), a.text('/run/x')]).toEqual([[], undefined])
+        expect([await a.files.list(), a.text('/run/x')]).toEqual([[], undefined])
       })
 
       test('when the server goes away and comes back, nothing is tried again', async () => {
         await using a = await machine(program)
         await a.mount()
         const back = a.server.rule({ fault: { kind: 'reset' } })
-        writeFileSync(a.inMount('a'), 'a')
+        await a.files.write('a', 'a')
         expect((await a.drain()).ok).toBe(false)
         back()
         const before = a.server.requests.length
@@ -708,10 +722,10 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         await a.mount()
         const { pid } = a.state()
-        writeFileSync(a.inMount('a'), 'a')
+        await a.files.write('a', 'a')
         process.kill(pid, 'SIGTERM')
         await until('it is gone', () => !isAlive(pid))
-        expect([a.text('/run/a'), readdirSync(a.mountpoint)]).toEqual(['a', []])
+        expect([a.text('/run/a'), await a.files.list()]).toEqual(['a', []])
       })
     })
 
@@ -720,12 +734,12 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         await using a = await machine(program)
         const { secret } = await a.token(['read', 'list'])
         await a.mount('--read-only', { DRIVE9_API_KEY: secret })
-        expect(statSync(a.inMount('marker.txt')).mode & 0o222, 'no write bit').toBe(0)
-        writeFileSync(a.inMount('new'), 'new')
-        await until('the new file is gone', () => !existsSync(a.inMount('new')))
-        writeFileSync(a.inMount('newer'), 'newer')
+        expect((await a.files.mode('marker.txt')) & 0o222, 'no write bit').toBe(0)
+        await a.files.write('new', 'new')
+        await until('the new file is gone', async () => !(await a.files.exists('new')))
+        await a.files.write('newer', 'newer')
         expect(await a.drain()).toMatchObject({ ok: true })
-        expect(readdirSync(a.mountpoint)).toEqual(['marker.txt'])
+        expect(await a.files.list()).toEqual(['marker.txt'])
         await a.umount()
         expect(
           a.server.requests.filter(({ method }) => !['GET', 'HEAD'].includes(method)).map(({ path }) => path),

@@ -5,4 +5,5 @@ import { programContract } from '../contract/drive9-program.js'
 programContract('the local drive9 program', {
   path: join(import.meta.dirname, '../../src/local/bin'),
   timeScale: 0.01,
+  emulator: true,
 })
