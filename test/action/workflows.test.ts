@@ -1,6 +1,8 @@
 // Workflows are held to what they promise: examples use inputs that exist, every action is pinned, every permission is the least and says why,
 // and no expression reaches a script.
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -66,9 +68,9 @@ describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
     }
   })
 
-  test('pins every action by its commit and says which version that is', () => {
+  test('pins every action of others by its commit and says which version that is', () => {
     for (const line of text.split('\n').filter((one) => /^\s*(- )?uses:/.test(one))) {
-      if (line.trim().endsWith('uses: ./')) continue
+      if (line.trim().endsWith('uses: ./') || line.includes(`${published}@`)) continue
       expect(line).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+/)
     }
   })
@@ -90,6 +92,41 @@ describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
       expect(Object.keys(step.with ?? {}).filter((input) => !(input in description.inputs))).toEqual([])
     }
   })
+})
+
+const readme = 'src/action/README.md'
+const usesOf = (text: string) =>
+  [...text.matchAll(/uses: ([\w.-]+\/[\w.-]+)@(.*)$/gm)].filter(([, name]) => name === published)
+const shown = () => [readme, ...examples.map(({ name }) => name)].map((name) => readFileSync(join(root, name), 'utf8'))
+
+test('examples and README name one version of the action that can be used: the branch until there is a release', () => {
+  const versions = shown().flatMap((text) => {
+    const uses = usesOf(text).map(([, , version]) => version)
+    expect(uses.length).toBeGreaterThan(0)
+    return uses
+  })
+  expect(new Set(versions).size).toBe(1)
+  expect(versions[0]).toMatch(/^(main # the branch: there is no release yet|[0-9a-f]{40} # v\d+\.\d+\.\d+)$/)
+  expect(versions[0]).not.toMatch(/^0+ /)
+})
+
+test('the release workflow fills its version in everywhere', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'release-'))
+  for (const name of ['examples', 'src/action/README.md'])
+    cpSync(join(root, name), join(folder, name), { recursive: true })
+  const release = own.find(({ name }) => name.endsWith('/release.yml'))!
+  const fill = stepsOf(release.workflow).flatMap(
+    ({ run }) => run?.split('\n').filter((line) => line.startsWith('sed ')) ?? [],
+  )
+  expect(fill).toHaveLength(1)
+  const environment = { GITHUB_REPOSITORY: published, GITHUB_SHA: 'a'.repeat(40), GITHUB_REF_NAME: 'v1.2.3' }
+  execFileSync('bash', ['-ec', fill[0]!], { cwd: folder, env: { PATH: process.env['PATH'], ...environment } })
+  const names = [readme, ...examples.map(({ name }) => name)]
+  const versions = names.flatMap((name) =>
+    usesOf(readFileSync(join(folder, name), 'utf8')).map(([, , version]) => version),
+  )
+  expect(new Set(versions)).toEqual(new Set([`${'a'.repeat(40)} # v1.2.3`]))
+  rmSync(folder, { recursive: true })
 })
 
 test('every example uses the action, and never checks code out', () => {
