@@ -44,9 +44,9 @@ afterAll(async () => {
 /** The error of a question that the service answers as `answer` says. */
 async function refusal(): Promise<{ code: ErrorCode; message: string; next?: string; retryAfterSeconds?: number }> {
   const job = {
-    options: { endpoint: addressOf(service) },
+    options: { endpoint: addressOf(service), waitSeconds: 0 },
     context: { repository: 'octo/tools' },
-    stop: new AbortController().signal,
+    signal: new AbortController().signal,
     runner: { mask: () => undefined },
     environment: {
       ACTIONS_ID_TOKEN_REQUEST_URL: github.oidc.requestUrl,
