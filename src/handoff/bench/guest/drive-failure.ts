@@ -16,7 +16,7 @@ export interface MountedProgram {
 
 /** The words of drive9's server and of its program's network, by what can be done about them. */
 const kinds: [failure: GuestFailure, words: RegExp][] = [
-  ['drive-full', /quota|no space left|HTTP (402|507)/i],
+  ['drive-full', /quota(?! (?:reservation|check))|no space left|HTTP (402|507)/i],
   ['drive-too-large', /too large|HTTP 413/i],
   [
     'drive-refused',
