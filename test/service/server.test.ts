@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { call, type Deployment, deploy, events, logged, name, post, root } from '../api/kit.js'
-import { type OwnServer, startOwnServer } from '../support/own-server.js'
+import { byNpm, type OwnServer, startOwnServer } from '../support/own-server.js'
 import { until } from '../support/until.js'
 
 let here: Deployment
@@ -198,6 +198,38 @@ test('stopped in the middle of questions it promises each, leaves no sandbox, an
   for (const self of [piece.body.self, last.data.self, accepted.self])
     await until('the answer', async () => (await call(next.url, self)).body.status === 'done', 30_000)
 }, 90_000)
+
+test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in order too: %s', async (how) => {
+  const { CRON_SECRET: _none, ...usual } = here.environment
+  await using first = await startOwnServer(usual, byNpm)
+  here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
+  const asking = post(first.url, ask(`What stops by ${how}?`))
+  await until('it is at work', () => here.living() > 0)
+  if (how.startsWith('SIGTERM')) first.signal('SIGTERM')
+  else first.signalAll('SIGINT')
+  expect(await asking).toMatchObject({ status: 200, body: { status: 'done' } })
+  await until('it has stopped', () => first.output().includes('Stopped.\n'))
+  await first.ended
+  await expect(fetch(`${first.url}/api/openapi`)).rejects.toThrow()
+})
+
+test('a second signal, a moment later, ends it at once', async () => {
+  const { drive } = here.world.clouds
+  const first = await another({ HANDOFF_STOP_SECONDS: '60' })
+  await until('its clock was there', () => first.output().includes('"route":"cron"'))
+  const from = drive.requests.length
+  const takeBack = drive.rule({ fault: { kind: 'hang' } })
+  const asking = call(first.url, `/api/runs?repository=${name}`)
+  asking.catch(() => undefined)
+  await until('it is at work', () => drive.requests.length > from)
+  first.signal('SIGINT')
+  await until('it says so', () => first.output().includes('SIGINT: what runs'))
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  first.signal('SIGINT')
+  expect((await first.ended).code).toBe(1)
+  await expect(asking).rejects.toThrow()
+  takeBack()
+})
 
 test('what ends in time after the signal is answered as if there had been none', async () => {
   const first = await another()

@@ -11,16 +11,26 @@ export interface OwnServer extends AsyncDisposable {
   /** All that it printed. */
   output(): string
   signal(name: NodeJS.Signals): void
+  /** To all that the command started, as a terminal does it. */
+  signalAll(name: NodeJS.Signals): void
   /** How it ended. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-export async function startOwnServer(environment: Record<string, string>): Promise<OwnServer> {
-  const child = spawn(process.execPath, [program], {
+/** Nothing is found by where it was started. */
+const alone = { command: [process.execPath, program], cwd: '/' }
+export const byNpm = { command: ['npm', 'start'], cwd: join(import.meta.dirname, '../..') }
+
+export async function startOwnServer(
+  environment: Record<string, string>,
+  { command: [file = '', ...rest], cwd } = alone,
+): Promise<OwnServer> {
+  const child = spawn(file, rest, {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Nothing is found by where it was started.
-    cwd: '/',
+    cwd,
+    // Its own group, as a terminal gives it.
+    detached: true,
   })
   let output = ''
   const hear = (text: string) => {
@@ -38,9 +48,10 @@ export async function startOwnServer(environment: Record<string, string>): Promi
     url: /(http:\/\/\S+)$/m.exec(output)?.[1] ?? '',
     output: () => output,
     signal: (name) => void child.kill(name),
+    signalAll: (name) => void process.kill(-child.pid!, name),
     ended,
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
+      if (!over()) process.kill(-child.pid!, 'SIGKILL')
       await ended
     },
   }

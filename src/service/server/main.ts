@@ -11,6 +11,9 @@ const root = join(import.meta.dirname, '../..')
 /** A promise that was left behind waits no longer than this. */
 const clockMs = 15 * 60_000
 
+/** Of a signal from a terminal npm passes on another one, at once. */
+const sameSignalMs = 1_000
+
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function start({ host, port }: ServerSettings): Promise<RunningServer> {
@@ -51,10 +54,13 @@ async function serve(settings: ServerSettings): Promise<void> {
   const server = await start(settings)
   say(`handoff listens at ${settings.host}, port ${new URL(server.url).port}: ${server.url}`)
   const clock = startClock(server.url, process.env['CRON_SECRET'])
-  let stopping = false
+  let toldAt: number | undefined
   const stop = async (why: string, code: number) => {
-    if (stopping) process.exit(1)
-    stopping = true
+    if (toldAt !== undefined) {
+      if (Date.now() - toldAt > sameSignalMs) process.exit(1)
+      return
+    }
+    toldAt = Date.now()
     clearInterval(clock)
     say(`${why}: what runs has ${settings.stopSeconds} s to end.`)
     const inTime = await server.stop(settings.stopSeconds * 1_000)
