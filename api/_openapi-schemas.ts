@@ -80,7 +80,10 @@ const answerFields: Record<string, Schema> = {
   unanswered: flag,
   truncated: flag,
   model: text(),
-  usage: object({ inputTokens: count, outputTokens: count, estimated: flag }, ['estimated']),
+  usage: object(
+    { inputTokens: count, outputTokens: count, cachedInputTokens: count, cacheWriteTokens: count, estimated: flag },
+    ['cachedInputTokens', 'cacheWriteTokens', 'estimated'],
+  ),
   cost: object({ amount: { type: 'number' }, currency: { const: 'USD' }, source: text() }),
   acceptedAt: time,
   completedAt: time,

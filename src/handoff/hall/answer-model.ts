@@ -2,7 +2,7 @@
 import type { Usage } from '../library/answer.js'
 import { type Block, fitBlocks } from '../library/answers/fit-blocks.js'
 import { answerTokens } from '../library/answers/question-cost.js'
-import type { Model, ModelReply, ModelRequest, ModelUsage } from '../library/tools.js'
+import type { Model, ModelReply, ModelRequest } from '../library/tools.js'
 import type { House } from './house.js'
 import { sizeOf } from './message-size.js'
 
@@ -88,9 +88,8 @@ async function once(job: Asking, request: ModelRequest): Promise<ModelReply> {
   }
 }
 
-function told({ house }: Asking, purpose: string, { inputTokens, outputTokens, cachedInputTokens }: ModelUsage): void {
-  const cached = cachedInputTokens === undefined ? {} : { cachedInputTokens }
-  house.tools.emit({ type: 'model-call', purpose, inputTokens, outputTokens, ...cached })
+function told({ house }: Asking, purpose: string, { estimated: _, ...usage }: Usage): void {
+  house.tools.emit({ type: 'model-call', purpose, ...usage })
 }
 
 /** The reply, where it has text; what is wrong with it is told. */
@@ -101,12 +100,14 @@ export function withText({ house }: Asking, reply: ModelReply): ModelReply {
   return reply
 }
 
-export function addUsage(sum: Usage, more: ModelUsage): Usage {
+export function addUsage(sum: Usage, more: Usage): Usage {
   const cached = (sum.cachedInputTokens ?? 0) + (more.cachedInputTokens ?? 0)
+  const written = (sum.cacheWriteTokens ?? 0) + (more.cacheWriteTokens ?? 0)
   return {
     inputTokens: sum.inputTokens + more.inputTokens,
     outputTokens: sum.outputTokens + more.outputTokens,
     ...(cached > 0 ? { cachedInputTokens: cached } : {}),
+    ...(written > 0 ? { cacheWriteTokens: written } : {}),
     ...(sum.estimated || more.estimated ? { estimated: true } : {}),
   }
 }

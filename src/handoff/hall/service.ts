@@ -97,7 +97,7 @@ export interface CountedVisit extends Visit {
 }
 
 export function counted(visit: Visit): CountedVisit {
-  const sum = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }
+  const sum = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
   let living = 0
   return {
     ...visit,
@@ -106,6 +106,7 @@ export function counted(visit: Visit): CountedVisit {
         sum.inputTokens += event.inputTokens
         sum.outputTokens += event.outputTokens
         sum.cachedInputTokens += event.cachedInputTokens ?? 0
+        sum.cacheWriteTokens += event.cacheWriteTokens ?? 0
       }
       if (event.type === 'sandbox-open') living += 1
       if (event.type === 'sandbox-gone') living -= 1

@@ -46,6 +46,8 @@ export interface Usage {
   outputTokens: number
   /** The part of the input that came from the service's cache. */
   cachedInputTokens?: number
+  /** The part of the input that the service wrote to its cache. */
+  cacheWriteTokens?: number
   /** True when the model's service did not say and we counted. */
   estimated?: boolean
 }

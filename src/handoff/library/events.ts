@@ -1,6 +1,8 @@
 // What happens during a walk, as it happens. Doors turn events into log groups, live lines, server-sent events and timings.
 // Names are noun-action. No event carries a secret; texts from a repository or a model are marked as such and are hostile data.
 
+import type { Usage } from './answer.js'
+
 export type RunEvent =
   | { type: 'step-start'; step: Step; at: number }
   | { type: 'step-end'; step: Step; at: number; milliseconds: number; failed?: boolean }
@@ -13,7 +15,7 @@ export type RunEvent =
   | { type: 'drive9-identified'; version: string; sha256: string }
   | { type: 'survey-done'; files: number; read: number; cut: number; skipped: number }
   | { type: 'model-estimate'; calls: number; inputTokens: number; cost?: number }
-  | { type: 'model-call'; purpose: string; inputTokens: number; outputTokens: number; cachedInputTokens?: number }
+  | ({ type: 'model-call'; purpose: string } & Omit<Usage, 'estimated'>)
   | { type: 'model-text'; purpose: string; text: string }
   | { type: 'answer-claimed'; id: string }
   | { type: 'answer-reused'; id: string }

@@ -1,6 +1,8 @@
 // The outside as the two stories see it. Each interface is a contract; every implementation passes the same suite in test/contract.
 //
 // All calls take an AbortSignal and reject with a HandoffError: never with an SDK's error, never with a secret in a message.
+
+import type { Usage } from './answer.js'
 import type { Clock } from './clock.js'
 import type { HandoffError } from './errors.js'
 import type { RunEvent } from './events.js'
@@ -165,15 +167,7 @@ export interface ModelReply {
   problem?: HandoffError
   /** The same request with `wide` may bring the whole text: thinking left too little room for it. */
   mayWiden?: boolean
-  usage: ModelUsage
-}
-
-export interface ModelUsage {
-  inputTokens: number
-  /** Thinking included. */
-  outputTokens: number
-  cachedInputTokens?: number
-  estimated?: boolean
+  usage: Usage
 }
 
 export interface Model {

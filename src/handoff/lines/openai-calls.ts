@@ -1,15 +1,16 @@
 // Calls to a model's service: how much room a reply gets, attempts and the waiting between them, and the reply. The package is loaded by the
 // first of them.
 import type OpenAI from 'openai'
+import type { Usage } from '../library/answer.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { lazy } from '../library/lazy.js'
 import { effortFor, mayThink, replyLimit } from '../library/model-limits.js'
-import type { ModelReply, ModelRequest, ModelUsage } from '../library/tools.js'
+import type { ModelReply, ModelRequest } from '../library/tools.js'
 import { systemClock } from './clock.js'
 import type { ModelConfig } from './openai.js'
 import { explain, type Failure, type ServiceErrors } from './openai-failures.js'
 import { makeHabits } from './openai-habits.js'
-import { problemOf, readsOnlyPart } from './openai-problems.js'
+import { isEarly, problemOf, readsOnlyPart } from './openai-problems.js'
 import { makeSlots, type Slot } from './openai-slots.js'
 import { type Heard, listen } from './openai-stream.js'
 import { makeWatches } from './openai-watch.js'
@@ -106,7 +107,8 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned, c
     const usage = heard.usage ?? (await estimate(text, request))
     const truncated = endless || finish === undefined || finish === 'length' || finish === 'content_filter'
     const problem = problemOf(heard, request, { host, limit, config })
-    const mayWiden = problem !== undefined && !endless && finish !== 'content_filter' && (await widens(request, limit))
+    const lacksRoom = text.trim() === '' ? finish !== 'content_filter' : !endless && !isEarly(heard, { limit })
+    const mayWiden = problem !== undefined && lacksRoom && (await widens(request, limit))
     return { text, truncated, usage, ...(problem ? { problem } : {}), ...(mayWiden ? { mayWiden } : {}) }
   }
 
@@ -115,7 +117,7 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned, c
     return (await limitOf({ ...request, wide: true })) > limit
   }
 
-  async function estimate(text: string, request: ModelRequest): Promise<ModelUsage> {
+  async function estimate(text: string, request: ModelRequest): Promise<Usage> {
     const [input, output] = await Promise.all([inputTokens(request), countTokens(text)])
     return { inputTokens: input, outputTokens: output, estimated: true }
   }

@@ -21,11 +21,14 @@ export function problemOf(heard: Heard, request: ModelRequest, sent: Sent): Hand
       'Choose another model in LLM_MODEL.',
     )
   }
-  if (heard.finish === 'length' && (empty || isStarved(heard, request))) {
-    const what = empty
-      ? `gave no text: thinking used all ${sent.limit} tokens of its reply`
-      : `cut its reply: thinking used most of its ${sent.limit} tokens`
-    return fail(what, moreRoom(sent))
+  if (heard.finish === 'length' && empty) {
+    return fail(`gave no text: thinking used all ${sent.limit} tokens of its reply`, moreRoom(sent))
+  }
+  if (heard.finish === 'length' && isStarved(heard, request)) {
+    if (!isEarly(heard, sent))
+      return fail(`cut its reply: thinking used most of its ${sent.limit} tokens`, moreRoom(sent))
+    const what = `ended its reply at ${heard.usage?.outputTokens} of ${sent.limit} tokens`
+    return fail(what, 'Set LLM_CONTEXT_TOKENS and LLM_MAX_OUTPUT_TOKENS to what the server takes and writes.')
   }
   if (!empty) return undefined
   if (heard.finish === 'content_filter') {
@@ -39,6 +42,10 @@ export function problemOf(heard: Heard, request: ModelRequest, sent: Sent): Hand
     'Look at LLM_MODEL: the service may not have it, or not be ready for it.',
   )
 }
+
+/** The service ended it below the limit that it was given: it has another of its own. */
+export const isEarly = ({ usage }: Heard, { limit }: Pick<Sent, 'limit'>): boolean =>
+  usage !== undefined && usage.outputTokens < 0.9 * limit
 
 /** The text was cut before it was as long as it may be. */
 function isStarved({ text, usage, thinkingTokens }: Heard, { answerTokens }: ModelRequest): boolean {

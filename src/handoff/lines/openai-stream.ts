@@ -3,8 +3,8 @@
 // The package tells less than one would think. An aborted stream ends like a finished one; a page in HTML is a stream without pieces; a
 // stream may stand still for ever. So the time is watched here, the content type is looked at, and how it ended is said.
 import type OpenAI from 'openai'
+import type { Usage } from '../library/answer.js'
 import { anyOf } from '../library/signals.js'
-import type { ModelUsage } from '../library/tools.js'
 import type { Parameters } from './openai-habits.js'
 import { makeThoughtFilter } from './openai-thoughts.js'
 import type { Watch } from './openai-watch.js'
@@ -14,7 +14,7 @@ export interface Heard {
   text: string
   /** Why the service says that it ended; undefined when it does not say. */
   finish: string | undefined
-  usage: ModelUsage | undefined
+  usage: Usage | undefined
   /** Tokens of thinking, where the service says how many. */
   thinkingTokens: number | undefined
   /** We stopped reading, because it went on and on. */
@@ -125,12 +125,17 @@ function textOf(content: unknown): string {
   return content.map((part: { text?: unknown }) => (typeof part?.text === 'string' ? part.text : '')).join('')
 }
 
-function usageOf(usage: OpenAI.CompletionUsage): ModelUsage | undefined {
+function usageOf(usage: OpenAI.CompletionUsage): Usage | undefined {
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
   // Some services fill the form with noughts.
   if (!(inputTokens > 0) || !(outputTokens >= 0)) return undefined
-  const cachedInputTokens = usage.prompt_tokens_details?.cached_tokens
-  return { inputTokens, outputTokens, ...(cachedInputTokens ? { cachedInputTokens } : {}) }
+  const details = (usage.prompt_tokens_details ?? {}) as { cached_tokens?: number; cache_write_tokens?: number }
+  return {
+    inputTokens,
+    outputTokens,
+    ...(details.cached_tokens ? { cachedInputTokens: details.cached_tokens } : {}),
+    ...(details.cache_write_tokens ? { cacheWriteTokens: details.cache_write_tokens } : {}),
+  }
 }
 
 /** A reply that ended without text is a reply. One that neither said anything nor ended is none. */

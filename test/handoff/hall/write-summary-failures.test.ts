@@ -196,3 +196,64 @@ describe('a model that says nothing', () => {
     expect(text).toContain('`<ok>`')
   })
 })
+
+describe('a model whose thinking leaves no room for text', () => {
+  const problem = new HandoffError('model', 'Thinking used it all.', { next: 'Raise LLM_MAX_OUTPUT_TOKENS.' })
+  const starved = { text: '', truncated: true, mayWiden: true, problem }
+  const isPart = (request: { messages: { content: string }[] }) => request.messages[1]!.content.includes('"tools/part0')
+
+  it('is asked once more with a wider limit, and nothing is missing then', async () => {
+    const { emit, events } = recorder()
+    const model = scriptedModel({
+      say: (request, honest) => (isPart(request) && !request.wide ? starved : honest()),
+    })
+    const written = await writeSummary(order(largeRepository(), model, { emit }))
+    expect(written.partial).toBeUndefined()
+    expect(written.notices).toEqual([])
+    const part = model.requests.filter((request) => isPart(request) && request.purpose === 'part')
+    expect(part.map(({ wide }) => wide === true).sort()).toEqual([false, true])
+    expect(events.filter((event) => event.type === 'model-call')).toHaveLength(model.requests.length)
+  })
+
+  it('in both requests costs the part and not the run, and the summary names it', async () => {
+    const model = scriptedModel({
+      say: (request, honest) => (isPart(request) ? { ...starved, mayWiden: !request.wide } : honest()),
+    })
+    const request = order(largeRepository(), model)
+    const written = await writeSummary(request)
+    expect(written.partial).toContain('tools/part0')
+    expect(written.notices).toEqual(['Thinking used it all. Raise LLM_MAX_OUTPUT_TOKENS.'])
+    expect(sealedFile(written, request)).toContain('> Not complete: ')
+  })
+
+  it('in every request ends with what to set, and nothing is written', async () => {
+    const model = scriptedModel({ say: () => starved })
+    await expect(writeSummary(order(largeRepository(), model))).rejects.toBe(problem)
+  })
+
+  it('never spends more than its limits, though thinking fills every reply', async () => {
+    const files = largeRepository()
+    const prices = { input: 1, output: 10 }
+    for (const maxCost of [0.25, 0.4, 1, 3]) {
+      const model = scriptedModel({
+        say: (request, honest) => ({
+          text: request.wide || !isPart(request) ? honest() : '',
+          mayWiden: !request.wide && isPart(request),
+          usage: { inputTokens: 1_000, outputTokens: model.replyTokens(request) },
+        }),
+      })
+      Object.assign(model, {
+        expectedThinking: 1_600,
+        replyTokens: ({ answerTokens, wide }: { answerTokens: number; wide?: boolean }) =>
+          (answerTokens + 8_000) * (wide ? 4 : 1),
+      })
+      const limits = { inputTokens: 1e6, concurrency: 8, maxCost, prices }
+      const { emit, events } = recorder()
+      await writeSummary(order(files, model, { limits, emit })).catch(() => undefined)
+      const calls = events.flatMap((event) => (event.type === 'model-call' ? [event] : []))
+      const spent = calls.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + 10 * outputTokens, 0) / 1e6
+      expect(spent, `${maxCost}`).toBeLessThanOrEqual(maxCost)
+      if (maxCost >= 1) expect(calls.length).toBeGreaterThan(3)
+    }
+  })
+})

@@ -130,6 +130,14 @@ describe('a model that thinks before it writes', () => {
     expect([reply.problem, reply.mayWiden]).toEqual([undefined, undefined])
   })
 
+  it('that ends a reply far below its limit is not asked again, and says which settings may be wrong', async () => {
+    await using short = await startServer('short', () => sse('Half of it', { finish: 'length' }))
+    const reply = await modelWith({ name: 'my-own-model', baseUrl: short.url }).complete(request())
+    expect(reply).toMatchObject({ text: 'Half of it', truncated: true })
+    expect(reply.problem?.message).toContain('ended its reply at 3 of 2500 tokens')
+    expect(reply.mayWiden).toBeUndefined()
+  })
+
   it('never gets a limit that the context has no room for', async () => {
     const model = modelWith({ name: 'offline-reasoning', contextTokens: 4_000 })
     const long = request({ messages: [{ role: 'user', content: 'word '.repeat(1_500) }], wide: true })

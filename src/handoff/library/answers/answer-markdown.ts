@@ -191,12 +191,13 @@ function details(record: CompletedAnswer, options: AnswerOptions): string {
 /** Cells are ours or code. */
 function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][] {
   const { usage, cost, sandbox } = record
+  const cached = usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ''
   const files = new Set(record.excerpts.map((excerpt) => excerpt.path)).size
   const rows: [string, string | undefined][] = [
     ['Model', codeSpan(record.model)],
     [
       'Tokens',
-      `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out${usage.estimated ? ' (counted by us)' : ''}`,
+      `${count(usage.inputTokens)} in${cached}, ${count(usage.outputTokens)} out${usage.estimated ? ' (counted by us)' : ''}`,
     ],
     [
       'Cost',

@@ -84,6 +84,7 @@ const completed = read.object({
     inputTokens: read.count,
     outputTokens: read.count,
     cachedInputTokens: read.optional(read.count),
+    cacheWriteTokens: read.optional(read.count),
     estimated: read.optional(read.boolean),
   }),
   cost: read.optional(read.object({ amount: read.number, currency: read.oneOf('USD'), source: read.string(100) })),

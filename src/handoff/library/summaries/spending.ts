@@ -19,7 +19,7 @@ export interface Amount {
 
 export interface Reservation {
   /** Ends it: with what was used, or with nothing when no request was made. */
-  settle(used?: { inputTokens: number; outputTokens: number; cachedInputTokens?: number; estimated?: boolean }): void
+  settle(used?: Usage): void
 }
 
 export interface Spending {
