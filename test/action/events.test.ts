@@ -76,8 +76,9 @@ describe('questions', () => {
     expect(tell(decideOn(name, payload))).toBe('answer')
   })
 
-  test('there are some of both kinds', () => {
+  test('there are some of both kinds, on issues and on pull requests', () => {
     expect(new Set(asking.map(({ name }) => name)).size).toBe(2)
+    expect(new Set(asking.map(({ payload }) => payload.issue?.pull_request !== undefined)).size).toBe(2)
   })
 })
 

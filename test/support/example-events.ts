@@ -20,14 +20,15 @@ interface CommentPayload {
   repository: { id: number; full_name: string }
 }
 
-/** The examples of comments, each with this text and on a pull request: the collection's own are all on plain issues. */
+/** The examples of comments, each with this text. The collection's are on issues and in reviews; those on issues come on a pull request too. */
 export function askingEvents(body: string): { name: string; payload: CommentPayload }[] {
   return exampleEvents
     .filter(({ name }) => name === 'issue_comment' || name === 'pull_request_review_comment')
-    .map(({ name, payload }) => {
+    .flatMap(({ name, payload }) => {
       const { comment, issue, ...rest } = payload as CommentPayload
-      const onPull = issue && { ...issue, pull_request: { url: issue.html_url, html_url: issue.html_url } }
       const fresh = { ...rest, action: 'created', comment: { ...comment, body } }
-      return { name, payload: onPull ? { ...fresh, issue: onPull } : fresh }
+      if (!issue) return [{ name, payload: fresh }]
+      const onPull = { ...issue, pull_request: { url: issue.html_url, html_url: issue.html_url } }
+      return [issue, onPull].map((one) => ({ name, payload: { ...fresh, issue: one } }))
     })
 }
