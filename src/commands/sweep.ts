@@ -1,19 +1,17 @@
-// `npm run sweep`: finds sandboxes of this project that nobody owns any more, and with `--yes` destroys them. Machines of other projects in the
-// same account do not carry our mark and are never touched.
+// `npm run sweep`: finds sandboxes of handoff whose owner died, and with `--yes` destroys them. Machines of other projects in the same account do
+// not carry our metadata and are never touched.
 import { connect, type House, parseSettings } from '../handoff/index.js'
+import { hasLostOwner } from '../handoff/lines/e2b/keep-alive.js'
 import { runCommand } from './command-line.js'
 import { readEnvironment } from './environment.js'
 import { programText } from './program.js'
 
-/** A walk never takes longer than its deadline; what is older has lost its owner. */
 async function sweep(house: House, { act, all }: { act: boolean; all: boolean }): Promise<void> {
   const signal = AbortSignal.timeout(60_000)
-  const oldest = house.tools.now().getTime() - house.limits.deadlineMs
+  const now = house.tools.now().getTime()
   const ours = await house.tools.sandboxes.find({ handoff: '1' }, signal)
-  const orphans = ours.filter((sandbox) => all || new Date(sandbox.startedAt).getTime() < oldest)
-  process.stdout.write(
-    `${ours.length} sandboxes of this project are alive, ${orphans.length} of them without an owner.\n`,
-  )
+  const orphans = ours.filter((sandbox) => all || hasLostOwner(sandbox, now, house.limits.deadlineMs))
+  process.stdout.write(`${ours.length} sandboxes of handoff are alive, ${orphans.length} of them without an owner.\n`)
   await Promise.all(
     orphans.map(async ({ id, startedAt, metadata }) => {
       const killed = act ? await house.tools.sandboxes.kill(id, signal) : false

@@ -52,6 +52,26 @@ test('sweep destroys what has lost its owner, and nothing of other projects', as
   expect([state(ours.sandboxId), state(other.sandboxId)]).toEqual(['gone', 'running'])
 })
 
+test('sweep sees that an owner died as soon as it has missed two renewals', async () => {
+  await using clouds = await startClouds({ drive: false, model: false })
+  const { Sandbox } = await import('e2b')
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = clouds.sandboxes!.settings
+  const open = async (secondsLeft: number, secondsMeant: number, since = 0) => {
+    const metadata = { handoff: '1', 'handoff-until': new Date(Date.now() + secondsMeant * 1_000).toISOString() }
+    const timeoutMs = secondsLeft * 1_000
+    const { sandboxId } = await Sandbox.create('handoff', { apiKey, apiUrl, sandboxUrl, metadata, timeoutMs })
+    const made = clouds.sandboxes!.sandboxes.find(({ id }) => id === sandboxId)!
+    Object.assign(made, { createdAt: new Date(Date.now() - since * 1_000) })
+    return sandboxId
+  }
+  const orphans = [await open(50, 900, 300), await open(800, 800, 100)]
+  const owned = [await open(110, 900, 300), await open(50, 50, 300), await open(850, 850, 50)]
+  const { output } = await run('sweep', [], clouds.settings)
+  expect(output).toContain('5 sandboxes of handoff are alive, 2 of them without an owner.')
+  expect(orphans.filter((id) => !output.includes(id))).toEqual([])
+  expect(owned.filter((id) => output.includes(id))).toEqual([])
+})
+
 test('sweep without a key says which', async () => {
   const { code, output } = await run('sweep')
   expect(code).toBe(1)

@@ -205,7 +205,7 @@ test('a creation that the network delivers twice leaves one machine that the swe
   expect(left).toHaveLength(1)
   expect(endsWithin(left[0]!)).toBeLessThanOrEqual(121)
   await summary.process.close()
-  expect(await sweep('--all', '--yes')).toMatch(/1 sandboxes of this project are alive, 1 of them without an owner/)
+  expect(await sweep('--all', '--yes')).toMatch(/1 sandboxes of handoff are alive, 1 of them without an owner/)
   expect(alive(left)).toEqual([])
 })
 

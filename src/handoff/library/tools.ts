@@ -49,6 +49,8 @@ export interface Sandboxes {
 export interface FoundSandbox {
   id: string
   startedAt: string
+  /** When the service kills it, unless its owner prolongs its life. */
+  endsAt: string
   metadata: Record<string, string>
 }
 

@@ -65,6 +65,37 @@ describe('opening', () => {
     expect(notices).toEqual([])
   })
 
+  test('an owner at work sets its machine to end in two minutes, again and again, and never later than it may', async () => {
+    const prolonged = () =>
+      asked('POST', /^\/sandboxes\/[^/]+\/timeout$/).map(({ body }) => JSON.parse(body.toString()))
+    const hasty = line({ renewEveryMs: 20 })
+    const long = await hasty.open(request({ lifetimeMs: 900_000 }), never)
+    // An account that refuses so much time is to say so at once.
+    expect(bodyOf(0)).toMatchObject({ timeout: 900 })
+    expect(Date.parse(bodyOf(0).metadata['handoff-until']) - Date.now()).toBeGreaterThan(890_000)
+    await until('it is prolonged', () => prolonged().length >= 2)
+    expect(prolonged()[0]).toEqual({ timeout: 120 })
+    await long.kill()
+    const after = prolonged().length
+    const short = await hasty.open(request({ lifetimeMs: 60_000 }), never)
+    await until('the short one is prolonged', () => prolonged().length > after)
+    expect(prolonged().at(-1).timeout).toBeLessThanOrEqual(60)
+    await short.kill()
+    expect(
+      prolonged()
+        .slice(after)
+        .every(({ timeout }) => timeout <= 60),
+    ).toBe(true)
+  })
+
+  test('a renewal that fails is made up for by the next', async () => {
+    const renewal = { method: 'POST', path: /\/timeout$/ }
+    cloud.rule({ ...renewal, times: 2, fault: { kind: 'answer', status: 500 } })
+    const sandbox = await line({ renewEveryMs: 20 }).open(request({ lifetimeMs: 900_000 }), never)
+    await until('it is prolonged', () => asked('POST', renewal.path).some(({ status }) => status === 204))
+    await sandbox.kill()
+  })
+
   test('has headers added outside the machine where the account can', async () => {
     cloud.account.headerTransforms = true
     const injectHeaders = [{ host: 'git.example:443', headers: { Authorization: 'Basic c2VjcmV0' } }]

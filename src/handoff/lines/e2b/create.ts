@@ -6,6 +6,7 @@ import type { Sandbox as SdkSandbox } from 'e2b'
 import { abortError } from '../../library/errors.js'
 import type { SandboxRequest } from '../../library/tools.js'
 import { explain, isWithoutEffect } from './errors.js'
+import { keepAlive, untilKey } from './keep-alive.js'
 import { allowedOptions, giveUp, type NetworkOptions, networkOf, type RefusedOption, refusedOption } from './options.js'
 import { findSandboxes, killSandbox, lower, pause, replied, type Service } from './service.js'
 
@@ -13,6 +14,8 @@ export interface Created {
   sandbox: SdkSandbox
   template: string
   options: NetworkOptions
+  /** Ends the renewals of the machine's life. */
+  letDie: () => void
 }
 
 const requestWord = 'handoff-request'
@@ -30,13 +33,20 @@ export async function createSandbox(
   signal: AbortSignal,
 ): Promise<Created> {
   let options = allowedOptions(service, request)
+  const until = Date.now() + request.lifetimeMs
   const refusals: RefusedOption[] = []
   for (;;) {
     try {
-      const sandbox = await createOnce(service, request, template, networkOf(request, options, moreHosts), signal)
+      const sandbox = await createOnce(
+        service,
+        { ...request, until },
+        template,
+        networkOf(request, options, moreHosts),
+        signal,
+      )
       // Now it is known that they were the reason: what is refused without them too was refused for another.
       for (const refused of refusals) giveUp(service, refused)
-      return { sandbox, template, options }
+      return { sandbox, template, options, letDie: keepAlive(service, sandbox.sandboxId, until) }
     } catch (error) {
       const refused = refusedOption(error, options)
       if (refused === undefined) throw explain(error, doingOf(template))
@@ -50,7 +60,7 @@ const doingOf = (template: string) => `Creating a sandbox from the template ${te
 
 async function createOnce(
   service: Service,
-  request: SandboxRequest,
+  request: SandboxRequest & { until: number },
   template: string,
   network: ReturnType<typeof networkOf>,
   signal: AbortSignal,
@@ -63,7 +73,11 @@ async function createOnce(
   const creating = replied(service, stop.signal, (connection) =>
     Sandbox.create(template, {
       ...connection,
-      metadata: { ...request.metadata, [requestWord]: word },
+      metadata: {
+        ...request.metadata,
+        [requestWord]: word,
+        [untilKey]: new Date(request.until).toISOString(),
+      },
       timeoutMs: request.lifetimeMs,
       lifecycle: { onTimeout: 'kill' },
       ...(Object.keys(network).length > 0 ? { network } : {}),

@@ -18,7 +18,7 @@ const lifetimeSlackMs = 2_000
 
 export function makeMachine(
   service: Service,
-  { sandbox, template, options }: Created,
+  { sandbox, template, options, letDie }: Created,
   lifetimeMs: number,
   preparedMs?: number,
 ): Sandbox {
@@ -27,6 +27,7 @@ export function makeMachine(
   let killing: Promise<void> | undefined
 
   async function kill(): Promise<void> {
+    letDie()
     // Whoever waits for a command need not wait for the machine's end too.
     gone.abort(new HandoffError('cancelled', `Sandbox ${sandbox.sandboxId} was killed by us.`))
     await killSandbox(service, sandbox.sandboxId, AbortSignal.timeout(killMachineMs))

@@ -18,6 +18,8 @@ export interface SandboxSettings {
   binary?: ProgramSource
   /** How long one request may wait for its reply. */
   requestTimeoutMs?: number
+  /** How often the life of a machine is prolonged; every 30 seconds when absent. */
+  renewEveryMs?: number
   /** Told, in a sentence, what the account or the template does not have. */
   onNotice?: (text: string) => void
 }
@@ -105,7 +107,12 @@ export async function findSandboxes(
   while (pages.hasNext) {
     const page = await replied(service, signal, (connection) => pages.nextItems(connection))
     found.push(
-      ...page.map((info) => ({ id: info.sandboxId, startedAt: info.startedAt.toISOString(), metadata: info.metadata })),
+      ...page.map(({ sandboxId, startedAt, endAt, metadata: found }) => ({
+        id: sandboxId,
+        startedAt: startedAt.toISOString(),
+        endsAt: endAt.toISOString(),
+        metadata: found,
+      })),
     )
   }
   return found
