@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runGuest } from '../../../src/handoff/bench/guest.js'
-import { openSealed, readSealed } from '../../../src/handoff/bench/run-directory.js'
+import { type OpenedRun, openRun, openSealed, readSealed } from '../../../src/handoff/bench/run-directory.js'
 import { isHandoffError, layout, summarise } from '../../../src/handoff/index.js'
-import type { FindTask, GuestRecord } from '../../../src/handoff/library/records.js'
-import { artifact } from '../../../src/handoff/library/run.js'
+import type { FindTask, GuestRecord, GuestTask, SummariseTask } from '../../../src/handoff/library/records.js'
+import { artifact, makeRunId } from '../../../src/handoff/library/run.js'
 import { programFolder } from '../../../src/local/clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 import { startWorld, type World } from '../../support/world.js'
@@ -69,6 +69,26 @@ const fromSandbox = (one: World) => (request: { headers: Record<string, string>;
   request.headers['authorization'] !== `Bearer ${one.clouds.drive.ownerKey}`
 
 const answer = (status: number, error: string) => ({ kind: 'answer', status, body: JSON.stringify({ error }) }) as const
+
+/** Runs the program in a sandbox of its own, and keeps what it says. */
+async function runTask(one: World, task: GuestTask, opened: Pick<OpenedRun, 'token' | 'revoke'>) {
+  const records: GuestRecord[] = []
+  const machine = { metadata: { handoff: '1' }, lifetimeMs: 60_000, egress: [] }
+  const sandbox = await one.house.tools.sandboxes.open(machine, never)
+  const outcome = await runGuest(sandbox, {
+    program: one.house.program,
+    task,
+    secrets: { DRIVE9_API_KEY: opened.token.secret },
+    timeoutMs: 60_000,
+    signal: never,
+    onRecord: (record) => records.push(record),
+  }).then(
+    () => 'done',
+    (error: unknown) => failure(Promise.reject(error)),
+  )
+  await Promise.all([sandbox.kill(), opened.revoke()])
+  return { outcome, records }
+}
 
 describe('a mount', () => {
   test('that is refused ends the run with the reason, though the clone never ends', async () => {
@@ -157,6 +177,36 @@ esac
   })
 })
 
+test('the tables are stored while the tar is still being copied', async () => {
+  // The first copy's temporary name is a pipe: that copy waits until the pipe is read, and it is read once both tables are there.
+  const path = wrapper(`"$real" "$@" || exit
+[ "$1 $2" = "mount --profile=none" ] || exit 0
+for last in "$@"; do :; done
+mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
+(
+  tries=0
+  until [ -s "$last/analysis/files.json" ] && [ -s "$last/analysis/outline.json" ] || [ $tries -gt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+  cat "$last/project/.handoff-1.tmp"
+) >/dev/null 2>&1 </dev/null &`)
+  await using one = await world([path, programFolder], '0.02')
+  const { tools } = one.house
+  const commit = one.commit(name, repository.head)
+  const directory = layout('/handoff', commit.repository).run(makeRunId(repository.head, 'pipe'))
+  const opened = await openRun(tools, directory, tools.uniqueId(), 60, never)
+  const task: SummariseTask = {
+    task: 'summarise',
+    mount: { server: tools.drive.server, remote: directory, marker: opened.marker },
+    clone: { url: commit.cloneUrl, sha: commit.sha },
+    repositoryName: 'tools',
+    form: 'tar',
+    survey: { textBytes: 10_000, include: [], exclude: [] },
+  }
+  const { outcome, records } = await runTask(one, task, opened)
+  const stored = records.filter((record) => record.type === 'stored').map((record) => record.path)
+  expect(stored.sort()).toEqual(['analysis/files.json', 'analysis/outline.json'])
+  expect(outcome, 'a pipe cannot be synced').toMatchObject({ message: expect.stringContaining('tools.git.tar') })
+}, 30_000)
+
 describe('in the second sandbox', () => {
   async function sealed(one: World) {
     const { directory, handoff } = await walk(one)
@@ -180,23 +230,8 @@ describe('in the second sandbox', () => {
   }
 
   async function find(one: World, task: FindTask, directory: string) {
-    const records: GuestRecord[] = []
-    const { tools } = one.house
-    const machine = { metadata: { handoff: '1' }, lifetimeMs: 60_000, egress: [] }
-    const sandbox = await tools.sandboxes.open(machine, never)
-    const opened = await openSealed(tools, directory, 60, never)
-    const outcome = await runGuest(sandbox, {
-      program: one.house.program,
-      task,
-      secrets: { DRIVE9_API_KEY: opened.token.secret },
-      timeoutMs: 60_000,
-      signal: never,
-      onRecord: (record) => records.push(record),
-    }).then(
-      () => 'done',
-      (error: unknown) => failure(Promise.reject(error)),
-    )
-    await Promise.all([sandbox.kill(), opened.revoke()])
+    const opened = await openSealed(one.house.tools, directory, 60, never)
+    const { outcome, records } = await runTask(one, task, opened)
     const notices = records.filter((record) => record.type === 'notice').map(({ text }) => text)
     return { outcome, types: new Set(records.map(({ type }) => type)), notices }
   }
