@@ -49,9 +49,8 @@ export async function answerComment(of: Talk, permission: Promise<House.MayAsk>)
 async function refuse({ house, service, github, note, workBy, limit }: Talk, silent: boolean): Promise<void> {
   const signal = limit.workUntil(workBy)
   if (!silent && note.post && 'thread' in note.post) {
-    const { kind, repository } = note.post.thread
     await github
-      .addReaction({ kind, repository, id: note.post.question }, 'confused', { signal, patient: false })
+      .addReaction(house.questionKey(note.post), 'confused', { signal, patient: false })
       .catch(() => undefined)
   }
   await house.promiseKept(service, note)

@@ -1,6 +1,14 @@
 // Answers `/ask …` where it was written. What people see is the same conversation as the webhook's; here is who may ask, and what the job's step
 // reports.
-import { type AskTarget, type GitHub, isHandoffError, mayAsk, systemClock, talk } from '../handoff/index.js'
+import {
+  type AskTarget,
+  type GitHub,
+  isHandoffError,
+  mayAsk,
+  questionKey,
+  systemClock,
+  talk,
+} from '../handoff/index.js'
 import { openAnswers } from './answering.js'
 import { runPage } from './context.js'
 import type { AskedInComment } from './events.js'
@@ -13,9 +21,7 @@ export async function answerComment(job: Job, asked: AskedInComment): Promise<vo
   const { runner, context, stop } = job
   const { event } = asked
   const github = openGitHub(job)
-  runner.info(
-    `Question ${event.target.question} by ${event.asker.login} on ${event.target.branch === undefined ? 'pull request' : 'issue'} ${event.target.thread.number}.`,
-  )
+  runner.info(`Question ${event.target.question} by ${event.asker.login} on ${placeOfQuestion(event.target)}.`)
   const may = await mayAsk(
     { github, repository: context.repository, user: event.asker, allow: job.options.allow },
     { signal: stop },
@@ -30,6 +36,11 @@ export async function answerComment(job: Job, asked: AskedInComment): Promise<vo
   if (ending.end !== 'answered') throw ending.error
 }
 
+function placeOfQuestion({ thread, branch }: AskTarget): string {
+  if (branch === undefined) return `pull request ${thread.number}`
+  return `${thread.kind} ${thread.number}`
+}
+
 /** A bot hears nothing: two of them would talk for ever. A person sees at once that nobody is working on it. */
 async function refuse(
   job: Job,
@@ -39,10 +50,13 @@ async function refuse(
 ): Promise<void> {
   job.runner.notice(`The question is not answered. ${may.text}`)
   if (may.reason === 'bot') return
-  const key = { kind: target.thread.kind, repository: target.thread.repository, id: target.question }
-  await github.addReaction(key, 'confused', { signal: job.stop, patient: false }).catch((error: unknown) => {
-    job.runner.info(`Could not react to the question: ${isHandoffError(error) ? error.message : 'an unexpected error'}`)
-  })
+  await github
+    .addReaction(questionKey(target), 'confused', { signal: job.stop, patient: false })
+    .catch((error: unknown) => {
+      job.runner.info(
+        `Could not react to the question: ${isHandoffError(error) ? error.message : 'an unexpected error'}`,
+      )
+    })
 }
 
 async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, github: GitHub) {
@@ -61,7 +75,8 @@ async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, g
     clock: systemClock,
     onNotice: (text) => runner.info(text),
     signal: job.stop,
-    onComment: (comment) => saver.answerComment(comment.id),
+    // One on a discussion is found again by its marker.
+    onComment: ({ id, node }) => node === undefined && saver.answerComment(id),
     answer(wanted, onProgress) {
       answers ??= openAnswers(job)
       return answers.ask({ ...wanted, text: question, fresh, asker: `github:${event.asker.login}` }, onProgress)

@@ -1,6 +1,6 @@
 // Which event asks for what. Pure, and loaded before anything else: most events that reach a workflow are none of ours, and those must cost
 // nothing.
-import { type AskEvent, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
+import { type AskEvent, commentEvents, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
 import type { Context, PullPayload } from './context.js'
 import type { Options } from './inputs.js'
 
@@ -31,15 +31,14 @@ export type Decision =
   | { kind: 'refuse'; why: string; next: string }
 
 export function decide(context: Context, options: Options): Decision {
-  const commentEvent = context.event === 'issue_comment' || context.event === 'pull_request_review_comment'
   if (options.mode === 'ask' && options.question !== '') return withCommit(context, options, 'ask')
   if (options.mode === 'comment') return forComment(context, options)
-  if (commentEvent && options.mode !== 'summarise') return fromComment(context)
+  if (commentEvents.has(context.event) && options.mode !== 'summarise') return fromComment(context)
   if (options.mode === 'ask') {
     return {
       kind: 'refuse',
       why: `With mode: ask, the event ${context.event} needs a question.`,
-      next: 'Add the input question, or run it on issue_comment and pull_request_review_comment.',
+      next: 'Add the input question, or run it on issue_comment, pull_request_review_comment or discussion_comment.',
     }
   }
   if (options.mode === 'auto' && !summarised.has(context.event)) {

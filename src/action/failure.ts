@@ -11,7 +11,7 @@ export interface Failure {
 
 /** For permissions that GitHub refuses: the lines that are missing, most likely. */
 const permissionAdvice =
-  'Check the permissions of the job: contents: read to summarise; pull-requests: write, and issues: write for questions on issues, to answer and to comment.'
+  'Check the permissions of the job: contents: read to summarise; pull-requests: write, and issues: write or discussions: write for questions there, to answer and to comment.'
 
 export function failureOf(error: unknown): Failure {
   if (isHandoffError(error)) {

@@ -368,6 +368,39 @@ describe('on an issue', () => {
   })
 })
 
+describe('on a discussion', () => {
+  const ask = (login: string, body: string) => world.github.sayInDiscussion(world.onGitHub, 40, login, body)
+  beforeAll(() => {
+    world.onGitHub.discussions.add(40)
+  })
+
+  test('a question is answered beneath it, from the newest run of the default branch', async () => {
+    const question = ask('writer', '/ask Where is the token refreshed?')
+    const step = await asked(question)
+    expect([...step.errors, ...step.warnings]).toEqual([])
+    expect(step.outputs['commit']).toBe(world.repository.head)
+    expect(answersTo(question)).toMatchObject([{ kind: 'discussion', number: 40, root: question.id }])
+    expect(answersTo(question)[0]!.body).toContain('state=done')
+    expect(reactions(question)).toEqual(['github-actions[bot]:rocket'])
+  })
+
+  test('who may ask is the same as on a pull request', async () => {
+    const question = ask('stranger', '/ask Where is the token refreshed?')
+    const step = await asked(question)
+    expect(step.notices.join()).toContain('asking takes write')
+    expect(answersTo(question)).toEqual([])
+    expect(reactions(question)).toEqual(['github-actions[bot]:confused'])
+  })
+
+  test('a job that is killed leaves a comment that post brings to its end', async () => {
+    const question = ask('writer', '/ask Is there an end to this discussion?')
+    const step = await world.step({ event: eventOf(question), interruptAt: 'is open (template', signal: 'SIGKILL' })
+    const post = await world.post(step)
+    expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
+    expect(answersTo(question).map(({ body }) => /state=(\w+)/.exec(body)?.[1])).toEqual(['cancelled'])
+  })
+})
+
 test('a push that changes what an answer rests on marks the answer, once', async () => {
   const question = say('writer', '/ask What is `hour`?')
   await asked(question)

@@ -91,7 +91,7 @@ export interface ActionWorldOptions {
 }
 
 const shipped = inject('shippedAction')
-const everything = { contents: 'read', pull_requests: 'write', issues: 'write' } as const
+const everything = { contents: 'read', pull_requests: 'write', issues: 'write', discussions: 'write' } as const
 
 export async function startActionWorld(options: ActionWorldOptions): Promise<ActionWorld> {
   const [clouds, github, repository, folder, description] = await Promise.all([

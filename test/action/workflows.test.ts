@@ -39,8 +39,14 @@ const ours = (step: Step) => step.uses === './' || step.uses?.startsWith(`${publ
 
 /** What each recipe may have at most, and why it is there stands beside it. */
 const mostPermissions: Record<string, Record<string, string>> = {
-  'examples/ask-endpoint.yml': { contents: 'read', 'pull-requests': 'write', issues: 'write', 'id-token': 'write' },
-  'examples/ask.yml': { contents: 'read', 'pull-requests': 'write', issues: 'write' },
+  'examples/ask-endpoint.yml': {
+    contents: 'read',
+    'pull-requests': 'write',
+    issues: 'write',
+    discussions: 'write',
+    'id-token': 'write',
+  },
+  'examples/ask.yml': { contents: 'read', 'pull-requests': 'write', issues: 'write', discussions: 'write' },
   '.github/workflows/prune.yml': { contents: 'read', 'pull-requests': 'read' },
   'examples/pull-request-comment.yml comment': { contents: 'read', 'pull-requests': 'write' },
 }

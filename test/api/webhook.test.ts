@@ -18,7 +18,9 @@ let commentToken: string
 beforeAll(async () => {
   github = await startGitHub()
   repository = github.addRepository({ name, app: true, collaborators: { wanda: 'write', remy: 'read' } })
-  commentToken = github.issueToken({ permissions: { contents: 'read', issues: 'write', pull_requests: 'write' } })
+  commentToken = github.issueToken({
+    permissions: { contents: 'read', issues: 'write', pull_requests: 'write', discussions: 'write' },
+  })
   here = await deploy({
     quickFinds: true,
     repositoryId: String(repository.id),
@@ -128,6 +130,14 @@ test('a question on an issue is answered there, from the default branch', async 
   const [comment] = await until('the answer', () => (answers().length > 0 ? answers() : undefined), 20_000)
   expect(comment).toMatchObject({ kind: 'issue', number })
   expect(comment!.body).toMatch(/src\/token\.ts/)
+  await until('nothing is promised any more', () => here.promises().length === 0)
+}, 60_000)
+
+test('a question on a discussion is answered beneath it', async () => {
+  const asked = github.sayInDiscussion(repository, github.addDiscussion(repository), 'wanda', '/ask What is refreshed?')
+  expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
+  const answer = () => github.comments.find(({ root, body }) => root === asked.id && body.includes('state=done'))
+  expect(await until('the answer', answer, 20_000)).toMatchObject({ kind: 'discussion', number: asked.number })
   await until('nothing is promised any more', () => here.promises().length === 0)
 }, 60_000)
 

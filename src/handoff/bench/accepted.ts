@@ -4,6 +4,7 @@
 import type { Target } from '../library/answers/ask-event.js'
 import * as read from '../library/decode.js'
 import { isHandoffError } from '../library/errors.js'
+import type { Thread } from '../library/github.js'
 import { decodeVersioned, encode } from '../library/handoff.js'
 import { bySigns } from '../library/order.js'
 import type { Drive, DriveEntry } from '../library/tools.js'
@@ -36,16 +37,21 @@ export interface AcceptedNote {
   readAs?: string
 }
 
+const place = { repository: read.string(300), number: read.count }
+const threads = {
+  issue: read.object({ kind: read.oneOf('issue'), ...place }),
+  review: read.object({ kind: read.oneOf('review'), ...place, root: read.count }),
+  discussion: read.object({
+    kind: read.oneOf('discussion'),
+    ...place,
+    discussion: read.string(300),
+    comment: read.string(300),
+  }),
+} satisfies Record<Thread['kind'], read.Decoder<Thread>>
+
 const target = read.object({
   thread: (value, at) =>
-    read.object({ kind: read.oneOf('issue', 'review') })(value, at).kind === 'issue'
-      ? read.object({ kind: read.oneOf('issue'), repository: read.string(300), number: read.count })(value, at)
-      : read.object({
-          kind: read.oneOf('review'),
-          repository: read.string(300),
-          number: read.count,
-          root: read.count,
-        })(value, at),
+    threads[read.object({ kind: read.oneOf('issue', 'review', 'discussion') })(value, at).kind](value, at),
   question: read.count,
   askedAt: read.optional(read.string(40)),
   branch: read.optional(read.string(300)),

@@ -31,7 +31,8 @@ export function answerComment(
 }
 
 export function questionKey({ thread, question }: Target): CommentKey {
-  return { kind: thread.kind, repository: thread.repository, id: question }
+  const { kind, repository } = thread
+  return { kind, repository, id: question, ...(thread.kind === 'discussion' ? { node: thread.comment } : {}) }
 }
 
 /** Finds or creates it; how it stood. A state that is not `done` becomes `working`. */
@@ -176,6 +177,6 @@ function since({ askedAt }: Target): { since?: string } {
   return Number.isNaN(asked) ? {} : { since: new Date(asked - 60_000).toISOString() }
 }
 
-function keyOf({ kind, repository, id }: Comment): CommentKey {
-  return { kind, repository, id }
+function keyOf({ kind, repository, id, node }: Comment): CommentKey {
+  return { kind, repository, id, ...(node === undefined ? {} : { node }) }
 }

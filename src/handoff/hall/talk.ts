@@ -64,7 +64,7 @@ export function talk<A extends ToldAnswer>(of: Talk<A>): Promise<Ending<A>> {
 }
 
 export function threadOf({ thread, branch }: Target): string {
-  if (branch !== undefined) return `issue/${thread.number}`
+  if (branch !== undefined) return `${thread.kind}/${thread.number}`
   return thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`
 }
 

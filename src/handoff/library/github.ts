@@ -1,5 +1,4 @@
-// GitHub as the hall sees it: repositories, pull requests, permissions, and comments in two places (a pull request's conversation and a
-// review thread). Every implementation passes the suite in test/contract/github.ts.
+// GitHub as workflows see it: repositories, pull requests, permissions, and comments (in a conversation, a review thread, a discussion). Every implementation passes the suite in test/contract/github.ts.
 //
 // All calls reject with a HandoffError and never show a token. What is gone (a deleted comment) is an answer, not an error: null or false.
 // Calls that only read, edit, delete or react are repeated after 5xx and lost connections. Limits are waited for as GitHub asks, as long as
@@ -60,16 +59,22 @@ export interface Author {
   type: string
 }
 
-/** Where a conversation stands. `root` is the first comment of a review thread; GitHub takes replies to that one only. */
+/**
+ * Where a conversation stands. `root` is the first comment of a review thread; GitHub takes replies to that one only. `discussion` and `comment` are ids
+ * of GraphQL, which alone knows discussions; `comment` is the one that asks.
+ */
 export type Thread =
   | { kind: 'issue'; repository: string; number: number }
   | { kind: 'review'; repository: string; number: number; root: number }
+  | { kind: 'discussion'; repository: string; number: number; discussion: string; comment: string }
 
-/** The two kinds of comments are numbered apart. */
+/** The kinds of comments are numbered apart. */
 export interface CommentKey {
   kind: Thread['kind']
   repository: string
   id: number
+  /** The id by which GraphQL knows it; comments on discussions have one. */
+  node?: string
 }
 
 export interface Comment extends CommentKey {

@@ -2,17 +2,25 @@
 import * as read from '../library/decode.js'
 import { HandoffError } from '../library/errors.js'
 import type { Author, Call, Comment, CommentKey, GitHub, Thread } from '../library/github.js'
-import { LostReply, type Reply, type Request } from './github-request.js'
+import type { Reply, Request } from './github-request.js'
 import * as shapes from './github-shapes.js'
 
 /** One request in a repository, with the token for it. */
 export type Ask = (repository: string, request: Omit<Request, 'token'>, call: Call) => Promise<Reply>
+/** Those of the REST API. */
+export type RestThread = Exclude<Thread, { kind: 'discussion' }>
 export type Identity = (repository: string, call: Call) => Promise<Author>
 
 /** What a deleted thing is answered with. */
 export const gone = [404, 410] as const
 
-type CommentCalls = Pick<GitHub, 'ownComments' | 'createComment' | 'getComment' | 'updateComment' | 'deleteComment'>
+interface CommentCalls extends Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment'> {
+  ownComments(thread: RestThread, ...rest: Rest<GitHub['ownComments']>): Promise<Comment[]>
+  /** May throw LostReply. */
+  createComment(thread: RestThread, ...rest: Rest<GitHub['createComment']>): Promise<Comment>
+}
+
+export type Rest<F extends (...all: never[]) => unknown> = Parameters<F> extends [unknown, ...infer R] ? R : never
 
 export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
   return {
@@ -26,11 +34,11 @@ export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
     },
 
     async createComment(thread, body, call) {
-      try {
-        return await create(ask, thread, body, call)
-      } catch (error) {
-        throw error instanceof LostReply ? error.error : error
-      }
+      const doing = `writing a comment in ${placeOf(thread)}`
+      const path = threadPath(thread)
+      const request = { method: 'POST', path, body: { body }, doing, repeatable: false } as const
+      const reply = await ask(thread.repository, request, call)
+      return shapes.decodeReply(reply, shapes.comment(thread.kind, thread.repository), doing)
     },
 
     async getComment(key, call) {
@@ -66,16 +74,8 @@ export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
   }
 }
 
-/** May throw LostReply. */
-export async function create(ask: Ask, thread: Thread, body: string, call: Call): Promise<Comment> {
-  const doing = `writing a comment in ${placeOf(thread)}`
-  const path = threadPath(thread)
-  const reply = await ask(thread.repository, { method: 'POST', path, body: { body }, doing, repeatable: false }, call)
-  return shapes.decodeReply(reply, shapes.comment(thread.kind, thread.repository), doing)
-}
-
 /** All comments of the issue or of the whole pull request's reviews. */
-async function commentsOf(ask: Ask, thread: Thread, since: string | undefined, call: Call): Promise<Comment[]> {
+async function commentsOf(ask: Ask, thread: RestThread, since: string | undefined, call: Call): Promise<Comment[]> {
   const doing = `reading the comments of ${placeOf(thread)}`
   const decoder = read.array(shapes.comment(thread.kind, thread.repository))
   const replies = await pages(ask, thread.repository, listing(thread, since), doing, call)
@@ -102,13 +102,13 @@ function commentOrNull(reply: Reply, key: CommentKey, doing: string): Comment | 
   return shapes.decodeReply(reply, shapes.comment(key.kind, key.repository), doing)
 }
 
-function listing(thread: Thread, since: string | undefined): string {
+function listing(thread: RestThread, since: string | undefined): string {
   const kind = thread.kind === 'issue' ? 'issues' : 'pulls'
   const after = since === undefined ? '' : `&since=${encodeURIComponent(since)}`
   return `${shapes.repositoryPath(thread.repository)}/${kind}/${whole(thread.number)}/comments?per_page=100${after}`
 }
 
-function threadPath(thread: Thread): string {
+function threadPath(thread: RestThread): string {
   const repository = shapes.repositoryPath(thread.repository)
   if (thread.kind === 'issue') return `${repository}/issues/${whole(thread.number)}/comments`
   return `${repository}/pulls/${whole(thread.number)}/comments/${whole(thread.root)}/replies`
@@ -127,4 +127,4 @@ export function whole(number: number): number {
   )
 }
 
-const placeOf = (thread: Thread) => `${thread.repository}#${thread.number}`
+const placeOf = (thread: RestThread) => `${thread.repository}#${thread.number}`

@@ -5,12 +5,12 @@
 // before another is made.
 import { HandoffError } from '../library/errors.js'
 import type { Call, Comment, GitHub, Thread, WantedComment } from '../library/github.js'
-import { type Ask, create } from './github-comments.js'
 import { LostReply } from './github-request.js'
 
 export interface Means {
-  ask: Ask
   ownComments: GitHub['ownComments']
+  /** May throw LostReply. */
+  createComment: GitHub['createComment']
   deleteComment: GitHub['deleteComment']
   pause: (milliseconds: number, signal: AbortSignal) => Promise<void>
   onNotice: (text: string) => void
@@ -38,7 +38,7 @@ async function createOrFind(
 ): Promise<{ made?: Comment; standing: Comment[] }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const made = await create(means.ask, thread, wanted.body, call)
+      const made = await means.createComment(thread, wanted.body, call)
       const standing = await means.ownComments(thread, wanted, call)
       // A list may not yet show what was just made.
       return { made, standing: standing.some((comment) => comment.id === made.id) ? standing : [...standing, made] }

@@ -34,7 +34,7 @@ export function repositoryPath(repository: string): string {
   throw new HandoffError('invalid-input', 'A repository on GitHub is written as owner/name.')
 }
 
-function orNull<T>(decoder: read.Decoder<T>): read.Decoder<T | null> {
+export function orNull<T>(decoder: read.Decoder<T>): read.Decoder<T | null> {
   return (value, at) => (value === null || value === undefined ? null : decoder(value, at))
 }
 
@@ -223,7 +223,7 @@ function changedFile(found: ReturnType<typeof fileShape>): ChangedFile {
 }
 
 export const viewer = read.object({
-  data: read.object({ viewer: read.object({ login: read.string(200), databaseId: orNull(read.count) }) }),
+  viewer: read.object({ login: read.string(200), databaseId: orNull(read.count) }),
 })
 
 export const plainUser: read.Decoder<Author> = (value, at) => {

@@ -3,13 +3,15 @@
 import type { Clock } from '../library/clock.js'
 import type * as read from '../library/decode.js'
 import { HandoffError, isHandoffError } from '../library/errors.js'
-import type { Author, Call, GitHub } from '../library/github.js'
+import type { Author, Call, CommentKey, GitHub } from '../library/github.js'
 import { systemClock } from './clock.js'
 import { type AppCredentials, appTokens, staticTokens } from './github-app.js'
-import { type Ask, commentCalls, whole } from './github-comments.js'
+import { type Ask, commentCalls, type Identity, whole } from './github-comments.js'
+import { discussionCalls } from './github-discussions.js'
 import { ensureComment } from './github-ensure.js'
+import { type Graphql, makeGraphql } from './github-graphql.js'
 import { reactionCalls } from './github-reactions.js'
-import { send, type Wire } from './github-request.js'
+import { LostReply, send, type Wire } from './github-request.js'
 import * as shapes from './github-shapes.js'
 
 export interface GitHubOptions {
@@ -46,16 +48,43 @@ export function makeGitHub(options: GitHubOptions): GitHub {
     }
   }
 
-  const identity = makeIdentity(wire.apiUrl, ask)
-  const comments = commentCalls(ask, identity)
-  const means = { ask, ...comments, pause: wire.clock.sleep, onNotice: wire.onNotice }
+  const graphql = makeGraphql(wire.apiUrl, ask)
+  const identity = makeIdentity(graphql, ask)
+  const talk = conversationCalls(ask, identity, graphql)
+  const means = { ...talk, pause: wire.clock.sleep, onNotice: wire.onNotice }
   return {
     serverUrl: plainAddress(options.serverUrl),
     identity,
     ...factCalls(ask),
-    ...comments,
+    ...talk,
+    async createComment(...asked) {
+      try {
+        return await talk.createComment(...asked)
+      } catch (error) {
+        throw error instanceof LostReply ? error.error : error
+      }
+    },
     ensureComment: (thread, wanted, call) => ensureComment(means, thread, wanted, call),
-    ...reactionCalls(ask, identity),
+  }
+}
+
+type ConversationCalls = Omit<GitHub, 'serverUrl' | 'identity' | 'ensureComment' | keyof FactCalls>
+
+/** Comments and reactions: those of discussions by GraphQL, all others by the REST API. `createComment` may throw LostReply. */
+function conversationCalls(ask: Ask, identity: Identity, graphql: Graphql): ConversationCalls {
+  const rest = { ...commentCalls(ask, identity), ...reactionCalls(ask, identity) }
+  const discussions = discussionCalls(graphql)
+  const callsFor = ({ kind }: CommentKey) => (kind === 'discussion' ? discussions : rest)
+  return {
+    ownComments: (thread, ...more) =>
+      thread.kind === 'discussion' ? discussions.ownComments(thread, ...more) : rest.ownComments(thread, ...more),
+    createComment: (thread, ...more) =>
+      thread.kind === 'discussion' ? discussions.createComment(thread, ...more) : rest.createComment(thread, ...more),
+    getComment: (key, ...more) => callsFor(key).getComment(key, ...more),
+    updateComment: (key, ...more) => callsFor(key).updateComment(key, ...more),
+    deleteComment: (key, ...more) => callsFor(key).deleteComment(key, ...more),
+    addReaction: (key, ...more) => callsFor(key).addReaction(key, ...more),
+    removeReactions: (key, ...more) => callsFor(key).removeReactions(key, ...more),
   }
 }
 
@@ -149,21 +178,20 @@ function factCalls(ask: Ask): FactCalls {
  * `GET /user` is closed to the tokens of Apps and of Actions; the viewer of the GraphQL API is open to every kind of token. Asked once: all
  * tokens of one App write as the same bot.
  */
-function makeIdentity(apiUrl: string, ask: Ask): GitHub['identity'] {
+function makeIdentity(graphql: Graphql, ask: Ask): GitHub['identity'] {
   let known: Author | undefined
   return async (repository, call) => {
-    known ??= await askViewer(apiUrl, ask, repository, call)
+    known ??= await askViewer(graphql, ask, repository, call)
     return known
   }
 }
 
-async function askViewer(apiUrl: string, ask: Ask, repository: string, call: Call): Promise<Author> {
+async function askViewer(graphql: Graphql, ask: Ask, repository: string, call: Call): Promise<Author> {
   const doing = 'asking who we are'
-  // On an Enterprise Server it stands beside /api/v3.
-  const path = `${apiUrl.replace(/\/v3$/, '')}/graphql`
-  const body = { query: 'query { viewer { login databaseId } }' }
-  const reply = await ask(repository, { method: 'POST', path, body, doing, repeatable: true }, call)
-  const { viewer } = shapes.decodeReply(reply, shapes.viewer, doing).data
+  const operation = { document: 'query { viewer { login databaseId } }', shape: shapes.viewer, doing, repeatable: true }
+  const data = await graphql(repository, operation, call)
+  if (data === null) throw new HandoffError('git', 'GitHub does not say whose token it was given.')
+  const { viewer } = data
   if (viewer.databaseId !== null) {
     return { login: viewer.login, id: viewer.databaseId, type: viewer.login.endsWith('[bot]') ? 'Bot' : 'User' }
   }

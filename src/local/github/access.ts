@@ -34,8 +34,12 @@ export function refuse(exchange: Exchange, need: Need): Reply | null {
   if (!maySee(token, repository)) return notFound()
   const readable = !repository.private && need.every(({ grant }) => grant === 'read')
   if (readable || need.length === 0) return null
-  const allowed = reaches(token, repository) && need.some((one) => has(token, one.permission, one.grant))
+  const allowed = need.some((one) => mayUse(token, repository, one))
   return allowed ? null : notAllowed(need.map(({ permission, grant }) => `${permission}=${grant}`).join('; '))
+}
+
+export function mayUse(token: Token, repository: Repository, { permission, grant }: Need[number]): boolean {
+  return reaches(token, repository) && has(token, permission, grant)
 }
 
 function has(token: Token, permission: PermissionName, grant: Grant): boolean {
@@ -47,16 +51,6 @@ export function identityReply(exchange: Exchange): Reply {
   const { token } = exchange
   if (token.installation) return notAllowed('')
   return json(200, token.user)
-}
-
-/** The one query that is asked: who is the viewer. */
-export function graphqlReply(exchange: Exchange): Reply {
-  const query = String(exchange.body['query'] ?? '')
-  if (!/^\s*(query\s*)?\{\s*viewer\s*\{\s*login\s+databaseId\s*\}\s*\}\s*$/.test(query)) {
-    return json(200, { data: null, errors: [{ type: 'UNKNOWN', message: 'The local GitHub knows the viewer only.' }] })
-  }
-  const { login, id } = exchange.token.user
-  return json(200, { data: { viewer: { login, databaseId: id } } })
 }
 
 export function userReply(exchange: Exchange): Reply {

@@ -1,8 +1,9 @@
 // The table of everything the local GitHub imitates. A request that GitHub has and this table has not is answered 501 and remembered.
 import type { Reply } from '../server.js'
-import { graphqlReply, identityReply, type Need, userReply } from './access.js'
+import { identityReply, type Need, userReply } from './access.js'
 import { type App, accessTokenReply, installationReply } from './apps.js'
 import * as comments from './comments.js'
+import { graphqlReply } from './discussions.js'
 import type { Exchange } from './exchange.js'
 import { compareReply } from './git.js'
 import * as repositories from './repositories.js'

@@ -49,10 +49,13 @@ export interface Stock {
   addRepository(options: RepositoryOptions): Repository
   addPull(repository: Repository, options: PullOptions): Pull
   addIssue(repository: Repository): number
+  addDiscussion(repository: Repository): number
   /** Somebody writes in the conversation of an issue or a pull request. */
   say(repository: Repository, number: number, login: string, body: string): StoredComment
   /** Somebody writes at a line of the changes, or answers there (`root`). */
   sayInReview(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
+  /** Somebody comments on a discussion, or replies to a comment there (`root`). */
+  sayInDiscussion(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
   edit(comment: StoredComment, login: string, body: string): void
   remove(comment: StoredComment, login: string): void
   issueToken(options: TokenOptions): string
@@ -76,9 +79,16 @@ export function makeStock(world: World): Stock {
       repository.issues.add(number)
       return number
     },
+    addDiscussion: (repository) => {
+      const number = freeNumber(repository)
+      repository.discussions.add(number)
+      return number
+    },
     say: (repository, number, login, body) => say('issue', { repository, number })(login, body),
     sayInReview: (repository, number, login, body, root) =>
       say('review', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
+    sayInDiscussion: (repository, number, login, body, root) =>
+      say('discussion', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
     edit: (comment, login, body) => editComment(comment, ensureUser(world, login), body),
     remove: (comment, login) => removeComment(comment, ensureUser(world, login)),
     issueToken: (options) => issueToken(world, options),
@@ -101,6 +111,7 @@ function addRepository(world: World, options: RepositoryOptions): Repository {
     branches: new Map(Object.entries(options.branches ?? {})),
     pulls: new Map(),
     issues: new Set(),
+    discussions: new Set(),
     ...(options.directory === undefined ? {} : { directory: options.directory }),
     ...(options.app ? { installation: world.nextId() } : {}),
   }
@@ -124,7 +135,7 @@ function addPull(world: World, repository: Repository, options: PullOptions): Pu
 }
 
 function freeNumber(repository: Repository): number {
-  return Math.max(0, ...repository.pulls.keys(), ...repository.issues) + 1
+  return Math.max(0, ...repository.pulls.keys(), ...repository.issues, ...repository.discussions) + 1
 }
 
 function issueToken(world: World, options: TokenOptions): string {

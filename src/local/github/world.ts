@@ -24,6 +24,8 @@ export interface Repository {
   pulls: Map<number, Pull>
   /** Numbers of plain issues. */
   issues: Set<number>
+  /** Numbers of discussions. */
+  discussions: Set<number>
   /** The installation of our App, where there is one. */
   installation?: number
 }
@@ -40,7 +42,7 @@ export interface Pull {
 }
 
 export interface StoredComment {
-  kind: 'issue' | 'review'
+  kind: 'issue' | 'review' | 'discussion'
   id: number
   repository: Repository
   number: number
@@ -48,7 +50,7 @@ export interface StoredComment {
   body: string
   createdAt: number
   updatedAt: number
-  /** For replies in a review thread: its first comment. */
+  /** For replies in a review thread or on a discussion: the first comment. */
   root?: number
   /** Every body it had, the present one last, and who wrote it. */
   history: { at: number; by: string; body: string }[]
@@ -65,7 +67,7 @@ export interface StoredReaction {
   removed?: boolean
 }
 
-export type PermissionName = 'contents' | 'issues' | 'pull_requests' | 'metadata'
+export type PermissionName = 'contents' | 'discussions' | 'issues' | 'pull_requests' | 'metadata'
 export type Grant = 'read' | 'write'
 
 export interface Token {

@@ -79,6 +79,16 @@ test('a question on an issue is about the default branch', () => {
   expect(read(comment)).toMatchObject({ target: { thread, question: comment.id, branch: 'main' }, question: 'why?' })
 })
 
+test('a question on a discussion is about the default branch', () => {
+  const number = local.addDiscussion(repository)
+  const comment = local.sayInDiscussion(repository, number, 'wanda', '/ask why?')
+  const read = (payload: object) => readAskEvent('discussion_comment', JSON.parse(JSON.stringify(payload)))
+  const { payload } = local.eventOf(comment)
+  const thread = { kind: 'discussion', repository: 'octo/tools', number, comment: `DC_${comment.id}` }
+  expect(read(payload)).toMatchObject({ target: { thread, question: comment.id, branch: 'main' }, question: 'why?' })
+  expect(read({ ...payload, discussion: undefined })).toHaveProperty('ignored')
+})
+
 test('an edit, a deletion, another event and nobody’s comment ask nothing', () => {
   const comment = say('/ask why?')
   expect(read(comment, 'edited')).toEqual({ ignored: 'The comment is not new.' })

@@ -39,6 +39,7 @@ const comment = read.object({
   user: orNull(user),
   created_at: read.string(40),
   in_reply_to_id: read.optional(orNull(read.count)),
+  node_id: read.optional(read.string(300)),
 })
 
 const event = read.object({
@@ -51,13 +52,21 @@ const event = read.object({
   comment,
   issue: read.optional(read.object({ number: read.count, pull_request: orNull(read.object({})) })),
   pull_request: read.optional(read.object({ number: read.count })),
+  discussion: read.optional(read.object({ number: read.count, node_id: read.string(300) })),
 })
 
 const command = /^\/ask(?=\s|$)/i
 
+/** The events of comments, as GitHub calls them. */
+export const commentEvents: ReadonlySet<string> = new Set([
+  'issue_comment',
+  'pull_request_review_comment',
+  'discussion_comment',
+])
+
 /** `ignored` says in a sentence why the event is not for us. Throws `invalid-input` for what is no event of GitHub. */
 export function readAskEvent(name: string, payload: unknown): AskEvent | { ignored: string } {
-  if (name !== 'issue_comment' && name !== 'pull_request_review_comment') {
+  if (!commentEvents.has(name)) {
     return { ignored: `The event ${name} is not a comment.` }
   }
   const found = decode(payload)
@@ -85,6 +94,12 @@ function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 't
     const thread = { kind: 'issue', repository, number: issue.number } as const
     if (issue.pull_request) return { thread }
     return branch === undefined ? null : { thread, branch }
+  }
+  if (name === 'discussion_comment') {
+    const { number, node_id: discussion } = found.discussion ?? {}
+    const { node_id: comment } = found.comment
+    if (number === undefined || discussion === undefined || comment === undefined || branch === undefined) return null
+    return { thread: { kind: 'discussion', repository, number, discussion, comment }, branch }
   }
   if (found.pull_request === undefined) return null
   const root = found.comment.in_reply_to_id ?? found.comment.id
