@@ -81,6 +81,8 @@ function lineFor(event: RunEvent, paint: (code: number, text: string) => string)
       return `  ${paint(36, '▲')} ${sandboxName(event.role)} ${event.id} is up (template ${event.template})`
     case 'sandbox-gone':
       return `  ${paint(36, '▼')} ${sandboxName(event.role)} ${event.id} is destroyed`
+    case 'drive9-identified':
+      return `    drive9 ${event.version} (sha256 ${event.sha256.slice(0, 12)}…)`
     case 'survey-done':
       return `    ${event.files} files: ${event.read} read whole, ${event.cut} in part, ${event.skipped} left out`
     case 'model-estimate':

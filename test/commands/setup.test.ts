@@ -1,4 +1,5 @@
 // `npm run setup` on an E2B account without templates: from keys to a workflow, and again when all of it is done.
+import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { parse } from 'yaml'
 import { type Clouds, startClouds } from '../../src/local/clouds.js'
 import { type Publisher, startPublisher } from '../../src/local/drive9/publisher.js'
 import { readDescription } from '../action/kit.js'
-import { runProgram } from '../support/program.js'
+import { compileCache, root, runProgram } from '../support/program.js'
 
 let clouds: Required<Clouds>
 let publisher: Publisher
@@ -91,6 +92,55 @@ test.each([
   expect(stdout + stderr).not.toContain(`nobody_knows_${name}`)
   expect(() => readFileSync(file)).toThrow(/ENOENT/)
 })
+
+/** Types at the prompts of a terminal that `script` makes, and returns all that the terminal showed. */
+async function typeAt(
+  environment: Record<string, string>,
+  answers: [prompt: string, answer: string][],
+): Promise<string> {
+  const line = `'${process.execPath}' --import ./src/local/typescript.mjs src/commands/setup.ts --file '${file}'`
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: root,
+    env: {
+      PATH: process.env['PATH'],
+      TERM: 'xterm',
+      SHELL: '/bin/sh',
+      NODE_COMPILE_CACHE: compileCache,
+      ...environment,
+    },
+  })
+  let shown = ''
+  let seen = 0
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    shown += text
+    const [next] = answers
+    const place = next ? shown.indexOf(next[0], seen) : -1
+    if (!next || place < 0) return
+    seen = place + next[0].length
+    answers.shift()
+    child.stdin.write(`${next[1]}\r`)
+  })
+  await new Promise((resolve) => child.once('close', resolve))
+  return shown
+}
+
+test.skipIf(spawnSync('script', ['--version']).status !== 0)(
+  'at a terminal it asks for each key without showing it, and once more for one that is refused',
+  async () => {
+    const { E2B_API_KEY, DRIVE9_API_KEY, LLM_API_KEY, LLM_MODEL, ...addresses } = settings()
+    const shown = await typeAt(addresses, [
+      ['E2B (not shown): ', 'nobody_knows_typed'],
+      ['E2B (not shown): ', E2B_API_KEY!],
+      ['drive9 (not shown): ', DRIVE9_API_KEY!],
+      ['service (not shown): ', LLM_API_KEY!],
+      ['Address of the model’s service', ''],
+      ['Name of the model', LLM_MODEL!],
+    ])
+    expect(shown).toMatch(/✗ .*E2B does not accept the key[\s\S]*✓ E2B_API_KEY[\s\S]*✓ LLM_API_KEY[\s\S]*gh secret set/)
+    for (const secret of [...keysOf(), 'nobody_knows_typed']) expect(shown).not.toContain(secret)
+    for (const key of keysOf()) expect(readFileSync(file, 'utf8')).toContain(key)
+  },
+)
 
 test('a model’s service that is not there is told', async () => {
   const { code, stderr } = await setUp({ ...settings(), LLM_BASE_URL: 'http://127.0.0.1:9/v1' }, '--yes')

@@ -44,6 +44,39 @@ test('a build is told step by step, and then its template can be used', async ()
   for (const name of ['mine', 'mine:default', built.templateId]) await (await Sandbox.create(name, connection)).kill()
 })
 
+test('a build in the background is ready by and by; another of the same template ends it', async () => {
+  await cloud.close()
+  cloud = await startSandboxCloud({ templates: [], buildMilliseconds: 3_600_000 })
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
+  connection = { apiKey, apiUrl, sandboxUrl }
+  const start = () =>
+    Template.buildInBackground(Template().fromUbuntuImage('22.04').runCmd('true'), 'later', connection)
+  const first = await start()
+  expect((await rejection(Sandbox.create('later', connection))).message).toContain('has no ready build')
+  expect(await Template.exists('later', connection)).toBe(true)
+  const second = await start()
+  expect(second.templateId).toBe(first.templateId)
+  expect(cloud.templates[0]!.builds.map(({ status }) => status)).toEqual(['error', 'building'])
+  cloud.templates[0]!.builds[1]!.readyAt = 0
+  await (await Sandbox.create('later', connection)).kill()
+  const { ApiClient, ConnectionConfig } = await import('e2b')
+  const { data } = await new ApiClient(new ConnectionConfig(connection)).api.GET('/templates/{templateID}', {
+    params: { path: { templateID: first.templateId } },
+  })
+  expect(data!.builds.map(({ buildID, status }) => [buildID, status])).toEqual([
+    [second.buildId, 'ready'],
+    [first.buildId, 'error'],
+  ])
+})
+
+test('a new account has only base, which has neither Node nor drive9', async () => {
+  expect(cloud.templates).toEqual([])
+  const sandbox = await Sandbox.create('base', connection)
+  for (const name of ['node', 'drive9'])
+    await expect(sandbox.commands.run(`command -v ${name}`)).rejects.toMatchObject({ exitCode: 1 })
+  await sandbox.commands.run('git --version && tar --version')
+})
+
 test('files go once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'context-'))
   writeFileSync(join(folder, 'file.txt'), 'content')

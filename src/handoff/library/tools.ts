@@ -36,7 +36,7 @@ export interface SandboxRequest {
 }
 
 export interface Sandboxes {
-  /** One crossing (a plain `base` template needs one more to be prepared). A refused option is given up, once, with a notice. */
+  /** One round trip (a sandbox of `base` needs more to be prepared). A refused option is given up, once, with a notice. */
   open(request: SandboxRequest, signal: AbortSignal): Promise<Sandbox>
   /** Machines that carry all of this metadata. */
   find(metadata: Record<string, string>, signal: AbortSignal): Promise<FoundSandbox[]>
@@ -60,8 +60,6 @@ export interface Sandbox {
   /** What the account let us have. */
   egressLimited: boolean
   headersInjected: boolean
-  /** Milliseconds spent to prepare a plain machine; absent when the template had everything. */
-  preparedMs?: number
   /** Runs one command to its end; one crossing. `onOutput` gets standard output in order, as it comes. A non-zero exit is not an error. */
   run(command: string, options: RunOptions): Promise<{ exitCode: number; stderrTail: string }>
   /** Idempotent, and safe to call while a command runs. Resolves only when the machine is known to be gone. */

@@ -57,7 +57,7 @@ async function openBase(
     const [preparedMs, then] = await Promise.all([prepare(service, created, request, program, signal), building])
     const why = wanted === undefined ? '' : `This E2B account has no template ${wanted} yet. `
     service.notice(`${why}Preparing a sandbox from base took ${(preparedMs / 1_000).toFixed(1)} s. ${then}`)
-    return makeMachine(service, created, request.lifetimeMs, preparedMs)
+    return makeMachine(service, created, request.lifetimeMs)
   } catch (error) {
     // What went wrong first is what matters; a machine that could not be killed ends with its lifetime.
     await makeMachine(service, created, request.lifetimeMs)

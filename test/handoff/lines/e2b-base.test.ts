@@ -47,7 +47,7 @@ const downloads = () => publisher.requests.map(({ path }) => path.split('/').at(
 
 test('base has neither Node nor drive9 until it is prepared, and prepared it reaches only what it should', async () => {
   const sandbox = await line({ template: 'base' }).open(request({ egress: ['git.example'] }), never)
-  expect(sandbox).toMatchObject({ template: 'base', preparedMs: expect.any(Number) })
+  expect(sandbox.template).toBe('base')
   expect(notices).toEqual([expect.stringMatching(/^Preparing a sandbox from base took \d+\.\d s\./)])
   const [wide, narrow, ...more] = cloud.sandboxes[0]!.networks
   expect(wide!.allowOut).toEqual(expect.arrayContaining(['git.example', '127.0.0.1', 'nodejs.org', 'deb.debian.org']))

@@ -61,7 +61,6 @@ describe('opening', () => {
       denyOut: ['0.0.0.0/0'],
     })
     expect(sandbox).toMatchObject({ template: 'handoff', egressLimited: true, headersInjected: false })
-    expect(sandbox.preparedMs).toBeUndefined()
     expect(notices).toEqual([])
   })
 

@@ -74,7 +74,7 @@ export const errorRows: ErrorRow[] = [
     when: hasStatus(404),
     code: 'missing-setting',
     says: 'E2B does not have what we named: this account has no such template or sandbox',
-    next: 'Build the template with `npm run template`, or name another in E2B_TEMPLATE.',
+    next: 'Leave E2B_TEMPLATE empty, build that template with `npm run template`, or check E2B_API_URL if it is set.',
   },
   {
     row: 'not allowed',

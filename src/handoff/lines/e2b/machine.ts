@@ -20,7 +20,6 @@ export function makeMachine(
   service: Service,
   { sandbox, template, options, letDie }: Created,
   lifetimeMs: number,
-  preparedMs?: number,
 ): Sandbox {
   const endsAt = Date.now() + lifetimeMs - lifetimeSlackMs
   const gone = new AbortController()
@@ -38,7 +37,6 @@ export function makeMachine(
     template,
     egressLimited: options.egress,
     headersInjected: options.headers,
-    ...(preparedMs === undefined ? {} : { preparedMs }),
     run: (command, run) => runCommand(sandbox, command, run, gone.signal, () => Date.now() >= endsAt),
     kill() {
       killing ??= kill().catch((error: unknown) => {
