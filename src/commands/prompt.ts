@@ -18,7 +18,6 @@ export async function askLine(question: string, usual: string, signal: AbortSign
 /** Ends at Enter. Ctrl-C interrupts the process as it does elsewhere. */
 export function askSecret(question: string, signal: AbortSignal): Promise<string> {
   const { stdin, stdout } = process
-  stdout.write(`${question} (not shown): `)
   return new Promise<string>((resolve, reject) => {
     let typed = ''
     const end = () => {
@@ -43,7 +42,9 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
       }
     }
     signal.addEventListener('abort', stop, { once: true })
+    // First the terminal stops to show what is typed, then it is asked for.
     stdin.setEncoding('utf8').setRawMode(true).resume().on('data', hear)
+    stdout.write(`${question} (not shown): `)
     if (signal.aborted) stop()
   })
 }
