@@ -82,11 +82,12 @@ async function runTask(one: World, task: GuestTask, opened: Pick<OpenedRun, 'tok
     timeoutMs: 60_000,
     signal: never,
     onRecord: (record) => records.push(record),
-  }).then(
-    () => 'done',
-    (error: unknown) => failure(Promise.reject(error)),
-  )
-  await Promise.all([sandbox.kill(), opened.revoke()])
+  })
+    .then(
+      () => 'done',
+      (error: unknown) => failure(Promise.reject(error)),
+    )
+    .finally(() => Promise.all([sandbox.kill(), opened.revoke()]))
   return { outcome, records }
 }
 
@@ -255,6 +256,31 @@ echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
     const { task, directory } = await sealed(one)
     expect(await find(one, task, directory)).toMatchObject({
       outcome: { code: 'drive', message: expect.stringMatching(/could not be copied .*: fs: Get: EOF/) },
+    })
+  }, 30_000)
+
+  test('the clone is unpacked beside the mount', async () => {
+    const path = wrapper(`case "$*" in
+mount*--read-only*)
+  tries=0
+  until [ -d "$HOME/work/tools.git" ]; do sleep 0.1; tries=$((tries + 1)); [ $tries -lt 100 ] || exit 1; done ;;
+esac
+exec "$real" "$@"`)
+    await using one = await world([path, programFolder])
+    const { task, directory } = await sealed(one)
+    expect(await find(one, task, directory)).toMatchObject({ outcome: 'done' })
+  }, 30_000)
+
+  test('a token that is refused ends the search at once, though the mount has not failed yet', async () => {
+    const path = wrapper(`case "$*" in
+mount*--read-only*) exec sleep 60 ;;
+fs*) echo 'fs: invalid API key' >&2; exit 1 ;;
+esac
+exec "$real" "$@"`)
+    await using one = await world([path, programFolder])
+    const { task, directory } = await sealed(one)
+    expect(await find(one, task, directory)).toMatchObject({
+      outcome: { code: 'drive', message: expect.stringContaining('invalid API key') },
     })
   }, 30_000)
 
