@@ -67,6 +67,7 @@ async function talk(of: Talk): Promise<Record<string, unknown>> {
     github,
     target: post,
     question: asked.text,
+    asker: asked.user.login,
     redact: service.house.redact,
     place: { host, repository: `${owner}/${name}`, serverUrl, permalinks: 'github' },
     clock: service.clock,

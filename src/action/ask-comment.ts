@@ -69,6 +69,7 @@ async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, g
     github,
     target,
     question,
+    asker: event.asker.login,
     redact: job.redact,
     place: placeOf(job),
     link: runPage(job.context),

@@ -72,7 +72,12 @@ test('a writer is answered in one comment, with links to checked lines', async (
   )
   expect(comment!.body).toContain(`](${world.remote.url}/octo/tools/blob/${head}/src/token.ts#L`)
   expect(comment!.body).toContain('<details>\n<summary>How this was answered</summary>')
-  expect(comment!.history[0]!.body).toContain('state=working')
+  const [first] = comment!.history
+  expect(first!.body, 'what GitHub mails says who asks what').toContain(
+    '**writer** asks:\n\n> How is the token refreshed?',
+  )
+  expect(first!.body).toContain('state=working')
+  expect(first!.body).toContain('The answer will stand in this comment')
   expect(reactions(question)).toEqual(['github-actions[bot]:rocket'])
   for (const row of ['| Model |', '| Tokens |', '| Time |', '| Sandbox |', '| Run |', '| Reused | no |'])
     expect(comment!.body).toContain(row)
@@ -333,6 +338,20 @@ test('mode ask needs a question, and a run that makes sense', async () => {
   expect(none.errors).toEqual([expect.stringContaining('needs a question. Add the input question')])
   const odd = await world.step({ event, inputs: { mode: 'ask', question: 'Why?', run: 'yesterday' } })
   expect(odd.errors).toEqual([expect.stringContaining('is neither a run, nor a commit, nor a ref')])
+})
+
+test('a base branch with a long name answers like any other', async () => {
+  const base = '機能/ユーザー登録画面のバリデーション修正対応'
+  const [first, , , fourth] = world.repository.commits
+  await world.repository.git('update-ref', `refs/heads/${base}`, first!)
+  const summary = await world.step({ event: world.push({ sha: first!, ref: `refs/heads/${base}` }) })
+  expect([...summary.errors, ...summary.warnings]).toEqual([])
+  const pull = { number: 12, head: { ref: 'long', sha: fourth! }, base: { ref: base, sha: first! } }
+  world.github.addPull(world.onGitHub, pull)
+  const question = say('writer', '/ask How is the token refreshed below a long name?', 12)
+  const step = await asked(question)
+  expect([...step.errors, ...step.warnings]).toEqual([])
+  expect(step.outputs['commit']).toBe(first)
 })
 
 describe('on an issue', () => {

@@ -135,6 +135,14 @@ test('the release workflow fills its version in everywhere', () => {
   rmSync(folder, { recursive: true })
 })
 
+test('the quick start lets no job write to GitHub that may summarise', () => {
+  const text = readFileSync(join(root, 'src/action/README.md'), 'utf8')
+  const { jobs } = parse(/```yaml\n([\s\S]*?)```/.exec(text)![1]!) as Workflow
+  const writing = Object.values(jobs).filter(({ permissions }) => Object.values(permissions).includes('write'))
+  expect(writing.map(({ steps }) => steps.map((step) => step.with?.['mode']))).toEqual([['ask']])
+  expect(Object.keys(jobs)).toHaveLength(2)
+})
+
 test('every example uses the action, and never checks code out', () => {
   expect(examples.length).toBeGreaterThanOrEqual(8)
   for (const { workflow } of examples) {

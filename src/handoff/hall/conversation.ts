@@ -22,6 +22,8 @@ export interface Voice {
   target: Target
   /** As it was asked; shown above the answer's state until the answer comes. */
   question: string
+  /** The login of the account that asks, where it is known. */
+  asker?: string
   /** Makes any text harmless Markdown: no mention, no link, no tag. */
   harmless: (text: string) => string
   /** Where the work can be watched, if anywhere: the page of the job. */
@@ -175,7 +177,7 @@ async function acknowledge(voice: Voice, call: Call): Promise<boolean> {
 async function open<A>(conversation: Conversation<A>, comment: AnswerComment): Promise<string> {
   try {
     const { signal } = conversation
-    const state = await openAnswer(comment, workingText(conversation, 'Reading the question…'), {
+    const state = await openAnswer(comment, workingText(conversation, firstWords), {
       signal,
       patient: false,
     })
@@ -216,8 +218,12 @@ async function react(voice: Voice, reaction: Reaction, call: Call): Promise<void
 
 // ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** GitHub mails the first version of a comment and no later one, so it says who asks what, and where the answer will be. */
+const firstWords = 'The answer will stand in this comment; GitHub sends no second mail for it.'
+
 function workingText(voice: Voice, progress: string): string {
-  return `${quoted(voice)}\n\n⏳ ${progress}${linkTo(voice)}`
+  const asker = voice.asker === undefined ? '' : `**${voice.harmless(voice.asker)}** asks:\n\n`
+  return `${asker}${quoted(voice)}\n\n⏳ ${progress}${linkTo(voice)}`
 }
 
 function failureText(voice: Voice, error: unknown): string {

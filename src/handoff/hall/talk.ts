@@ -36,7 +36,7 @@ export interface ToldAnswer {
   notes?: readonly string[]
 }
 
-type Spoken = 'github' | 'target' | 'question' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
+type Spoken = 'github' | 'target' | 'question' | 'asker' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
 
 export interface Talk<A extends ToldAnswer> extends Pick<Conversation<A>, Spoken> {
   /** Takes what nobody may see out of text. */

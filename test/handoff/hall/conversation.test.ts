@@ -58,6 +58,7 @@ function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
     github: line(),
     target: inConversation(),
     question: 'why is @octo here?',
+    asker: 'wanda',
     answer: async () => 'Because.',
     render: (answer) => [answer],
     harmless: (text) => text.replaceAll('@', '(at)'),
@@ -78,6 +79,8 @@ const seen = () =>
 const ours = () => local.comments.filter((one) => one.author.type === 'Bot')
 const states = (comment: StoredComment) => comment.history.map(({ body }) => readAskMarker(body)?.state)
 
+const firstWords = 'The answer will stand in this comment; GitHub sends no second mail for it.'
+
 describe('a question and its answer', () => {
   test('👀, a comment that works, the answer in its place, 🚀', async () => {
     const during: string[][] = []
@@ -89,7 +92,10 @@ describe('a question and its answer', () => {
         },
       }),
     )
-    expect(during).toEqual([['github-actions[bot]:eyes'], ['> why is (at)octo here?\n\n⏳ Reading the question…']])
+    expect(during).toEqual([
+      ['github-actions[bot]:eyes'],
+      [`**wanda** asks:\n\n> why is (at)octo here?\n\n⏳ ${firstWords}`],
+    ])
     expect(ending).toMatchObject({ end: 'answered', answer: 'Because.', comment: { kind: 'issue', id: ours()[0]!.id } })
     expect(seen()).toEqual(['Because.'])
     expect(states(ours()[0]!)).toEqual(['working', 'done'])
@@ -165,7 +171,7 @@ describe('progress', () => {
     work.finish('Because.')
     await ending
     expect(ours()[0]!.history.map(({ body }) => body.split('⏳ ')[1] ?? 'answer')).toEqual([
-      'Reading the question…',
+      firstWords,
       'step 49',
       'step 51',
       'answer',
