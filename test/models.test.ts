@@ -147,8 +147,15 @@ describe('a reasoning model', () => {
   })
 })
 
-describe('what came from a cache', () => {
-  test('is counted in the answer', async () => {
+describe('what the service keeps in its cache', () => {
+  test('is counted in the answer, and so is its price', async () => {
+    const { usage, cost } = (await once('offline/gpt-6-luna')).answer.record
+    expect(usage?.cacheWriteTokens).toBe(usage?.inputTokens)
+    const { inputTokens = 0, outputTokens = 0 } = usage ?? {}
+    expect(cost?.amount).toBeCloseTo((inputTokens * 0.125 + outputTokens * 0.5) / 1_000_000, 6)
+  })
+
+  test('is counted in the answer when it is used', async () => {
     await once('offline-caching')
     const { answer } = await both({ LLM_MODEL: 'offline-caching' })
     const { inputTokens = 0, cachedInputTokens = 0 } = answer.record.usage ?? {}
