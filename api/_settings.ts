@@ -71,13 +71,16 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     return 0
   }
   for (const name of houseAddresses) if (get(name) !== undefined) address(get(name)!, name, wrong)
+  if (get('DRIVE9_BINARY_URL') !== undefined) secureAddress(get('DRIVE9_BINARY_URL')!, 'DRIVE9_BINARY_URL', wrong)
+  if (!/^([0-9a-f]{64})?$/i.test(get('DRIVE9_BINARY_SHA256') ?? '')) wrong.push('DRIVE9_BINARY_SHA256')
   for (const name of houseNumbers) number(name, undefined)
   for (const name of houseCounts) if (!isCount(Number(get(name) ?? 1))) wrong.push(name)
   if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) wrong.push('DRIVE9_ROOT')
   const audience = get('HANDOFF_OIDC_AUDIENCE')
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)
   if (!/^[\x21-\x7e]*$/.test(get('CRON_SECRET') ?? '')) wrong.push('CRON_SECRET')
-  const issuer = readIssuer(get('HANDOFF_OIDC_ISSUER') ?? 'https://token.actions.githubusercontent.com', wrong)
+  const usualIssuer = 'https://token.actions.githubusercontent.com'
+  const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', wrong)
   const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
   const cost = number('HANDOFF_CALLER_COST', undefined)
   return {
@@ -153,13 +156,13 @@ function readPermission(value: string | undefined, wrong: string[]): ServiceSett
   return found ?? 'admin'
 }
 
-/** Keys that came in clear text could be anybody's: nobody is let in by them. */
-function readIssuer(value: string, wrong: string[]): string | undefined {
+/** For keys that let callers in, and for a program that is run: what comes in clear text could be anybody's. */
+function secureAddress(value: string, name: string, wrong: string[]): string | undefined {
   const seen = wrong.length
-  const issuer = address(value, 'HANDOFF_OIDC_ISSUER', wrong)
+  const found = address(value, name, wrong)
   if (wrong.length > seen) return undefined
-  if (/^https:|^http:\/\/(localhost|127(\.\d+){3}|\[::1\])(?=[:/]|$)/i.test(issuer)) return issuer
-  wrong.push('HANDOFF_OIDC_ISSUER')
+  if (/^https:|^http:\/\/(localhost|127(\.\d+){3}|\[::1\])(?=[:/]|$)/i.test(found)) return found
+  wrong.push(name)
   return undefined
 }
 

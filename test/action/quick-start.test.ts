@@ -44,8 +44,21 @@ async function quickStart(): Promise<Record<string, string>> {
   }
 }
 
+/** The pin makes another template, which the account does not have yet. */
+const pinned = async () => ({ ...(await quickStart()), 'drive9-binary-sha256': publisher.sha256 })
+
+test('a sandbox of base whose network cannot be narrowed again ends the run, and is destroyed', async () => {
+  const fault = { kind: 'answer', status: 500, body: '{}' } as const
+  const takeBack = world.clouds.sandboxes.rule({ method: 'PUT', path: /\/network$/, fault })
+  const step = await world.step({ event: world.push(), inputs: await pinned() })
+  takeBack()
+  expect(step).toMatchObject({ code: 1, errors: [expect.stringContaining('Preparing sandbox')] })
+  expect(world.clouds.sandboxes.sandboxes.at(-1)).toMatchObject({ template: 'base', end: 'killed' })
+})
+
 test('the first push succeeds without a template, says what that cost, and the next push starts from the template', async () => {
   const inputs = await quickStart()
+  const before = world.clouds.sandboxes.sandboxes.length
   const first = await world.step({ event: world.push({ sha: world.repository.commits[0]! }), inputs })
   expect(first).toMatchObject({ code: 0, errors: [] })
   const log = first.lines.join('\n')
@@ -61,7 +74,7 @@ test('the first push succeeds without a template, says what that cost, and the n
   const second = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), inputs })
   expect(second).toMatchObject({ code: 0, errors: [] })
   expect(second.lines.join('\n')).not.toContain('base')
-  const [prepared, fromTemplate, ...others] = world.clouds.sandboxes.sandboxes
+  const [prepared, fromTemplate, ...others] = world.clouds.sandboxes.sandboxes.slice(before)
   expect(others).toEqual([])
   expect(prepared).toMatchObject({ template: 'base', end: 'killed' })
   expect(fromTemplate!.template).toMatch(/^handoff-[0-9a-f]{12}$/)

@@ -32,6 +32,8 @@ const settings: Record<string, string[]> = {
   DRIVE9_SERVER: addresses,
   E2B_API_URL: addresses,
   E2B_SANDBOX_URL: addresses,
+  DRIVE9_BINARY_URL: [...addresses, 'http://a.example/drive9'],
+  DRIVE9_BINARY_SHA256: ['', ' ', 'latest', 'a'.repeat(63), 'a'.repeat(64), 'A'.repeat(64)],
   LLM_PRICE_INPUT: numbers,
   LLM_PRICE_OUTPUT: numbers,
   HANDOFF_MAX_COST: numbers,

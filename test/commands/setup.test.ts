@@ -1,5 +1,6 @@
 // `npm run setup` on an E2B account without templates: from keys to a workflow, and again when all of it is done.
 import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -143,10 +144,35 @@ test.skipIf(spawnSync('script', ['--version']).status !== 0)(
 )
 
 test('a model’s service that is not there is told', async () => {
-  const { code, stderr } = await setUp({ ...settings(), LLM_BASE_URL: 'http://127.0.0.1:9/v1' }, '--yes')
+  const takeBack = clouds.model.rule({ method: 'HEAD', path: /models/, fault: { kind: 'reset' } })
+  const { code, stderr } = await setUp(settings(), '--yes').finally(takeBack)
   expect(code).toBe(1)
   expect(stderr).toContain('cannot be reached')
   expect(stderr).toContain('LLM_BASE_URL')
+})
+
+test.each([
+  ['GET', /^\/templates\/aliases\//, 'Looking for the template'],
+  ['POST', /^\/v3\/templates$/, 'Building the template'],
+  ['POST', /^\/v2\/templates\/.+\/builds\//, 'Building the template'],
+  ['GET', /^\/templates\/.+\/status/, 'Building the template'],
+])('when E2B fails at %s %s that is told, and the keys are kept', async (method, path, doing) => {
+  const takeBack = clouds.sandboxes.rule({ method, path, fault: { kind: 'answer', status: 500, body: '{}' } })
+  // A pin is another template, which is not there yet.
+  const pinned = { ...settings(), DRIVE9_BINARY_SHA256: createHash('sha256').update(path.source).digest('hex') }
+  const { code, stderr } = await setUp(pinned, '--yes').finally(takeBack)
+  expect(code).toBe(1)
+  expect(stderr).toContain(doing)
+  expect(stderr).not.toContain('    at ')
+  expect(readFileSync(file, 'utf8')).toContain(keysOf()[0])
+})
+
+test('when E2B does not tell of the template’s builds that is told', async () => {
+  expect((await setUp(settings(), '--yes')).code).toBe(0)
+  const fault = { kind: 'answer', status: 503, body: '{}' } as const
+  const takeBack = clouds.sandboxes.rule({ method: 'GET', path: /^\/templates\/[^/]+$/, fault })
+  const { code, stderr } = await setUp({}, '--yes').finally(takeBack)
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('Looking for the template') })
 })
 
 test('a key with more around it is refused before it is sent', async () => {

@@ -29,6 +29,7 @@ export async function askInChild(asked: {
         E2B_API_KEY: world.clouds.sandboxes.settings.E2B_API_KEY,
         E2B_API_URL: gate.url.sandboxes,
         E2B_SANDBOX_URL: gate.url.sandboxes,
+        E2B_TEMPLATE: world.clouds.sandboxes.settings.E2B_TEMPLATE,
         DRIVE9_API_KEY: world.clouds.drive.ownerKey,
         DRIVE9_SERVER: gate.url.drive,
         LLM_API_KEY: world.clouds.model.key,

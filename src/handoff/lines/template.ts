@@ -90,18 +90,23 @@ async function newestBuild(
       signal,
     }),
   )
-  const templateID = known.data?.templateID
-  if (templateID === undefined) return undefined
+  if (known.response.status === 404) return undefined
+  const { templateID } = dataOf(known)
   const found = await replied(service, signal, (connection) =>
     new ApiClient(new ConnectionConfig(connection)).api.GET('/templates/{templateID}', {
       params: { path: { templateID } },
       signal,
     }),
   )
-  const builds = [...(found.data?.builds ?? [])].sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
+  const builds = [...dataOf(found).builds].sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
   const [newest] = builds
   if (newest === undefined) return undefined
   return { status: newest.status, minutes: (Date.now() - Date.parse(newest.createdAt)) / 60_000 }
+}
+
+function dataOf<T>({ data, response }: { data?: T; response: Response }): T {
+  if (data !== undefined) return data
+  throw Object.assign(new Error(`The API answered with ${response.status}.`), { statusCode: response.status })
 }
 
 async function definition(service: Service, program: Program) {
