@@ -98,7 +98,7 @@ describe('a deadline that is near', () => {
   })
 
   test('what takes longer is promised in time: in one piece with 202, in events with the place of the answer', async () => {
-    const takeBack = here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+    const takeBack = here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
     const first = await post(functions.url, ask())
     const last = await lastEvent()
     takeBack()

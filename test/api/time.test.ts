@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const ask = (question: string) => ({ repository: name, run: here.run.run, question })
 /** The model says nothing before this is taken back. */
-const silence = () => here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+const silence = () => here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
 
 const promised = (id: string) => here.promises().some((path) => path.includes(id))
 

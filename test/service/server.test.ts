@@ -123,7 +123,7 @@ test('behind a proxy that ends TLS the description names the address that was as
 })
 
 test('a client that leaves ends its question and its sandbox', async () => {
-  here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
   const leave = new AbortController()
   const before = here.machines()
   const asking = events(server.url, ask('Who leaves?'), { signal: leave.signal })
@@ -178,7 +178,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to 
 
 test('stopped in the middle of questions it promises each, leaves no sandbox, and the next one answers them', async () => {
   const first = await another({ HANDOFF_STOP_SECONDS: '4' })
-  here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
   const before = here.machines()
   const [inOnePiece, inEvents] = [post(first.url, ask('What stops?')), events(first.url, ask('What stops in events?'))]
   const { body: accepted } = await post(first.url, ask('What stops later?'), { prefer: 'respond-async' })
@@ -202,7 +202,7 @@ test('stopped in the middle of questions it promises each, leaves no sandbox, an
 test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in order too: %s', async (how) => {
   const { CRON_SECRET: _none, ...usual } = here.environment
   await using first = await startOwnServer(usual, byNpm)
-  here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
+  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 700 } })
   const asking = post(first.url, ask(`What stops by ${how}?`))
   await until('it is at work', () => here.living() > 0)
   if (how.startsWith('SIGTERM')) first.signal('SIGTERM')
@@ -233,7 +233,7 @@ test('a second signal, a moment later, ends it at once', async () => {
 
 test('what ends in time after the signal is answered as if there had been none', async () => {
   const first = await another()
-  here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 1_000 } })
+  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 1_000 } })
   const asking = post(first.url, ask('What ends in time?'))
   await until('it is at work', () => here.living() > 0)
   first.signal('SIGTERM')

@@ -12,7 +12,7 @@ import { nearDuplicate } from '../library/answers/question.js'
 import { abortError, HandoffError, isHandoffError } from '../library/errors.js'
 import { bySigns } from '../library/order.js'
 import { artifact, quote } from '../library/run.js'
-import { anyOf } from '../library/signals.js'
+import { anyOf, orAborted } from '../library/signals.js'
 import { type Answered, answerFrom, type Said } from './answer-from.js'
 import { inProgress } from './claim-for.js'
 import { compareFrom } from './compare.js'
@@ -71,22 +71,22 @@ export async function acceptClaim(
   const { house, run, walk } = job
   const { tools } = house
   const settling = shortlyAfter(signal, settlingMs)
-  const [claiming, reading, checking] = await Promise.allSettled([
+  // A service that does not say whether it has the model keeps nobody from being told where the answer will be.
+  const checking = tools.model.check?.(signal)
+  checking?.catch(() => undefined)
+  const [claiming, reading] = await Promise.allSettled([
     walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), settling)),
     recentAnswers(tools.drive, run.directory, 20, signal),
-    // Before a machine is paid for, and beside what is waited for anyway.
-    tools.model.check?.(signal),
   ])
   if (claiming.status === 'rejected') throw claiming.reason
   const claimed = claiming.value
   if (claimed.kind === 'answered') return answeredBefore(claimed.record, run, house)
   if (claimed.kind === 'running') throw inProgress(claimed.record, tools.now())
   tools.emit({ type: 'answer-claimed', id: wanted.id })
-  const held = { ...job, held: claimed.held, manner }
+  const held = { ...job, held: claimed.held, manner, ...(checking ? { checking } : {}) }
   try {
     // Only what is needed of them is kept: a question may wait for long, beside many others.
     const before = pastOf(job, settledValue(reading, signal))
-    if (!before.same) settledValue(checking, signal)
     const { id, acceptedAt } = wanted
     return { id, run, acceptedAt, answer: (later) => work({ ...held, ...before }, later) }
   } catch (error) {
@@ -115,6 +115,8 @@ interface Work {
   thread: Said[]
   labels: Record<string, string>
   manner: Manner
+  /** Rejects where the service has not the model, or does not take the key. */
+  checking?: Promise<void>
 }
 
 async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
@@ -126,6 +128,8 @@ async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
     refuseOtherModel(job)
     const { same } = job
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id })
+    // Before a machine is paid for.
+    await orAborted(job.checking ?? Promise.resolve(), signal, 'checking the model')
     await job.manner.turn?.(signal)
     begun = true
     return await keep(job, await answered(job, signal))
