@@ -775,6 +775,9 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const bare = await a.run('drive9 mount :/run m', { DRIVE9_API_KEY: '' })
         expect(bare).toMatchObject({ code: 1, stderr: expect.stringContaining('DRIVE9_API_KEY') })
         expect((await a.run('drive9 --version')).stdout).toMatch(/^component: drive9\nversion: /)
+        const help = await a.run('drive9 mount drain --help')
+        expect(help).toMatchObject({ code: 0 })
+        expect(help.stdout + help.stderr).toContain('usage: drive9 mount drain ')
       })
 
       test('takes the server from the flag, then from the context, then from the environment', async () => {
