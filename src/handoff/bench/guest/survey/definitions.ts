@@ -1,6 +1,7 @@
 // The outline of one file: what is defined in it, on which line, and to which line where that can be seen at a glance.
 import type { Definition } from '../../../library/survey.js'
-import { type Grammar, grammarOf, isReserved, kindOfKeyword } from './grammar.js'
+import { type Grammar, grammarOf } from './grammar.js'
+import { isReserved, kindOfKeyword } from './grammar-words.js'
 import type { Scan } from './scan.js'
 
 /** More in one file is a table of something. */
@@ -8,6 +9,8 @@ const definitionLimit = 2_000
 const longestName = 120
 /** How far the end of a definition is looked for. */
 const reach = 60_000
+/** How far the end of a head is looked for. */
+const longestHead = 2_000
 
 /** Who else may mean a definition by its name: everybody, the files of its folder, or nobody outside of its file. */
 export type Audience = 'all' | 'folder' | 'file'
@@ -25,8 +28,14 @@ export function findDefinitions(text: string, scan: Scan, language: string, prod
   if (!grammar) return found
   const audienceOf = product ? audiencesIn(language, text) : () => 'file' as const
   const lines = lineFinder(scan)
+  const take = (match: RegExpExecArray, lineStart: number) => {
+    const pair = pairOf(match)
+    if (isReserved(language, pair.keyword, pair.name)) return
+    if (language === 'javascript' && isCall(match[0], text, lineStart, lines)) return
+    add(grammar, { ...pair, shape: match[0] }, lineStart, text, lines, found, audienceOf)
+  }
   // The first line has no line end before it.
-  takeFirst(grammar, text, (match) => add(grammar, match, 0, text, lines, found, audienceOf))
+  takeFirst(grammar, text, (match) => take(match, 0))
   const { pattern } = grammar
   pattern.lastIndex = 0
   for (
@@ -34,8 +43,9 @@ export function findDefinitions(text: string, scan: Scan, language: string, prod
     match && found.definitions.length < definitionLimit;
     match = pattern.exec(text)
   ) {
-    add(grammar, match, match.index + 1, text, lines, found, audienceOf)
+    take(match, match.index + 1)
   }
+  if (grammar.groups) addGroups(grammar, grammar.groups, text, lines, found, audienceOf)
   if (grammar.ends === 'heading')
     found.definitions = endHeadings(outsideFences(found.definitions, text, lines), text, scan)
   return found
@@ -109,23 +119,73 @@ function lineFinder(scan: Scan): Lines {
   }
 }
 
+interface Pair {
+  keyword: string
+  name: string
+}
+
+/** The first pair that has a name. */
+function pairOf(match: RegExpExecArray): Pair {
+  let pair = 1
+  while (pair < match.length && match[pair + 1] === undefined) pair += 2
+  return { keyword: match[pair] ?? '', name: match[pair + 1]?.trim() ?? '' }
+}
+
+/** A head that ends with its bracket is a call, unless a body follows where the bracket is closed. */
+function isCall(shape: string, text: string, lineStart: number, lines: Lines): boolean {
+  if (!/^\n[ \t][^\n]*\([ \t]*\r?$/.test(shape)) return false
+  const after = lines.start(lines.at(lineStart) + 1) - 1
+  const rest = text.slice(after, after + longestHead)
+  const end = rest.search(closing('bracket', indentAt(text, lineStart)))
+  return end < 0 || !/^\n[ \t]*\)(?:[ \t]*:[^\n=]{1,200})?[ \t]*\{[ \t]*\r?\n/.test(rest.slice(end, end + 400))
+}
+
+/** `type ( … )`: each line that is one tab in defines a name. */
+function addGroups(
+  grammar: Grammar,
+  { open, close, member }: NonNullable<Grammar['groups']>,
+  text: string,
+  lines: Lines,
+  found: Found,
+  audienceOf: (shape: string, name: string) => Audience,
+): void {
+  const added: Found = { definitions: [], audiences: [] }
+  open.lastIndex = 0
+  for (let group = open.exec(text); group; group = open.exec(text)) {
+    const end = text.indexOf(close, group.index)
+    if (end < 0) break
+    for (const match of text.slice(group.index, end).matchAll(member)) {
+      if (found.definitions.length + added.definitions.length >= definitionLimit) break
+      const pair = { keyword: 'type', name: match[1] ?? '', shape: match[0] }
+      add(grammar, pair, group.index + match.index + 1, text, lines, added, audienceOf)
+    }
+    open.lastIndex = end
+  }
+  if (added.definitions.length === 0) return
+  const all = [found, added].flatMap(({ definitions, audiences }) =>
+    definitions.map((definition, index) => ({ definition, audience: audiences[index]! })),
+  )
+  // The later of two on one line is the group's own.
+  const byLine = new Map(all.map((one) => [one.definition.line, one]))
+  const sorted = [...byLine.values()].sort((a, b) => a.definition.line - b.definition.line)
+  found.definitions = sorted.map(({ definition }) => definition)
+  found.audiences = sorted.map(({ audience }) => audience)
+}
+
 function add(
   grammar: Grammar,
-  match: RegExpExecArray,
+  { keyword, name, shape }: Pair & { shape: string },
   lineStart: number,
   text: string,
   lines: Lines,
   found: Found,
   audienceOf: (shape: string, name: string) => Audience,
 ): void {
-  let pair = 1
-  while (pair < match.length && match[pair + 1] === undefined) pair += 2
-  const name = match[pair + 1]?.trim()
-  if (!name || isReserved(name) || /_H(?:PP|XX)?_?$/.test(name)) return
+  if (name === '' || /_H(?:PP|XX)?_?$/.test(name)) return
   const line = lines.at(lineStart)
   const indent = indentAt(text, lineStart)
-  let kind = kindOfKeyword(match[pair] ?? '', grammar.bare)
-  if (kind === 'function' && ((grammar.methods && indent !== '') || /func[ \t]*\(/.test(match[0]))) kind = 'method'
+  let kind = kindOfKeyword(keyword, grammar.bare)
+  if (kind === 'function' && ((grammar.methods && indent !== '') || /func[ \t]*\(/.test(shape))) kind = 'method'
   // Clauses of one function stand one after the other in some languages.
   const previous = found.definitions.at(-1)
   if (
@@ -137,12 +197,12 @@ function add(
   )
     return
   // A plain value in a language whose blocks end in a word has no block.
-  const flat = grammar.ends === 'end' && match[pair] === '' && !match[0].includes('function')
+  const flat = grammar.ends === 'end' && keyword === '' && !shape.includes('function')
   const end = flat ? undefined : endOf(grammar, text, line, indent, lines)
   found.definitions.push(
     end === undefined ? { name: readable(name), kind, line } : { name: readable(name), kind, line, end },
   )
-  found.audiences.push(audienceOf(match[0], name))
+  found.audiences.push(audienceOf(shape, name))
 }
 
 function readable(name: string): string {

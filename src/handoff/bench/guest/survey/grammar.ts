@@ -12,6 +12,8 @@ export interface Grammar {
   bare: string
   /** Functions further in are methods. */
   methods: boolean
+  /** Parts of a file whose lines define something each. */
+  groups?: { open: RegExp; close: string; member: RegExp }
 }
 
 const name = '[A-Za-z_$\\x80-\\xff][\\w$\\x80-\\xff]*'
@@ -23,26 +25,43 @@ function grammar(
   ends: Grammar['ends'],
   bare: string,
   alternatives: string[],
-  options: { methods?: boolean; flags?: string } = {},
+  options: { methods?: boolean; flags?: string; groups?: Grammar['groups'] } = {},
 ): Grammar {
   const source = alternatives
     .map(
       (alternative) => `\\n${alternative.replaceAll('§', name).replaceAll('%', '[ \\t]*').replaceAll('~', '[ \\t]+')}`,
     )
     .join('|')
-  return { pattern: new RegExp(source, `g${options.flags ?? ''}`), ends, bare, methods: options.methods ?? false }
+  const { flags = '', methods = false, groups } = options
+  return { pattern: new RegExp(source, `g${flags}`), ends, bare, methods, ...(groups ? { groups } : {}) }
 }
 
 const methods = { methods: true }
 const anyCase = { flags: 'i' }
 const visible = 'public|private|protected|internal|static|final|abstract|sealed'
+/** The beginning of a function's value in JavaScript. */
+const functionValue = '(?:async~)?(?:function\\b|class\\b|(?:\\([^)\\n]{0,200}\\)(?:%:[^\\n={]{1,100})?|§)%=>)'
+/** What a property's type has after its arrow, and a property's value has not. */
+const plainType = '(?:void|boolean|string|number|unknown|never|any|undefined|null|Promise<)'
+/** The beginning of a statement that looks like a type and a name. */
+const statement =
+  '(?:return|throw|new|else|case|assert|await|yield|using|lock|goto|package|import|do|in|is|select|where|from)\\b'
 
 /** In a template `~` stands for space, `%` for space that may be missing, and `§` for an identifier. */
 const grammars: Record<string, Grammar> = {
   javascript: grammar('bracket', 'method', [
-    '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(§)',
+    '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(?!(?:extends|implements)\\b)(§)',
     '(?:export~)?(?:declare~)?(type|const|let|var)~(§)',
     `[ \\t]{1,8}${some('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
+    // A head whose parameters stand on lines of their own.
+    `[ \\t]{1,8}${some('public|private|protected|static|async|override|abstract', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\(%\\r?(?=\\n)`,
+    `[ \\t]{1,8}${some('public|private|protected|static|async|override|get|set', 4)}()[*#]?(§)%\\([^\\n(){}]{0,200}\\)(?:%:[^\\n={}()]{1,100})?%\\{[^\\n{}]{0,200}\\}%[,;]?%\\r?(?=\\n)`,
+    // handle = async (request) => {
+    `[ \\t]{1,8}${some('public|private|protected|static|override|readonly|declare', 4)}()#?(§)[?!]?(?:%:[^\\n=]{1,100})?%=%${functionValue}`,
+    // handle: (request) => …
+    `[ \\t]{1,16}()(§)%:%${functionValue}(?!%${plainType})(?=[^\\n]{0,300}[,({[]%\\r?\\n)`,
+    // app.use = app.all = function
+    `[ \\t]{0,8}(?!(?:module\\.)?exports\\.)(?:§\\.){1,6}()(§)%=%(?:(?:§\\.){1,6}§%=%){0,3}(?:${functionValue}|(?=\\r?\\n%(?:§\\.){1,6}§%=%(?:async~)?function\\b))`,
     '(?:module\\.)?(exports)\\.(§)%=',
   ]),
   python: grammar(
@@ -51,11 +70,14 @@ const grammars: Record<string, Grammar> = {
     ['%(?:async~)?(def|class)~(§)', '()([A-Z][A-Z0-9_]{2,})%(?::[^=\\n]{1,80})?=(?!=)'],
     methods,
   ),
-  go: grammar('bracket', 'constant', [
-    '(func)~(?:\\([^)\\n]{0,200}\\)%)?(§)',
-    '(type|var|const)~(§)',
-    '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?%=[ \\t]',
-  ]),
+  go: grammar(
+    'bracket',
+    'constant',
+    ['(func)~(?:\\([^)\\n]{0,200}\\)%)?(§)', '(type|var|const)~(§)', '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?%=[ \\t]'],
+    {
+      groups: { open: /\ntype[ \t]*\(/g, close: '\n)', member: /\n\t([A-Za-z_]\w*)[[ \t]/g },
+    },
+  ),
   rust: grammar(
     'bracket',
     'function',
@@ -71,6 +93,9 @@ const grammars: Record<string, Grammar> = {
     [
       `%${some(`${visible}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(§)`,
       `[ \\t]{1,12}(?:(?:${visible}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(§)%\\(`,
+      // Without a modifier: two words and a bracket are no statement, and neither is a name with a body.
+      `[ \\t]{1,12}(?!${statement})(?:<[^>\\n]{1,60}>[ \\t]+)?[A-Za-z_][\\w<>\\[\\],.?& \\t]{0,80}[ \\t]()(§)%\\(`,
+      '[ \\t]{1,12}()([A-Z]\\w*[a-z]\\w*)%\\([^;\\n]{0,200}\\{%\\r?(?=\\n)',
     ],
     methods,
   ),
@@ -100,6 +125,7 @@ const grammars: Record<string, Grammar> = {
     [
       `%${some(`${visible}|partial|readonly|unsafe|ref|file|new`, 6)}(class|interface|struct|enum|record|delegate|namespace)~(?:(?:class|struct)~)?([A-Za-z_][\\w.]*)`,
       `[ \\t]{1,16}(?:(?:${visible}|virtual|override|async|extern|partial|unsafe|new|readonly)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?][\\w<>\\[\\],.? \\t]{0,80}[ \\t])?()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
+      `[ \\t]{1,16}(?!${statement})[A-Za-z_][\\w<>\\[\\],.? \\t]{0,80}[ \\t]()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
     ],
     methods,
   ),
@@ -246,53 +272,4 @@ const grammars: Record<string, Grammar> = {
 
 export function grammarOf(language: string): Grammar | undefined {
   return Object.hasOwn(grammars, language) ? grammars[language] : undefined
-}
-
-const kinds: Record<string, string> = {
-  func: 'function',
-  fn: 'function',
-  def: 'function',
-  defp: 'function',
-  fun: 'function',
-  sub: 'function',
-  proc: 'function',
-  procedure: 'function',
-  subroutine: 'function',
-  defn: 'function',
-  'defn-': 'function',
-  defun: 'function',
-  defmacro: 'macro',
-  defmodule: 'module',
-  mod: 'module',
-  val: 'constant',
-  const: 'constant',
-  static: 'constant',
-  let: 'variable',
-  var: 'variable',
-  define: 'macro',
-  'macro_rules!': 'macro',
-  typedef: 'type',
-  '}': 'type',
-  typealias: 'type',
-  '-': 'method',
-  '+': 'method',
-  exports: 'export',
-}
-
-export function kindOfKeyword(keyword: string, bare: string): string {
-  if (keyword === '') return bare
-  const plain = keyword.toLowerCase()
-  if (/^[#=*]+$/.test(plain)) return 'heading'
-  return Object.hasOwn(kinds, plain) ? kinds[plain]! : plain.replace('@', '')
-}
-
-/** Words that stand where a method's name would and are none. */
-const reserved = new Set(
-  'if for while switch catch function return with else do await new typeof throw yield super import case default try delete void in of and or not'.split(
-    ' ',
-  ),
-)
-
-export function isReserved(word: string): boolean {
-  return reserved.has(word)
 }
