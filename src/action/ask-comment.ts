@@ -74,7 +74,7 @@ async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, g
     place: placeOf(job),
     link: runPage(job.context),
     clock: systemClock,
-    onNotice: (text) => runner.info(text),
+    onNotice: (text) => runner.remark(text),
     signal: job.stop,
     // One on a discussion is found again by its marker.
     onComment: ({ id, node }) => node === undefined && saver.answerComment(id),

@@ -33,7 +33,7 @@ export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pu
 async function markAnswers(job: Job, pull: number, reading: ReadContext): Promise<void> {
   const { runner, signal } = job
   try {
-    const onNotice = (text: string) => runner.info(text)
+    const onNotice = (text: string) => runner.remark(text)
     const request = { house: reading, repository: repositoryOf(job), pull, onNotice }
     const { marked, cleared } = await markStale(openGitHub(job), request, signal)
     for (const { url } of marked) runner.info(`The lines that this answer rests on have changed: ${url}.`)

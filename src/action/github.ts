@@ -16,7 +16,7 @@ export function openGitHub(
     serverUrl: context.serverUrl,
     credentials: { token: options.githubToken },
     userAgent: 'handoff-action',
-    onNotice: (text) => runner.info(text),
+    onNotice: (text) => runner.remark(text),
   })
   return {
     ...github,

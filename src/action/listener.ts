@@ -6,6 +6,7 @@ import type { Saver } from './state.js'
 export function makeListener(runner: Runner, saver: Saver): (event: RunEvent) => void {
   return (event) => {
     remember(event, saver)
+    if (event.type === 'notice') return runner.remark(event.text)
     const line = lineOf(event)
     if (line !== undefined) runner.info(line)
   }
@@ -24,8 +25,6 @@ function lineOf(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'step-end':
       return `${event.failed ? '✗' : '✓'} ${event.step} (${seconds(event.milliseconds)})`
-    case 'notice':
-      return event.text
     case 'run-chosen':
       return `${event.reused ? 'The commit has a sealed run already' : 'New run'}: ${event.run} in ${event.directory}`
     case 'sandbox-open':
@@ -46,6 +45,7 @@ function lineOf(event: RunEvent): string | undefined {
       return `Answer ${event.id} was there already.`
     case 'excerpts-found':
       return `${count(event.count)} excerpts of ${count(event.files)} files were found.`
+    case 'notice':
     case 'step-start':
     case 'token-issued':
     case 'model-text':

@@ -23,7 +23,9 @@ export interface Runner {
   mask(text: string): void
   /** One sentence of ours, whatever names it holds. */
   info(sentence: string): void
-  /** Somebody else's text, folded, as it is. */
+  /** One sentence that may quote a repository, a sandbox or a service. */
+  remark(sentence: string): void
+  /** Text of a repository or a model, folded, as it is. */
   quote(title: string, text: string): void
   notice(sentence: string): void
   warning(sentence: string): void
@@ -42,6 +44,7 @@ export function makeRunner(): Runner {
     setOutput: (name, value) => core.setOutput(name, value),
     mask: (text) => core.setSecret(text),
     info: (sentence) => core.info(tame(sentence)),
+    remark: (sentence) => core.info(inset(tame(sentence))),
     quote,
     notice: (sentence) => core.notice(sentence),
     warning: (sentence) => core.warning(sentence),

@@ -51,7 +51,7 @@ async function tellJob(job: Job, result: Summarised): Promise<void> {
   runner.setOutput('cost', handoff.cost === undefined ? '' : handoff.cost.amount.toFixed(6))
   runner.setOutput('sandbox', handoff.sandbox.id)
   runner.quote(`Summary of ${handoff.commit}`, summary)
-  for (const notice of handoff.notices) runner.info(redact(notice))
+  for (const notice of handoff.notices) runner.remark(redact(notice))
   await runner.summarise(redact(handoffReport(result, job.context)))
   if (result.otherwise.length > 0) runner.notice(redact(otherSettings(result)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)

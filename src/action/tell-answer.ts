@@ -32,7 +32,7 @@ export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   runner.setOutput('tokens', String(record.usage.inputTokens + record.usage.outputTokens))
   runner.setOutput('cost', record.cost === undefined ? '' : record.cost.amount.toFixed(6))
   runner.setOutput('sandbox', record.sandbox?.id ?? '')
-  for (const note of reply.notes) runner.info(redact(note))
+  for (const note of reply.notes) runner.remark(redact(note))
   runner.quote('The answer', text)
   const markdown = answerMarkdown(record, place, { form: 'job-summary', reused: reply.reused, notes: reply.notes })
   await runner.summarise(fitMarkdown(redact(markdown)))

@@ -10,9 +10,10 @@ import type { Context } from '../../src/action/context.js'
 import { decide } from '../../src/action/events.js'
 import { endSandboxes } from '../../src/action/finish.js'
 import { inInputWords, readOptions } from '../../src/action/inputs.js'
+import { makeListener } from '../../src/action/listener.js'
 import { formsOfSecret } from '../../src/action/masks.js'
 import { makeRunner, type Runner } from '../../src/action/runner.js'
-import type { Left } from '../../src/action/state.js'
+import type { Left, Saver } from '../../src/action/state.js'
 import { makeSandboxes } from '../../src/handoff/index.js'
 import { startClouds } from '../../src/local/clouds.js'
 import { node, root } from './kit.js'
@@ -111,6 +112,19 @@ describe('the log', () => {
     expect(log!.quoted.map((line) => line.replace(/^ {2}\| /, '')).filter((line) => line !== '')).toEqual(lines)
     expect(log!.coloured).toEqual([])
     expect(log!.matched.filter((line) => log!.quoted.includes(line))).toEqual([])
+  })
+
+  test('a notice of the work, which may name files, is read by no problem matcher', () => {
+    const text = 'src/a.ts(1,2): error TS1: forged'
+    const said: string[] = []
+    const [log] = logsOf([text])
+    const remark = log!.lines.find((line) => line.startsWith('  | '))
+    expect(remark).toBe(`  | ${text}`)
+    expect(log!.matched, 'as a sentence of ours it would be').toContain(text)
+    expect(log!.matched).not.toContain(remark)
+    const runner = { remark: (sentence: string) => said.push(sentence) } as unknown as Runner
+    makeListener(runner, {} as Saver)({ type: 'notice', text })
+    expect(said).toEqual([text])
   })
 
   test('shows a notice as it was meant', () => {

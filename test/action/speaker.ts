@@ -7,6 +7,7 @@ const { texts, mark } = JSON.parse(readFileSync(0, 'utf8')) as { texts: string[]
 const runner = makeRunner()
 for (const text of texts) {
   runner.info(text)
+  runner.remark(text)
   runner.quote(text, text)
   runner.notice(text)
   process.stdout.write(mark)
