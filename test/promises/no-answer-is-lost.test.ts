@@ -302,13 +302,13 @@ test.each<[string, Rule]>([
     })
     const takeBack = drive.rule(rule)
     await using process = await world.process({ patient: true })
-    const [before, machines] = [model.requests.length, sandboxes.sandboxes.length]
+    const [before, machines] = [model.prompts.length, sandboxes.sandboxes.length]
     const told = await ask(place.ask(process, questions[0]!), process.house, never).finally(takeBack)
     slowEnd()
     expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
     expect(sameAsKept(place, told)).toEqual([])
     expect(await ask(place.ask(process, questions[0]!), process.house, never)).toMatchObject({ reused: true })
-    expect(model.requests.length - before).toBe(1)
+    expect(model.prompts.length - before).toBe(1)
     drive.remove(place.layout.repository)
   },
 )
@@ -316,7 +316,7 @@ test.each<[string, Rule]>([
 test('whoever takes a question up later is charged for itself, however late the first one settles', async () => {
   const { drive } = world.clouds
   await using process = await world.process({ patient: true })
-  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 100_000 }
+  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 }
   const { budgets } = await makeService(process.house, limits, systemClock).shared()
   const before = tokensOf(drive)
   const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
@@ -333,7 +333,7 @@ test.each(['twice', 'lose-reply'] as const)(
     await using process = await world.process({ patient: true })
     const { budgets } = await makeService(
       process.house,
-      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 100_000 },
+      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 },
       systemClock,
     ).shared()
     const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
@@ -372,7 +372,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
   const { drive, model } = world.clouds
   await using process = await world.process({ patient: true })
   const before = tokensOf(drive)
-  const asked = model.requests.length
+  const asked = model.prompts.length
   let begun = false
   process.house.tools.emit = ({ type }) => {
     begun ||= type === 'model-text'
@@ -384,7 +384,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
     () => 'answered',
     () => 'left',
   )
-  await until('it was asked', () => (letters > 0 ? begun : model.requests.length > asked))
+  await until('it was asked', () => (letters > 0 ? begun : model.prompts.length > asked))
   leave.abort()
   expect(await ended).toBe('left')
   takeBack()

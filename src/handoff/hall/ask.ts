@@ -71,8 +71,8 @@ export async function acceptClaim(
   const { house, run, walk } = job
   const { tools } = house
   const settling = shortlyAfter(signal, settlingMs)
-  // A service that does not say whether it has the model keeps nobody from being told where the answer will be.
-  const checking = tools.model.check?.(signal)
+  // Begun beside what is waited for anyway; its end is waited for before a machine is paid for.
+  const checking = tools.model.check?.(neverAborted)
   checking?.catch(() => undefined)
   const [claiming, reading] = await Promise.allSettled([
     walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), settling)),
@@ -115,8 +115,22 @@ interface Work {
   thread: Said[]
   labels: Record<string, string>
   manner: Manner
-  /** Rejects where the service has not the model, or does not take the key. */
+  /** Whether the model's service takes our key and has the model. */
   checking?: Promise<void>
+}
+
+/** The check outlives who asked first: others may wait for it too. */
+const neverAborted = new AbortController().signal
+/** A service that does not say in time is asked all the same. */
+const checkPatienceMs = 1_000
+
+async function modelChecked({ checking }: Work, signal: AbortSignal): Promise<void> {
+  const patience = anyOf(signal, AbortSignal.timeout(checkPatienceMs))
+  try {
+    await orAborted(checking ?? Promise.resolve(), patience, 'the model was being checked')
+  } catch (error) {
+    if (signal.aborted || !isHandoffError(error, 'timeout')) throw error
+  }
 }
 
 async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
@@ -128,8 +142,7 @@ async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
     refuseOtherModel(job)
     const { same } = job
     if (same) return await keep(job, { ...reusedParts(same), reusedFrom: same.id })
-    // Before a machine is paid for.
-    await orAborted(job.checking ?? Promise.resolve(), signal, 'checking the model')
+    await modelChecked(job, signal)
     await job.manner.turn?.(signal)
     begun = true
     return await keep(job, await answered(job, signal))

@@ -3,7 +3,7 @@
 // Models that think pay for it from the reply's limit, and the thinking is not seen. How much they think is not known beforehand: it depends on
 // the model and on the effort that is asked for. The numbers here are where the client begins; what a service reports teaches it more.
 
-export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 /** As the parameter `reasoning_effort` spells it. */
 export type Effort = (typeof efforts)[number]
 
@@ -15,6 +15,7 @@ const roomFor: Record<Effort, number> = {
   medium: 8_000,
   high: 16_000,
   xhigh: 32_000,
+  max: 48_000,
 }
 
 /** For a model that the table below does not know. It may think; a reply that was cut asks for more. */
