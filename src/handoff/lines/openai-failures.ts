@@ -42,6 +42,7 @@ export function explain(error: unknown, service: Service): Failure {
 
 function explained(error: unknown, service: Service): Failure {
   if (isHandoffError(error)) return { error, again: false }
+  if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(codeOf(error) ?? '')) return { error: tooSilent(service), again: false }
   if (error instanceof NoReply) return { error: noReply(error, service), again: false }
   if (error instanceof service.errors.APIConnectionError) return unreachable(error, service)
   if (error instanceof service.errors.APIError) {
@@ -134,6 +135,15 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
     ? 'Set LLM_MAX_OUTPUT_TOKENS to what LLM_MODEL writes at most in one reply.'
     : 'Look at LLM_MODEL and LLM_BASE_URL.'
   return { error: fail('model', `refused the request (${status}: ${said}).`, next), again }
+}
+
+/** Node's `fetch` waits no longer for headers, nor between two pieces of a body, whatever our patience is. */
+const fetchSeconds = 300
+
+function tooSilent({ host }: Service): HandoffError {
+  return new HandoffError('timeout', `The model’s service at ${host} sent nothing for ${fetchSeconds} seconds.`, {
+    next: 'No request is waited for longer than that. Lower LLM_CONCURRENCY or LLM_CONTEXT_TOKENS, or choose a faster model in LLM_MODEL.',
+  })
 }
 
 function unreachable(error: Error, service: Service): Failure {

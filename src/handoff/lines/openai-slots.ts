@@ -3,7 +3,7 @@
 import { abortError } from '../library/errors.js'
 
 export interface Slot {
-  /** No other request of ours is being answered. */
+  /** No other request of ours was with the service at any time of this one. */
   alone(): boolean
   /** Idempotent. `crowded`: the service was too busy. */
   leave(how: 'well' | 'crowded' | 'failed'): void
@@ -22,6 +22,7 @@ export function makeSlots(most = Number.POSITIVE_INFINITY): Slots {
   let slowedAt = 0
   let repliesSince = 0
   const waiting: (() => void)[] = []
+  const inside = new Set<{ shared: boolean }>()
 
   const next = () => {
     while (running < allowed && waiting.length > 0) {
@@ -63,12 +64,13 @@ export function makeSlots(most = Number.POSITIVE_INFINITY): Slots {
       await wait(signal)
       entered += 1
       const number = entered
-      let left = false
+      const self = { shared: inside.size > 0 }
+      for (const other of inside) other.shared = true
+      inside.add(self)
       return {
-        alone: () => running === 1,
+        alone: () => !self.shared,
         leave(how) {
-          if (left) return
-          left = true
+          if (!inside.delete(self)) return
           learn(how, number)
           running -= 1
           next()

@@ -208,6 +208,20 @@ describe('a limit that is more than the model writes', () => {
   })
 })
 
+/** Runs this while Node's `fetch` waits for so long and not for 300 seconds. Its agent is Node's own, which no package exports. */
+async function withFetchTimeout(milliseconds: number, work: () => Promise<void>): Promise<void> {
+  const place = Symbol.for('undici.globalDispatcher.1')
+  const agents = globalThis as unknown as Record<symbol, { constructor: new (options: object) => { close(): unknown } }>
+  const usual = agents[place]!
+  const short = new usual.constructor({ headersTimeout: milliseconds, bodyTimeout: milliseconds })
+  agents[place] = short as unknown as (typeof agents)[symbol]
+  try {
+    await work()
+  } finally {
+    agents[place] = usual
+  }
+}
+
 describe('a server that serves one request at a time', () => {
   /** Each takes as long; the others wait without a word. `most` wait at most, the rest is refused. */
   async function serial(takesMs: number, most = Number.POSITIVE_INFINITY) {
@@ -243,6 +257,23 @@ describe('a server that serves one request at a time', () => {
     const model = modelWith({ baseUrl: server.url })
     const replies = await Promise.all(Array.from({ length: 8 }, () => model.complete(request())))
     expect(replies.map(({ text }) => text)).toEqual(Array(8).fill('Yes.'))
+  })
+
+  it('is silent for longer than fetch waits: fewer requests at once, or the settings that help', async () => {
+    await using server = await startModel({ name: 'offline-serial', waitMs: 300 })
+    const { baseUrl, key: apiKey, name } = server
+    const model = modelWith({ baseUrl, apiKey, name, firstTextMs: 60_000 })
+    await withFetchTimeout(500, async () => {
+      const replies = await Promise.all(Array.from({ length: 8 }, () => model.complete(request())))
+      expect(replies.every(({ truncated }) => !truncated)).toBe(true)
+    })
+    expect(server.requests.length).toBeGreaterThan(8)
+    await using silent = await serial(5_000)
+    await withFetchTimeout(50, async () => {
+      const error = await failure(modelWith({ baseUrl: silent.url, firstTextMs: 60_000 }).complete(request()))
+      expect(error).toMatchObject({ code: 'timeout', next: expect.stringContaining('LLM_CONTEXT_TOKENS') })
+      expect(error.message).toContain('sent nothing for 300 seconds')
+    })
   })
 
   it('gets no more at once than LLM_CONCURRENCY says', async () => {
