@@ -9,7 +9,7 @@ import {
 } from '../handoff/index.js'
 import { type Clouds, startClouds } from '../local/clouds.js'
 import { type GitRemote, startGitRemote } from '../local/git-remote.js'
-import { localModelNamed, offlineModel } from '../local/model/models.js'
+import { localModelNamed, localModels, offlineModel } from '../local/model/models.js'
 
 export interface OpenClouds extends AsyncDisposable {
   introduction: { name: string; where: string }[]
@@ -48,7 +48,7 @@ export async function openClouds(
       next: 'Set LLM_API_KEY too (any text for a server that wants none), or take LLM_BASE_URL out to use the local one.',
     })
   }
-  const model = localModelNamed(environment['LLM_MODEL']?.trim())?.name ?? offlineModel
+  const model = localModel(environment['LLM_MODEL']?.trim() ?? '')
   const local = await startClouds({
     ...(has(environment, 'E2B_API_KEY') ? { sandboxes: false } : {}),
     ...(has(environment, 'DRIVE9_API_KEY') ? { drive: false } : {}),
@@ -61,6 +61,17 @@ export async function openClouds(
     await local.close()
     throw error
   }
+}
+
+/** LLM_MODEL names a local model, or one of a service whose key is not there yet: then the plain local one answers. */
+function localModel(name: string): string {
+  const known = localModelNamed(name)?.name
+  if (known === undefined && name.startsWith('offline')) {
+    throw new HandoffError('invalid-input', `There is no local model ${name}.`, {
+      next: `LLM_MODEL may be ${localModels.map((model) => model.name).join(', ')}.`,
+    })
+  }
+  return known ?? offlineModel
 }
 
 function opened(environment: Environment, local: Clouds): OpenClouds {
