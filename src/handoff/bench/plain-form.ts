@@ -11,6 +11,8 @@ import { notAsStored, sha256 } from './run-directory.js'
 
 const sampled = 4
 const requestsAtOnce = 4
+/** The table of some 300,000 files; its size is the sandbox's own word. */
+const tableBytes = 64_000_000
 
 const table = object({ files: array(object({ path: string(), bytes: count, sha256: sha256Text })) })
 
@@ -41,7 +43,9 @@ export async function verifyPlainForm(
 
 async function readTable(drive: Drive, directory: string, stored: Artifact[], signal: AbortSignal) {
   const wanted = stored.find(({ path }) => path === artifact.treeTable)
-  const bytes = wanted && (await drive.read(`${directory}/${wanted.path}`, { maxBytes: wanted.bytes, signal }))
+  const bytes =
+    wanted &&
+    (await drive.read(`${directory}/${wanted.path}`, { maxBytes: Math.min(wanted.bytes, tableBytes), signal }))
   if (!bytes || sha256(bytes) !== wanted.sha256)
     throw notAsStored(artifact.treeTable, bytes ? { bytes: bytes.length, sha256: sha256(bytes) } : null)
   try {
