@@ -7,7 +7,7 @@ import { environmentHere, settingsHere } from './_here.js'
 import { jsonResponse } from './_json.js'
 import { problemOf, Refusal } from './_problem.js'
 import { wantJson, wrong } from './_request.js'
-import { type Environment, missingNames, type ServiceSettings } from './_settings.js'
+import { type Environment, missingNames, type ServiceSettings, wantedOf } from './_settings.js'
 import { limited } from './_time.js'
 
 export async function getHealth(exchange: Exchange): Promise<Response> {
@@ -20,6 +20,7 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
     status: ready ? 'ok' : 'not-ready',
     missing,
     wrong,
+    wanted: Object.fromEntries(wrong.map((name) => [name, wantedOf(name)])),
     ways: {
       bearer: settings.bearers.length > 0,
       oidc: settings.oidc !== undefined,

@@ -163,6 +163,7 @@ export const schemas: Record<string, Schema> = {
       status: { enum: ['ok', 'not-ready'] },
       missing: list(text()),
       wrong: list(text()),
+      wanted: { type: 'object', additionalProperties: text() },
       ways: { type: 'object', additionalProperties: flag },
       drive: object({ status: text(), code: text(), milliseconds: count }, ['code']),
       sandboxes: object({ status: text(), code: text(), milliseconds: count }, ['code']),

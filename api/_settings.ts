@@ -98,7 +98,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
       ...(tokens === undefined ? {} : { tokensPerDay: tokens }),
       ...(cost === undefined ? {} : { costPerDay: cost }),
     },
-    corsOrigins: list(get('HANDOFF_CORS_ORIGINS')),
+    corsOrigins: readOrigins(get('HANDOFF_CORS_ORIGINS'), wrong),
     wrong,
   }
 }
@@ -155,6 +155,39 @@ function readPermission(value: string | undefined, wrong: string[]): ServiceSett
   if (found === undefined) wrong.push('HANDOFF_ASK_PERMISSION')
   return found ?? 'admin'
 }
+
+/** As a browser sends it: scheme, host and port. One that is written otherwise would let no page in. */
+function readOrigins(value: string | undefined, wrong: string[]): string[] {
+  const origins = list(value)
+  if (!origins.every((one) => /^https?:/.test(one) && URL.canParse(one) && new URL(one).origin === one))
+    wrong.push('HANDOFF_CORS_ORIGINS')
+  return origins
+}
+
+const anAddress = 'an http(s) address without a user name'
+const aSecureAddress = 'an https address'
+const aNumber = 'a number that is not less than 0'
+
+const wantedForms: Record<string, string> = {
+  ...Object.fromEntries([...houseAddresses, 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [name, anAddress])),
+  ...Object.fromEntries(houseCounts.map((name) => [name, 'a whole number above 0'])),
+  DRIVE9_BINARY_URL: aSecureAddress,
+  DRIVE9_BINARY_SHA256: '64 hexadecimal digits',
+  DRIVE9_ROOT: 'a path such as /handoff, of letters, digits, dots and dashes',
+  CRON_SECRET: 'visible ASCII characters without spaces',
+  HANDOFF_OIDC_ISSUER: aSecureAddress,
+  HANDOFF_CALLER_TOKENS: 'as many tokens as one question may take, or more',
+  HANDOFF_CALLER_COST: 'as many US dollars as one question may cost, or more, for a model whose price is known',
+  HANDOFF_APP_ID: "the App's id, which its private key needs beside it",
+  HANDOFF_APP_PRIVATE_KEY: "the App's private key as GitHub gives it, beside HANDOFF_APP_ID",
+  HANDOFF_BEARERS: 'entries as npm run token makes them: name=sha256 of the token=owner/*, separated by semicolons',
+  HANDOFF_ASK_PERMISSION: `one of ${permissions.join(', ')}`,
+  HANDOFF_CORS_ORIGINS: 'origins such as https://docs.example.org, separated by commas',
+  LLM_REASONING_EFFORT: 'an effort that the model knows, such as low',
+}
+
+/** What a setting that cannot be read has to be. */
+export const wantedOf = (name: string): string => wantedForms[name] ?? aNumber
 
 /** For keys that let callers in, and for a program that is run: what comes in clear text could be anybody's. */
 function secureAddress(value: string, name: string, wrong: string[]): string | undefined {

@@ -23,7 +23,7 @@ async function dev(stop: AbortSignal): Promise<void> {
   await using clouds = await openClouds(readEnvironment())
   for (const cloud of clouds.introduction) say(`  ${cloud.name.padEnd(9)} ${cloud.where}`)
   await using remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
-  await summariseHere(clouds, remote.url, remote.cloneUrl(name), stop)
+  const run = await summariseHere(clouds, remote.url, remote.cloneUrl(name), stop)
   const token = randomBytes(16).toString('hex')
   const environment: Record<string, string> = {
     GITHUB_SERVER_URL: remote.url,
@@ -39,7 +39,12 @@ async function dev(stop: AbortSignal): Promise<void> {
     begin: () => begin(environment, port),
     say,
   })
-  say(`\n  ${serving.running().url}\n  repository ${name}\n  token      ${token}\n`)
+  const { url } = serving.running()
+  say(`\n  ${url}\n  repository ${name}\n  token      ${token}\n`)
+  const question = JSON.stringify({ repository: name, run, question: 'Where does the work start?' })
+  say(
+    `  curl ${url}/api/ask -H 'authorization: Bearer ${token}' -H 'content-type: application/json' -d '${question}'\n`,
+  )
   await new Promise((resolve) => stop.addEventListener('abort', resolve))
 }
 
@@ -73,7 +78,7 @@ async function summariseHere(
   server: string,
   cloneUrl: string,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const subject = await resolveTarget(repositoryRoot, clouds, stop)
   const house = connect(clouds.settings(), { program: programText, emit: () => {} })
   const commit = {
@@ -85,6 +90,7 @@ async function summariseHere(
   say(`\nSummarising ${commit.sha.slice(0, 12)} …`)
   const { run } = await summarise({ commit, attempt: `dev-${house.tools.uniqueId()}` }, house, stop)
   say(`run ${run}`)
+  return run
 }
 
 function definedOnly(environment: Record<string, string | undefined>): Record<string, string> {

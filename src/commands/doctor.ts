@@ -54,7 +54,7 @@ async function checkHealth(url: URL): Promise<Finding[]> {
       'Check the production address, or switch Deployment Protection off for it: GitHub and jobs cannot pass it.'
     return [{ what: 'health', problem: 'the platform itself asks for a login before our code is reached', next }]
   }
-  const { missing, wrong, status: state, ways } = json(text) as Health
+  const { missing, wrong, wanted = {}, status: state, ways } = json(text) as Health
   if (state === undefined)
     return [{ what: 'health', problem: `the answer (${status}) is not that of handoff`, next: 'Check the address.' }]
   return [
@@ -67,7 +67,10 @@ async function checkHealth(url: URL): Promise<Finding[]> {
     {
       what: 'settings can be read',
       ...(wrong?.length
-        ? { problem: `cannot be read: ${wrong.join(', ')}`, next: 'Their form stands in api/README.md.' }
+        ? {
+            problem: `cannot be read: ${wrong.join(', ')}`,
+            next: wrong.map((name) => `${name}: ${wanted[name] ?? 'see api/README.md'}.`).join('\n  '),
+          }
         : {}),
     },
     ...(ways === undefined ? [] : checkWays(ways)),
@@ -77,6 +80,8 @@ async function checkHealth(url: URL): Promise<Finding[]> {
 interface Health {
   missing?: string[]
   wrong?: string[]
+  /** What each of the wrong ones has to be. */
+  wanted?: Record<string, string>
   status?: string
   ways?: { webhook?: boolean; comments?: boolean; cron?: boolean }
 }

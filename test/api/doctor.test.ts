@@ -34,6 +34,7 @@ test('a setting that is missing, one that cannot be read, a token that is not kn
   expect(code).toBe(1)
   expect(text).toContain('✗ settings are there: missing: LLM_MODEL')
   expect(text).toContain('✗ settings can be read: cannot be read: HANDOFF_CALLER_TOKENS')
+  expect(text).toContain('HANDOFF_CALLER_TOKENS: as many tokens as one question may take')
   expect(text).toContain('✗ the token is known')
 })
 

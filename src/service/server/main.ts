@@ -43,9 +43,9 @@ function startClock(url: string, secret: string): NodeJS.Timeout {
 
 async function sayHealth(url: string): Promise<void> {
   const response = await fetch(`${url}/api/health`)
-  const { missing, wrong } = (await response.json()) as { missing: string[]; wrong: string[] }
+  const { missing, wanted } = (await response.json()) as { missing: string[]; wanted: Record<string, string> }
   if (missing.length > 0) say(`Questions are refused until these are set: ${missing.join(', ')}.`)
-  if (wrong.length > 0) say(`These settings cannot be read: ${wrong.join(', ')}.`)
+  for (const [name, form] of Object.entries(wanted)) say(`${name} cannot be read: it has to be ${form}.`)
 }
 
 async function serve(settings: ServerSettings): Promise<void> {
