@@ -47,6 +47,13 @@ describe('the comment that a file opens with', () => {
     ).toEqual(['`a.go` defines `Row`.'])
   })
 
+  it('is cited where it stands', () => {
+    const [fact] = fileFacts(
+      file('a.ts', '// SPDX-License-Identifier: MIT\n\n// Boats that\n// row.\nexport const boat = 1'),
+    )
+    expect(fact?.line.number).toBe(3)
+  })
+
   it('may speak of licences as its subject', () => {
     expect(factsOf('a.ts', '// Checks the licence of each package.\nexport const check = 1')[0]).toContain(
       'Checks the licence',

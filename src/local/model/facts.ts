@@ -132,11 +132,10 @@ export function entryFacts(files: FileBlock[]): Fact[] {
 
 /** What a file says it is for, what it defines, and what it leans on. */
 export function fileFacts(file: FileBlock): Fact[] {
-  const [first] = file.lines
-  if (!first || isProse(file)) return []
+  if (isProse(file)) return []
   const facts: Fact[] = []
   const opening = openingComment(file)
-  if (opening !== '') facts.push({ text: `${code(file.path)} opens with ${quoted(opening)}.`, file, line: first })
+  if (opening) facts.push({ text: `${code(file.path)} opens with ${quoted(opening.text)}.`, file, line: opening.line })
   const defined = codeLines(file.lines).flatMap((line) => {
     const found = definedIn(line.text)
     return found && !/^[a-z]?$/.test(found.name) ? [{ name: found.name, line }] : []
@@ -151,22 +150,24 @@ export function fileFacts(file: FileBlock): Fact[] {
 const mostCodeAbove = 12
 
 /** The first sentence of the first comment that is about the file: not its licence, and not an order to a program. */
-function openingComment(file: FileBlock): string {
-  let comments: string[] = []
+function openingComment(file: FileBlock): { text: string; line: Line } | undefined {
+  let comments: { text: string; line: Line }[] = []
   let above = 0
-  for (const { text } of [...file.lines, { text: '' }]) {
-    const comment = text.startsWith('#!') ? undefined : commentIn(text)
-    if (comment !== undefined) {
-      if (!isDirective(comment)) comments.push(comment)
+  for (const line of [...file.lines, { number: 0, text: '' }]) {
+    const text = line.text.startsWith('#!') ? undefined : commentIn(line.text)
+    if (text !== undefined) {
+      if (text !== '' && !isDirective(text)) comments.push({ text, line })
       continue
     }
-    const words = comments.some(isLicence) ? '' : firstSentence(comments.join(' '))
-    if (words !== '') return words
+    const [start] = comments
+    if (start && !comments.some((comment) => isLicence(comment.text))) {
+      return { text: firstSentence(comments.map((comment) => comment.text).join(' ')), line: start.line }
+    }
     comments = []
     above += 1
     if (above > mostCodeAbove) break
   }
-  return ''
+  return undefined
 }
 
 function leaningFacts(file: FileBlock): Fact[] {
