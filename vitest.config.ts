@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
 /** These only compute: nothing is started, nothing is heard, and nothing is kept from one file to the next. */
-const library = ['test/handoff/library/**/*.test.ts']
+const library = ['test/handoff/domain/**/*.test.ts']
 
 const every = {
-  setupFiles: 'test/support/every-file.ts',
+  setupFiles: 'test/support/setup-file.ts',
   // Every test starts its own servers on free ports, so files may run side by side.
   testTimeout: 60_000,
   hookTimeout: 60_000,
@@ -13,7 +13,7 @@ const every = {
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/whole-suite.ts', 'test/support/shipped-action.ts'],
+    globalSetup: ['test/support/global-setup.ts', 'test/support/shipped-action.ts'],
     // More than the smallest machine has cores: many tests wait for processes and for deadlines of the outside.
     maxWorkers: 4,
     reporters: ['default'],

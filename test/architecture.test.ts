@@ -1,85 +1,112 @@
-// The arrows of the house, guarded by a machine. Each rule says why it is there, and the message repeats it.
+// Which folder may import which, checked on every run. Each rule gives its reason, and the failure message repeats it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-interface Room {
+interface Layer {
   name: string
-  /** A file belongs to the first room whose expression matches its path. */
+  /** A file belongs to the first layer whose expression matches its path. */
   holds: RegExp
   mayImport: string[]
   reason: string
 }
 
-const rooms: Room[] = [
+const product = ['index', 'context', 'workflows', 'store', 'sandbox', 'clients', 'domain', 'util']
+
+const layers: Layer[] = [
   {
     name: 'index',
-    holds: /^src\/handoff\/(index|asking)\.ts$/,
-    mayImport: ['hall', 'bench', 'library', 'connect', 'lines'],
-    reason: 'these two are the inner doors: a wide one, and a narrow one that is quick to load',
+    holds: /^src\/handoff\/(index|stored-answer)\.ts$/,
+    mayImport: product,
+    reason:
+      'these two files are the public interface of the product: all of it, and the small part that a stored answer needs',
   },
   {
-    name: 'connect',
-    holds: /^src\/handoff\/connect\.ts$/,
-    mayImport: ['lines', 'library', 'hall', 'bench'],
-    reason: 'it is the only wiring',
+    name: 'context',
+    holds: /^src\/handoff\/(create-)?context\.ts$/,
+    mayImport: ['clients', 'domain', 'util', 'workflows', 'store', 'sandbox', 'context'],
+    reason: 'only here are clients created from settings',
   },
   {
-    name: 'hall',
-    holds: /^src\/handoff\/hall\//,
-    mayImport: ['hall', 'bench', 'library'],
-    reason: 'the stories see the outside only through the tools',
+    name: 'workflows',
+    holds: /^src\/handoff\/workflows\//,
+    mayImport: ['workflows', 'store', 'sandbox', 'context', 'domain', 'util'],
+    reason: 'a workflow reaches the outside only through the interfaces in domain/ports.ts',
   },
   {
-    name: 'guest',
-    holds: /^src\/handoff\/bench\/guest\//,
-    mayImport: ['guest', 'library'],
-    reason: 'what runs inside a sandbox is small and knows only the words',
+    name: 'program',
+    holds: /^src\/handoff\/sandbox\/program\//,
+    mayImport: ['program', 'domain', 'util'],
+    reason: 'the program inside a sandbox is small and holds no client and no key',
   },
   {
-    name: 'bench',
-    holds: /^src\/handoff\/bench\//,
-    mayImport: ['bench', 'library'],
-    reason: 'the bench works on what it is handed',
+    name: 'sandbox',
+    holds: /^src\/handoff\/sandbox\//,
+    mayImport: ['sandbox', 'domain', 'util'],
+    reason: 'the host side of the sandbox program works on what it is given',
   },
   {
-    name: 'lines',
-    holds: /^src\/handoff\/lines\//,
-    mayImport: ['lines', 'library'],
-    reason: 'a line knows its own outside and the words',
+    name: 'store',
+    holds: /^src\/handoff\/store\//,
+    mayImport: ['store', 'domain', 'util'],
+    reason: 'the store works on the drive that it is given',
   },
-  { name: 'library', holds: /^src\/handoff\/library\//, mayImport: ['library'], reason: 'the library knows nobody' },
+  {
+    name: 'clients',
+    holds: /^src\/handoff\/clients\//,
+    mayImport: ['clients', 'domain', 'util'],
+    reason: 'a client speaks to one outside service and knows no workflow',
+  },
+  {
+    name: 'domain',
+    holds: /^src\/handoff\/domain\//,
+    mayImport: ['domain', 'util'],
+    reason: 'the domain is pure: words and rules, no input or output',
+  },
+  { name: 'util', holds: /^src\/handoff\/util\//, mayImport: ['util', 'domain'], reason: 'helpers know no workflow' },
   {
     name: 'action',
     holds: /^src\/action\//,
     mayImport: ['action', 'index'],
-    reason: 'a door knows the house by its inner door only, and the two doors never meet',
+    reason: 'an entry point uses the product by its public interface, and entry points do not know each other',
   },
   {
-    name: 'api',
+    name: 'route',
     holds: /^api\//,
-    mayImport: ['api', 'index', 'service'],
-    reason: 'a door knows the house by its inner door only, and the two doors never meet',
+    mayImport: ['route', 'service'],
+    reason: 'a file in api/ is a route of the platform and nothing more',
   },
   {
     name: 'service',
     holds: /^src\/service\//,
-    mayImport: ['service'],
-    reason: 'the server runs any functions, and knows neither what they do nor what stands in for the clouds',
+    mayImport: ['service', 'index'],
+    reason: 'an entry point uses the product by its public interface, and entry points do not know each other',
   },
   {
-    name: 'commands',
-    holds: /^src\/commands\//,
-    mayImport: ['commands', 'index', 'local', 'guest', 'library', 'lines'],
-    reason: 'commands are doors for people who work on the house',
+    name: 'cli',
+    holds: /^src\/cli\//,
+    mayImport: ['cli', 'benchmarks', 'index', 'emulators', 'build', 'program', 'service', ...product],
+    reason: 'commands are for the people who work on the project',
   },
   {
-    name: 'local',
-    holds: /^src\/local\//,
-    mayImport: ['local', 'library', 'service'],
-    reason: 'the yard imitates the outside and knows only the words',
+    name: 'benchmarks',
+    holds: /^src\/benchmarks\//,
+    mayImport: ['benchmarks', 'cli', 'index', 'emulators', 'build', 'program', ...product],
+    reason: 'benchmarks measure every part and no product file imports them',
+  },
+  {
+    name: 'build',
+    holds: /^src\/build\//,
+    mayImport: ['build', 'domain', 'util'],
+    reason: 'the build reads sources as text; it imports only what documents are generated from',
+  },
+  {
+    name: 'emulators',
+    holds: /^src\/emulators\//,
+    mayImport: ['emulators', 'domain', 'util', 'build', 'service'],
+    reason: 'emulators stand in for outside services and must not share code with the clients that they test',
   },
 ]
 
@@ -93,75 +120,122 @@ const sources = ['src', 'api']
   .flatMap(filesBelow)
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
-const roomOf = (path: string) => rooms.find((room) => room.holds.test(path))
+const layerOf = (path: string) => layers.find((layer) => layer.holds.test(path))
 
 function importsOf(text: string): string[] {
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!)
 }
 
-test('every source file has a room', () => {
-  expect(sources.map(({ path }) => path).filter((path) => !roomOf(path))).toEqual([])
+test('every source file belongs to a layer', () => {
+  expect(sources.map(({ path }) => path).filter((path) => !layerOf(path))).toEqual([])
 })
 
-test('no arrow points the wrong way', () => {
+test('no import crosses the layers in the wrong direction', () => {
   const wrong = sources.flatMap(({ path, text }) => {
-    const from = roomOf(path)
+    const from = layerOf(path)
     return importsOf(text)
       .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => roomOf(normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts')))
+      .map((specifier) => layerOf(normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts')))
       .filter((to) => to !== undefined && from !== undefined && !from.mayImport.includes(to.name))
       .map((to) => `${path} may not import ${to!.name}: ${from!.reason}`)
   })
   expect(wrong).toEqual([])
 })
 
-test("a function's own file only brings what was bundled of it", () => {
+/** Imports that exist at run time; an `import type` disappears when the file is compiled. */
+function runtimeImportsOf(text: string): string[] {
+  const values = text.replace(/(?:import|export) type [^;]*?from '[^']+'/g, '')
+  return importsOf(values).filter((specifier) => specifier.startsWith('.'))
+}
+
+/** Groups of files that import each other, directly or through others, by Tarjan's algorithm. */
+function cyclesIn(edges: Map<string, string[]>): string[][] {
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  const cycles: string[][] = []
+  const visit = (file: string): void => {
+    order.set(file, order.size)
+    low.set(file, order.get(file)!)
+    stack.push(file)
+    for (const next of edges.get(file) ?? []) {
+      if (!order.has(next)) visit(next)
+      if (stack.includes(next)) low.set(file, Math.min(low.get(file)!, low.get(next)!))
+    }
+    if (low.get(file) !== order.get(file)) return
+    const members = stack.splice(stack.indexOf(file))
+    if (members.length > 1) cycles.push(members.sort())
+  }
+  for (const file of edges.keys()) if (!order.has(file)) visit(file)
+  return cycles
+}
+
+test('no files import each other in a circle', () => {
+  expect(
+    cyclesIn(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['a']],
+        ['d', ['a']],
+      ]),
+    ),
+  ).toEqual([['a', 'b', 'c']])
+  const edges = new Map(
+    sources.map(({ path, text }) => [
+      path,
+      runtimeImportsOf(text).map((specifier) => normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts')),
+    ]),
+  )
+  expect(cyclesIn(edges), 'a circle of imports cannot be read from top to bottom').toEqual([])
+})
+
+test('a route only names the function that the build bundles for it', () => {
   const own = sources.filter(({ path }) => /^api\/[a-z]+\.ts$/.test(path))
   expect(own).toHaveLength(6)
   for (const { path, text } of own) {
     const name = path.slice('api/'.length, -'.ts'.length)
     const code = text.split('\n').filter((line) => line !== '' && !line.startsWith('//'))
     expect(code).toEqual([`export { default } from '../dist/service/${name}.js'`])
-    expect(sources.map((source) => source.path)).toContain(`api/_functions/${name}.ts`)
+    expect(sources.map((source) => source.path)).toContain(`src/service/functions/${name}.ts`)
   }
 })
 
-test('only lines know an SDK, and load it where it is first needed', () => {
-  // GitHub's context is the language of the Action's platform, as the log's commands are, and a door speaks that. One file takes it from the
-  // package, and nothing else; the package's client would be an SDK like the others.
-  const platformWords = { path: 'src/action/told.ts', text: "export { context } from '@actions/github'" }
+test('only clients know an SDK, and load it where it is first needed', () => {
+  // The event's context is part of the Action's platform, as workflow commands are. One file takes it from the package, and nothing else.
+  const platformWords = { path: 'src/action/github-context.ts', text: "export { context } from '@actions/github'" }
   const sdks = ['e2b', 'openai', '@actions/github']
   const wrong = sources.flatMap(({ path, text: whole }) => {
     const text = path === platformWords.path ? whole.replace(platformWords.text, '') : whole
     const values = text.replace(/import type [^;\n]*?from '[^']+'/g, '')
-    // The bench weighs the SDKs and has to name them; naming is not loading.
-    const weighs = path.startsWith('src/commands/bench/')
+    // A benchmark that weighs the SDKs has to name them; it does not use them.
+    const weighs = path.startsWith('src/benchmarks/')
     const known = sdks.filter((sdk) => !weighs && values.includes(`'${sdk}'`))
     const eager = sdks.filter((sdk) => new RegExp(`^(?:import|export) (?!type).*from '${sdk}'`, 'm').test(text))
-    const inLines = roomOf(path)?.name === 'lines'
+    const isClient = layerOf(path)?.name === 'clients'
     return [
-      ...known.filter(() => !inLines).map((sdk) => `${path} knows ${sdk}: only lines know an SDK`),
+      ...known.filter(() => !isClient).map((sdk) => `${path} knows ${sdk}: only clients know an SDK`),
       ...eager.map((sdk) => `${path} loads ${sdk} when it is itself loaded: use import() where it is first needed`),
     ]
   })
   expect(wrong).toEqual([])
 })
 
-test('the environment is read at the doors', () => {
-  const doors =
-    /^(src\/action\/|api\/_|src\/commands\/|src\/local\/|src\/service\/server\/main\.ts$|src\/handoff\/bench\/guest\/(start|programs)\.ts$)/
+test('only entry points read the environment', () => {
+  const entryPoints =
+    /^src\/(action|service|cli|benchmarks|emulators|build)\/|^src\/handoff\/sandbox\/program\/(main|spawn)\.ts$/
   const wrong = sources
-    .filter(({ path, text }) => !doors.test(path) && /process\.env/.test(text))
+    .filter(({ path, text }) => !entryPoints.test(path) && /process\.env/.test(text))
     .map(({ path }) => path)
   expect(wrong, 'behaviour must be a function of what is handed in').toEqual([])
 })
 
-test('the library does no input or output, and reads no clock', () => {
+test('the domain does no input or output, and reads no clock', () => {
   const wrong = sources
-    .filter(({ path }) => roomOf(path)?.name === 'library')
+    .filter(({ path }) => layerOf(path)?.name === 'domain')
     .flatMap(({ path, text }) => {
       const code = text.replace(/\/\/.*$/gm, '').replace(/\/\*[\s\S]*?\*\//g, '')
-      // A hash is a function of its text alone; of that module nothing else is.
+      // A hash depends on its text alone; nothing else of that module is pure.
       return [
         /from 'node:(?!crypto')/,
         /import \{(?! hash \})[^}]*\} from 'node:crypto'/,
@@ -172,7 +246,7 @@ test('the library does no input or output, and reads no clock', () => {
         /setTimeout\(/,
       ]
         .filter((forbidden) => forbidden.test(code))
-        .map((forbidden) => `${path} has ${forbidden.source}: the library is pure`)
+        .map((forbidden) => `${path} has ${forbidden.source}: the domain is pure`)
     })
   expect(wrong).toEqual([])
 })
@@ -185,14 +259,14 @@ test('production never asks whether it is under test', () => {
   expect(wrong).toEqual([])
 })
 
-test('files stay one room each', () => {
+test('no source file is longer than 320 lines', () => {
   const long = sources
     .filter(({ text }) => text.split('\n').length > 320)
     .map(({ path, text }) => `${path}: ${text.split('\n').length} lines`)
   expect(long).toEqual([])
 })
 
-test('the project speaks of itself alone', () => {
+test('no source file names a path of the machine that it was written on', () => {
   const machine = new RegExp(`${relative('/', root).split('/')[0]}/${'main'}/|/home/(?!user|runner)[a-z]+/`)
   expect(sources.filter(({ text }) => machine.test(text)).map(({ path }) => path)).toEqual([])
 })

@@ -1,11 +1,11 @@
 // Both workflows, and the demo, with each model that the local service plays. Each ends in a summary and an answer, or in the sentence that
 // says what to set. The waits of the slow models are short here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { localModels } from '../src/emulators/model/models.js'
 import { type AskResult, ask, HandoffError, type Summarised, summarise } from '../src/handoff/index.js'
-import { localModels } from '../src/local/model/models.js'
+import { startWorld, type World } from './support/local-clouds.js'
 import { runProgram } from './support/program.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'
-import { startWorld, type World } from './support/world.js'
 
 const name = 'octo/clocks'
 const question = 'How does tellTime know the zone?'
@@ -172,7 +172,7 @@ describe('the demo', () => {
     const { LLM_BASE_URL, LLM_API_KEY } = world.clouds.model.settings
     const settings = { LLM_BASE_URL, LLM_API_KEY, LLM_MODEL: model, ...settingsFor[model] }
     const { code, stdout, stderr } = await runProgram(
-      'src/commands/demo.ts',
+      'src/cli/demo.ts',
       [repository.directory, question, '--json'],
       settings,
     )

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { promisesPage, testNames } from '../src/local/promises-page.js'
+import { promisesPage, testNames } from '../src/build/guarantees-list.js'
 
 const root = join(import.meta.dirname, '..')
 const read = (name: string) => readFileSync(join(root, name), 'utf8')

@@ -1,11 +1,11 @@
 // `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
 import { layout, markStale, type ReadContext, runSummary, whichRun } from '../handoff/index.js'
-import type { CommitWanted } from './events.js'
-import { failureOf, sentenceOf } from './failure.js'
-import { openGitHub } from './github.js'
-import { type Job, openForReading, repositoryOf } from './job.js'
-import { stickyComment, stickyMarker } from './report.js'
+import { failureOf, sentenceOf } from './error-message.js'
+import { openGitHub } from './github-client.js'
+import { type Job, openForReading, repositoryOf } from './job-context.js'
+import { stickyComment, stickyMarker } from './job-summary.js'
+import type { CommitWanted } from './route-event.js'
 
 export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pull: number }): Promise<void> {
   const { runner, context, signal } = job

@@ -9,11 +9,11 @@ import {
   systemClock,
   terminal,
 } from '../handoff/index.js'
-import { readContext, runPage } from './context.js'
-import { openGitHub } from './github.js'
+import { readContext, runPage } from './event-context.js'
+import { openGitHub } from './github-client.js'
 import { secretValues, settingRecord } from './inputs.js'
 import type { Environment, Runner } from './runner.js'
-import type { Left } from './state.js'
+import type { Left } from './saved-state.js'
 
 /** By its id where that is known, and by the label that any sandbox of the step carries: the reply to a creation may have been lost. */
 export async function endSandboxes(runner: Runner, left: Left, signal: AbortSignal): Promise<void> {

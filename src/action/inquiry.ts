@@ -1,7 +1,7 @@
 // A question with the places where its answer may come from, and the order in which they are tried: the same whether the job answers itself or
 // asks a deployed service.
 import { type CompletedAnswer, HandoffError, isHandoffError, type RunPlace, systemClock } from '../handoff/index.js'
-import type { Job } from './job.js'
+import type { Job } from './job-context.js'
 
 export interface Inquiry {
   text: string

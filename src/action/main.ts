@@ -1,12 +1,13 @@
 // The program of the job's step. What it loads is kept small: the work itself is loaded when an event asks for it.
-import { readContext } from './context.js'
-import { decide } from './events.js'
-import { failureOf, sentenceOf } from './failure.js'
+
+import { stopSignal } from './cancellation.js'
+import { failureOf, sentenceOf } from './error-message.js'
+import { readContext } from './event-context.js'
 import { readOptions } from './inputs.js'
+import { decide } from './route-event.js'
 import { makeRunner } from './runner.js'
-import { stopSignal } from './signals.js'
+import { makeSaver } from './saved-state.js'
 import { start } from './start.js'
-import { makeSaver } from './state.js'
 
 const environment = process.env
 const runner = makeRunner()
@@ -18,14 +19,14 @@ async function work(): Promise<void> {
   const decision = decide(context, options)
   if (decision.kind === 'nothing') return decision.notice ? runner.notice(decision.why) : runner.info(decision.why)
   const stop = stopSignal(() => runner.info('The job was cancelled: the sandbox is being destroyed.'))
-  const { carryOut } = await import('./work.js')
+  const { carryOut } = await import('./dispatch.js')
   await carryOut({ runner, saver, context, options, stop, environment }, decision)
   saver.finish()
 }
 
 async function report(error: unknown): Promise<void> {
   const failure = failureOf(error)
-  const { withoutSecrets } = await import('./work.js')
+  const { withoutSecrets } = await import('./dispatch.js')
   const clean = withoutSecrets(runner)
   if (failure.details !== undefined) runner.quote('Details', clean(failure.details))
   runner.fail(clean(sentenceOf(failure)))

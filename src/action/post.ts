@@ -1,9 +1,9 @@
 // The program of the step after the job: finishes what the main step could not. It can only clean up: it holds no client for models and no
 // workflow. It may run twice, it never fails the job, and in the usual case it has nothing to do and loads nothing.
-import { failureOf, sentenceOf } from './failure.js'
+import { failureOf, sentenceOf } from './error-message.js'
 import { makeRunner } from './runner.js'
+import { type Left, readLeft } from './saved-state.js'
 import { start } from './start.js'
-import { type Left, readLeft } from './state.js'
 
 const patienceMs = 60_000
 const environment = process.env

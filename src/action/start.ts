@@ -1,6 +1,6 @@
 // What the two programs of the Action, the job's step and the step after the job, do before anything else.
 import { secretValues } from './inputs.js'
-import { maskAll } from './masks.js'
+import { maskAll } from './mask-secrets.js'
 import { goesAroundProxy, useProxy } from './proxy.js'
 import type { Environment, Runner } from './runner.js'
 

@@ -1,73 +1,25 @@
 // The only inner door: what doors may use of the house.
-export { type AcceptedNote, acceptedAbout, listAccepted } from './bench/accepted.js'
-export { atOnce } from './bench/at-once.js'
-export { type Begun, beginRequest, keyLifetimeMs } from './bench/request-keys.js'
-export { connect, connectForReading, type Wiring } from './connect.js'
-export { questionKey } from './hall/answer-comment.js'
-export { acceptQuestion, ask, type CompareRequest, compare } from './hall/ask.js'
-export { type Conversation, converse, type Ending, terminal, type Voice } from './hall/conversation.js'
-export type { House, ReadContext } from './hall/house.js'
-export {
-  citedFile,
-  listRepositories,
-  listRuns,
-  oneAnswer,
-  type Page,
-  pageOfAnswers,
-  runSummary,
-  staleSince,
-} from './hall/look.js'
-export { type Marked, type MarkRequest, markStale } from './hall/mark-stale.js'
-export { type AskLevel, isBot, type MayAsk, mayAsk } from './hall/may-ask.js'
-export type { AcceptedQuestion, AskRequest, AskResult } from './hall/prepare-question.js'
-export { planPrune, prune } from './hall/prune.js'
-export type { Pruned, PruneItem, PrunePlan, PruneRequest, RepositoryPlan } from './hall/prune-plan.js'
-export {
-  followAnswer,
-  houseFor,
-  makeService,
-  type Service,
-  type ServiceLimits,
-  staleNow,
-  type Taken,
-  takeQuestion,
-  type Visit,
-} from './hall/service.js'
-export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './hall/stale-answer.js'
-export { type Summarised, type SummariseRequest, summarise } from './hall/summarise.js'
-export {
-  commentParts,
-  progressOf,
-  type RunPlace,
-  type Talk,
-  type TalkQuestion,
-  type ToldAnswer,
-  talk,
-  threadOf,
-} from './hall/talk.js'
-export {
-  type OwnWork,
-  promiseAnswer,
-  promiseComment,
-  promiseKept,
-  takeLeft,
-  troubleWith,
-} from './hall/under-limits.js'
-export { type ChosenRun, type RunName, whichRun } from './hall/which-run.js'
-export { type SummaryOrder, type WrittenSummary, writeSummary } from './hall/write-summary.js'
-export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './library/answer.js'
-export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './library/answers/answer-markdown.js'
-export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './library/answers/ask-event.js'
-export { longestQuestion, parseAskCommand, parseQuestion } from './library/answers/question.js'
-export type { Clock } from './library/clock.js'
-export { abortError, type ErrorCode, HandoffError, isHandoffError } from './library/errors.js'
-export type { RunEvent, Step } from './library/events.js'
-export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './library/github.js'
-export { encodeHandoff, type Handoff } from './library/handoff.js'
-export { fitMarkdown } from './library/markdown/fit-markdown.js'
-export { cutText } from './library/markdown/plain-text.js'
-export { safeInline, safeMarkdown, safeTable, safeText } from './library/markdown/safe-markdown.js'
-export { efforts, replyLimit } from './library/model-limits.js'
+
+export { makeDrive } from './clients/drive9/client.js'
+export { makeSandboxes } from './clients/e2b/client.js'
+export { type GitHubOptions, makeGitHub } from './clients/github/client.js'
+export { type ActionsClaims, makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oidc.js'
+export { isSigned } from './clients/github/webhook-signature.js'
+export { systemClock } from './clients/system-clock.js'
+export type { House, ReadContext } from './context.js'
+export { connect, connectForReading, type Wiring } from './create-context.js'
+export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
+export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
+export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
+export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './domain/answers/render-answer.js'
+export type { Clock } from './domain/clock.js'
+export { abortError, type ErrorCode, HandoffError, isHandoffError } from './domain/errors.js'
+export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './domain/github.js'
+export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
+export { cutText } from './domain/markdown/clean-text.js'
+export { fitMarkdown } from './domain/markdown/fit.js'
+export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
+export { efforts, replyLimit } from './domain/model-limits.js'
 export {
   artifact,
   type Commit,
@@ -80,8 +32,9 @@ export {
   quote,
   type Repository,
   type RunId,
-} from './library/run.js'
-export { makeRedactor } from './library/secrets/redact.js'
+} from './domain/run.js'
+export type { RunEvent, Step } from './domain/run-events.js'
+export { makeRedactor } from './domain/secrets/redactor.js'
 export {
   type Environment,
   isLoopback,
@@ -92,10 +45,64 @@ export {
   refuseImpossibleMix,
   type Settings,
   secretsIn,
-} from './library/settings.js'
-export { systemClock } from './lines/clock.js'
-export { makeDrive } from './lines/drive9.js'
-export { makeSandboxes } from './lines/e2b.js'
-export { type GitHubOptions, makeGitHub } from './lines/github.js'
-export { type ActionsClaims, makeOidcVerifier, type OidcVerifier } from './lines/oidc.js'
-export { isSigned } from './lines/signature.js'
+} from './domain/settings.js'
+export { type Begun, beginRequest, keyLifetimeMs } from './store/idempotency-keys.js'
+export { type AcceptedNote, acceptedAbout, listAccepted } from './store/pending-answers.js'
+export { atOnce } from './util/map-concurrent.js'
+export {
+  type OwnWork,
+  promiseAnswer,
+  promiseComment,
+  promiseKept,
+  takeLeft,
+  troubleWith,
+} from './workflows/answer/admission.js'
+export { acceptQuestion, ask, type CompareRequest, compare } from './workflows/answer/answer-question.js'
+export {
+  followAnswer,
+  houseFor,
+  makeService,
+  type Service,
+  type ServiceLimits,
+  staleNow,
+  type Taken,
+  takeQuestion,
+  type Visit,
+} from './workflows/answer/ask-service.js'
+export type { AcceptedQuestion, AskRequest, AskResult } from './workflows/answer/find-answer.js'
+export { type ChosenRun, type RunName, whichRun } from './workflows/answer/resolve-run.js'
+export {
+  citedFile,
+  listRepositories,
+  listRuns,
+  oneAnswer,
+  type Page,
+  pageOfAnswers,
+  runSummary,
+  staleSince,
+} from './workflows/browse.js'
+export { planPrune, prune } from './workflows/prune/prune.js'
+export type { Pruned, PruneItem, PrunePlan, PruneRequest, RepositoryPlan } from './workflows/prune/types.js'
+export {
+  commentParts,
+  progressOf,
+  type RunPlace,
+  type Talk,
+  type TalkQuestion,
+  type ToldAnswer,
+  talk,
+  threadOf,
+} from './workflows/pull-request/answer-in-comment.js'
+export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './workflows/pull-request/check-answer.js'
+export { type AskLevel, isBot, type MayAsk, mayAsk } from './workflows/pull-request/check-permission.js'
+export {
+  type Conversation,
+  converse,
+  type Ending,
+  terminal,
+  type Voice,
+} from './workflows/pull-request/comment-lifecycle.js'
+export { type Marked, type MarkRequest, markStale } from './workflows/pull-request/mark-comments.js'
+export { questionKey } from './workflows/pull-request/status-comment.js'
+export { type Summarised, type SummariseRequest, summarise } from './workflows/summarise/summarise-commit.js'
+export { type SummaryOrder, type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'

@@ -1,6 +1,6 @@
 // A question on a pull request, from the built dist: who is answered, with what, and how often.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { StoredComment } from '../../src/local/github/world.js'
+import type { StoredComment } from '../../src/emulators/github/world.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
 import { until } from '../support/until.js'
 import { type ActionWorld, startActionWorld } from './kit.js'

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withoutOpaqueImport } from '../../src/local/build-action.js'
+import { withoutOpaqueImport } from '../../src/build/action.js'
 import { type ActionWorld, type Event, root, startActionWorld } from './kit.js'
 
 const dist = join(root, 'dist')

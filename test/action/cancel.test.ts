@@ -1,7 +1,7 @@
 // A cancelled job leaves nothing behind: the shipped dist is interrupted at every step of both walks, and killed where it could not say
 // goodbye; then the step after the job runs, twice.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { StoredComment } from '../../src/local/github/world.js'
+import type { StoredComment } from '../../src/emulators/github/world.js'
 import { type ActionWorld, type Step, startActionWorld } from './kit.js'
 
 let world: ActionWorld

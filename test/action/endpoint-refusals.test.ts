@@ -3,10 +3,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { endpointAnswers } from '../../src/action/endpoint.js'
-import type { Job } from '../../src/action/job.js'
-import { type ErrorCode, isHandoffError } from '../../src/handoff/library/errors.js'
-import { type LocalGitHub, startGitHub } from '../../src/local/github/github.js'
+import type { Job } from '../../src/action/job-context.js'
+import { endpointAnswers } from '../../src/action/remote-answer-source.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
+import { type ErrorCode, isHandoffError } from '../../src/handoff/domain/errors.js'
 
 let github: LocalGitHub
 let service: Server

@@ -1,9 +1,9 @@
 // Every event that GitHub's own examples show, given to the Action's decision: it crashes on none, and reads only what GitHub sends.
 import { describe, expect, test } from 'vitest'
-import type { Context, Payload } from '../../src/action/context.js'
-import { type Decision, decide } from '../../src/action/events.js'
+import type { Context, Payload } from '../../src/action/event-context.js'
 import type { Options } from '../../src/action/inputs.js'
-import { readAskEvent } from '../../src/handoff/library/answers/ask-event.js'
+import { type Decision, decide } from '../../src/action/route-event.js'
+import { readAskEvent } from '../../src/handoff/domain/answers/comment-event.js'
 import { exampleEvents as all, askingEvents } from '../support/example-events.js'
 
 /** What a job with the inputs of the quick start would do. */

@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findings } from '../handoff/library/markdown-tree.js'
+import { findings } from '../handoff/domain/markdown/markdown-tree.js'
 import { disguises } from '../support/secrets.js'
 import { type ActionWorld, type Step, startActionWorld } from './kit.js'
 

@@ -6,16 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import type { Context } from '../../src/action/context.js'
-import { decide } from '../../src/action/events.js'
+import type { Context } from '../../src/action/event-context.js'
 import { endSandboxes } from '../../src/action/finish.js'
 import { inInputWords, readOptions } from '../../src/action/inputs.js'
-import { makeListener } from '../../src/action/listener.js'
-import { formsOfSecret } from '../../src/action/masks.js'
+import { makeListener } from '../../src/action/log-events.js'
+import { formsOfSecret } from '../../src/action/mask-secrets.js'
+import { decide } from '../../src/action/route-event.js'
 import { makeRunner, type Runner } from '../../src/action/runner.js'
-import type { Left, Saver } from '../../src/action/state.js'
+import type { Left, Saver } from '../../src/action/saved-state.js'
+import { startClouds } from '../../src/emulators/start-all.js'
 import { makeSandboxes } from '../../src/handoff/index.js'
-import { startClouds } from '../../src/local/clouds.js'
 import { node, root } from './kit.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
 
@@ -74,7 +74,7 @@ const nasty = fc.array(
 /** What the log is after each of these texts was said in every way. */
 function logsOf(texts: string[]): ReadLog[] {
   const mark = `\n${randomUUID()}\n`
-  const loader = join(root, 'src/local/typescript.mjs')
+  const loader = join(root, 'src/build/ts-loader.mjs')
   const printed = execFileSync(node, ['--import', loader, join(import.meta.dirname, 'speaker.ts')], {
     input: JSON.stringify({ texts, mark }),
     encoding: 'utf8',

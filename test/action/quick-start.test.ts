@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Publisher, startPublisher } from '../../src/local/drive9/publisher.js'
+import { type Publisher, startPublisher } from '../../src/emulators/drive9/publisher.js'
 import { type ActionWorld, root, startActionWorld } from './kit.js'
 
 let world: ActionWorld

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { settingInputs } from '../../src/action/inputs.js'
-import { withActionTables } from '../../src/local/documents.js'
+import { withActionTables } from '../../src/build/generate-docs.js'
 import { readDescription, root } from './kit.js'
 
 interface Workflow {

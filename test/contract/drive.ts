@@ -1,8 +1,8 @@
 // What every Drive must do. Runs against the local server always, and against a real service when its address and key are given.
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HandoffError } from '../../src/handoff/library/errors.js'
-import type { Drive } from '../../src/handoff/library/tools.js'
+import type { HandoffError } from '../../src/handoff/domain/errors.js'
+import type { Drive } from '../../src/handoff/domain/ports.js'
 import { until } from '../support/until.js'
 
 export interface DriveUnderTest {

@@ -8,7 +8,7 @@ import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type DriveOptions, startDrive } from '../../src/local/drive9/server.js'
+import { type DriveOptions, startDrive } from '../../src/emulators/drive9/server/main.js'
 import { until } from '../support/until.js'
 import { fileOperationsIn } from './file-operations.js'
 

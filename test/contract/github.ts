@@ -1,6 +1,6 @@
-// What every GitHub must do, ours on loopback and the real one: bound in test/handoff/lines/github.test.ts.
+// What every GitHub must do, ours on loopback and the real one: bound in test/handoff/clients/github/client.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { GitHub, Thread } from '../../src/handoff/library/github.js'
+import type { GitHub, Thread } from '../../src/handoff/domain/github.js'
 
 export interface GitHubWorld extends AsyncDisposable {
   github: GitHub

@@ -1,8 +1,8 @@
 // What every model's service must do for us, and every `Model`. The local one passes it always; the real one when its settings are given.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { HandoffError } from '../../src/handoff/library/errors.js'
-import type { Model, ModelRequest } from '../../src/handoff/library/tools.js'
-import { makeModel } from '../../src/handoff/lines/openai.js'
+import { makeModel } from '../../src/handoff/clients/openai/client.js'
+import { HandoffError } from '../../src/handoff/domain/errors.js'
+import type { Model, ModelRequest } from '../../src/handoff/domain/ports.js'
 
 export interface ModelSettings {
   LLM_BASE_URL: string

@@ -1,7 +1,7 @@
 // What the stories may expect of `Sandboxes`, whatever cloud stands behind it.
 import { describe, expect, test } from 'vitest'
-import { type HandoffError, isHandoffError } from '../../src/handoff/library/errors.js'
-import type { RunOptions, Sandbox, Sandboxes, SandboxRequest } from '../../src/handoff/library/tools.js'
+import { type HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
+import type { RunOptions, Sandbox, Sandboxes, SandboxRequest } from '../../src/handoff/domain/ports.js'
 import { until } from '../support/until.js'
 
 /** Fails unless it rejects with our own error. */

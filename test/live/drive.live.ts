@@ -1,6 +1,6 @@
 // The drive9 contract against a real service. A missing setting is a failure: who runs this wants to know.
 import { randomUUID } from 'node:crypto'
-import { makeDrive } from '../../src/handoff/lines/drive9.js'
+import { makeDrive } from '../../src/handoff/clients/drive9/client.js'
 import { driveContract } from '../contract/drive.js'
 
 function setting(name: string): string {

@@ -1,6 +1,6 @@
 // The same suites against a real E2B account. A setting that is missing is a failure: whoever asks for this run wants it to look.
 import { expect, test } from 'vitest'
-import { makeSandboxes } from '../../src/handoff/lines/e2b.js'
+import { makeSandboxes } from '../../src/handoff/clients/e2b/client.js'
 import { sandboxServiceContract } from '../contract/sandboxes.js'
 import { sandboxesContract } from '../contract/sandboxes-line.js'
 

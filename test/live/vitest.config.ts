@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { readEnvironment } from '../../src/commands/environment.js'
+import { readEnvironment } from '../../src/cli/load-env.js'
 
 // What stands in `.env` counts here as it does for every command.
 readEnvironment()

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Deployment, deploy, name, post } from '../api/kit.js'
 import { until } from '../support/until.js'
+import { type Deployment, deploy, name, post } from './kit.js'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -6,9 +6,9 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { call, type Deployment, deploy, events, logged, name, post, root } from '../api/kit.js'
 import { byNpm, type OwnServer, startOwnServer } from '../support/own-server.js'
 import { until } from '../support/until.js'
+import { call, type Deployment, deploy, events, logged, name, post, root } from './kit.js'
 
 let here: Deployment
 let server: OwnServer
@@ -37,7 +37,7 @@ const ask = (question: string) => ({ repository: name, run: here.run.run, questi
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex')
 
 test('every file of the page is served, with its type and the headers of vercel.json', async () => {
-  const folder = join(root, 'api/_web')
+  const folder = join(root, 'web')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   expect(files.length).toBeGreaterThan(10)
   for (const file of files) {
@@ -68,8 +68,8 @@ test('nothing else of the repository is served, however its address is written',
     '.env.example',
   ]
   const sources = [
-    'api/_settings.ts',
-    'api/_web/index.html',
+    'src/service/settings.ts',
+    'web/index.html',
     'api/ask.d.ts',
     'src/service/server/main.ts',
     '.git/config',

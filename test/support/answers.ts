@@ -1,8 +1,8 @@
 // Answers as the ledger keeps them, made by hand.
-import type { Citation, CompletedAnswer } from '../../src/handoff/library/answer.js'
-import { encodeAnswer } from '../../src/handoff/library/answers/answer-record.js'
-import type { RunId } from '../../src/handoff/library/run.js'
-import { shaOf } from '../../src/handoff/library/run.js'
+import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
+import { encodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
+import type { RunId } from '../../src/handoff/domain/run.js'
+import { shaOf } from '../../src/handoff/domain/run.js'
 import type { KeptRuns } from './kept-runs.js'
 
 let count = 0

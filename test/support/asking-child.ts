@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Gate } from './gate.js'
-import type { Place, QuickProcess, QuickWorld } from './quick-house.js'
+import type { Place, QuickProcess, QuickWorld } from './in-memory-context.js'
 
 const here = import.meta.dirname
 
@@ -21,7 +21,7 @@ export async function askInChild(asked: {
   const request = place.ask({ gate } as QuickProcess, question)
   const child = spawn(
     process.execPath,
-    ['--import', join(here, '../../src/local/typescript.mjs'), join(here, 'asking-program.ts'), program],
+    ['--import', join(here, '../../src/build/ts-loader.mjs'), join(here, 'asking-program.ts'), program],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {

@@ -1,6 +1,6 @@
 // Breaks the calls to one stand-in without a gate before it: some of the first by chance, and each kind of call when it comes for the first time,
 // because some are only made when another failed.
-import type { Fault, LocalServer, RecordedRequest } from '../../src/local/server.js'
+import type { Fault, LocalServer, RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { type CloudName, routeOf } from './gate.js'
 import type { Random } from './random.js'
 

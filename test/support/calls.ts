@@ -1,6 +1,6 @@
 // Which outside calls a test file saw made, and in which ways each was broken: taken down from the stand-ins themselves, whoever asked them
 // and whatever broke them. Each file keeps a ledger; `whole-suite.ts` puts them together.
-import type { Fault, RecordedRequest } from '../../src/local/server.js'
+import type { Fault, RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { routeOf } from './gate.js'
 
 /** How often each kind of fault met a call; `made` counts all of them. */
@@ -12,7 +12,7 @@ export interface CallCounter {
 }
 
 /** Tests of a stand-in, and of the line that speaks to it, ask for things with made-up keys that the product never would. */
-export const itsOwnAffair = /^(local|contract|handoff\/lines)\//
+export const itsOwnAffair = /^(emulators|contract|handoff\/clients)\//
 
 /** The header of a call that a test makes itself, and the product never would. */
 export const madeByTest = 'x-made-by-test'

@@ -10,7 +10,7 @@ import {
   type LocalServer,
   type RecordedRequest,
   startServer,
-} from '../../src/local/server.js'
+} from '../../src/emulators/faulty-server.js'
 
 /** `inside` is the drive as the program in a sandbox reaches it. */
 export const cloudNames = ['sandboxes', 'drive', 'model', 'git', 'inside'] as const

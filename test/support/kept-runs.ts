@@ -1,8 +1,7 @@
 // A drive with runs of any age on it, sealed and unsealed, without machines: what stands on the drive is what the walks would have left.
 
-import { point, seal, sha256 } from '../../src/handoff/bench/run-directory.js'
-import { connect, type House } from '../../src/handoff/index.js'
-import { encodeRef, type Handoff } from '../../src/handoff/library/handoff.js'
+import { type LocalDrive, startDrive } from '../../src/emulators/drive9/server/main.js'
+import { encodeRef, type Handoff } from '../../src/handoff/domain/handoff-record.js'
 import {
   artifact,
   layout,
@@ -10,9 +9,10 @@ import {
   parseRepository,
   type Repository,
   type RunId,
-} from '../../src/handoff/library/run.js'
-import { parseSettings } from '../../src/handoff/library/settings.js'
-import { type LocalDrive, startDrive } from '../../src/local/drive9/server.js'
+} from '../../src/handoff/domain/run.js'
+import { parseSettings } from '../../src/handoff/domain/settings.js'
+import { connect, type House } from '../../src/handoff/index.js'
+import { point, seal, sha256 } from '../../src/handoff/store/run-store.js'
 
 export const day = 86_400_000
 export const never = new AbortController().signal

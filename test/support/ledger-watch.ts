@@ -1,9 +1,9 @@
 // Watches the ledger of one run between any two requests of the drive: no record is ever torn, and none that is done ever changes.
 
-import type { AnswerRecord } from '../../src/handoff/library/answer.js'
-import { decodeAnswer } from '../../src/handoff/library/answers/answer-record.js'
-import { artifact } from '../../src/handoff/library/run.js'
-import type { LocalDrive } from '../../src/local/drive9/server.js'
+import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
+import type { AnswerRecord } from '../../src/handoff/domain/answer.js'
+import { decodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
+import { artifact } from '../../src/handoff/domain/run.js'
 
 export interface LedgerWatch {
   look(): void

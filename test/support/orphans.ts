@@ -1,5 +1,5 @@
 // What a dead process leaves running is found from outside by what is written on it, and ended: as the sweep does it, for one scenario.
-import type { Place, QuickProcess, QuickWorld } from './quick-house.js'
+import type { Place, QuickProcess, QuickWorld } from './in-memory-context.js'
 
 export interface Swept {
   /** Machines that had lost their owner. */

@@ -1,7 +1,7 @@
 // `npm start` as a process: the built server, with only the environment it is given.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { secretWatch } from './heard.js'
+import { secretWatch } from './recorded-requests.js'
 import { until } from './until.js'
 
 const program = join(import.meta.dirname, '../../dist/service/server.js')

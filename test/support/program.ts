@@ -20,7 +20,7 @@ export interface Program {
 
 /** `file` is a source below the project's root; of our environment it finds nothing but the PATH. */
 export function startProgram(file: string, words: string[], environment: Record<string, string | undefined>): Program {
-  const child = spawn(process.execPath, ['--import', './src/local/typescript.mjs', file, ...words], {
+  const child = spawn(process.execPath, ['--import', './src/build/ts-loader.mjs', file, ...words], {
     cwd: root,
     env: { PATH: process.env['PATH'], CI: 'true', NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 // A tokenizer for o200k as its inventors describe it, written to be read and not to be fast: cut the text into pieces by one expression,
 // then in each piece join the pair of neighbours that comes first in the vocabulary, again and again. It holds the fast one honest.
 import { fromBytes } from 'hypertok'
-import { findTokenFiles } from '../../src/handoff/lines/tokens.js'
+import { findTokenFiles } from '../../src/handoff/clients/count-tokens.js'
 
 const upper = String.raw`\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}`
 const lower = String.raw`\p{Ll}\p{Lm}\p{Lo}\p{M}`

@@ -4,8 +4,8 @@
 // either: what the stand-ins were told, what came back over HTTP from anybody else, and the command lines of processes are heard on their way;
 // kits add what they alone see (logs, outputs, pages). Keys may become known after a text that holds them, so the looking is done at the end.
 
-import { gramFinder } from '../../src/handoff/library/secrets/gram-finder.js'
-import type { RecordedRequest } from '../../src/local/server.js'
+import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
+import { gramFinder } from '../../src/handoff/domain/secrets/ngram-index.js'
 import { isScoped, serviceOf } from './calls.js'
 import { disguises } from './secrets.js'
 

@@ -1,8 +1,8 @@
 // Looks for every key in play, and its usual disguises, everywhere where none may be.
 import { inspect } from 'node:util'
+import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
+import type { Clouds } from '../../src/emulators/start-all.js'
 import type { RunEvent } from '../../src/handoff/index.js'
-import type { Clouds } from '../../src/local/clouds.js'
-import type { RecordedRequest } from '../../src/local/server.js'
 
 /** Of the secrets that were looked for lately: thousands of walks have thousands of tokens. */
 const known = new Map<string, string[]>()

@@ -1,10 +1,11 @@
 // What a reader of the run directories sees at this very moment: nothing, or a run whose every hash matches. Looks into the local drive itself,
 // between two of its requests, so that no moment is missed.
-import { sha256 } from '../../src/handoff/bench/run-directory.js'
-import { decodeHandoff, decodePointer } from '../../src/handoff/library/handoff.js'
-import { readRemoval } from '../../src/handoff/library/removal.js'
-import { artifact, type Layout } from '../../src/handoff/library/run.js'
-import type { LocalDrive } from '../../src/local/drive9/server.js'
+
+import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
+import { decodeHandoff, decodePointer } from '../../src/handoff/domain/handoff-record.js'
+import { artifact, type Layout } from '../../src/handoff/domain/run.js'
+import { readRemoval } from '../../src/handoff/domain/tombstone.js'
+import { sha256 } from '../../src/handoff/store/run-store.js'
 
 export interface Reader {
   /** Looks; remembers what is wrong instead of throwing, because it is called where nobody would hear. */

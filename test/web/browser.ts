@@ -2,7 +2,7 @@
 // the console, a request to anywhere else, a token where it could outlive the page.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { secretWatch } from '../support/heard.js'
+import { secretWatch } from '../support/recorded-requests.js'
 
 const candidates = [
   process.env['CHROMIUM'] ?? '',

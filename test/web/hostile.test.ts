@@ -17,7 +17,7 @@ const attacks = JSON.parse(readFileSync(join(import.meta.dirname, '../corpus/mar
 
 /** Renders each text in the page and tells what came out beyond plain elements: foreign elements, attributes, links; and lost words. */
 const renderAll = `async (texts) => {
-  const { markdown } = await import('/markdown.js')
+  const { markdown } = await import('/render-markdown.js')
   const { linksOf } = await import('/links.js')
   const { link } = linksOf({ host: 'github.com', repository: 'o/r', commit: 'abc' })
   const elements = new Set('p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code table thead tbody tr th td em strong del a span hr div'.split(' '))
@@ -60,7 +60,7 @@ test('so does whatever else is made of marks', async () => {
 test('words are not lost on the way', async () => {
   const page = await desk.visit()
   const lost = await page.evaluate(`(async (texts) => {
-    const { markdown } = await import('/markdown.js')
+    const { markdown } = await import('/render-markdown.js')
     const letters = (text) => text.replace(/[^a-z]/gi, '')
     return texts.filter((text) => letters(markdown(text).textContent) !== letters(text))
   })(${JSON.stringify([
@@ -76,7 +76,7 @@ test('words are not lost on the way', async () => {
 test('a quarter of a megabyte of marks is drawn in a moment: nothing in it makes the work grow by its square', async () => {
   const page = await desk.visit()
   const times = await page.evaluate<[string, number][]>(`(async () => {
-    const { markdown } = await import('/markdown.js')
+    const { markdown } = await import('/render-markdown.js')
     const options = { places: new Map([['a:1', () => document.createElement('i')]]), pending: () => document.createElement('i'), mention: () => undefined, link: () => undefined }
     return ['*', '_', '~', '[', '![', '[a](', '\`', '\`a', '\`\`a\`', '> ', '- ', '  - a\\n', '|', '| a |\\n|-|\\n', '# # ', 'a.b/', 'a:1', '**a', '*a **b ', '<', '\\\\', '1. ', 'a*', '[[', '\\n>'].map((mark) => {
       const text = mark.repeat(250_000 / mark.length)
@@ -175,7 +175,7 @@ test('events are read whatever the pieces they come in', async () => {
   const text =
     ': ping\r\n\r\nid: 1\r\nevent: token\r\ndata: {"text":"é🙂"}\r\n\r\nevent:answer\ndata: {\ndata: "a":1}\n\nretry: 5\n\ndata: cut'
   const read = await page.evaluate(`(async (text) => {
-    const { readEvents } = await import('/events.js')
+    const { readEvents } = await import('/event-source.js')
     const bytes = new TextEncoder().encode(text)
     const found = []
     for (const size of [1, 2, 3, 7, bytes.length]) {

@@ -238,7 +238,7 @@ test('a request into a dead connection is given up after half a minute too, whet
 test('whoever looks leaves nothing behind: no listener for each time it waited, and no waiting when it is stopped', async () => {
   const page = await desk.visit()
   const ended = await page.evaluate(`(async () => {
-    const { findRecord } = await import('/finding.js')
+    const { findRecord } = await import('/recover-answer.js')
     const controller = new AbortController()
     const { signal } = controller
     let listeners = 0
@@ -259,7 +259,7 @@ test('whoever looks leaves nothing behind: no listener for each time it waited, 
 test('how long a silence may be is said by whoever reads', async () => {
   const page = await desk.visit()
   const ended = await page.evaluate(`(async () => {
-    const { readEvents } = await import('/events.js')
+    const { readEvents } = await import('/event-source.js')
     const bytes = new TextEncoder().encode('data: 1\\n\\n')
     const found = []
     let left = false

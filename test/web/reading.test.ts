@@ -297,7 +297,7 @@ test('without JavaScript the page says what it needs', async () => {
 test('every file of the page is used, and all modules are fetched at once', async () => {
   const page = await desk.visit()
   await page.getByLabel('Access token').waitFor()
-  const files = readdirSync(join(import.meta.dirname, '../../api/_web')).filter((name) => name !== 'index.html')
+  const files = readdirSync(join(import.meta.dirname, '../../web')).filter((name) => name !== 'index.html')
   const fetched = desk.service.requests.map(({ path }) => path.slice(1)).filter((path) => path !== '')
   expect(fetched.filter((name) => !/\.svg$/.test(name)).toSorted()).toEqual(
     files.filter((name) => !/\.svg$/.test(name)).toSorted(),
@@ -305,7 +305,7 @@ test('every file of the page is used, and all modules are fetched at once', asyn
   const preloaded = await page.evaluate<string[]>(
     "[...document.querySelectorAll('link[rel=modulepreload]')].map((link) => link.getAttribute('href'))",
   )
-  expect([...preloaded, 'script.js'].toSorted()).toEqual(files.filter((name) => /\.js$/.test(name)).toSorted())
+  expect([...preloaded, 'main.js'].toSorted()).toEqual(files.filter((name) => /\.js$/.test(name)).toSorted())
 })
 
 test('without a browser the tests say how to get one, and fail where one is required', async () => {

@@ -3,7 +3,13 @@
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join, normalize } from 'node:path'
-import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../../src/local/server.js'
+import {
+  json,
+  type LocalServer,
+  type RecordedRequest,
+  type Reply,
+  startServer,
+} from '../../src/emulators/faulty-server.js'
 import { earlier, pieces, repository, run, someAnswer, someRun, summary, token } from './content.js'
 
 export interface Events {
@@ -87,7 +93,7 @@ const beginning = (): Script => ({
 
 async function page(path: string, headers: Record<string, string>): Promise<Reply> {
   const name = normalize(path === '/' ? '/index.html' : path)
-  const body = await readFile(join(root, 'api/_web', name)).catch(() => undefined)
+  const body = await readFile(join(root, 'web', name)).catch(() => undefined)
   if (!body) return { status: 404, headers, body: 'not found' }
   return { status: 200, headers: { ...headers, 'content-type': types[name.slice(name.lastIndexOf('.') + 1)]! }, body }
 }

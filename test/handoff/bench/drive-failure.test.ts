@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { driveFailure, reasonIn, reasonInLog } from '../../../src/handoff/bench/guest/drive-failure.js'
+import { driveFailure, reasonIn, reasonInLog } from '../../../src/handoff/sandbox/program/drive-failure.js'
 
 test.each([
   ['tenant file count quota exceeded', 'drive-full'],

@@ -1,8 +1,8 @@
 // Definitions that are easily missed, language by language, and statements that only look like them.
 import { expect, test } from 'vitest'
-import { findDefinitions } from '../../../src/handoff/bench/guest/survey/definitions.js'
-import { languageOfEnding } from '../../../src/handoff/bench/guest/survey/languages.js'
-import { createScanner } from '../../../src/handoff/bench/guest/survey/scan.js'
+import { languageOfEnding } from '../../../src/handoff/sandbox/program/survey/languages.js'
+import { findDefinitions } from '../../../src/handoff/sandbox/program/survey/outline.js'
+import { createScanner } from '../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
 
 const scan = createScanner()
 

@@ -1,7 +1,7 @@
 // Two failures at once: the first decides the code, both are told.
 import { expect, test } from 'vitest'
-import { together, undoing } from '../../../src/handoff/bench/walk.js'
-import { HandoffError } from '../../../src/handoff/library/errors.js'
+import { HandoffError } from '../../../src/handoff/domain/errors.js'
+import { together, undoing } from '../../../src/handoff/util/step-timer.js'
 
 const full = () => new HandoffError('drive-quota', 'drive9 has no room.', { next: 'Remove old runs.' })
 const lingering = () => new HandoffError('sandbox', 'Sandbox i1 could not be killed.', { next: 'Run npm run sweep.' })

@@ -1,0 +1,86 @@
+// Answers `/ask …` where it was written. What people see is the same conversation as the webhook's; here is who may ask, and what the job's step
+// reports.
+import {
+  type AskTarget,
+  type GitHub,
+  isHandoffError,
+  mayAsk,
+  questionKey,
+  systemClock,
+  talk,
+} from '../handoff/index.js'
+import { openAnswers } from './answer-source.js'
+import { runPage } from './event-context.js'
+import { openGitHub } from './github-client.js'
+import type { Answers, Reply } from './inquiry.js'
+import { type Job, placeOf } from './job-context.js'
+import { tellAnswer } from './publish-answer.js'
+import type { AskedInComment } from './route-event.js'
+
+export async function answerComment(job: Job, asked: AskedInComment): Promise<void> {
+  const { runner, context, stop } = job
+  const { event } = asked
+  const github = openGitHub(job)
+  runner.info(`Question ${event.target.question} by ${event.asker.login} on ${placeOfQuestion(event.target)}.`)
+  const may = await mayAsk(
+    { github, repository: context.repository, user: event.asker, allow: job.options.allow },
+    { signal: stop },
+  )
+  if (!may.allowed) return refuse(job, github, event.target, may)
+  runner.quote('The question', asked.question)
+  const ending = await talkAbout(job, asked, github)
+  job.saver.talk(null)
+  if (ending.end === 'question-gone') return runner.info('The question was taken back; there is nothing to answer.')
+  if (ending.end === 'answered-before') return runner.info('The question has its answer already.')
+  if (ending.answer) await tellAnswer(job, ending.answer)
+  if (ending.end !== 'answered') throw ending.error
+}
+
+function placeOfQuestion({ thread, branch }: AskTarget): string {
+  if (branch === undefined) return `pull request ${thread.number}`
+  return `${thread.kind} ${thread.number}`
+}
+
+/** A bot hears nothing: two of them would talk for ever. A person sees at once that nobody is working on it. */
+async function refuse(
+  job: Job,
+  github: GitHub,
+  target: AskTarget,
+  may: Extract<Awaited<ReturnType<typeof mayAsk>>, { allowed: false }>,
+): Promise<void> {
+  job.runner.notice(`The question is not answered. ${may.text}`)
+  if (may.reason === 'bot') return
+  await github
+    .addReaction(questionKey(target), 'confused', { signal: job.stop, patient: false })
+    .catch((error: unknown) => {
+      job.runner.info(
+        `Could not react to the question: ${isHandoffError(error) ? error.message : 'an unexpected error'}`,
+      )
+    })
+}
+
+async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, github: GitHub) {
+  const { runner, saver } = job
+  const { target } = event
+  // Opened once: a question that is asked again has no new deadline and does not wait for a run again.
+  let answers: Answers | undefined
+  saver.talk({ target, question })
+  return talk<Reply>({
+    github,
+    target,
+    question,
+    asker: event.asker.login,
+    redact: job.redact,
+    place: placeOf(job),
+    link: runPage(job.context),
+    clock: systemClock,
+    onNotice: (text) => runner.remark(text),
+    signal: job.stop,
+    // One on a discussion is found again by its marker.
+    onComment: ({ id, node }) => node === undefined && saver.answerComment(id),
+    answer(wanted, onProgress) {
+      answers ??= openAnswers(job)
+      return answers.ask({ ...wanted, text: question, fresh, asker: `github:${event.asker.login}` }, onProgress)
+    },
+  })
+}

@@ -1,0 +1,75 @@
+// Where a job runs and what started it: as GitHub's own `@actions/github` reads it, with the few things that it does not.
+import { HandoffError } from '../handoff/index.js'
+import type { Environment } from './runner.js'
+
+export interface Context {
+  event: string
+  payload: Payload
+  /** `owner/name`, and GitHub's number for it. */
+  repository: string
+  repositoryId: string
+  sha: string
+  ref: string
+  actor: string
+  runId: string
+  runAttempt: string
+  /** `https://github.com`, without a slash at its end. */
+  serverUrl: string
+  apiUrl: string
+  /** A folder that the job's later steps can read. */
+  temporary: string
+}
+
+/** The parts of events that we read here; whatever GitHub sends is somebody's text until it was looked at. Comments are read by the house. */
+export interface Payload {
+  action?: unknown
+  after?: unknown
+  before?: unknown
+  deleted?: unknown
+  number?: unknown
+  repository?: { private?: unknown; default_branch?: unknown }
+  pull_request?: PullPayload
+}
+
+export interface PullPayload {
+  number?: unknown
+  head?: { sha?: unknown; ref?: unknown; repo?: { id?: unknown } | null }
+  base?: { ref?: unknown; repo?: { id?: unknown } | null }
+}
+
+/** The package reads the event when it is loaded, so it is loaded where somebody wants to know. It knows neither numbers nor folders. */
+export async function readContext(environment: Environment): Promise<Context> {
+  const told = await import('./github-context.js').then(({ context }) => context, refuseEvent)
+  const get = (name: string) => environment[name] ?? ''
+  return {
+    event: told.eventName,
+    payload: payloadOf(told.payload),
+    repository: `${told.repo.owner}/${told.repo.repo}`,
+    repositoryId: get('GITHUB_REPOSITORY_ID'),
+    sha: told.sha,
+    ref: told.ref,
+    actor: told.actor,
+    runId: String(told.runId),
+    runAttempt: String(told.runAttempt || 1),
+    serverUrl: (told.serverUrl || 'https://github.com').replace(/\/+$/, ''),
+    apiUrl: (told.apiUrl || 'https://api.github.com').replace(/\/+$/, ''),
+    temporary: get('RUNNER_TEMP') || '/tmp',
+  }
+}
+
+/** The error of the package quotes what it could not read. */
+function refuseEvent(): never {
+  throw new HandoffError('invalid-input', 'The event that started this job could not be read.', {
+    next: 'Run the job again.',
+  })
+}
+
+/** The package hands out whatever the file holds. */
+function payloadOf(value: unknown): Payload {
+  return typeof value === 'object' && value !== null ? (value as Payload) : {}
+}
+
+/** The page of this job's workflow run. */
+export function runPage(context: Context): string {
+  return `${context.serverUrl}/${context.repository}/actions/runs/${context.runId}/attempts/${context.runAttempt}`
+}

@@ -1,0 +1,115 @@
+// What every kind of work in a job is given, and the context it works with.
+import { readFile } from 'node:fs/promises'
+import {
+  type AnswerPlace,
+  type Commit,
+  connect,
+  connectForReading,
+  HandoffError,
+  type House,
+  missingSettings,
+  parseDriveSettings,
+  parseRepository,
+  parseSettings,
+  type ReadContext,
+  type Repository,
+} from '../handoff/index.js'
+import type { Context } from './event-context.js'
+import { type Options, secretValues, settingInputs, settingRecord } from './inputs.js'
+import { makeListener } from './log-events.js'
+import type { Environment, Runner } from './runner.js'
+import type { Saver } from './saved-state.js'
+
+export interface Job {
+  runner: Runner
+  context: Context
+  options: Options
+  saver: Saver
+  /** Aborted when the job is cancelled. */
+  stop: AbortSignal
+  /** Aborted when the job is cancelled, and at its deadline. There is one for all the work of a job, waits and repetitions included. */
+  signal: AbortSignal
+  /** Takes every secret out of a text that people will see. */
+  redact: (text: string) => string
+  environment: Environment
+  /** Stands on every sandbox of this step. */
+  owner: string
+}
+
+export interface OpenHouse {
+  house: House
+  cloneToken?: string
+}
+
+/** Without I/O. All that is missing is named at once, in the words of the workflow. */
+export function openHouse(
+  job: Job,
+  listen: (event: Parameters<House['tools']['emit']>[0]) => void = () => {},
+): OpenHouse {
+  const record = settingRecord(job.runner)
+  const missing = missingSettings(record)
+  if (missing.length > 0) throw missingInputs(job.context, missing)
+  const settings = parseSettings(record)
+  const cloneToken = tokenForClone(job.context, settings.cloneToken)
+  const { cloneToken: _given, ...rest } = settings
+  const log = makeListener(job.runner, job.saver)
+  const house = connect(rest, {
+    program: (walk) => readFile(new URL(`guest-${walk}.js`, import.meta.url), 'utf8'),
+    emit(event) {
+      log(event)
+      listen(event)
+    },
+    secrets: secretValues(job.runner),
+    ...(cloneToken === undefined ? {} : { cloneToken }),
+  })
+  // Before anything is opened: a machine whose creation is never answered carries this label too.
+  job.saver.owner(job.owner)
+  return { house, ...(cloneToken === undefined ? {} : { cloneToken }) }
+}
+
+/** Needs the key of drive9 and no other. */
+export function openForReading({ runner, context }: Job): ReadContext {
+  const drive = parseDriveSettings(settingRecord(runner))
+  if (drive.apiKey === '') throw missingInputs(context, ['DRIVE9_API_KEY'])
+  return connectForReading(drive)
+}
+
+function missingInputs(context: Context, settings: string[]): HandoffError {
+  const names = Object.entries(settingInputs)
+    .filter(([, setting]) => settings.includes(setting))
+    .map(([input]) => input)
+  const one = names.length === 1
+  const next =
+    context.actor === 'dependabot[bot]'
+      ? "Runs of Dependabot get Dependabot secrets only: add them there too, or skip these runs with if: github.actor != 'dependabot[bot]'."
+      : `Add ${one ? 'it' : 'them'} under with:, for example ${names[0]}: \${{ ${names[0]!.endsWith('key') ? 'secrets' : 'vars'}.${settings[0]} }}, and check that the secret has that name.`
+  const list = names.join(', ')
+  const message = one ? `This input is missing: ${list}.` : `These inputs are missing: ${list}.`
+  return new HandoffError('missing-setting', message, { next })
+}
+
+/** What everybody may read needs no token, and what is not handed out cannot be lost. An Enterprise Server may want one all the same. */
+function tokenForClone(context: Context, token: string | undefined): string | undefined {
+  const isPublic = context.serverUrl === 'https://github.com' && context.payload.repository?.private === false
+  return isPublic ? undefined : token
+}
+
+export function repositoryOf({ context }: Job): Repository {
+  const repository = parseRepository(context.repository, new URL(context.serverUrl).host)
+  return /^\d{1,20}$/.test(context.repositoryId) ? { ...repository, id: context.repositoryId } : repository
+}
+
+export function cloneUrlOf({ context }: Job): string {
+  return `${context.serverUrl}/${context.repository}.git`
+}
+
+export function commitOf(job: Job, sha: string, ref?: string): Commit {
+  const commit = { repository: repositoryOf(job), sha, cloneUrl: cloneUrlOf(job) }
+  return ref === undefined ? commit : { ...commit, ref }
+}
+
+/** Where links in an answer lead. */
+export function placeOf({ context }: Job): AnswerPlace {
+  const host = new URL(context.serverUrl).host
+  return { host, repository: context.repository, serverUrl: context.serverUrl, permalinks: 'github' }
+}

@@ -1,0 +1,48 @@
+// The token by which a job proves which repository it belongs to. It needs a permission that most workflows do not have, so its absence is
+// explained with the lines to add.
+//
+// By hand, and not by `getIDToken` of `@actions/core`: that one says only which variable it misses, cannot be cancelled, and would bring
+// an HTTP client of 400 KB into a job that has the global `fetch`.
+import { abortError, HandoffError } from '../handoff/index.js'
+import type { Job } from './job-context.js'
+import type { Environment } from './runner.js'
+
+const missing = new HandoffError(
+  'missing-setting',
+  'The job may not ask GitHub for an identity token, which the endpoint needs.',
+  {
+    next: 'Add these lines to the job: permissions: { id-token: write, contents: read, pull-requests: write }. Runs for pull requests from forks never get it.',
+  },
+)
+
+/** A fresh token each time: they live for minutes. */
+export function makeIdTokens(
+  job: Pick<Job, 'runner' | 'environment'>,
+  audience: string,
+): (signal: AbortSignal) => Promise<string> {
+  return async (signal) => {
+    const { url, secret } = addressOf(job.environment)
+    const token = await request(`${url}&audience=${encodeURIComponent(audience)}`, secret, signal)
+    job.runner.mask(token)
+    return token
+  }
+}
+
+function addressOf(environment: Environment): { url: string; secret: string } {
+  const url = environment['ACTIONS_ID_TOKEN_REQUEST_URL']
+  const secret = environment['ACTIONS_ID_TOKEN_REQUEST_TOKEN']
+  if (!url || !secret) throw missing
+  return { url, secret }
+}
+
+async function request(url: string, secret: string, signal: AbortSignal): Promise<string> {
+  try {
+    const headers = { authorization: `Bearer ${secret}`, accept: 'application/json', 'user-agent': 'handoff-action' }
+    const response = await fetch(url, { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]) })
+    const { value } = (await response.json()) as { value?: unknown }
+    if (typeof value === 'string' && value !== '') return value
+  } catch {
+    if (signal.aborted) throw abortError(signal, 'asking GitHub for an identity token')
+  }
+  throw new HandoffError('git', "GitHub did not give the job's identity token.", { next: 'Run the job again.' })
+}

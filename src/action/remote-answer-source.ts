@@ -1,0 +1,222 @@
+// Answers of a deployed service. The job has no key: it proves which repository it belongs to by a token that GitHub signs for this one service,
+// and the service decides.
+import {
+  type AnswerData,
+  abortError,
+  type CompletedAnswer,
+  type ErrorCode,
+  HandoffError,
+  parseRunId,
+  parseSha,
+  type RunPlace,
+  systemClock,
+} from '../handoff/index.js'
+import { type Answers, type Inquiry, type OnProgress, placesInOrder, type Reply } from './inquiry.js'
+import type { Job } from './job-context.js'
+import { makeIdTokens } from './oidc-token.js'
+
+const requestMs = 120_000
+
+export function endpointAnswers(job: Job): Answers {
+  const { signal } = job
+  const { endpoint } = job.options
+  const tokens = makeIdTokens(job, new URL(endpoint).origin)
+  const inOrder = placesInOrder(job)
+  const ask = async (place: RunPlace, inquiry: Inquiry, onProgress: OnProgress): Promise<Reply> => {
+    onProgress('Asking the service…')
+    const reply = await send(`${endpoint}/api/ask`, bodyOf(job, inquiry, place), await tokens(signal), signal)
+    const answer = reply.status === 202 ? await poll(endpoint, reply, tokens, signal) : reply
+    return replyOf(answer.body, place)
+  }
+  return {
+    ask: (inquiry, onProgress) => inOrder(inquiry, onProgress, (place) => ask(place, inquiry, onProgress)),
+  }
+}
+
+function bodyOf(job: Job, inquiry: Inquiry, { name }: RunPlace) {
+  return {
+    repository: job.context.repository,
+    ...name,
+    question: inquiry.text,
+    ...(inquiry.thread === undefined ? {} : { thread: inquiry.thread }),
+    ...(inquiry.fresh ? { fresh: true } : {}),
+  }
+}
+
+interface Received {
+  status: number
+  headers: Headers
+  body: unknown
+}
+
+async function send(url: string, body: unknown, token: string, signal: AbortSignal): Promise<Received> {
+  return receive(url, signal, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'user-agent': 'handoff-action',
+    },
+    body: JSON.stringify(body),
+  })
+}
+
+/** The service answers 202 when it will be some time yet, and says where to look. Only addresses of the service itself are followed. */
+async function poll(
+  endpoint: string,
+  first: Received,
+  tokens: (signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<Received> {
+  const location = new URL(first.headers.get('location') ?? '', `${endpoint}/api/ask`)
+  if (location.origin !== new URL(endpoint).origin) throw strange('it sends us somewhere else')
+  let last = first
+  for (;;) {
+    await systemClock.sleep(waitOf(last.headers), signal)
+    const headers = {
+      authorization: `Bearer ${await tokens(signal)}`,
+      accept: 'application/json',
+      'user-agent': 'handoff-action',
+    }
+    last = await receive(location.href, signal, { method: 'GET', headers })
+    const { status } = last.body as Told
+    if (status !== 'queued' && status !== 'running') return last
+  }
+}
+
+const waitOf = (headers: Headers) => Math.min(30, Math.max(1, Number(headers.get('retry-after') ?? '2') || 2)) * 1_000
+
+async function receive(url: string, signal: AbortSignal, init: RequestInit): Promise<Received> {
+  const host = new URL(url).host
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(url, {
+      ...init,
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
+    })
+    text = await response.text()
+  } catch (error) {
+    if (signal.aborted) throw abortError(signal, 'asking the service')
+    throw new HandoffError('git', `The service at ${host} could not be reached.`, {
+      next: 'Check the input endpoint.',
+      cause: error,
+    })
+  }
+  const body = parse(text)
+  if (response.ok && typeof body === 'object' && body !== null)
+    return { status: response.status, headers: response.headers, body }
+  throw problemOf(host, response, body)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const knownCodes = new Set<string>([
+  'invalid-input',
+  'missing-setting',
+  'unauthorized',
+  'forbidden',
+  'not-found',
+  'not-sealed',
+  'unknown-version',
+  'corrupt',
+  'conflict',
+  'in-progress',
+  'sandbox',
+  'sandbox-limit',
+  'drive',
+  'drive-quota',
+  'git',
+  'model',
+  'model-limit',
+  'budget',
+  'timeout',
+  'cancelled',
+])
+
+/** The service's own account of what went wrong, where it is one. */
+function problemOf(host: string, { status, headers }: Response, body: unknown): HandoffError {
+  const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 1_000) : undefined)
+  const code = text(said['code'])
+  const known = code !== undefined && knownCodes.has(code) ? (code as ErrorCode) : codeOf(status)
+  const next = text(said['next']) ?? adviceFor(status)
+  const wait = Number(headers.get('retry-after') ?? Number.NaN)
+  return new HandoffError(known, text(said['detail']) ?? `The service at ${host} answered ${status}.`, {
+    ...(next === undefined ? {} : { next }),
+    ...(Number.isFinite(wait) ? { retryAfterSeconds: wait } : {}),
+  })
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 401) return 'unauthorized'
+  if (status === 403) return 'forbidden'
+  if (status === 404) return 'not-found'
+  if (status === 409) return 'in-progress'
+  return status === 429 || status === 503 ? 'sandbox-limit' : 'git'
+}
+
+function adviceFor(status: number): string | undefined {
+  if (status === 401)
+    return 'Check that the service knows this repository, and that endpoint is the address it was deployed at.'
+  return status === 404 ? 'Check the input endpoint, and that the commit was summarised.' : undefined
+}
+
+const strange = (what: string) => new HandoffError('git', `The service's answer is not what we know: ${what}.`)
+
+interface Told extends AnswerData {
+  status?: string
+  reused?: boolean
+  seconds?: Record<string, number>
+  error?: { code?: unknown; message?: unknown; next?: unknown }
+  behind?: { head: string }
+}
+
+/** The service tells the answer as data; here it becomes a record again, and is rendered with the same care as one of our own. */
+function replyOf(body: unknown, { note }: RunPlace): Reply {
+  const data = body as Told
+  if (data.status === 'failed') throw failed(data.error ?? {})
+  if (typeof data.text !== 'string' || typeof data.id !== 'string' || !Array.isArray(data.citations)) {
+    throw strange('there is no answer in it')
+  }
+  const { id, run, commit, question, model, acceptedAt, completedAt, text, unsupported, truncated, unanswered } = data
+  const record: CompletedAnswer = {
+    version: 1,
+    id,
+    run: parseRunId(run),
+    commit: parseSha(commit),
+    question,
+    model,
+    acceptedAt,
+    completedAt,
+    status: 'done',
+    text,
+    citations: data.citations.map(({ path, from, to }) => ({ path, from, to, verified: true })),
+    unsupported,
+    truncated,
+    unanswered,
+    excerpts: [],
+    searched: [],
+    rounds: 1,
+    usage: data.usage,
+    ...(data.cost === undefined ? {} : { cost: data.cost }),
+    seconds: data.seconds ?? {},
+    ...(data.reusedFrom === undefined ? {} : { reusedFrom: data.reusedFrom }),
+  }
+  const notes = note ?? (data.behind ? `The head ${data.behind.head.slice(0, 7)} has no run yet.` : undefined)
+  return { record, reused: data.reused === true, notes: notes === undefined ? [] : [notes] }
+}
+
+function failed({ code, message, next }: NonNullable<Told['error']>): HandoffError {
+  const known = typeof code === 'string' && knownCodes.has(code) ? (code as ErrorCode) : 'git'
+  const said = typeof message === 'string' ? message.slice(0, 1_000) : 'The service could not answer.'
+  return new HandoffError(known, said, typeof next === 'string' ? { next: next.slice(0, 1_000) } : {})
+}

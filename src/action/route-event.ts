@@ -1,0 +1,155 @@
+// Which event asks for what. Pure, and loaded before anything else: most events that reach a workflow are none of ours, and those must cost
+// nothing.
+import { type AskEvent, commentEvents, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
+import type { Context, PullPayload } from './event-context.js'
+import type { Options } from './inputs.js'
+
+export interface CommitWanted {
+  sha: string
+  ref?: string
+  /** Where earlier prose may be. */
+  reuseFrom: { commits: string[]; refs: string[] }
+  /** The pull request it is the head of. */
+  pull?: number
+  baseRef?: string
+}
+
+export interface AskedInComment {
+  event: AskEvent
+  question: string
+  /** An answer is wanted although there is one. */
+  fresh: boolean
+}
+
+export type Decision =
+  | { kind: 'summarise'; commit: CommitWanted }
+  | { kind: 'comment'; commit: CommitWanted & { pull: number } }
+  | { kind: 'answer'; asked: AskedInComment }
+  | { kind: 'ask'; commit: CommitWanted }
+  /** Nothing is to be done, which is fine. `notice` shows why on the run's page. */
+  | { kind: 'nothing'; why: string; notice: boolean }
+  | { kind: 'refuse'; why: string; next: string }
+
+export function decide(context: Context, options: Options): Decision {
+  if (options.mode === 'ask' && options.question !== '') return withCommit(context, options, 'ask')
+  if (options.mode === 'comment') return forComment(context, options)
+  if (commentEvents.has(context.event) && options.mode !== 'summarise') return fromComment(context)
+  if (options.mode === 'ask') {
+    return {
+      kind: 'refuse',
+      why: `With mode: ask, the event ${context.event} needs a question.`,
+      next: 'Add the input question, or run it on issue_comment, pull_request_review_comment or discussion_comment.',
+    }
+  }
+  if (options.mode === 'auto' && !summarised.has(context.event)) {
+    const why = `Nothing to do for the event ${context.event}. Set mode: summarise or mode: ask if something is wanted.`
+    return { kind: 'nothing', why, notice: true }
+  }
+  return withCommit(context, options, 'summarise')
+}
+
+const summarised = new Set([
+  'push',
+  'pull_request',
+  'pull_request_target',
+  'workflow_dispatch',
+  'schedule',
+  'merge_group',
+])
+const zeros = /^0+$/
+
+function withCommit(context: Context, options: Options, kind: 'summarise' | 'ask'): Decision {
+  const { pull_request: pull, deleted } = context.payload
+  if (context.event === 'push' && (deleted === true || zeros.test(context.sha))) {
+    return { kind: 'nothing', why: 'The branch was deleted; there is no commit to summarise.', notice: false }
+  }
+  if (pull && context.event.startsWith('pull_request')) return fromPull(context, pull, options, kind)
+  return { kind, commit: eventCommit(context) }
+}
+
+/** The summary of a pull request's head, kept in a comment. */
+function forComment(context: Context, options: Options): Decision {
+  const decision = withCommit(context, options, 'summarise')
+  if (decision.kind !== 'summarise') return decision
+  const { pull } = decision.commit
+  if (pull !== undefined) return { kind: 'comment', commit: { ...decision.commit, pull } }
+  return {
+    kind: 'refuse',
+    why: `With mode: comment, the event ${context.event} has no pull request to comment on.`,
+    next: 'Run it on pull_request.',
+  }
+}
+
+function eventCommit(context: Context): CommitWanted {
+  const { before, repository } = context.payload
+  const branch = text(repository?.default_branch)
+  const refs = [context.ref, ...(branch === '' ? [] : [`refs/heads/${branch}`])].filter((ref) =>
+    ref.startsWith('refs/heads/'),
+  )
+  return {
+    sha: context.sha,
+    ...(context.ref === '' ? {} : { ref: context.ref }),
+    reuseFrom: { commits: commits(before), refs: [...new Set(refs)] },
+  }
+}
+
+/** The head commit: what GitHub checks out on pull_request is a merge that nobody wrote. */
+function fromPull(context: Context, pull: PullPayload, options: Options, kind: 'summarise' | 'ask'): Decision {
+  if (context.payload.action === 'closed') {
+    return {
+      kind: 'nothing',
+      why: 'The pull request was closed; its head was summarised when it was pushed.',
+      notice: false,
+    }
+  }
+  const number = whole(pull.number ?? context.payload.number)
+  const sha = text(pull.head?.sha)
+  const trusted = pull.head?.repo?.id !== undefined && pull.head.repo?.id === pull.base?.repo?.id
+  if (!trusted && !options.allowUntrustedHead) return untrusted(context.event, number)
+  const base = text(pull.base?.ref)
+  const ref = `refs/pull/${number}/head`
+  const refs = [ref, ...(base === '' ? [] : [`refs/heads/${base}`])]
+  return {
+    kind,
+    commit: {
+      sha,
+      ref,
+      pull: number,
+      ...(base === '' ? {} : { baseRef: `refs/heads/${base}` }),
+      reuseFrom: { commits: commits(context.payload.before), refs },
+    },
+  }
+}
+
+function untrusted(event: string, number: number): Decision {
+  if (event === 'pull_request_target') {
+    return {
+      kind: 'refuse',
+      why: `Pull request ${number} comes from a fork, and its head is not summarised under pull_request_target, which has this repository's secrets.`,
+      next: 'Use on: pull_request instead, or set allow-untrusted-head: true if you accept that a stranger decides what is stored and what it costs.',
+    }
+  }
+  const why = `Pull request ${number} comes from a fork, which gets no secrets, so there is no summary of it. A maintainer can push its branch to this repository; /ask on it answers from the base branch.`
+  return { kind: 'nothing', why, notice: true }
+}
+
+/** The question is what the event says, not what the comment says when somebody looks later. */
+function fromComment(context: Context): Decision {
+  const event = readAskEvent(context.event, context.payload)
+  if ('ignored' in event) return { kind: 'nothing', why: event.ignored, notice: false }
+  if (isBot(event.asker)) {
+    return { kind: 'nothing', why: 'The question is from a bot; bots are not answered.', notice: false }
+  }
+  const command = parseAskCommand(event.body)
+  return {
+    kind: 'answer',
+    asked: { event, question: command?.question ?? event.question, fresh: command?.fresh ?? false },
+  }
+}
+
+const text = (value: unknown) => (typeof value === 'string' ? value : '')
+
+const whole = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : 0)
+
+const commits = (value: unknown) =>
+  typeof value === 'string' && /^[0-9a-f]{40}$/.test(value) && !zeros.test(value) ? [value] : []

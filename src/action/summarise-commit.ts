@@ -1,0 +1,58 @@
+// Summarises the commit of the event, and reports the sealed run: outputs, files, log and job summary.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { encodeHandoff, type Summarised, type SummariseRequest, summarise } from '../handoff/index.js'
+import { runPage } from './event-context.js'
+import { commitOf, type Job, type OpenHouse, openHouse } from './job-context.js'
+import { handoffReport, otherSettings } from './job-summary.js'
+import type { CommitWanted } from './route-event.js'
+
+export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<void> {
+  job.runner.info(
+    `Summarising ${job.context.repository} at ${wanted.sha}${wanted.pull ? `, the head of pull request ${wanted.pull}` : ''}.`,
+  )
+  const open = openHouse(job)
+  await tellJob(job, await summarise(requestOf(job, wanted, open), open.house, job.signal))
+}
+
+function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRequest {
+  const { context, options } = job
+  return {
+    commit: commitOf(job, wanted.sha, wanted.ref),
+    // Jobs of one workflow run share its number and its try.
+    attempt: `${context.runId}-${context.runAttempt}-${open.house.tools.uniqueId().slice(-8)}`,
+    force: options.force,
+    form: options.form,
+    include: options.include,
+    exclude: options.exclude,
+    reuseFrom: wanted.reuseFrom,
+    requestedBy: { workflowRun: runPage(context), actor: context.actor },
+    labels: { owner: job.owner },
+    ...(open.cloneToken === undefined ? {} : { cloneToken: open.cloneToken }),
+  }
+}
+
+async function tellJob(job: Job, result: Summarised): Promise<void> {
+  const { runner, context, redact } = job
+  const { handoff } = result
+  const folder = join(context.temporary, `handoff-${result.run}`)
+  await mkdir(folder, { recursive: true })
+  const [summaryFile, handoffFile] = [join(folder, 'code-summary.md'), join(folder, 'handoff.json')]
+  const summary = redact(result.summary)
+  await Promise.all([writeFile(summaryFile, summary), writeFile(handoffFile, encodeHandoff(handoff))])
+  runner.setOutput('run', result.run)
+  runner.setOutput('run-directory', result.directory)
+  runner.setOutput('commit', handoff.commit)
+  runner.setOutput('reused', String(result.reused))
+  runner.setOutput('summary-file', summaryFile)
+  runner.setOutput('handoff-file', handoffFile)
+  runner.setOutput('model', handoff.model.name)
+  runner.setOutput('tokens', String(handoff.usage.inputTokens + handoff.usage.outputTokens))
+  runner.setOutput('cost', handoff.cost === undefined ? '' : handoff.cost.amount.toFixed(6))
+  runner.setOutput('sandbox', handoff.sandbox.id)
+  runner.quote(`Summary of ${handoff.commit}`, summary)
+  for (const notice of handoff.notices) runner.remark(redact(notice))
+  await runner.summarise(redact(handoffReport(result, job.context)))
+  if (result.otherwise.length > 0) runner.notice(redact(otherSettings(result)))
+  runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
+}

@@ -1,0 +1,64 @@
+// `npm run bench`: what is measured, and against what. Every part prints its raw runs, and ratios that do not depend on the machine.
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Given, runCommand } from '../cli/command-line.js'
+import { HandoffError } from '../handoff/domain/errors.js'
+
+const known = ['walks', 'action', 'service', 'survey', 'find', 'incremental'] as const
+type Part = (typeof known)[number]
+
+const command = {
+  name: 'bench',
+  description: `Measures on this machine, each part against a floor that does not depend on it.
+
+  walks        both workflows on the local clouds, step by step
+  action       how long the Action takes to start
+  service      a stored answer and a cold start of the functions
+  survey       reading a commit; needs --repositories
+  find         finding the lines for a question; needs --repositories
+  incremental  what a push sends to the model; needs --repositories
+
+Without a part all of them run.`,
+  positionals: { usage: `[${known.join('|')}]`, least: 0, most: known.length },
+  options: {
+    repositories: { type: 'string', value: 'DIR', help: 'clones to measure the survey and the search on' },
+    checkout: { type: 'string', value: 'DIR', help: 'a copy of actions/checkout to compare the start with' },
+  },
+  example: 'bench -- walks',
+  cost: 'nothing; minutes of this machine.',
+} as const
+
+function readParts(words: string[]): Part[] {
+  const unknown = words.find((word) => !(known as readonly string[]).includes(word))
+  if (unknown === undefined) return words as Part[]
+  throw new HandoffError('invalid-input', `There is no bench called ${unknown}.`, {
+    next: `Choose from ${known.join(', ')}.`,
+  })
+}
+
+/** Every git directory in a folder: bare, with a work tree, or one level down. */
+function repositoriesIn(folder: string): string[] {
+  const isRepository = (path: string) => existsSync(join(path, 'HEAD')) || existsSync(join(path, '.git'))
+  return readdirSync(folder)
+    .flatMap((name) => [join(folder, name), join(folder, name, 'repo')])
+    .filter(isRepository)
+}
+
+async function bench({ values, positionals }: Given<typeof command.options>): Promise<void> {
+  const parts = readParts(positionals)
+  const repositories = values.repositories === undefined ? [] : repositoriesIn(resolve(values.repositories))
+  const wanted = (part: Part) => parts.length === 0 || parts.includes(part)
+  if (wanted('walks')) await (await import('./end-to-end.js')).benchWalks()
+  if (wanted('action'))
+    await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
+  if (wanted('service')) await (await import('./service.js')).benchService()
+  if (repositories.length === 0) {
+    process.stdout.write('The survey, the search and the increments need repositories: --repositories DIR.\n')
+    return
+  }
+  if (wanted('survey')) await (await import('./survey.js')).benchSurvey(repositories)
+  if (wanted('find')) await (await import('./search-speed.js')).benchFind(repositories)
+  if (wanted('incremental')) await (await import('./push-cost.js')).benchIncremental(repositories)
+}
+
+await runCommand(command, bench)

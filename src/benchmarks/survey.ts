@@ -1,0 +1,213 @@
+// How long a survey takes against its floor: a Node that reads every tracked file once, from a work tree that is in memory already. Floor and
+// survey take turns, each in a process of its own, its start included; what counts is the ratio of neighbours, so that a busy machine weighs
+// on both. The survey works on a bare clone, one commit deep, as in a sandbox.
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { repositoryRoot } from '../cli/sandbox-program.js'
+import { drawGrowth, type GrowthPoint } from './growth.js'
+import { checkOut, cut, type Place, prepare } from './survey-fixture.js'
+import type { ChildReport } from './survey-process.js'
+
+const rounds = 5
+const textBytes = 1_600_000
+/** A small nursery: the time is the same, the memory a third less. */
+const flags = ['--max-semi-space-size=4']
+const run = promisify(execFile)
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+interface Bench {
+  folder: string
+  child: string
+  idleKilobytes: number
+}
+
+interface Measured extends ChildReport {
+  milliseconds: number
+}
+
+/** Prints every run. Needs git, tar and room for a copy of each repository in the folder for temporary files. */
+export async function benchSurvey(repositories: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'survey-bench-'))
+  try {
+    const child = await bundleChild(folder)
+    const bench: Bench = { folder, child, idleKilobytes: (await start(child, ['idle'])).kilobytes }
+    say(
+      `\nSurvey: ${textBytes} bytes of text, ${rounds} rounds, floor and survey by turns; idle Node has ${megabytes(bench.idleKilobytes)} MB`,
+    )
+    let largest: { place: Place; files: number } | undefined
+    for (const repository of repositories) {
+      const place = await prepare(bench.folder, repository)
+      const files = await measure(bench, place)
+      if (!largest || files > largest.files) largest = { place, files }
+    }
+    if (largest) await measureGrowth(bench, largest.place, largest.files)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function bundleChild(folder: string): Promise<string> {
+  const outfile = join(folder, 'child.mjs')
+  await build({
+    entryPoints: [join(import.meta.dirname, 'survey-process.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    minify: true,
+    logLevel: 'warning',
+  })
+  return outfile
+}
+
+async function start(child: string, words: string[]): Promise<Measured> {
+  const begin = performance.now()
+  const program = spawn(process.execPath, [...flags, child, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const told: Buffer[] = []
+  program.stdout.on('data', (chunk: Buffer) => told.push(chunk))
+  const code = await new Promise((resolve) => program.once('close', resolve))
+  if (code !== 0) throw new Error(`${words[0]} ended with ${String(code)}.`)
+  return { milliseconds: performance.now() - begin, ...(JSON.parse(Buffer.concat(told).toString()) as ChildReport) }
+}
+
+interface Round {
+  idle: Measured
+  floor: Measured
+  survey: Measured
+  again: Measured
+  /** Milliseconds that git takes to list the commit. */
+  list: number
+}
+
+const ratio = (runs: readonly Round[], part: 'survey' | 'again') =>
+  runs.map((row) => row[part].milliseconds / row.floor.milliseconds)
+
+async function listing({ git, commit }: Place): Promise<number> {
+  const begin = performance.now()
+  await run('git', ['-C', git, 'ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit], { maxBuffer: 1e9 })
+  return performance.now() - begin
+}
+
+/** The ratio as it is, the one without what every Node program takes, and why half of the floor is out of reach where it is. */
+function afterPush(runs: readonly Round[]): string[] {
+  const node = median(runs.map((row) => row.idle.milliseconds / row.floor.milliseconds))
+  const listed = median(runs.map((row) => row.list / row.floor.milliseconds))
+  const work = runs.map(
+    ({ again, idle, floor }) => (again.milliseconds - idle.milliseconds) / (floor.milliseconds - idle.milliseconds),
+  )
+  const net = node < 0.5 ? `; without the start of Node on both sides ${times(median(work))}` : ''
+  return [
+    `after a push ÷ floor: ${times(median(ratio(runs, 'again')))} (goal 0.5)${net}`,
+    `an empty Node is ${times(node)} of the floor, git's list of the commit ${times(listed)}: ${
+      node + listed > 0.5
+        ? 'the two alone are more than the goal'
+        : `${times(0.5 - node - listed)} would be left for everything else`
+    }`,
+  ]
+}
+
+async function measure(bench: Bench, place: Place): Promise<number> {
+  const store = join(bench.folder, `${place.name}.store`)
+  const survey = (commit: string, ...more: string[]) =>
+    start(bench.child, ['survey', place.git, commit, String(textBytes), ...more])
+  const floor = () => start(bench.child, ['floor', place.tree, place.list])
+  await floor()
+  const first = await survey(place.commit, '', store)
+  const runs: Round[] = []
+  for (let round = 0; round < rounds; round++) {
+    runs.push({
+      idle: await start(bench.child, ['idle']),
+      floor: await floor(),
+      survey: await survey(place.commit),
+      again: await survey(place.pushed, store),
+      list: await listing(place),
+    })
+  }
+  const over = runs.map((row) => row.survey.milliseconds - row.floor.milliseconds)
+  const memory = median(runs.map((row) => row.survey.kilobytes)) - bench.idleKilobytes
+  say(
+    `  ${place.name}: ${first.files} files, ${Math.round(runs[0]!.floor.bytes / 1e5) / 10} MB; text that may be chosen ${Math.round(first.bytes / 1e5) / 10} MB`,
+  )
+  say(`    an empty Node, ms:  ${list(runs.map((row) => row.idle.milliseconds))}`)
+  say(`    git's list, ms:     ${list(runs.map((row) => row.list))}`)
+  say(`    floor, ms:          ${list(runs.map((row) => row.floor.milliseconds))}`)
+  say(`    survey, ms:         ${list(runs.map((row) => row.survey.milliseconds))}`)
+  say(`    after a push, ms:   ${list(runs.map((row) => row.again.milliseconds))}`)
+  say(
+    `    survey ÷ floor:     ${times(median(ratio(runs, 'survey')))} (goal for a large one 3.0), over the floor ${Math.round(median(over))} ms (goal for a small one 200)`,
+  )
+  for (const line of afterPush(runs)) say(`    ${line}`)
+  say(`    what an earlier survey knew: ${megabytes((await readFile(store)).length / 1024)} MB`)
+  say(
+    `    memory over idle:   ${megabytes(memory)} MB, ${times((memory * 1024) / first.bytes)} of the text that may be chosen (goal 2.0)${first.bytes < 10e6 ? ': nearly all of it is what V8 takes for any such program' : ''}`,
+  )
+  await compare(bench, place, median(runs.map((row) => row.survey.milliseconds)))
+  return first.files
+}
+
+/** A widely used packer, where it is on the PATH; its checks and its counts of tokens are not ours, so only the order of size says something. */
+async function compare({ folder }: Bench, place: Place, ours: number): Promise<void> {
+  const program = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((part) => join(part, 'repomix'))
+    .find(existsSync)
+  if (!program) return
+  const begin = performance.now()
+  await run(program, ['--quiet', '--output', join(folder, 'packed.xml'), place.tree], {
+    maxBuffer: 1e9,
+    env: { ...process.env, REPOMIX_TOKEN_CACHE: '0' },
+  })
+  const theirs = performance.now() - begin
+  say(`    repomix:            ${Math.round(theirs)} ms, ${times(theirs / ours)} of ours (goal for a large one 10)`)
+}
+
+/** The same repository cut to fewer files: how does the time grow? */
+async function measureGrowth(bench: Bench, place: Place, files: number): Promise<void> {
+  const points: GrowthPoint[] = []
+  for (const count of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000].filter((size) => size < files * 1.3)) {
+    const commit = await cut(place, Math.min(count, files))
+    const { tree, list: paths } = await checkOut(bench.folder, place.git, commit, `${place.name}-${count}`)
+    const survey = async () => (await start(bench.child, ['survey', place.git, commit, String(textBytes)])).milliseconds
+    const floor = async () => (await start(bench.child, ['floor', tree, paths])).milliseconds
+    await floor()
+    const pairs = [
+      [await floor(), await survey()],
+      [await floor(), await survey()],
+      [await floor(), await survey()],
+    ] as const
+    points.push({
+      files: Math.min(count, files),
+      floor: median(pairs.map(([one]) => one)),
+      survey: median(pairs.map(([, two]) => two)),
+    })
+    await rm(tree, { recursive: true, force: true })
+  }
+  const [first, last] = [points[0], points.at(-1)]
+  if (!first || !last || first === last) return
+  const slope = last.survey / first.survey / (last.files / first.files)
+  say(
+    `  growth of ${place.name}: ${points.map(({ files: count, survey }) => `${count} files ${Math.round(survey)} ms`).join(', ')}`,
+  )
+  say(
+    `    ${last.files / first.files} times the files take ${times(last.survey / first.survey)} the time: ${slope <= 1 ? 'linear or better' : 'worse than linear'}`,
+  )
+  const file = join(repositoryRoot, 'build', 'survey-growth.svg')
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, drawGrowth(place.name, points))
+  say(`    drawn in build/survey-growth.svg`)
+}
+
+const list = (values: number[]) => values.map(Math.round).join(', ')
+const times = (value: number) => `${value.toFixed(2)} ×`
+const megabytes = (kilobytes: number) => Math.round(kilobytes / 102.4) / 10
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? 0
+}

@@ -1,0 +1,94 @@
+// `npm run ask`: a question from a terminal about a commit that was summarised before, or about what changed between two of them.
+import {
+  type AskRequest,
+  answerMarkdown,
+  ask,
+  connect,
+  HandoffError,
+  parseRepository,
+  parseSettings,
+  type RunName,
+} from '../handoff/index.js'
+import { type Given, runCommand } from './command-line.js'
+import { readEnvironment } from './load-env.js'
+import { programText } from './sandbox-program.js'
+import { harmless, makeTerminal } from './terminal.js'
+
+const command = {
+  name: 'ask',
+  description: 'Asks about a commit that was summarised before, or about what changed between two such commits.',
+  positionals: { usage: '"question"', least: 1, most: 1 },
+  options: {
+    repository: { type: 'string', value: 'OWNER/NAME', help: 'the repository; needed' },
+    of: {
+      type: 'string',
+      value: 'NAME',
+      default: 'main',
+      help: 'the subject: a run id, a full commit id, a branch, or #12 for a pull request',
+    },
+    'compare-with': {
+      type: 'string',
+      value: 'NAME',
+      help: 'an earlier one: the question is about what changed from it',
+    },
+    host: { type: 'string', value: 'HOST', default: 'github.com', help: 'the git host' },
+    'clone-url': {
+      type: 'string',
+      value: 'URL',
+      help: 'where branches are looked up; https://<host>/<owner>/<name>.git when absent',
+    },
+    fresh: { type: 'boolean', help: 'answer again although there is an answer' },
+    json: { type: 'boolean', help: "the answer's record as JSON" },
+  },
+  example: 'ask -- --repository owner/name "How is a request retried?"',
+  cost: 'one sandbox for seconds and one or a few calls of the model; nothing where the answer is stored.',
+} as const
+
+/** A run id, a commit id, `#12`, or a branch. */
+function nameOf(text: string): RunName {
+  if (/^[0-9a-f]{40}$/.test(text)) return { commit: text }
+  if (/^[0-9a-f]{40}-/.test(text)) return { run: text }
+  const pull = /^#(\d+)$/.exec(text)
+  if (pull) return { ref: `refs/pull/${pull[1]}` }
+  return { ref: text.startsWith('refs/') ? text : `refs/heads/${text}` }
+}
+
+interface Wanted {
+  request: AskRequest
+  json: boolean
+}
+
+function readWanted({ values, positionals }: Given<typeof command.options>): Wanted {
+  const { repository: fullName, host, 'compare-with': earlier } = values
+  if (fullName === undefined) {
+    throw new HandoffError('invalid-input', 'The repository is missing.', { next: 'Name it: --repository owner/name.' })
+  }
+  return {
+    json: values.json ?? false,
+    request: {
+      repository: parseRepository(fullName, host),
+      cloneUrl: values['clone-url'] ?? `https://${host}/${fullName}.git`,
+      name: nameOf(values.of),
+      question: { text: positionals[0] ?? '', asker: 'terminal', fresh: values.fresh ?? false },
+      ...(earlier === undefined ? {} : { compareWith: nameOf(earlier) }),
+    },
+  }
+}
+
+async function answer({ request, json }: Wanted, stop: AbortSignal): Promise<void> {
+  const settings = parseSettings(readEnvironment())
+  const terminal = makeTerminal({ out: process.stderr, environment: process.env })
+  const house = connect(settings, { program: programText, emit: (event) => terminal.event(event) })
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limits.deadlineMs)])
+  const { record, run, reused } = await ask(request, house, signal)
+  terminal.settle()
+  const { host, owner, name } = request.repository
+  const place = { host, repository: `${owner}/${name}` }
+  const notes = run.behind
+    ? [`The head is ${run.behind.head.slice(0, 7)} by now; this is about ${record.commit.slice(0, 7)}.`]
+    : []
+  if (json) process.stdout.write(`${JSON.stringify(record, null, 2)}\n`)
+  else process.stdout.write(`${harmless(answerMarkdown(record, place, { form: 'file', reused, notes }))}\n`)
+}
+
+await runCommand(command, (given) => answer(readWanted(given), given.untilInterrupted()))

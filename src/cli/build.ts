@@ -1,0 +1,60 @@
+// Builds everything under dist/, and the documents that are generated. The same sources give the same bytes on every machine; CI rebuilds and compares.
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { buildAction } from '../build/action.js'
+import { writeDocuments } from '../build/generate-docs.js'
+import { buildService } from '../build/service.js'
+import { runCommand } from './command-line.js'
+import { repositoryRoot as root } from './sandbox-program.js'
+
+const dist = join(root, 'dist')
+
+/** A program for inside a sandbox: plain JavaScript for the template's Node, nothing beside it. */
+async function buildGuest(folder: string, walk: 'summarise' | 'ask'): Promise<void> {
+  const result = await build({
+    entryPoints: [join(root, 'src/handoff/sandbox/program', `${walk === 'summarise' ? 'survey' : 'search'}-entry.ts`)],
+    outfile: join(folder, `guest-${walk}.js`),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    minify: true,
+    legalComments: 'none',
+    charset: 'utf8',
+    metafile: true,
+    logLevel: 'warning',
+  })
+  const bytes = Object.values(result.metafile.outputs)[0]?.bytes ?? 0
+  if (bytes > 100_000) throw new Error(`dist/guest-${walk}.js has ${bytes} bytes; a command has room for 100,000.`)
+}
+
+const command = {
+  name: 'build',
+  description:
+    'Builds dist/ and the generated parts of the documents. The same sources give the same bytes on every machine.',
+  options: {},
+  example: 'build',
+  cost: 'nothing; seconds of this machine.',
+} as const
+
+/** The new files are built apart and put in place at the end, so that a failed build leaves the old ones whole. */
+async function buildAll(): Promise<void> {
+  const fresh = join(root, 'build', `dist-${process.pid}`)
+  try {
+    await mkdir(fresh, { recursive: true })
+    await Promise.all([
+      buildGuest(fresh, 'summarise'),
+      buildGuest(fresh, 'ask'),
+      buildAction(root, fresh),
+      buildService(root, fresh),
+      writeDocuments(root),
+    ])
+    await rm(dist, { recursive: true, force: true })
+    await rename(fresh, dist)
+  } finally {
+    await rm(fresh, { recursive: true, force: true })
+  }
+}
+
+await runCommand(command, buildAll)

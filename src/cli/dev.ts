@@ -1,0 +1,111 @@
+// `npm run dev`: the page and the functions on this machine, from their sources, begun again whenever one of them changes. Clouds whose key is not
+// set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import { startGitRemote } from '../emulators/git-http-server.js'
+import { checkFunctions } from '../emulators/vercel/check-imports.js'
+import { type RunningFunctions, startFunctions } from '../emulators/vercel/start.js'
+import { connect, HandoffError, parseRepository, summarise } from '../handoff/index.js'
+import { runCommand } from './command-line.js'
+import { readEnvironment } from './load-env.js'
+import { openClouds } from './resolve-clouds.js'
+import { resolveTarget } from './resolve-repository.js'
+import { programText, repositoryRoot } from './sandbox-program.js'
+import { reload } from './watch.js'
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const name = 'local/handoff'
+
+async function dev(stop: AbortSignal): Promise<void> {
+  // What would end all this after the summary ends it before.
+  const port = await freePort(readEnvironment()['PORT']?.trim() || '3000')
+  await checkFunctions(repositoryRoot)
+  await using clouds = await openClouds(readEnvironment())
+  for (const cloud of clouds.introduction) say(`  ${cloud.name.padEnd(9)} ${cloud.where}`)
+  await using remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
+  const run = await summariseHere(clouds, remote.url, remote.cloneUrl(name), stop)
+  const token = randomBytes(16).toString('hex')
+  const environment: Record<string, string> = {
+    GITHUB_SERVER_URL: remote.url,
+    ...definedOnly(clouds.environment),
+    HANDOFF_BEARERS: `you=${createHash('sha256').update(token).digest('hex')}=*`,
+    // A deployment without a clock would not be as it should be; nobody needs the word here.
+    CRON_SECRET: randomBytes(16).toString('hex'),
+  }
+  await using serving = await reload({
+    root: repositoryRoot,
+    sources: ['api', 'src/handoff', 'src/service', 'web', 'vercel.json'],
+    readAnew: 'web',
+    begin: () => begin(environment, port),
+    say,
+  })
+  const { url } = serving.running()
+  say(`\n  ${url}\n  repository ${name}\n  token      ${token}\n`)
+  const question = JSON.stringify({ repository: name, run, question: 'Where does the work start?' })
+  say(
+    `  curl ${url}/api/ask -H 'authorization: Bearer ${token}' -H 'content-type: application/json' -d '${question}'\n`,
+  )
+  await new Promise((resolve) => stop.addEventListener('abort', resolve))
+}
+
+async function freePort(wanted: string): Promise<number> {
+  const next = 'Name another one: PORT=… npm run dev'
+  const port = /^\d{1,5}$/.test(wanted) ? Number(wanted) : 0
+  if (port < 1 || port > 65_535) throw new HandoffError('invalid-input', 'PORT is not a number up to 65535.', { next })
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  const probe = createServer().once('error', reject)
+  probe.listen(port, '127.0.0.1', () => probe.close(resolve))
+  await promise.catch((cause: NodeJS.ErrnoException) => {
+    const reason = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${cause.code})`
+    throw new HandoffError('conflict', `Port ${port} ${reason}.`, { next, cause })
+  })
+  return port
+}
+
+async function begin(environment: Record<string, string>, port: number): Promise<RunningFunctions> {
+  await checkFunctions(repositoryRoot)
+  return startFunctions({
+    root: repositoryRoot,
+    environment,
+    fromSources: true,
+    port,
+    onOutput: (text) => process.stdout.write(text),
+  })
+}
+
+async function summariseHere(
+  clouds: Awaited<ReturnType<typeof openClouds>>,
+  server: string,
+  cloneUrl: string,
+  stop: AbortSignal,
+): Promise<string> {
+  const subject = await resolveTarget(repositoryRoot, clouds, stop)
+  const house = connect(clouds.settings(), { program: programText, emit: () => {} })
+  const commit = {
+    repository: parseRepository(name, new URL(server).host),
+    sha: subject.commit.sha,
+    cloneUrl,
+    ref: 'refs/heads/main',
+  }
+  say(`\nSummarising ${commit.sha.slice(0, 12)} …`)
+  const { run } = await summarise({ commit, attempt: `dev-${house.tools.uniqueId()}` }, house, stop)
+  say(`run ${run}`)
+  return run
+}
+
+function definedOnly(environment: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+const command = {
+  name: 'dev',
+  description:
+    'Serves the page and the functions from their sources, and starts them again when a file changes. This repository is summarised first.',
+  options: {},
+  example: 'dev',
+  cost: 'nothing without keys; with LLM_API_KEY and E2B_API_KEY each start pays for one summary of this repository.',
+} as const
+
+await runCommand(command, ({ untilInterrupted }) => dev(untilInterrupted()))

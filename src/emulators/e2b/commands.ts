@@ -1,0 +1,232 @@
+// envd's process service: start a command and stream what it prints, join it later, feed it, end it.
+//
+// As the real one has it: a client that goes away ends nothing; what nobody listens to is lost; a deadline or a kill ends only the process
+// itself and not its children; a command ends for its listeners when everybody has closed its output, or at once when it was killed; how it
+// ended is remembered for half a minute.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
+import type { UserName } from './home.js'
+import { startOf } from './processes.js'
+import { type CommandRecord, type EnvdRequest, environmentOf, type LocalSandbox } from './sandbox.js'
+import { keepAliveOf, type MessageStream, openStream, Refusal, readEnvelope, readJson } from './wire.js'
+
+interface Configuration {
+  cmd: string
+  args: string[]
+  envs: Record<string, string>
+  cwd?: string
+}
+
+export interface RunningCommand {
+  configuration: Configuration
+  tag: string | undefined
+  child: ChildProcess
+  listeners: Set<MessageStream>
+  /** By a client or by its deadline. */
+  killed: boolean
+  end?: CommandEnd
+}
+
+interface CommandEnd {
+  at: number
+  event: { exitCode: number; exited: boolean; status: string; error?: string }
+}
+
+const chunkBytes = 32 * 1024
+const rememberMs = 30_000
+
+export async function startCommand(asked: EnvdRequest): Promise<undefined> {
+  const { sandbox, user, request } = asked
+  const message = readEnvelope(request)
+  if (message['pty']) throw new Refusal('unimplemented', 'the local cloud has no terminals')
+  const configuration = readConfiguration(message['process'])
+  const child = await launch(sandbox, user, configuration, message['stdin'] !== false)
+  const id = child.pid as number
+  sandbox.belonging.leaders.set(id, startOf(id))
+  const tag = typeof message['tag'] === 'string' ? message['tag'] : undefined
+  const command: RunningCommand = { configuration, tag, child, listeners: new Set(), killed: false }
+  sandbox.running.set(id, command)
+  const record = keepRecord(sandbox, user, configuration, id)
+  const stream = listen(command, asked)
+  follow(command, record)
+  endAtDeadline(command, stream, request)
+  await stream.closed
+}
+
+/** `stdin` is open unless the client says that it will not use it. */
+async function launch(sandbox: LocalSandbox, user: UserName, configuration: Configuration, stdin: boolean) {
+  const cwd = sandbox.home.locate(configuration.cwd ?? '', user)
+  if (cwd === undefined || !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw new Refusal('invalid_argument', `cwd '${configuration.cwd}' does not exist`)
+  try {
+    const child = spawn(configuration.cmd, configuration.args, {
+      cwd,
+      env: environmentOf(sandbox, user, configuration.envs),
+      // A session of its own: it can be told from ours, and a Ctrl-C in our terminal is not for it.
+      detached: true,
+      stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    })
+    child.stdin?.on('error', () => undefined)
+    await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+    return child
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Refusal('invalid_argument', `error starting process '${configuration.cmd}': ${reason}`)
+  }
+}
+
+function readConfiguration(value: unknown): Configuration {
+  const { cmd, args = [], envs = {}, cwd } = (value ?? {}) as Partial<Configuration>
+  if (typeof cmd !== 'string' || cmd === '') throw new Refusal('invalid_argument', 'no command was given')
+  return { cmd, args, envs, ...(cwd ? { cwd } : {}) }
+}
+
+function keepRecord(sandbox: LocalSandbox, user: UserName, { cmd, args, envs, cwd }: Configuration, id: number) {
+  const record: CommandRecord = {
+    command: args[0] === '-l' && args[1] === '-c' ? (args[2] ?? '') : cmd,
+    arguments: args,
+    user,
+    environment: environmentOf(sandbox, user, envs),
+    workingDirectory: sandbox.home.locate(cwd ?? '', user) ?? '',
+    processId: id,
+    startedAt: new Date(),
+  }
+  sandbox.commands.push(record)
+  return record
+}
+
+/** Opens a stream on a command; its first message is always that it started. */
+function listen(command: RunningCommand, { sandbox, request, response }: EnvdRequest): MessageStream {
+  const stream = openStream(response, keepAliveOf(request), { event: { keepalive: {} } })
+  stream.send({ event: { start: { pid: command.child.pid } } })
+  command.listeners.add(stream)
+  sandbox.streams.add(stream)
+  void stream.closed.then(() => {
+    command.listeners.delete(stream)
+    sandbox.streams.delete(stream)
+  })
+  return stream
+}
+
+function follow(command: RunningCommand, record: CommandRecord): void {
+  const { child } = command
+  for (const channel of ['stdout', 'stderr'] as const) {
+    child[channel]?.on('data', (bytes: Buffer) => void passOn(command, channel, bytes))
+    child[channel]?.on('error', () => undefined)
+  }
+  child.once('exit', () => {
+    // Whoever was killed does not wait for children that hold its output.
+    if (command.killed) for (const output of [child.stdout, child.stderr]) output?.destroy()
+  })
+  child.once('close', (code, signal) => {
+    command.end = { at: Date.now(), event: describeEnd(code, signal) }
+    Object.assign(record, { endedAt: new Date(), exitCode: command.end.event.exitCode })
+    for (const stream of command.listeners) sayEnd(stream, command.end)
+  })
+}
+
+/** A slow listener slows the command down, as a full pipe would. */
+async function passOn(command: RunningCommand, channel: 'stdout' | 'stderr', bytes: Buffer): Promise<void> {
+  const slow: Promise<void>[] = []
+  for (let from = 0; from < bytes.length; from += chunkBytes) {
+    const data = { [channel]: bytes.subarray(from, from + chunkBytes).toString('base64') }
+    for (const stream of command.listeners) if (!stream.send({ event: { data } })) slow.push(stream.drained())
+  }
+  if (slow.length === 0) return
+  command.child[channel]?.pause()
+  await Promise.all(slow)
+  command.child[channel]?.resume()
+}
+
+const signalWords: Partial<Record<NodeJS.Signals, string>> = {
+  SIGKILL: 'killed',
+  SIGTERM: 'terminated',
+  SIGINT: 'interrupt',
+  SIGHUP: 'hangup',
+  SIGSEGV: 'segmentation fault',
+  SIGABRT: 'aborted',
+  SIGPIPE: 'broken pipe',
+}
+
+function describeEnd(code: number | null, signal: NodeJS.Signals | null): CommandEnd['event'] {
+  const status = signal ? `signal: ${signalWords[signal] ?? signal}` : `exit status ${code}`
+  return { exitCode: code ?? -1, exited: signal === null, status, ...(code === 0 ? {} : { error: status }) }
+}
+
+function sayEnd(stream: MessageStream, end: CommandEnd): void {
+  stream.send({ event: { end: end.event } })
+  stream.end()
+}
+
+function endAtDeadline(command: RunningCommand, stream: MessageStream, request: RecordedRequest): void {
+  const milliseconds = Number(request.headers['connect-timeout-ms'] ?? 0)
+  if (!(milliseconds > 0)) return
+  const clock = setTimeout(() => {
+    stream.end(new Refusal('deadline_exceeded', 'context deadline exceeded'))
+    kill(command, 'SIGKILL')
+  }, milliseconds)
+  clock.unref()
+  command.child.once('close', () => clearTimeout(clock))
+}
+
+function kill(command: RunningCommand, signal: NodeJS.Signals): void {
+  command.killed = true
+  command.child.kill(signal)
+}
+
+export async function joinCommand(asked: EnvdRequest): Promise<undefined> {
+  const command = select(asked.sandbox, readEnvelope(asked.request), rememberMs)
+  const stream = listen(command, asked)
+  if (command.end) sayEnd(stream, command.end)
+  await stream.closed
+}
+
+export function listCommands({ sandbox }: EnvdRequest): Reply {
+  const running = [...sandbox.running].filter(([, command]) => !command.end)
+  const processes = running.map(([pid, { configuration, tag }]) => ({
+    config: configuration,
+    pid,
+    ...(tag ? { tag } : {}),
+  }))
+  return json(200, { processes })
+}
+
+export async function feedCommand({ sandbox, request }: EnvdRequest): Promise<Reply> {
+  const message = readJson(request)
+  const { stdin } = (message['input'] ?? {}) as { stdin?: string }
+  const target = select(sandbox, message).child.stdin
+  if (stdin === undefined) throw new Refusal('unimplemented', 'the local cloud has no terminals')
+  if (!target?.writable) throw new Refusal('internal', 'error writing to stdin: stdin not enabled or closed')
+  await new Promise<void>((resolve, reject) =>
+    target.write(Buffer.from(stdin, 'base64'), (error) => {
+      if (error) reject(new Refusal('internal', `error writing to stdin: ${error.message}`))
+      else resolve()
+    }),
+  )
+  return json(200, {})
+}
+
+export function closeInput({ sandbox, request }: EnvdRequest): Reply {
+  select(sandbox, readJson(request)).child.stdin?.end()
+  return json(200, {})
+}
+
+const signals: Record<string, NodeJS.Signals> = { SIGNAL_SIGTERM: 'SIGTERM', SIGNAL_SIGKILL: 'SIGKILL' }
+
+export function signalCommand({ sandbox, request }: EnvdRequest): Reply {
+  const message = readJson(request)
+  const signal = signals[String(message['signal'])]
+  const command = select(sandbox, message)
+  if (!signal) throw new Refusal('unimplemented', `invalid signal: ${String(message['signal'])}`)
+  kill(command, signal)
+  return json(200, {})
+}
+
+/** The command that a request means, running, or ended no longer ago than this. */
+function select({ running }: LocalSandbox, message: Record<string, unknown>, endedWithinMs = 0): RunningCommand {
+  const { pid, tag } = (message['process'] ?? {}) as { pid?: number; tag?: string }
+  const command = pid === undefined ? [...running.values()].find((entry) => entry.tag === tag) : running.get(pid)
+  if (command && (!command.end || Date.now() - command.end.at < endedWithinMs)) return command
+  throw new Refusal('not_found', `process with ${pid === undefined ? `tag ${tag}` : `pid ${pid}`} not found`)
+}

@@ -1,0 +1,155 @@
+// The local E2B cloud: a control plane and, behind one edge, a machine for each sandbox, as far as the unmodified SDK asks for it.
+//
+//   account    what the account may do          sandbox    one machine: its clock and its end
+//   control    machines and templates           commands   what runs in it
+//   templates  the builder, which builds nothing files, watch  its files
+//   base       E2B's own template, with neither Node nor drive9
+//   edge       which machine, which service     home       its directories; what is not isolated
+//   wire       how a refusal and a stream look  processes, guard  that nothing outlives it
+//
+// A sandbox here is a directory, an environment and some processes, not a container: it is for programs one trusts.
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freshId, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
+import type { Account } from './account.js'
+import { baseSearchPath } from './base.js'
+import { type Cloud, serveControl } from './control.js'
+import { destinationOf, serveEdge } from './edge.js'
+import { clearDirectory, makeCloudDirectory } from './home.js'
+import { markerOf } from './processes.js'
+import { endSandbox, type SandboxRecord } from './sandbox.js'
+import { makeTemplateShelf, type Template } from './templates.js'
+import { Refusal, sayNo } from './wire.js'
+
+export { loginProfile } from './home.js'
+export type { CommandRecord, NetworkRules, SandboxRecord } from './sandbox.js'
+export type { Template, TemplateBuild } from './templates.js'
+
+export interface SandboxCloudOptions {
+  port?: number
+  /** Keys that are accepted; a new one when absent. */
+  apiKeys?: string[]
+  /** Folders that come first on the PATH of every sandbox, those of `base` too. */
+  path?: string[]
+  /** Folders with programs that every template has and `base` has not. */
+  programs?: string[]
+  /** Added to the environment of every command. */
+  environment?: Record<string, string>
+  /** Names of templates that exist from the start beside `base`; `handoff` when absent, and an empty list is a new account. */
+  templates?: string[]
+  /** How long a build takes that nobody watches; a second when absent. */
+  buildMilliseconds?: number
+  account?: Partial<Account>
+}
+
+export interface SandboxCloud extends LocalServer {
+  /** What a program needs in its environment so that the SDK comes here. */
+  settings: { E2B_API_KEY: string; E2B_API_URL: string; E2B_SANDBOX_URL: string; E2B_TEMPLATE?: string }
+  /** All there ever were, the oldest first. */
+  sandboxes: readonly SandboxRecord[]
+  templates: readonly Template[]
+  /** What was asked for and refused because the cloud does not have it. */
+  unsupported: readonly string[]
+  /** May be changed while it runs. */
+  account: Account
+  /** Which folder holds all the sandboxes. */
+  directory: string
+  /** The next build of a template ends with this error at this step, counted from 1. */
+  failNextBuild: (step: number, message: string) => void
+}
+
+const usual: Account = { concurrentLimit: 20, egressRules: true, headerTransforms: false, maximumLifetimeHours: 1 }
+const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+
+export async function startSandboxCloud(options: SandboxCloudOptions = {}): Promise<SandboxCloud> {
+  const { path = [], templates = ['handoff'] } = options
+  const directory = makeCloudDirectory()
+  const cloud: Cloud = {
+    account: { ...usual, ...options.account },
+    apiKeys: options.apiKeys ?? [`e2b_${freshId()}`],
+    prefix: `i${randomUUID().replaceAll('-', '').slice(0, 8)}`,
+    directory,
+    searchPath: [...path, ...(options.programs ?? []), dirname(process.execPath), ...systemPath].join(':'),
+    baseSearchPath: (sandbox) => [...path, baseSearchPath(directory, sandbox, systemPath)].join(':'),
+    environment: options.environment ?? {},
+    sandboxes: [],
+    shelf: makeTemplateShelf(templates, options.buildMilliseconds ?? 1_000),
+    url: () => server.url,
+  }
+  const dismissGuard = postGuard(cloud)
+  const unsupported: string[] = []
+  const serve = (request: RecordedRequest, response: ServerResponse) => answer(cloud, request, response, unsupported)
+  const server = await startServer('the local E2B cloud', serve, options.port ? { port: options.port } : {})
+  const close = once(async () => {
+    await server.close()
+    await Promise.all(
+      cloud.sandboxes.filter(({ killedAt }) => !killedAt).map((sandbox) => endSandbox(sandbox, 'closed')),
+    )
+    await clearDirectory(cloud.directory)
+    dismissGuard()
+  })
+  return {
+    ...server,
+    settings: {
+      E2B_API_KEY: cloud.apiKeys[0] ?? '',
+      E2B_API_URL: server.url,
+      E2B_SANDBOX_URL: server.url,
+      ...(templates[0] === undefined ? {} : { E2B_TEMPLATE: templates[0] }),
+    },
+    sandboxes: cloud.sandboxes,
+    templates: cloud.shelf.templates,
+    unsupported,
+    account: cloud.account,
+    directory: cloud.directory,
+    failNextBuild: (step, message) => cloud.shelf.failures.push({ step, message }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function answer(
+  cloud: Cloud,
+  request: RecordedRequest,
+  response: ServerResponse,
+  unsupported: string[],
+): Promise<Reply | undefined> {
+  const destination = destinationOf(request)
+  try {
+    if (!destination) return await serveControl(cloud, request)
+    const sandbox = cloud.sandboxes.find(({ id }) => id === destination.id)
+    return await serveEdge(sandbox, destination, request, response)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.status === 501) unsupported.push(`${request.method} ${request.path}: ${error.message}`)
+    return sayNo(error, request, response)
+  }
+}
+
+const wait = 'if read -r line; then exit 0; fi; exec "$@"'
+
+/** See guard.ts. It is in a session of its own, so that a Ctrl-C does not end it too. Returns how to dismiss it. */
+function postGuard({ prefix, directory }: Cloud): () => void {
+  const beside = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+  const program = ['--import', beside('../../build/ts-loader.mjs'), beside('guard.ts'), markerOf(prefix), directory]
+  const guard = spawn('/bin/sh', ['-c', wait, 'guard', process.execPath, ...program], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: {},
+    cwd: '/',
+  })
+  guard.on('error', () => undefined)
+  guard.stdin.on('error', () => undefined)
+  guard.unref()
+  if ('unref' in guard.stdin && typeof guard.stdin.unref === 'function') guard.stdin.unref()
+  return () => {
+    guard.stdin.end('dismissed\n')
+  }
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => (done ??= action())
+}

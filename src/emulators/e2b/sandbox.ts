@@ -1,0 +1,178 @@
+// One machine of the cloud: its directory, its environment, its clock, and its end. What runs in it is in commands.ts.
+import type { ServerResponse } from 'node:http'
+import { freshId, type RecordedRequest } from '../faulty-server.js'
+import type { RunningCommand } from './commands.js'
+import { clearDirectory, type Home, makeHome, type UserName } from './home.js'
+import { type Belonging, endProcesses, freeze, markerName, markerOf, thaw } from './processes.js'
+import type { MessageStream } from './wire.js'
+
+/** What tests and the demo may look at, also when the machine is long gone. */
+export interface SandboxRecord {
+  readonly id: string
+  /** As the request named it. */
+  readonly template: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly directory: string
+  readonly state: 'running' | 'paused' | 'gone'
+  readonly createdAt: Date
+  readonly endsAt: Date
+  /** When nothing of it was left. */
+  readonly killedAt?: Date
+  readonly end?: SandboxEnd
+  /** Every set of network rules it had, the one in force last. The cloud keeps them; it does not enforce them. */
+  readonly networks: readonly NetworkRules[]
+  readonly commands: readonly CommandRecord[]
+}
+
+export type SandboxEnd = 'killed' | 'deadline' | 'closed'
+
+export interface CommandRecord {
+  /** What was to run: the text for the shell, when it was one. */
+  readonly command: string
+  readonly arguments: readonly string[]
+  readonly user: UserName
+  /** All of it. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly workingDirectory: string
+  readonly processId: number
+  readonly startedAt: Date
+  readonly endedAt?: Date
+  /** Minus one for a signal. */
+  readonly exitCode?: number
+}
+
+export interface NetworkRules {
+  allowOut?: string[]
+  denyOut?: string[]
+  rules?: Record<string, { transform?: { headers?: Record<string, string> } }[]>
+  allow_internet_access?: boolean
+}
+
+export interface SandboxSpecification {
+  id: string
+  template: string
+  directory: string
+  searchPath: string
+  metadata: Record<string, string>
+  environment: Record<string, string>
+  pausesAtDeadline: boolean
+  network: NetworkRules | undefined
+}
+
+export interface LocalSandbox extends SandboxRecord {
+  state: SandboxRecord['state']
+  endsAt: Date
+  killedAt?: Date
+  end?: SandboxEnd
+  networks: NetworkRules[]
+  commands: CommandRecord[]
+  readonly specification: SandboxSpecification
+  readonly home: Home
+  readonly accessToken: string
+  readonly belonging: Belonging & { leaders: Map<number, string> }
+  /** By process id; ended ones stay, because somebody may still ask how they ended. */
+  readonly running: Map<number, RunningCommand>
+  /** What is open to clients and breaks when the machine goes. */
+  readonly streams: Set<MessageStream>
+  clock?: NodeJS.Timeout
+  ending?: Promise<void>
+}
+
+/** What envd's services are given: somebody asks something of a running machine. */
+export interface EnvdRequest {
+  sandbox: LocalSandbox
+  user: UserName
+  request: RecordedRequest
+  response: ServerResponse
+}
+
+export function openSandbox(specification: SandboxSpecification, seconds: number): LocalSandbox {
+  const { id, directory, template, metadata, network, searchPath } = specification
+  const sandbox: LocalSandbox = {
+    id,
+    template,
+    metadata,
+    directory,
+    state: 'running',
+    createdAt: new Date(),
+    endsAt: new Date(),
+    networks: network ? [network] : [],
+    commands: [],
+    specification,
+    home: makeHome(directory, searchPath),
+    accessToken: freshId(),
+    belonging: { marker: markerOf(id), directory, leaders: new Map() },
+    running: new Map(),
+    streams: new Set(),
+  }
+  setDeadline(sandbox, seconds)
+  return sandbox
+}
+
+/** What a command of this user starts with. Nothing of the cloud's own environment is in it. */
+export function environmentOf({ id, template, home, specification }: LocalSandbox, user: UserName, more: object) {
+  return {
+    PATH: specification.searchPath,
+    HOME: home.of(user),
+    USER: user,
+    LOGNAME: user,
+    TMPDIR: home.temporary,
+    E2B_SANDBOX: 'true',
+    E2B_TEMPLATE_ID: template,
+    ...specification.environment,
+    ...more,
+    // Last, because it is also how the processes are found again.
+    [markerName]: id,
+  }
+}
+
+/** The deadline, from now. */
+export function setDeadline(sandbox: LocalSandbox, seconds: number): void {
+  clearTimeout(sandbox.clock)
+  sandbox.endsAt = new Date(Date.now() + seconds * 1000)
+  sandbox.clock = setTimeout(() => {
+    const done = sandbox.specification.pausesAtDeadline ? pauseSandbox(sandbox, true) : endSandbox(sandbox, 'deadline')
+    // A process that does not die is tried again by whoever closes the cloud, and by the guard.
+    done.catch(() => undefined)
+  }, seconds * 1000)
+  sandbox.clock.unref()
+}
+
+export async function pauseSandbox(sandbox: LocalSandbox, keepMemory: boolean): Promise<void> {
+  clearTimeout(sandbox.clock)
+  sandbox.state = 'paused'
+  dropStreams(sandbox)
+  if (keepMemory) freeze(sandbox.belonging)
+  else await endProcesses(sandbox.belonging)
+}
+
+export function resumeSandbox(sandbox: LocalSandbox, seconds: number): void {
+  thaw(sandbox.belonging)
+  sandbox.state = 'running'
+  setDeadline(sandbox, seconds)
+}
+
+/** Resolves when no process and no directory of it is left. Idempotent. */
+export function endSandbox(sandbox: LocalSandbox, how: SandboxEnd): Promise<void> {
+  sandbox.ending ??= finish(sandbox, how).catch((error: unknown) => {
+    delete sandbox.ending
+    throw error
+  })
+  return sandbox.ending
+}
+
+async function finish(sandbox: LocalSandbox, how: SandboxEnd): Promise<void> {
+  clearTimeout(sandbox.clock)
+  // From here on it answers as one that is gone, before its streams break: the SDK asks at once why they did.
+  sandbox.state = 'gone'
+  sandbox.end ??= how
+  dropStreams(sandbox)
+  await endProcesses(sandbox.belonging)
+  await clearDirectory(sandbox.directory)
+  sandbox.killedAt = new Date()
+}
+
+function dropStreams(sandbox: LocalSandbox): void {
+  for (const stream of sandbox.streams) stream.drop()
+  sandbox.streams.clear()
+}

@@ -1,0 +1,233 @@
+// The local GitHub: a real HTTP server that answers as api.github.com (or an Enterprise Server) does, as far as the product asks it, and is no
+// kinder: it checks tokens and their permissions, sizes and rates, hides what a token may not see, and remembers everything that was written.
+//
+// GitHub's own description judges every request and every reply. `unexpected` holds each request that GitHub does not have, that breaks the
+// description or that is not imitated here, and each reply that GitHub would not give: a test ends by looking there.
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
+import { refuse, tokenOf } from './access.js'
+import { type App, refuseJwt } from './apps.js'
+import { complete } from './complete.js'
+import { loadDescription } from './description.js'
+import { deliver, type Event, eventOf } from './events.js'
+import { type Exchange, invalid, notFound, problem } from './exchange.js'
+import { type LimitOptions, type Limits, makeLimits } from './limits.js'
+import { jobClaims, makeOidc, type Oidc } from './oidc.js'
+import { findRoute, type Route, routes } from './routes.js'
+import * as stock from './stock.js'
+import { ensureUser, keyOf, makeWorld, type Repository, type StoredComment, type Token, type World } from './world.js'
+
+export interface GitHubOptions {
+  port?: number
+  /** `/api/v3` for an Enterprise Server; nothing for api.github.com. */
+  basePath?: string
+  limits?: LimitOptions
+  /** What our App was given; enough for a conversation when absent. */
+  appPermissions?: App['permissions']
+}
+
+export interface LocalGitHub extends stock.Stock, AsyncDisposable {
+  /** Where people look: the `serverUrl` of our line. */
+  url: string
+  apiUrl: string
+  server: LocalServer
+  /** Requests that GitHub would refuse or that are not imitated, as `GET /path`, and replies that GitHub would not give, each with the reason. */
+  unexpected: string[]
+  /** Every comment there ever was, in the order of their making, deleted ones too. */
+  comments: StoredComment[]
+  /** What people see now. */
+  visible(repository: Repository, number: number): StoredComment[]
+  /** Who stands under a comment with what, as `login:content`. */
+  reactionsOf(comment: StoredComment): string[]
+  /** What a workflow finds in its event file, and a webhook in its body, when this comment is made (or edited, …). */
+  eventOf(comment: StoredComment, action?: string): Event
+  /** Brings an event to a webhook as GitHub does: signed with the secret. The same `delivery` again is a redelivery. */
+  deliver(url: string, event: Event, options: { secret: string; delivery?: string }): Promise<Response>
+  limits: Limits
+  app: App
+  oidc: Oidc
+  /** Makes the runner's job one of this repository. */
+  runJob(repository: Repository, job?: { ref?: string; sha?: string; event?: string }): void
+  close(): Promise<void>
+}
+
+export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGitHub> {
+  const world = makeWorld()
+  const basePath = options.basePath ?? ''
+  const limits = makeLimits(options.limits ?? {})
+  const app = makeApp(world, options.appPermissions)
+  const table = routes(app)
+  const unexpected: string[] = []
+  let oidc: ReturnType<typeof makeOidc>
+
+  const server = await startServer(
+    'github',
+    (request) => {
+      return oidc.reply(request) ?? answer(request)
+    },
+    options.port === undefined ? {} : { port: options.port },
+  )
+  world.serverUrl = server.url
+  world.apiUrl = `${server.url}${basePath}`
+  oidc = makeOidc(server.url)
+
+  async function answer(request: RecordedRequest): Promise<Reply> {
+    const url = new URL(request.path, server.url)
+    const path = apiPath(url.pathname, basePath)
+    const described = path === null || path === '/graphql' ? null : await describe(request.method, path)
+    if (path !== '/graphql' && described === null) {
+      unexpected.push(`${request.method} ${url.pathname}: GitHub does not have this`)
+      return notFound()
+    }
+    const found = findRoute(table, request.method, path!)
+    if (!found) {
+      unexpected.push(`${request.method} ${url.pathname}: not imitated`)
+      return json(501, { message: `The local GitHub does not imitate ${request.method} ${url.pathname}` })
+    }
+    const asked = { url, request, wrong: described?.wrongRequest(url, request) ?? [] }
+    unexpected.push(...asked.wrong.map((why) => `${request.method} ${url.pathname}: ${why}`))
+    const reply = limits.admit(request) ?? (await serve(found.route, found.parameters, asked))
+    const said = described ? described.completed(reply) : { reply, wrong: [] }
+    if (said.wrong.length > 0) {
+      const message = `The local GitHub answers ${request.method} ${url.pathname} as GitHub would not: ${said.wrong.join('; ')}`
+      unexpected.push(message)
+      return json(500, { message })
+    }
+    return { ...said.reply, headers: { ...limits.headers(), ...said.reply.headers } }
+  }
+
+  async function serve(route: Route, parameters: Record<string, string>, asked: Asked) {
+    const { url, request, wrong } = asked
+    if (!request.headers['user-agent']) return problem(403, 'Request forbidden by administrative rules.')
+    const authorization = request.headers['authorization']
+    const token = route.by === 'app' ? refuseJwt(app, authorization) : tokenOf(world, authorization)
+    if (token !== null && 'status' in token) return token
+    const body = bodyOf(request)
+    if (body === null) return problem(400, 'Problems parsing JSON')
+    const exchange = makeExchange(world, { request, parameters, query: url.searchParams, body, token })
+    if (exchange === null) return notFound()
+    const refused = refuseNeed(route, exchange)
+    if (refused) return refused
+    return wrong.length > 0 ? refuseWrong(wrong) : await route.answer(exchange)
+  }
+
+  return {
+    ...stock.makeStock(world),
+    url: server.url,
+    apiUrl: world.apiUrl,
+    server,
+    unexpected,
+    comments: world.comments,
+    visible: (repository, number) =>
+      world.comments.filter((one) => one.repository === repository && one.number === number && !one.deleted),
+    reactionsOf: (comment) =>
+      comment.reactions.filter((one) => !one.removed).map((one) => `${one.user.login}:${one.content}`),
+    eventOf: (comment, action = 'created') => eventOf(world, comment, action),
+    deliver,
+    limits: limits.controls,
+    app,
+    oidc,
+    runJob(repository, job = {}) {
+      const { ref = 'refs/heads/main', sha = '0'.repeat(40), event = 'push' } = job
+      Object.assign(oidc.claims, jobClaims(repository, { ref, sha, event, actorId: repository.owner.id }))
+    },
+    close: server.close,
+    [Symbol.asyncDispose]: server.close,
+  }
+}
+
+/** The path below the API's address; GraphQL stands beside `/v3`. */
+function apiPath(path: string, basePath: string): string | null {
+  const graphql = `${basePath.replace(/\/v3$/, '')}/graphql`
+  if (path === graphql) return '/graphql'
+  if (path === `${basePath}/graphql`) return null
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null
+}
+
+function bodyOf(request: RecordedRequest): Record<string, unknown> | null {
+  if (request.body.length === 0) return {}
+  try {
+    const value: unknown = JSON.parse(request.body.toString())
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+interface Asked {
+  url: URL
+  request: RecordedRequest
+  /** What GitHub's description has against the request. */
+  wrong: string[]
+}
+
+/** A path with a wrong value leads nowhere; anything else is told. */
+function refuseWrong(wrong: string[]): Reply {
+  if (wrong.some((why) => why.startsWith('path '))) return notFound()
+  return invalid('Request', 'request', wrong.join('; '))
+}
+
+/** Null for a request that GitHub does not have. */
+async function describe(method: string, path: string) {
+  const description = await loadDescription()
+  const operation = description.find(method, path)
+  if (!operation) return null
+  return {
+    wrongRequest(url: URL, request: RecordedRequest): string[] {
+      const body = bodyOf(request)
+      // What cannot be parsed is refused before it is looked at.
+      if (body === null) return []
+      const sent = request.body.length === 0 ? undefined : body
+      return operation.requestProblems({ query: url.searchParams, headers: request.headers, body: sent })
+    },
+    completed(reply: Reply): { reply: Reply; wrong: string[] } {
+      const { status, body } = reply
+      const said = body === undefined ? undefined : (JSON.parse(String(body)) as unknown)
+      const schema = status < 300 ? operation.replySchema(status) : undefined
+      const whole = schema ? complete(description, schema, said) : said
+      const wrong = operation.replyProblems(status, whole)
+      return { reply: schema ? { ...reply, body: JSON.stringify(whole) } : reply, wrong }
+    },
+  }
+}
+
+type Parts = Omit<Exchange, 'world' | 'repository' | 'token'> & { token: Token | null }
+
+/** Null when the path names a repository that is not there. */
+function makeExchange(world: World, parts: Parts): Exchange | null {
+  const { owner, name } = parts.parameters
+  const inRepository = owner !== undefined && name !== undefined
+  const repository = inRepository ? world.repositories.get(keyOf(`${owner}/${name}`)) : undefined
+  if (inRepository && !repository) return null
+  return { ...parts, world, repository, token: parts.token } as Exchange
+}
+
+function refuseNeed(route: Route, exchange: Exchange): Reply | null {
+  return route.need ? refuse(exchange, route.need(exchange)) : null
+}
+
+// Making a key takes a tenth of a second: one serves all Apps of a process, and is made when somebody wants it.
+let made: ReturnType<typeof freshKey> | undefined
+
+const freshKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 })
+
+function appKey() {
+  made ??= freshKey()
+  return made
+}
+
+function makeApp(world: World, permissions: App['permissions'] | undefined): App {
+  const slug = `handoff-${randomBytes(3).toString('hex')}`
+  return {
+    id: '4242',
+    slug,
+    get privateKey() {
+      return appKey().privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+    },
+    get publicKey() {
+      return appKey().publicKey
+    },
+    bot: ensureUser(world, `${slug}[bot]`),
+    permissions: permissions ?? { contents: 'read', issues: 'write', pull_requests: 'write' },
+  }
+}

@@ -1,0 +1,29 @@
+// Whether the functions can be loaded as they are written. What is loaded only when there is work would say so no sooner than somebody asks.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type BuildFailure, build, type Message } from 'esbuild'
+import { HandoffError } from '../../handoff/domain/errors.js'
+
+const folder = 'src/service/functions'
+const mostTold = 3
+
+/** Follows every import, and stops at the first that leads nowhere or to what cannot be read. Keeps nothing of it. */
+export async function checkFunctions(root: string): Promise<void> {
+  const names = await readdir(join(root, folder))
+  const checked = build({
+    absWorkingDir: root,
+    entryPoints: names.map((name) => `${folder}/${name}`),
+    outdir: root,
+    write: false,
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'silent',
+  })
+  await checked.catch((failure: BuildFailure) => {
+    throw new HandoffError('invalid-input', failure.errors.slice(0, mostTold).map(told).join('\n'))
+  })
+}
+
+const told = ({ location, text }: Message) => (location ? `${location.file}:${location.line}: ${text}` : text)

@@ -1,0 +1,75 @@
+// One instance of the platform in a process of its own: started by `functions.ts`, told what to serve by its argument, and with nothing in its
+// environment but what the functions are to find there. Says on its channel where it listens.
+import { createHook } from 'node:async_hooks'
+import { existsSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { readPlatformSettings, settingsOf } from '../../service/server/platform-settings.js'
+import type { ServedFunction } from '../../service/server/server.js'
+import { sourceOf } from './build.js'
+import { startPlatform } from './platform.js'
+import type { Instance } from './start.js'
+
+const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance
+if (compileCache !== undefined) enableCompileCache(compileCache)
+const settings = await readPlatformSettings(root)
+const loaded = new Map<string, Promise<ServedFunction>>()
+
+function fileOf(name: string): string {
+  return built === undefined ? join(root, sourceOf(name)) : join(built, `${name}.func`, `${name}.js`)
+}
+
+async function loadFile(file: string): Promise<ServedFunction> {
+  const module = (await import(pathToFileURL(file).href)) as { default: ServedFunction }
+  return module.default
+}
+
+const platform = await startPlatform({
+  settings,
+  staticFolder: built === undefined ? join(root, settings.outputDirectory) : join(built, 'static'),
+  port,
+  ...(deadline === undefined ? {} : { deadline }),
+  async load(name) {
+    const file = fileOf(name)
+    if (!existsSync(file) || name.split('/').some((part) => part.startsWith('_'))) return undefined
+    const found = loaded.get(name) ?? loadFile(file)
+    loaded.set(name, found)
+    return found
+  },
+  settingsOf: (name) => ({
+    ...settingsOf(settings, name),
+    ...(maxDuration === undefined ? {} : { maxDuration }),
+  }),
+})
+
+/** What is still held: the heap, and the bytes beside it, after everything dead was collected. */
+function held(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** Every timeout of a client or a connection is shorter. */
+const longMs = 70_000
+const timers = new Set<number>()
+const timerWatch = createHook({
+  init: (id, type, _trigger, { _idleTimeout = 0 }: { _idleTimeout?: number }) =>
+    void (type === 'Timeout' && _idleTimeout > longMs && timers.add(id)),
+  destroy: (id) => void timers.delete(id),
+})
+
+process.on('message', (message) => {
+  if (message === 'state?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
+  if (message === 'held?') process.send?.({ held: held() })
+  if (message === 'timers?') {
+    process.send?.({ timers: timers.size })
+    timerWatch.enable()
+  }
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ url: platform.url })

@@ -1,0 +1,24 @@
+// The signature under a webhook: a keyed hash over the bytes as they came, before anything reads them.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { HandoffError } from '../../domain/errors.js'
+
+const form = /^sha256=([0-9a-f]{64})$/
+
+/**
+ * True when the header was made with one of the secrets (there are two while one replaces the other). The time it takes tells nothing about
+ * the right signature. Rejects to work without a secret: an open door is never what is meant.
+ */
+export function isSigned(body: Uint8Array, header: string | null | undefined, secrets: string[]): boolean {
+  if (secrets.length === 0 || secrets.some((secret) => secret === '')) {
+    throw new HandoffError('missing-setting', 'There is no secret to check webhooks with.', {
+      next: 'Set the same secret here and in the webhook settings on GitHub.',
+    })
+  }
+  const given = form.exec(header ?? '')?.[1]
+  if (given === undefined) return false
+  const claimed = Buffer.from(given, 'hex')
+  // Every secret is tried, so that the time does not tell which one is in use.
+  return secrets.map((secret) => timingSafeEqual(hash(body, secret), claimed)).includes(true)
+}
+
+const hash = (body: Uint8Array, secret: string) => createHmac('sha256', secret).update(body).digest()

@@ -1,0 +1,72 @@
+// Whether the service takes the key and has the model: one free request, before anything is paid for. What the service does not tell is not
+// held against it: not all of them list their models, and one that is down is told when it is asked.
+import { HandoffError } from '../../domain/errors.js'
+import { quote } from '../../domain/run.js'
+import type { ModelConfig } from './client.js'
+import { keyRefused } from './errors.js'
+
+const patienceMs = 5_000
+/** A list of all models there are is some hundred kilobytes. */
+const longestList = 4_000_000
+
+export async function checkModel(config: ModelConfig, host: string): Promise<void> {
+  const ask = (path: string) => get(config, path)
+  const listed = await ask('/models')
+  if (listed === undefined) return
+  if (listed.status === 401 || listed.status === 403) throw keyRefused(host, listed.status)
+  const names = listed.status === 200 ? namesIn(listed.text) : []
+  if (names.length === 0 || names.some((name) => isSame(name, config.name)) || listsOthers(host)) return
+  // Some answer to names that they do not list.
+  const one = await ask(`/models/${encodeURIComponent(config.name)}`)
+  if (one === undefined || one.status === 200) return
+  const some = names.slice(0, 5).map(quote).join(', ')
+  throw new HandoffError('model', `The model’s service at ${host} does not have the model ${quote(config.name)}.`, {
+    next: `Look at LLM_MODEL. The service has ${some}${names.length > 5 ? ` and ${names.length - 5} more` : ''}.`,
+  })
+}
+
+/** Undefined when there was no answer in time: then nothing is known. */
+async function get(config: ModelConfig, path: string): Promise<{ status: number; text: string } | undefined> {
+  try {
+    const response = await fetch(`${config.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${config.apiKey}`, accept: 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    return { status: response.status, text: await beginningOf(response) }
+  } catch {
+    return undefined
+  }
+}
+
+async function beginningOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true })
+    if (text.length > longestList) break
+  }
+  return text
+}
+
+function namesIn(text: string): string[] {
+  try {
+    const { data } = JSON.parse(text) as { data?: { id?: unknown }[] }
+    return (Array.isArray(data) ? data : []).map((one) => one?.id).filter((id) => typeof id === 'string')
+  } catch {
+    return []
+  }
+}
+
+/** `models/gemini-2.5-flash` is `gemini-2.5-flash`, and `llama3` is `llama3:latest`. */
+function isSame(listed: string, name: string): boolean {
+  const plain = (one: string) =>
+    one
+      .toLowerCase()
+      .replace(/^models\//, '')
+      .replace(/:latest$/, '')
+  return plain(listed) === plain(name)
+}
+
+/** Azure lists what could be deployed, and is asked by the names of what is. */
+const listsOthers = (host: string) => /\.azure\.com(:\d+)?$/.test(host)

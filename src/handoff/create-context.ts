@@ -1,0 +1,78 @@
+// Settings become the outside. The only wiring: nobody else knows which line stands behind which interface. Does no I/O; lines that not every
+// question needs, and all SDKs, are loaded when the first call needs them.
+
+import { makeDrive } from './clients/drive9/client.js'
+import type { SandboxSettings } from './clients/e2b/client.js'
+import type { GitHostConfig } from './clients/git/ls-remote.js'
+import { makeModel } from './clients/openai/client.js'
+import { guardModel } from './clients/redacting-model.js'
+import { systemClock } from './clients/system-clock.js'
+import type { House, ReadContext } from './context.js'
+import type { GitHost, Sandboxes } from './domain/ports.js'
+import type { RunEvent } from './domain/run-events.js'
+import { makeRedactor } from './domain/secrets/redactor.js'
+import type { Settings } from './domain/settings.js'
+import type { GuestProgram } from './sandbox/run-program.js'
+import { uniqueId } from './util/unique-id.js'
+
+export interface Wiring {
+  program: GuestProgram
+  emit: (event: RunEvent) => void
+  /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
+  cloneToken?: string
+  /** What else the door holds that nobody may see: taken out of what the model is told and says, and of what is kept. */
+  secrets?: readonly string[]
+  /** Takes secrets out of text, where the door knows more of them than these settings hold. */
+  redact?: (text: string) => string
+  now?: () => Date
+}
+
+export function connect(settings: Settings, wiring: Wiring): House {
+  const notice = (text: string) => wiring.emit({ type: 'notice', text })
+  const token = wiring.cloneToken ?? settings.cloneToken
+  const { drive, model, limits } = settings
+  const own = [settings.sandboxes.apiKey, drive.apiKey, model.apiKey, ...(token === undefined ? [] : [token])]
+  const secrets = [...new Set([...own, ...(wiring.secrets ?? [])])]
+  return {
+    tools: {
+      sandboxes: sandboxesLater({ ...settings.sandboxes, onNotice: notice }),
+      drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
+      model: guardModel(makeModel(model), secrets),
+      git: gitLater(token === undefined ? {} : { credentials: { password: token } }),
+      now: wiring.now ?? (() => new Date()),
+      sleep: systemClock.sleep,
+      uniqueId,
+      emit: wiring.emit,
+    },
+    program: wiring.program,
+    root: drive.root,
+    limits: { ...limits, ...(model.concurrency === undefined ? {} : { modelRequests: model.concurrency }) },
+    ...(settings.sandboxes.binary.sha256 === undefined ? {} : { drive9Sha256: settings.sandboxes.binary.sha256 }),
+    ...(model.prices ? { prices: model.prices } : {}),
+    redact: wiring.redact ?? makeRedactor(secrets),
+  }
+}
+
+/** For work that reads run directories and nothing else. */
+export function connectForReading({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
+  const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
+  return { tools: { drive, git: gitLater({}), now: () => new Date() }, root }
+}
+
+function sandboxesLater(settings: SandboxSettings): Sandboxes {
+  let loading: Promise<Sandboxes> | undefined
+  const line = () =>
+    (loading ??= import('./clients/e2b/client.js').then(({ makeSandboxes }) => makeSandboxes(settings)))
+  return {
+    open: async (...call) => (await line()).open(...call),
+    find: async (...call) => (await line()).find(...call),
+    kill: async (...call) => (await line()).kill(...call),
+    warm: async () => (await line()).warm?.(),
+  }
+}
+
+function gitLater(config: GitHostConfig): GitHost {
+  let loading: Promise<GitHost> | undefined
+  const line = () => (loading ??= import('./clients/git/ls-remote.js').then(({ makeGitHost }) => makeGitHost(config)))
+  return { heads: async (...call) => (await line()).heads(...call) }
+}

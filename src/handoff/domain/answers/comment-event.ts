@@ -1,0 +1,116 @@
+// Reads the event of a comment, the same whether a workflow or a webhook brings it: is it a question, whose, and on what.
+//
+// The question is what the event says, not what the comment says when somebody looks later: it may have been edited since.
+import * as read from '../../util/decode.js'
+import { HandoffError } from '../errors.js'
+import type { Author, Thread } from '../github.js'
+
+/** Whose question it is, and where its answer goes. */
+export interface Target {
+  thread: Thread
+  /** The comment that asks; it is of the thread's kind. */
+  question: number
+  /** When it was written, as GitHub says; spares reading older comments. */
+  askedAt?: string
+  /** Whose newest run answers: the default branch, for a question that is not on a pull request. */
+  branch?: string
+}
+
+export interface AskEvent {
+  target: Target
+  /** The repository's own number. */
+  repositoryId: number
+  asker: Author
+  /** What stands behind `/ask`; may be empty. */
+  question: string
+  /** The whole comment. */
+  body: string
+}
+
+const user = read.object({ login: read.string(200), id: read.count, type: read.string(100) })
+const orNull =
+  <T>(decoder: read.Decoder<T>): read.Decoder<T | null> =>
+  (value, at) =>
+    value === null || value === undefined ? null : decoder(value, at)
+
+const comment = read.object({
+  id: read.count,
+  body: orNull(read.string(300_000)),
+  user: orNull(user),
+  created_at: read.string(40),
+  in_reply_to_id: read.optional(orNull(read.count)),
+  node_id: read.optional(read.string(300)),
+})
+
+const event = read.object({
+  action: read.string(100),
+  repository: read.object({
+    id: read.count,
+    full_name: read.string(300),
+    default_branch: read.optional(read.string(300)),
+  }),
+  comment,
+  issue: read.optional(read.object({ number: read.count, pull_request: orNull(read.object({})) })),
+  pull_request: read.optional(read.object({ number: read.count })),
+  discussion: read.optional(read.object({ number: read.count, node_id: read.string(300) })),
+})
+
+const command = /^\/ask(?=\s|$)/i
+
+/** The events of comments, as GitHub calls them. */
+export const commentEvents: ReadonlySet<string> = new Set([
+  'issue_comment',
+  'pull_request_review_comment',
+  'discussion_comment',
+])
+
+/** `ignored` says in a sentence why the event is not for us. Throws `invalid-input` for what is no event of GitHub. */
+export function readAskEvent(name: string, payload: unknown): AskEvent | { ignored: string } {
+  if (!commentEvents.has(name)) {
+    return { ignored: `The event ${name} is not a comment.` }
+  }
+  const found = decode(payload)
+  const { body, user: asker } = found.comment
+  if (found.action !== 'created') return { ignored: 'The comment is not new.' }
+  if (!command.test(body ?? '')) return { ignored: 'The comment does not start with /ask.' }
+  if (asker === null) return { ignored: 'GitHub does not say who wrote the comment.' }
+  const place = placeOf(name, found)
+  if (place === null) return { ignored: 'The event does not say what the comment is on.' }
+  return {
+    target: { ...place, question: found.comment.id, askedAt: found.comment.created_at },
+    repositoryId: found.repository.id,
+    asker,
+    question: (body ?? '').replace(command, '').trim(),
+    body: body ?? '',
+  }
+}
+
+/** Where the answer goes, and what it is about. */
+function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 'thread' | 'branch'> | null {
+  const { full_name: repository, default_branch: branch } = found.repository
+  if (name === 'issue_comment') {
+    const { issue } = found
+    if (issue === undefined) return null
+    const thread = { kind: 'issue', repository, number: issue.number } as const
+    if (issue.pull_request) return { thread }
+    return branch === undefined ? null : { thread, branch }
+  }
+  if (name === 'discussion_comment') {
+    const { number, node_id: discussion } = found.discussion ?? {}
+    const { node_id: comment } = found.comment
+    if (number === undefined || discussion === undefined || comment === undefined || branch === undefined) return null
+    return { thread: { kind: 'discussion', repository, number, discussion, comment }, branch }
+  }
+  if (found.pull_request === undefined) return null
+  const root = found.comment.in_reply_to_id ?? found.comment.id
+  return { thread: { kind: 'review', repository, number: found.pull_request.number, root } }
+}
+
+function decode(payload: unknown): ReturnType<typeof event> {
+  try {
+    return event(payload, '')
+  } catch (error) {
+    const what = error instanceof read.DecodeError ? error.message : 'it cannot be read'
+    throw new HandoffError('invalid-input', `This is not the event of a comment on GitHub: ${what}.`)
+  }
+}

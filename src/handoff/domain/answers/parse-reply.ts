@@ -1,0 +1,196 @@
+// What a model's reply is: an answer, or a wish to see more. Real models wrap replies in code fences, think aloud first, put a sentence before
+// the word that was asked for, or forget quotation marks; all that is understood. How much may be asked for is not negotiable.
+import { cleanText, cutText } from '../markdown/clean-text.js'
+import type { MoreRequest } from '../sandbox-protocol.js'
+
+export type ParsedReply =
+  | { kind: 'more'; requests: MoreRequest[] }
+  | { kind: 'answer'; markdown: string; unanswered: boolean }
+
+const mostRequests = 8
+/** Lines of one range; more does not fit beside everything else. */
+const longestRange = 400
+/** A record holds no longer answers. */
+const longestAnswer = 400_000
+/** Where MORE may stand: on one of the first lines that are not empty, after short ones only. */
+export const lastMoreLine = 2
+export const longestPreface = 200
+
+export function parseReply(reply: string): ParsedReply {
+  const lines = withoutWrapping(reply).split('\n')
+  const requests = requestsIn(lines)
+  if (requests) return { kind: 'more', requests }
+  const first = lines.findIndex((line) => line.trim() !== '')
+  const rest = first < 0 ? undefined : afterNotFound(lines[first]!)
+  const words = rest === undefined ? lines : [rest, ...lines.slice(first + 1)]
+  return { kind: 'answer', markdown: cutText(words.join('\n').trim(), longestAnswer), unanswered: rest !== undefined }
+}
+
+/** The reply itself: without thoughts before it, and out of the fence that some models put everything in. */
+export function withoutWrapping(reply: string): string {
+  const text = unfenced(withoutThoughts(reply.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n')))
+  return text.replace(/^(?:[ \t]*\n)+/, '')
+}
+
+/** `<think>…</think>` comes first or not at all; some servers swallow the opening tag. */
+function withoutThoughts(text: string): string {
+  const start = /^\s*<(think|thinking|reasoning)>/i.exec(text)
+  if (start) {
+    const end = text.toLowerCase().indexOf(`</${start[1]!.toLowerCase()}>`)
+    return end < 0 ? '' : text.slice(text.indexOf('>', end) + 1)
+  }
+  const lone = /^[ \t]*<\/think(?:ing)?>[ \t]*$/im.exec(text)
+  return lone ? text.slice(lone.index + lone[0].length) : text
+}
+
+function unfenced(text: string): string {
+  const lines = text.trim().split('\n')
+  const open = /^(`{3,}|~{3,})\s*(markdown|md|text|plaintext|txt)?\s*$/i.exec(lines[0]!)
+  if (!open || lines.length < 2 || lines.at(-1)!.trim() !== open[1]) return text
+  const inner = lines.slice(1, -1)
+  // Without a language the fence may be the first of several code blocks; then it is not around everything.
+  const alone = open[2] !== undefined || !inner.some((line) => line.trimStart().startsWith(open[1]!))
+  return alone ? inner.join('\n') : text
+}
+
+/** The requests after MORE, when the reply is that; whoever begins an answer with "More than one…" has answered. */
+function requestsIn(lines: string[]): MoreRequest[] | undefined {
+  const at = moreLine(lines)
+  if (at === undefined) return undefined
+  const first = undecorated(lines[at]!)
+  const asked = [first.replace(/^more\b[\s:.!-]*/i, ''), ...lines.slice(at + 1).map(undecorated)].filter(
+    (line) => line !== '' && !isFence(line),
+  )
+  const requests = asked.map(parseRequest).filter((request) => request !== undefined)
+  // Behind other words it has to be followed by requests and nothing else; in small letters by one at least, or by nothing.
+  const behindWords = lines.slice(0, at).some((line) => undecorated(line) !== '' && !isFence(line))
+  if (behindWords && (requests.length === 0 || requests.length < asked.length)) return undefined
+  if (requests.length === 0 && asked.length > 0 && !first.startsWith('MORE')) return undefined
+  return requests.slice(0, mostRequests)
+}
+
+function moreLine(lines: string[]): number | undefined {
+  let seen = 0
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue
+    if (isMore(line)) return index
+    seen++
+    if (seen >= lastMoreLine || line.length > longestPreface) return undefined
+  }
+  return undefined
+}
+
+const isFence = (line: string) => /^(?:`{3,}|~{3,})\w*$/.test(line)
+
+/** MORE alone on its line in any case, or in capitals before the first request. */
+function isMore(line: string): boolean {
+  const plain = undecorated(line)
+  return /^more[\s:.!-]*$/i.test(plain) || /^MORE\b[\s:.-]*(?:[Rr]ead|READ|[Ss]earch|SEARCH|[Ll]ist|LIST)\b/.test(plain)
+}
+
+/** May this beginning of a line still become one of the words that are not shown? */
+export function mayBecomeWord(line: string): boolean {
+  const plain = undecorated(line)
+    .toLowerCase()
+    .replace(/[*_`]+$/, '')
+  if (line.length > longestPreface) return false
+  if (/^[\s#>*+\-_`\d.)]*$/.test(line)) return true
+  const open = /^more[\s:.!-]*(?:r(?:e(?:ad?)?)?|s(?:e(?:a(?:r(?:ch?)?)?)?)?|l(?:i(?:st?)?)?)?$/
+  return 'more'.startsWith(plain) || open.test(plain) || 'not found'.startsWith(plain) || plain.startsWith('not found')
+}
+
+/** Without what Markdown puts around a line: bullets, numbers, stars, a heading's signs, backticks. */
+function undecorated(line: string): string {
+  return cutText(cleanText(line), 2_000)
+    .trim()
+    .replace(/^(?:#{1,6}\s+|>\s*|[-*+]\s+|\d{1,2}[.)]\s+)+/, '')
+    .replace(/^(?:\*\*|__|`)+|(?:\*\*|__|`)+$/g, '')
+    .trim()
+}
+
+function parseRequest(line: string): MoreRequest | undefined {
+  const [, verb = '', rest = ''] = /^(read|search|list)\b[\s:]*(.*)$/i.exec(line) ?? []
+  switch (verb.toLowerCase()) {
+    case 'read':
+      return parseRead(rest)
+    case 'search':
+      return parseSearch(rest)
+    case 'list':
+      return parseList(rest)
+    default:
+      return undefined
+  }
+}
+
+function parseRead(text: string): MoreRequest | undefined {
+  const match = /^(.+?)(?:[\s:,#]+(?:lines?\s+)?L?(\d{1,7})(?:\s*(?:-|–|—|to|\.\.)\s*L?(\d{1,7}))?)?$/i.exec(
+    text.trim(),
+  )
+  const path = match ? parsePath(match[1]!) : undefined
+  if (!match || path === undefined || path === '') return undefined
+  const from = Math.max(1, Number(match[2] ?? 1))
+  const asked = match[3] === undefined ? (match[2] === undefined ? longestRange : from) : Number(match[3])
+  const [low, high] = asked < from ? [Math.max(1, asked), from] : [from, asked]
+  return { kind: 'read', path, from: low, to: Math.min(high, low + longestRange - 1) }
+}
+
+function parseSearch(text: string): MoreRequest | undefined {
+  const terms = cutText(
+    text
+      .replace(/["“”`]/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+    200,
+  ).trim()
+  return terms === '' ? undefined : { kind: 'search', terms }
+}
+
+function parseList(text: string): MoreRequest | undefined {
+  const path = parsePath(text === '' ? '.' : text)
+  return path === undefined ? undefined : { kind: 'list', path }
+}
+
+/** A path of the repository, from its top. Whatever could lead out of it is no request. */
+function parsePath(text: string): string | undefined {
+  const bare = text.trim().replace(/^[`'“]+|[`'”]+$/g, '')
+  const path = (jsonString(bare) ?? bare.replace(/^"|"$/g, '')).replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
+  if (path === '.' || path === '') return ''
+  const leaves = path.startsWith('/') || /^[A-Za-z]:|\\/.test(path) || path.split('/').includes('..')
+  return leaves || path.length > 1_000 || cleanText(path) !== path || path.includes('\n') ? undefined : path
+}
+
+function jsonString(text: string): string | undefined {
+  if (!text.startsWith('"')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What stands on the first line beside NOT FOUND; undefined when the line does not say that. */
+export function afterNotFound(line: string): string | undefined {
+  if (/^not found[\s.:!-]*$/i.test(undecorated(line))) return ''
+  return /^[\s#>*_`]{0,10}NOT FOUND[*_`]*\s?[.:!,–—-]+[*_`]*\s?(.*)$/.exec(line)?.[1]
+}
+
+const mostTerms = 12
+
+/** Words to look for, from a reply that should be one line of them. */
+export function parseTerms(reply: string): string[] {
+  const lines = withoutWrapping(reply)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  const words = lines
+    .slice(0, mostTerms)
+    .flatMap((line) =>
+      undecorated(line)
+        .replace(/^(?:search )?(?:terms?|words?|keywords?)\s*:/i, '')
+        .split(/[\s,;|"'“”`()[\]{}<>*]+/),
+    )
+    .map((word) => word.replace(/^[^\p{L}\p{N}_$@.#-]+|[^\p{L}\p{N}_$+#]+$/gu, ''))
+    .filter((word) => word.length >= 2 && word.length <= 60 && /[\p{L}\p{N}]/u.test(word))
+  const unique = new Map(words.map((word) => [word.toLowerCase(), word]))
+  return [...unique.values()].slice(0, mostTerms)
+}

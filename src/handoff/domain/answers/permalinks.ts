@@ -1,0 +1,68 @@
+// Addresses of files at a commit, as people see them on the git host. They are built here, from the commit and a checked path; an address that
+// a model wrote is never used.
+import { writtenAddress } from '../markdown/allowed-links.js'
+
+export type PermalinkStyle = 'github' | 'gitlab' | 'bitbucket' | 'none'
+
+export interface AnswerPlace {
+  /** The git host's name, with its port if it has one. */
+  host: string
+  /** `owner/name`, or with groups. */
+  repository: string
+  /** Where people look at things, when it is not `https://` and the host. */
+  serverUrl?: string
+  /** Told by whoever knows the host; guessed from its name otherwise. */
+  permalinks?: PermalinkStyle
+}
+
+export interface CodePlace {
+  path: string
+  from: number
+  to: number
+}
+
+/** Null for a host we know nothing of, and for a path that no address can hold. */
+export function permalink(place: AnswerPlace, commit: string, code: CodePlace): string | null {
+  const style = place.permalinks ?? guessStyle(place.host)
+  if (style === 'none' || !code.path.isWellFormed() || /[\ufffd\0]/.test(code.path)) return null
+  const repository = `${serverOf(place)}/${encodePath(place.repository)}`
+  const path = encodePath(code.path)
+  const { from, to } = code
+  switch (style) {
+    case 'github':
+      return `${repository}/blob/${commit}/${path}${isRendered(code.path) ? '?plain=1' : ''}#L${from}${from === to ? '' : `-L${to}`}`
+    case 'gitlab':
+      return `${repository}/-/blob/${commit}/${path}${isRendered(code.path) ? '?plain=1' : ''}#L${from}${from === to ? '' : `-${to}`}`
+    case 'bitbucket':
+      return `${repository}/src/${commit}/${path}#lines-${from}${from === to ? '' : `:${to}`}`
+  }
+}
+
+/** The host that links in an answer may go to; undefined when we make no links. */
+export function linkHost(place: AnswerPlace): string | undefined {
+  const style = place.permalinks ?? guessStyle(place.host)
+  return style === 'none' ? undefined : serverOf(place).replace(/^https?:\/\//, '')
+}
+
+function serverOf(place: AnswerPlace): string {
+  return (place.serverUrl ?? `https://${place.host}`).replace(/\/+$/, '')
+}
+
+function guessStyle(host: string): PermalinkStyle {
+  const labels = host.toLowerCase().replace(/:\d+$/, '').split('.')
+  const name = labels.join('.')
+  if (name === 'github.com' || name.endsWith('.ghe.com') || labels[0] === 'github') return 'github'
+  if (name === 'gitlab.com' || labels[0] === 'gitlab') return 'gitlab'
+  return name === 'bitbucket.org' ? 'bitbucket' : 'none'
+}
+
+/** Hosts show these as documents, without line numbers, unless they are asked not to. */
+const isRendered = (path: string) =>
+  /\.(?:md|mdx|markdown|mdown|mkdn?|rst|adoc|asciidoc|org|textile|rdoc|pod|wiki|ipynb|csv|tsv|svg|geojson)$/i.test(path)
+
+function encodePath(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => writtenAddress(encodeURIComponent(segment)))
+    .join('/')
+}

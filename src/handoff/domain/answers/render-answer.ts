@@ -1,0 +1,247 @@
+// One record, one renderer: what a completed answer looks like as a file, as a comment, in a job summary, as plain text and as data. All text
+// that is not ours goes through safe-markdown; addresses are made from the commit.
+import type { Citation, CompletedAnswer } from '../answer.js'
+import { citationLabel, citationRatio, shortCommit } from '../citations/citation-label.js'
+import { cleanText } from '../markdown/clean-text.js'
+import { codeSpan } from '../markdown/escape.js'
+import { safeInline, safeMarkdown, safeTable, safeText } from '../markdown/sanitize.js'
+import { type AnswerPlace, linkHost, permalink } from './permalinks.js'
+
+export type { AnswerPlace } from './permalinks.js'
+
+export interface AnswerOptions {
+  /** `file` is read without a renderer, so it holds no HTML; `plain` is the answer's words alone. */
+  form: 'file' | 'comment' | 'job-summary' | 'plain'
+  /** The answer was in the ledger already. */
+  reused?: boolean
+  /** What a reader should know first, a sentence each: which run was used, and why. */
+  notes?: readonly string[]
+  /** Is it still true at a newer commit? A sentence, as `staleSentence` makes it. */
+  stale?: string
+}
+
+/** An answer as data, for those who show it themselves. */
+export interface AnswerData {
+  id: string
+  run: string
+  commit: string
+  question: string
+  /** The words, with `[path:10-20]` where a citation holds; to be shown as text, never as Markdown or HTML. */
+  text: string
+  /** The same as safe Markdown, with links. */
+  markdown: string
+  /** The verified ones; `label` is what stands between the brackets in the text. */
+  citations: {
+    path: string
+    from: number
+    to: number
+    label: string
+    url: string | null
+    /** In comparisons: the commit it is of. */
+    commit?: string
+    quote?: string
+    moved?: boolean
+  }[]
+  verified: string
+  unsupported: number
+  unanswered: boolean
+  truncated: boolean
+  model: string
+  usage: CompletedAnswer['usage']
+  cost?: CompletedAnswer['cost']
+  reusedFrom?: string
+  compareWith?: CompletedAnswer['compareWith']
+  acceptedAt: string
+  completedAt: string
+}
+
+export function answerMarkdown(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
+  if (options.form === 'plain') return `${plainAnswer(record)}\n`
+  const parts = [
+    quoted(record.question),
+    ...(options.notes ?? []).map((note) => `*${safeInline(note)}*`),
+    ...answerParts(record, place),
+    sources(record, place, options),
+    details(record, options),
+    footer(record, place, options),
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+/** `analysis/qa-response.md`. */
+export function answerFile(record: CompletedAnswer, place: AnswerPlace): string {
+  return answerMarkdown(record, place, { form: 'file' })
+}
+
+export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerData {
+  const {
+    id,
+    run,
+    commit,
+    unsupported,
+    unanswered,
+    truncated,
+    model,
+    usage,
+    cost,
+    reusedFrom,
+    compareWith,
+    acceptedAt,
+    completedAt,
+  } = record
+  const citations = verified(record).map(({ path, from, to, quote, ...rest }) => ({
+    path,
+    from,
+    to,
+    label: citationLabel({ path, from, to, ...rest }),
+    url: permalink(place, rest.commit ?? record.commit, { path, from, to }),
+    ...(rest.commit === undefined ? {} : { commit: rest.commit }),
+    ...(quote === undefined ? {} : { quote: cleanText(quote) }),
+    ...(rest.moved ? { moved: true } : {}),
+  }))
+  return {
+    id,
+    run,
+    commit,
+    question: cleanText(record.question),
+    text: plainAnswer(record),
+    markdown: answerParts(record, place).join('\n\n'),
+    citations,
+    verified: citationRatio(record.citations),
+    unsupported,
+    unanswered,
+    truncated,
+    model,
+    usage,
+    ...(cost === undefined ? {} : { cost }),
+    ...(reusedFrom === undefined ? {} : { reusedFrom }),
+    ...(compareWith === undefined ? {} : { compareWith }),
+    acceptedAt,
+    completedAt,
+  }
+}
+
+function plainAnswer(record: CompletedAnswer): string {
+  const searched = record.unanswered ? `The code does not say.${searchedWords(record, (word) => word)}\n\n` : ''
+  return `${searched}${cleanText(record.text).trim()}`.trim()
+}
+
+function quoted(question: string): string {
+  return safeText(question)
+    .split('\n')
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n')
+}
+
+function answerParts(record: CompletedAnswer, place: AnswerPlace): string[] {
+  const host = linkHost(place)
+  const labels = new Map(
+    verified(record).map((citation) => [
+      citationLabel(citation),
+      permalink(place, citation.commit ?? record.commit, citation),
+    ]),
+  )
+  return [
+    record.unanswered ? `**The code does not say.**${searchedWords(record, (word) => codeSpan(word))}` : '',
+    safeMarkdown(record.text, { labels, ...(host === undefined ? {} : { host }) }),
+    record.truncated ? '*The answer ends here because the model reached its own limit.*' : '',
+  ].filter((part) => part !== '')
+}
+
+function searchedWords(record: CompletedAnswer, show: (word: string) => string): string {
+  const words = record.searched.slice(0, 15).map((word) => show(cleanText(word).replaceAll('\n', ' ')))
+  return words.length === 0 ? '' : ` Searched for ${words.join(', ')}.`
+}
+
+const verified = (record: CompletedAnswer) => record.citations.filter((citation) => citation.verified)
+
+const mostSources = 60
+
+function sources(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
+  const list = verified(record)
+  if (list.length === 0 && record.citations.length === 0) return ''
+  const lines = list.slice(0, mostSources).map((citation) => `- ${sourceLine(record, place, citation)}`)
+  if (list.length > mostSources) lines.push(`- and ${list.length - mostSources} more`)
+  const title = options.form === 'file' ? '## Sources\n\n' : '**Sources**: '
+  const lost = record.unsupported === 0 ? '' : ` ${lostSentences(record.unsupported)}`
+  return [`${title}${citationRatio(record.citations)}.${lost}`, lines.join('\n')]
+    .filter((text) => text !== '')
+    .join('\n\n')
+}
+
+function sourceLine(record: CompletedAnswer, place: AnswerPlace, citation: Citation): string {
+  const label = codeSpan(citationLabel(citation))
+  const url = permalink(place, citation.commit ?? record.commit, citation)
+  return url === null ? label : `[${label}](${url})`
+}
+
+const lostSentences = (count: number) =>
+  count === 1
+    ? 'One sentence has no source that could be verified; it is marked (unsupported).'
+    : `${count} sentences have no source that could be verified; they are marked (unsupported).`
+
+function details(record: CompletedAnswer, options: AnswerOptions): string {
+  const rows = detailRows(record, options)
+  if (options.form === 'file')
+    return `## How this was answered\n\n${rows.map((row) => `- ${row.join(': ')}`).join('\n')}`
+  const table = safeTable([['', ''], ...rows], (cell) => cell)
+  return `<details>\n<summary>How this was answered</summary>\n\n${table}\n\n</details>`
+}
+
+/** Cells are ours or code. */
+function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][] {
+  const { usage, cost, sandbox } = record
+  const cached = usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ''
+  const files = new Set(record.excerpts.map((excerpt) => excerpt.path)).size
+  const rows: [string, string | undefined][] = [
+    ['Model', codeSpan(record.model)],
+    [
+      'Tokens',
+      `${count(usage.inputTokens)} in${cached}, ${count(usage.outputTokens)} out${usage.estimated ? ' (counted by us)' : ''}`,
+    ],
+    [
+      'Cost',
+      cost && `${cost.amount.toFixed(cost.amount < 0.1 ? 4 : 2)} ${cost.currency} (price: ${safeInline(cost.source)})`,
+    ],
+    ['Time', duration(record)],
+    [
+      'Read',
+      `${counted(record.excerpts.length, 'piece')} of ${counted(files, 'file')}, in ${counted(record.rounds, 'round')}`,
+    ],
+    ['Sandbox', sandbox && `${codeSpan(sandbox.id)} (template ${codeSpan(sandbox.template)})`],
+    ['Run', codeSpan(record.run)],
+    ['Answer', codeSpan(record.id)],
+    ['Reused', reusedWords(record, options)],
+  ]
+  return rows.filter((row): row is [string, string] => row[1] !== undefined && row[1] !== '')
+}
+
+/** 12,345: as `toLocaleString` would write it, which takes milliseconds when it is called first. */
+const count = (number: number) => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
+
+const counted = (number: number, word: string) => `${count(number)} ${word}${number === 1 ? '' : 's'}`
+
+function reusedWords(record: CompletedAnswer, options: AnswerOptions): string {
+  if (record.reusedFrom !== undefined)
+    return `from answer ${codeSpan(record.reusedFrom)}, whose question is nearly the same`
+  return options.reused ? `yes: answered before, on ${record.completedAt.slice(0, 10)}` : 'no'
+}
+
+function duration(record: CompletedAnswer): string {
+  const total = (Date.parse(record.completedAt) - Date.parse(record.acceptedAt)) / 1_000
+  const steps = Object.entries(record.seconds).map(([step, seconds]) => `${safeInline(step)} ${seconds.toFixed(1)}`)
+  const inAll = Number.isFinite(total) && total >= 0 ? `${total.toFixed(1)} s` : ''
+  return steps.length === 0 ? inAll : `${inAll}${inAll === '' ? '' : ': '}${steps.join(', ')}`
+}
+
+function footer(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
+  const commit = codeSpan(record.commit.slice(0, 7))
+  const stale = options.stale === undefined ? '' : ` ${safeInline(options.stale)}`
+  const again = options.form === 'job-summary' ? '' : ` Ask again: ${codeSpan('/ask your question')}.`
+  const { compareWith } = record
+  const done =
+    compareWith === undefined
+      ? `Answered at ${commit}`
+      : `Compared ${codeSpan(shortCommit(compareWith.commit))} with ${commit}`
+  return `${done} of ${codeSpan(place.repository)}.${stale}${again}`
+}

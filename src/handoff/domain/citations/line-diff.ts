@@ -1,0 +1,182 @@
+// Is an answer still true at a newer commit? Its cited lines are laid over the difference between the two commits. Lines that did not change
+// are still evidence; lines that did are not; and where the difference is not known, that is said.
+import type { LineRange } from './shown-files.js'
+
+/** One file as a git host compares it; `path` is what it is called now. */
+export interface ComparedFile {
+  path: string
+  previousPath?: string
+  /** `added`, `removed`, `modified`, `renamed`, `copied`, `changed`, `unchanged`. */
+  status: string
+  /** The blob it is now; null when it was removed. */
+  blob?: string | null
+  /** Hunks in unified form; absent for binary and very large changes. */
+  patch?: string
+  /** It is known to be another file now, and nobody can tell which of its lines are others. */
+  whole?: true
+}
+
+/** What happened to a file that was cited, by the name it had then. */
+export type FileChange =
+  | { kind: 'deleted' }
+  /** The difference was not shown to us. */
+  | { kind: 'unknown' }
+  /** Somewhere in it. */
+  | { kind: 'file' }
+  /** Old lines that are no more. A range that ends before it begins is a place between two lines where something was put in. */
+  | { kind: 'lines'; ranges: LineRange[]; renamedTo?: string }
+
+export interface CitedRange {
+  path: string
+  from: number
+  to: number
+}
+
+/** `file`: the file changed, and which of its lines is not known. `unknown`: not even that. */
+type Change = 'changed' | 'deleted' | 'file' | 'unknown'
+
+export interface Staleness {
+  /** True when all that was cited is known to be as it was. */
+  valid: boolean
+  changed: (CitedRange & { why: Change })[]
+  /** For people: the end of a sentence, without its mark. */
+  sentence: string
+}
+
+export interface ComparedWith {
+  /** False when the host cut the list of files: a file that is not in it may have changed. */
+  complete?: boolean
+  /** The blobs of the cited files when they were cited: the same blob means the same lines, whatever else is unknown. */
+  blobs?: ReadonlyMap<string, string>
+}
+
+export function staleness(
+  cited: readonly CitedRange[],
+  files: readonly ComparedFile[],
+  { complete = true, blobs }: ComparedWith = {},
+): Staleness {
+  const changes = changesOf(files, blobs)
+  const ranges = distinct(cited)
+  const changed = ranges.flatMap((range) => {
+    const change = changes.get(range.path) ?? (complete ? undefined : { kind: 'unknown' as const })
+    const why = change && whatHappened(range, change)
+    return why ? [{ ...range, why }] : []
+  })
+  return { valid: changed.length === 0, changed, sentence: sentenceOf(ranges.length, changed) }
+}
+
+/** What the difference says of each file, by its old name. Copies and new files had no old lines. */
+export function changesOf(
+  files: readonly ComparedFile[],
+  blobs?: ReadonlyMap<string, string>,
+): Map<string, FileChange> {
+  const changes = new Map<string, FileChange>()
+  for (const file of files) {
+    const path = file.status === 'renamed' ? (file.previousPath ?? file.path) : file.path
+    if (file.status === 'added' || file.status === 'copied' || file.status === 'unchanged') continue
+    changes.set(path, changeOf(file, blobs?.get(path)))
+  }
+  return changes
+}
+
+function changeOf(file: ComparedFile, blob: string | undefined): FileChange {
+  const renamed = file.status === 'renamed' ? { renamedTo: file.path } : {}
+  if (file.status === 'removed') return { kind: 'deleted' }
+  if (blob !== undefined && blob === file.blob) return { kind: 'lines', ranges: [], ...renamed }
+  if (file.whole) return { kind: 'file' }
+  const ranges = file.patch === undefined ? null : parsePatch(file.patch)
+  return ranges === null ? { kind: 'unknown' } : { kind: 'lines', ranges, ...renamed }
+}
+
+const hunkHead = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
+
+/** The old lines that a unified diff takes away, and the places where it puts something in. Null when it is not whole. */
+export function parsePatch(patch: string): LineRange[] | null {
+  const ranges: LineRange[] = []
+  let line = 0
+  let left = 0
+  let added = 0
+  for (const text of patch.split('\n')) {
+    const head = left === 0 && added === 0 ? hunkHead.exec(text) : null
+    if (head) {
+      left = Number(head[2] ?? 1)
+      added = Number(head[4] ?? 1)
+      // A hunk that takes nothing away stands behind the line it names.
+      line = Number(head[1]) + (left === 0 ? 1 : 0)
+      continue
+    }
+    const sign = text[0] ?? ' '
+    if (sign === '\\' || (left === 0 && added === 0)) continue
+    if (sign === '-') note(ranges, line, line)
+    if (sign === '+') note(ranges, line, line - 1)
+    if (sign !== '+') {
+      line++
+      left--
+    }
+    if (sign !== '-') added--
+    if (left < 0 || added < 0) return null
+  }
+  return left === 0 && added === 0 && (ranges.length > 0 || patch.trim() === '') ? ranges : null
+}
+
+/** Neighbouring lines become one range. What was put in beside lines that went away belongs to them. */
+function note(ranges: LineRange[], from: number, to: number): void {
+  const last = ranges.at(-1)
+  if (last && from === last.to + 1) last.to = Math.max(last.to, to)
+  else ranges.push({ from, to })
+}
+
+function whatHappened(range: CitedRange, change: FileChange): Change | undefined {
+  if (change.kind !== 'lines') return change.kind
+  return change.ranges.some((one) => touches(one, range)) ? 'changed' : undefined
+}
+
+/** Something put in counts when it stands between two cited lines. */
+function touches(change: LineRange, cited: LineRange): boolean {
+  if (change.to < change.from) return cited.from < change.from && change.from <= cited.to
+  return change.from <= cited.to && cited.from <= change.to
+}
+
+function distinct(cited: readonly CitedRange[]): CitedRange[] {
+  const ranges = cited.map(({ path, from, to }) => ({ path, from, to }))
+  return [...new Map(ranges.map((range) => [JSON.stringify(range), range])).values()]
+}
+
+const mostNamed = 5
+
+function sentenceOf(total: number, changed: Staleness['changed']): string {
+  if (total === 0) return 'nothing was cited, so it cannot be told whether this is still valid'
+  const all = total === 1 ? 'the one cited range' : `the ${total} cited ranges`
+  const some = (count: number) => (count === total ? all : `${count} of ${all}`)
+  if (changed.length === 0)
+    return total === 1 ? `still valid: ${all} did not change` : `still valid: none of ${all} changed`
+  const known = changed.filter((range) => range.why === 'changed' || range.why === 'deleted')
+  const inFiles = changed.filter((range) => range.why === 'file')
+  const unknown = changed.filter((range) => range.why === 'unknown')
+  const parts = []
+  if (known.length > 0) parts.push(`${total === 1 ? all : `${known.length} of ${all}`} changed: ${named(known)}`)
+  if (inFiles.length > 0) {
+    const lie = inFiles.length === 1 ? 'lies in a file' : 'lie in files'
+    parts.push(`${some(inFiles.length)} ${lie} that changed, in which lines is not known: ${named(inFiles)}`)
+  }
+  if (unknown.length > 0) {
+    parts.push(
+      `whether ${some(unknown.length)} changed is not known, because the difference is too large to be shown: ${named(unknown)}`,
+    )
+  }
+  return parts.join('; ')
+}
+
+function named(ranges: Staleness['changed']): string {
+  const names = ranges.slice(0, mostNamed).map((range) => {
+    const lines = range.from === range.to ? range.from : `${range.from}-${range.to}`
+    return `${range.path}:${lines}${range.why === 'deleted' ? ' (deleted)' : ''}`
+  })
+  if (ranges.length > mostNamed) names.push(`and ${ranges.length - mostNamed} more`)
+  return names.join(', ')
+}
+
+/** What stands behind "Answered at …": where the head is now, and what that means for the evidence. */
+export function staleSentence(answeredAt: string, head: string, found: Staleness): string {
+  return answeredAt === head ? '' : `The head is now ${head.slice(0, 7)}; ${found.sentence}.`
+}

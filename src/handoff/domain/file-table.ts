@@ -1,0 +1,36 @@
+// `analysis/files.json` as the host reads it: rows of a sandbox that has read a hostile repository, so every one is checked.
+import * as read from '../util/decode.js'
+import { HandoffError } from './errors.js'
+import { quote } from './run.js'
+import type { FileTable } from './survey.js'
+
+const row = read.object({
+  path: read.string(8_192),
+  pathBase64: read.optional(read.string(12_000)),
+  mode: read.pattern(/^\d{6}$/, 'a mode'),
+  blob: read.objectId,
+  size: read.count,
+  kind: read.string(40),
+  state: read.oneOf('read', 'cut', 'skipped'),
+  reason: read.optional(read.string(40)),
+})
+
+const shape = read.object({
+  version: read.oneOf(1),
+  commit: read.objectId,
+  trees: read.record(read.objectId),
+  files: read.array(row),
+  secrets: read.array(read.object({ path: read.string(8_192), line: read.count, rule: read.string(100) })),
+})
+
+export function readFileTable(bytes: Uint8Array): FileTable {
+  try {
+    return read.decodeJson(new TextDecoder().decode(bytes), shape) as FileTable
+  } catch (error) {
+    if (!(error instanceof read.DecodeError)) throw error
+    throw new HandoffError('sandbox', `The table of files cannot be read: ${quote(error.message)}.`, {
+      cause: error,
+      next: 'Try again; nothing was sealed.',
+    })
+  }
+}

@@ -1,0 +1,204 @@
+// The outside as the two stories see it. Each interface is a contract; every implementation passes the same suite in test/contract.
+//
+// All calls take an AbortSignal and reject with a HandoffError: never with an SDK's error, never with a secret in a message.
+
+import type { Usage } from './answer.js'
+import type { Clock } from './clock.js'
+import type { HandoffError } from './errors.js'
+import type { WantedReply } from './model-limits.js'
+import type { RunEvent } from './run-events.js'
+
+export interface Tools {
+  sandboxes: Sandboxes
+  drive: Drive
+  model: Model
+  git: GitHost
+  now: () => Date
+  /** Resolves after this many milliseconds; rejects as soon as the signal is aborted. */
+  sleep: Clock['sleep']
+  /** Time-ordered, unique, lowercase letters and digits. */
+  uniqueId: () => string
+  /** Told what happens as it happens. Must not throw; may be slow-free only (nobody waits for it). */
+  emit: (event: RunEvent) => void
+}
+
+// ── machines ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface SandboxRequest {
+  /** Written on the machine from outside, so that an orphan can be found by it. */
+  metadata: Record<string, string>
+  /** The server kills the machine after this, whatever becomes of us. */
+  lifetimeMs: number
+  /** The only hosts the machine may reach, where the account can say so. */
+  egress: string[]
+  /** Headers added outside the machine to requests for a host, where the account can do so; the machine never sees them. */
+  injectHeaders?: { host: string; headers: Record<string, string> }[]
+}
+
+export interface Sandboxes {
+  /** One round trip (a sandbox of `base` needs more to be prepared). A refused option is given up, once, with a notice. */
+  open(request: SandboxRequest, signal: AbortSignal): Promise<Sandbox>
+  /** Machines that carry all of this metadata. */
+  find(metadata: Record<string, string>, signal: AbortSignal): Promise<FoundSandbox[]>
+  /** Idempotent: false when it was gone already. */
+  kill(id: string, signal: AbortSignal): Promise<boolean>
+  /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
+  warm?(): Promise<void>
+}
+
+export interface FoundSandbox {
+  id: string
+  startedAt: string
+  /** When the service kills it, unless its owner prolongs its life. */
+  endsAt: string
+  metadata: Record<string, string>
+}
+
+export interface Sandbox {
+  id: string
+  template: string
+  /** What the account let us have. */
+  egressLimited: boolean
+  headersInjected: boolean
+  /** Runs one command to its end; one crossing. `onOutput` gets standard output in order, as it comes. A non-zero exit is not an error. */
+  run(command: string, options: RunOptions): Promise<{ exitCode: number; stderrTail: string }>
+  /** Idempotent, and safe to call while a command runs. Resolves only when the machine is known to be gone. */
+  kill(): Promise<void>
+}
+
+export interface RunOptions {
+  /** Secrets and parameters; never part of the command's text. */
+  environment: Record<string, string>
+  timeoutMs: number
+  onOutput: (text: string) => void
+  signal: AbortSignal
+}
+
+// ── the durable directory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Drive {
+  status(signal: AbortSignal): Promise<{ ready: boolean; kind?: string }>
+  /** Null when there is no such file. Refuses files over `maxBytes`. */
+  read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null>
+  /** Reads through a file of any size without keeping it. Null when there is none. */
+  digest(path: string, signal: AbortSignal): Promise<FileDigest | null>
+  /** Of up to `smallFilesAtOnce` files below `smallFileBytes`, in one request. Null for each that is not there, or not small. */
+  digestSmall(paths: string[], signal: AbortSignal): Promise<(FileDigest | null)[]>
+  /** Null when there is nothing there. */
+  stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
+  /** A directory that does not exist lists as empty, as the service has it. */
+  list(path: string, signal: AbortSignal): Promise<DriveEntry[]>
+  /**
+   * Any size. `expectedRevision` 0 means it must not exist yet, n that it must still be at n; a miss rejects with `conflict`. Without it the
+   * last writer wins. After a reply that was lost, the file is read back: the same bytes there means written.
+   */
+  write(
+    path: string,
+    bytes: Uint8Array,
+    options: { expectedRevision?: number; signal: AbortSignal },
+  ): Promise<{ revision: number }>
+  /** Idempotent: false when it was gone already. */
+  remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean>
+  /** A token that opens one directory, for a time. */
+  issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken>
+  /** Idempotent. */
+  revokeToken(id: string, signal: AbortSignal): Promise<void>
+  /** Where a machine elsewhere reaches the service, and the hosts it must be let through to. */
+  readonly server: string
+  readonly hosts: string[]
+}
+
+export interface FileDigest {
+  bytes: number
+  sha256: string
+}
+
+/** From this size on drive9 keeps a file in its object storage, and one request reads one file. */
+export const smallFileBytes = 50_000
+export const smallFilesAtOnce = 128
+
+export interface DriveStat {
+  size: number
+  revision: number
+  isDirectory: boolean
+}
+
+export interface DriveEntry {
+  name: string
+  size: number
+  isDirectory: boolean
+  revision: number
+  modifiedAt?: string
+}
+
+export type DriveOperation = 'read' | 'list' | 'write' | 'delete'
+
+export interface TokenRequest {
+  prefix: string
+  operations: DriveOperation[]
+  lifetimeSeconds: number
+  subject: string
+}
+
+export interface DriveToken {
+  id: string
+  secret: string
+  expiresAt: string
+}
+
+// ── the model ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ModelRequest extends WantedReply {
+  /** Which of our prompts this is, for events and the record: `summary`, `part`, `answer`, `terms`. */
+  purpose: string
+  messages: { role: 'system' | 'user' | 'assistant'; content: string }[]
+  /** Called with each piece of text as it comes. When it is absent the reply may be asked for in one piece. */
+  onText?: (piece: string) => void
+  /** The caller's `traceparent`, for the service's own records. */
+  trace?: string
+  signal: AbortSignal
+}
+
+export interface ModelReply {
+  text: string
+  /** True when the text is not whole: the limit or a filter cut it, it had no end, or the service did not say that it ended. */
+  truncated: boolean
+  /** Why there is no text, or less than was allowed, with what to do about it. */
+  problem?: HandoffError
+  /** The same request with `wide` may bring the whole text: thinking left too little room for it. */
+  mayWiden?: boolean
+  usage: Usage
+}
+
+export interface Model {
+  readonly name: string
+  /** The host of the service's address, for the record. */
+  readonly host: string
+  /** Tokens in one request, input and output together, that the model takes. */
+  readonly contextTokens: number
+  /** Tokens that such a reply may have: its text, and the thinking before it. */
+  replyTokens(wanted: WantedReply): number
+  /** Tokens that a reply is expected to think, for estimates. */
+  readonly expectedThinking: number
+  /**
+   * Retries where it is safe, within the signal's time. A reply without text resolves, with its problem: it is paid for. Rejects with `model`,
+   * `model-limit`, `timeout` or `cancelled`.
+   */
+  complete(request: ModelRequest): Promise<ModelReply>
+  /** Exact where the vocabulary is known, else never less than the truth by the margin we promise. */
+  countTokens(text: string): Promise<number>
+  /** Rejects when the service refuses the key or does not have the model. Asks once; a failure is asked for again. Free of charge. */
+  check?(signal: AbortSignal): Promise<void>
+  /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
+  warm?(): Promise<void>
+}
+
+// ── the git host ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface GitHost {
+  /**
+   * What these refs point to now, in one request; a ref that is not there is absent from the answer. Full names, or `HEAD`; where HEAD is
+   * asked for and stands for a branch, the branch is in the answer too. An annotated tag counts as the commit it stands for.
+   */
+  heads(cloneUrl: string, refs: string[], signal: AbortSignal): Promise<Map<string, string>>
+}

@@ -1,0 +1,237 @@
+// Every setting there is, with a sentence each. `.env.example` and the README's tables are generated from this table.
+
+import { mostOfQuestion } from './answers/question-cost.js'
+import { efforts, replyLimit } from './model-limits.js'
+import { exampleModel } from './model-prices.js'
+
+export interface Setting {
+  name: string
+  text: string
+  /** Shown where the value may stand in a file. */
+  example?: string
+  group: 'sandboxes' | 'durable directory' | 'model' | 'git host' | 'limits' | 'service' | 'server of your own'
+}
+
+export const settingTable: Setting[] = [
+  { group: 'sandboxes', name: 'E2B_API_KEY', text: 'Key of the E2B account that the sandboxes run in.' },
+  {
+    group: 'sandboxes',
+    name: 'E2B_TEMPLATE',
+    text: 'Template of the sandboxes. When empty it is handoff’s own: the first run prepares a sandbox of E2B’s `base` and has the template built for the next ones. `base` is prepared at every start.',
+  },
+  {
+    group: 'sandboxes',
+    name: 'E2B_API_URL',
+    text: 'Address of the control plane of a self-hosted E2B, where it is not api.<domain>.',
+  },
+  {
+    group: 'sandboxes',
+    name: 'E2B_SANDBOX_URL',
+    text: 'Address of the sandboxes of a self-hosted E2B, where one address serves them all.',
+  },
+  { group: 'sandboxes', name: 'E2B_DOMAIN', text: 'Domain of a self-hosted E2B; e2b.app when empty.' },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_API_KEY',
+    text: 'Owner key of the drive9 account. It stays with the host; sandboxes get short-lived tokens for one directory.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_SERVER',
+    example: 'https://api.drive9.ai',
+    text: 'Address of drive9, as the host and the sandboxes reach it.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_ROOT',
+    example: '/handoff',
+    text: 'Directory on drive9 that everything is kept in.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_OBJECT_HOSTS',
+    text: 'Hosts of its object storage, separated by commas, for the egress list of sandboxes.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_BINARY_URL',
+    example: 'https://drive9.ai/releases/drive9-linux-amd64',
+    text: 'Where the drive9 program is downloaded from for the template and for sandboxes of `base`; checksums.txt beside it tells its sha256.',
+  },
+  {
+    group: 'durable directory',
+    name: 'DRIVE9_BINARY_SHA256',
+    text: 'Pins the drive9 program to this sha256; the published one is taken when empty.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_API_KEY',
+    text: 'Key of the model service; any text for a server that wants none.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_BASE_URL',
+    example: 'https://api.openai.com/v1',
+    text: 'Address of an OpenAI-compatible service, the part before /chat/completions.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_MODEL',
+    text: `Name of the model, as the service calls it: ${exampleModel} for instance.`,
+  },
+  {
+    group: 'model',
+    name: 'LLM_CONTEXT_TOKENS',
+    example: '128000',
+    text: 'Tokens that the model takes in one request, input and output together.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_MAX_OUTPUT_TOKENS',
+    text: 'Tokens that one reply may have at most, thinking included: the most that the model writes. Without it a reply has what its text needs and room for thinking, four times as much in a second try.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_REASONING_EFFORT',
+    text: `How much a model thinks before it writes: ${efforts.join(', ')}. The model's own when empty. Thinking is paid as output.`,
+  },
+  {
+    group: 'model',
+    name: 'LLM_CONCURRENCY',
+    text: 'Requests to the model at once: 8 for a summary when empty, and one for each question. For a server that serves one at a time, write 1. A server that is too busy gets fewer by itself.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_FIRST_TOKEN_SECONDS',
+    example: '120',
+    text: 'Seconds that a model may be silent before its first text, counted from the end of the requests sent before. On a CPU it may need more.',
+  },
+  {
+    group: 'model',
+    name: 'LLM_PRICE_INPUT',
+    text: 'US dollars for a million input tokens, also for those that come from a cache. Without it, and for a model that is not in the table, no price is shown.',
+  },
+  { group: 'model', name: 'LLM_PRICE_OUTPUT', text: 'US dollars for a million output tokens.' },
+  {
+    group: 'git host',
+    name: 'HANDOFF_CLONE_TOKEN',
+    text: 'Token that can read private repositories and nothing else.',
+  },
+  {
+    group: 'limits',
+    name: 'HANDOFF_MAX_INPUT_TOKENS',
+    example: '400000',
+    text: 'Input tokens that one summary may cost.',
+  },
+  { group: 'limits', name: 'HANDOFF_MAX_COST', text: 'US dollars that one summary may cost; needs a known price.' },
+  {
+    group: 'limits',
+    name: 'HANDOFF_DEADLINE_SECONDS',
+    example: '900',
+    text: 'Seconds after which a walk is given up.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_BEARERS',
+    text: 'Who may ask the service: `name=<sha256 of the token in hex>=owner/name,owner/*`, several separated by `;`. A repository may carry its number: `owner/name#123`.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_AUDIENCE',
+    text: 'Address of this deployment. With it, jobs of GitHub Actions may ask about their own repository with a token made for this audience.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_ISSUER',
+    example: 'https://token.actions.githubusercontent.com',
+    text: 'Who issues those tokens: `https://<host>/_services/token` for an Enterprise Server.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_WEBHOOK_SECRETS',
+    text: 'Secret of the GitHub webhook; two, separated by a comma, while one replaces the other.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_GITHUB_TOKEN',
+    text: 'Fine-grained token that writes comments (pull requests: write), where there is no App.',
+  },
+  { group: 'service', name: 'HANDOFF_APP_ID', text: 'Number of the GitHub App that writes comments.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_APP_PRIVATE_KEY',
+    text: 'Private key of that App, as downloaded; line ends may be written as \\n.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_ASK_PERMISSION',
+    example: 'write',
+    text: 'What somebody must be allowed in a repository to ask by a comment: read, triage, write, maintain or admin.',
+  },
+  {
+    group: 'service',
+    name: 'GITHUB_SERVER_URL',
+    example: 'https://github.com',
+    text: 'The git host whose repositories are asked about.',
+  },
+  {
+    group: 'service',
+    name: 'GITHUB_API_URL',
+    example: 'https://api.github.com',
+    text: 'Address of its API.',
+  },
+  { group: 'service', name: 'HANDOFF_MODELS', text: 'Further models that a request may name, separated by commas.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_SANDBOXES',
+    example: '20',
+    text: 'Sandboxes at once over all instances; no more than the account has.',
+  },
+  { group: 'service', name: 'HANDOFF_QUEUE', example: '400', text: 'Questions that may wait for a sandbox.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_QUESTIONS',
+    example: '400',
+    text: 'Questions of one caller that may wait or be answered at once.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_TOKENS',
+    text: `Tokens that one caller may spend in a day (UTC). One question may take ${mostTokens('gpt-4o')} of a model that does not think and ${mostTokens(exampleModel)} of one that does; less is refused.`,
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_CALLER_COST',
+    text: 'US dollars that one caller may spend in a day; needs a known price.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_CORS_ORIGINS',
+    text: 'Origins of other pages that may ask from a browser, separated by commas; none when empty.',
+  },
+  {
+    group: 'service',
+    name: 'CRON_SECRET',
+    text: 'What the platform bears when it calls /api/cron: any visible characters.',
+  },
+  {
+    group: 'server of your own',
+    name: 'HOST',
+    example: '127.0.0.1',
+    text: 'Address that `npm start` listens at; 0.0.0.0 for all addresses of the machine.',
+  },
+  { group: 'server of your own', name: 'PORT', example: '3000', text: 'Port that `npm start` and `npm run dev` use.' },
+  {
+    group: 'server of your own',
+    name: 'HANDOFF_STOP_SECONDS',
+    example: '9',
+    text: 'How long running requests may take to end after the server was told to stop, in seconds, up to 300.',
+  },
+]
+
+/** What a question may take of this model, at the usual settings. */
+function mostTokens(name: string): string {
+  const limits = { name, contextTokens: 128_000 }
+  const most = mostOfQuestion({ ...limits, replyTokens: (wanted) => replyLimit(limits, wanted) })
+  return (most.inputTokens + most.outputTokens).toLocaleString('en-US')
+}

@@ -1,0 +1,84 @@
+// A survey and, where the host has it, the whole file table, as the summary needs them.
+
+import type { FileTable, Survey } from '../survey.js'
+import { goneDirectories, type World, worldOf } from './path-index.js'
+import { isOddPath } from './path-mentions.js'
+import { lastLine, type SourceFile, sourceFiles } from './source-files.js'
+import type { ProseFile } from './summary-cache.js'
+
+export interface CommitFacts {
+  commit: string
+  /** What was chosen, in the order of paths. */
+  files: SourceFile[]
+  byPath: Map<string, SourceFile>
+  /** The blob of any path; absent when only the survey is known. */
+  blobOf?: (path: string) => string | undefined
+  trees: Map<string, string>
+  /** Every path that is known to exist. */
+  paths: string[]
+  topLevel: string[]
+  /** Directories for the model's orientation. */
+  tree: string[]
+}
+
+export function commitFacts(survey: Survey, table?: FileTable): CommitFacts {
+  const files = sourceFiles(survey.texts)
+  const trees = new Map(Object.entries(table?.trees ?? {}))
+  for (const directory of survey.directories) trees.set(directory.path, directory.tree)
+  trees.set('', survey.rootTree)
+  const blobs = table && new Map(table.files.map((row) => [row.path, row.blob]))
+  const paths = table ? table.files.map((row) => row.path) : files.map((file) => file.path)
+  return {
+    commit: survey.commit,
+    files,
+    byPath: new Map(files.map((file) => [file.path, file])),
+    ...(blobs ? { blobOf: (path: string) => blobs.get(path) } : {}),
+    trees,
+    paths,
+    topLevel: topLevelOf([...trees.keys()], paths),
+    tree: treeLines(survey),
+  }
+}
+
+function topLevelOf(directories: string[], paths: string[]): string[] {
+  const names = new Set<string>()
+  for (const directory of directories) if (directory !== '') names.add(directory.split('/', 1)[0]!)
+  for (const path of paths) if (path.includes('/')) names.add(path.slice(0, path.indexOf('/')))
+  return [...names].sort()
+}
+
+const mostTreeLines = 80
+
+/** The first two levels, as far as there is room; no counts, which would change with every push. */
+function treeLines(survey: Survey): string[] {
+  const depth = (path: string) => path.split('/').length
+  const wanted = survey.directories.filter(({ path }) => path !== '' && depth(path) <= 2)
+  const largest = [...wanted].sort((a, b) => depth(a.path) - depth(b.path) || b.bytes - a.bytes).slice(0, mostTreeLines)
+  const lines = largest.map(({ path }) => `${path}/`).sort()
+  return wanted.length > lines.length ? [...lines, 'and more directories below'] : lines
+}
+
+const mostOdd = 2_000
+const definition =
+  /^\s*(export|public|abstract|class|def|func|fn|function|interface|type|struct|impl|module|package|namespace|const|pub|async)\b/
+
+/** `described` are the entries of the prose as it is being written; `before` the paths that an earlier commit had. */
+export function worldFor(facts: CommitFacts, described: Iterable<ProseFile>, before: Iterable<string> = []): World {
+  const lines = new Map<string, number>()
+  for (const file of described) lines.set(file.path, file.lines)
+  for (const file of facts.files) lines.set(file.path, Math.max(lastLine(file), lines.get(file.path) ?? 0))
+  const known = facts.blobOf ? facts.paths : [...new Set([...facts.paths, ...lines.keys()])]
+  const former = [...before]
+  const gone = [...former, ...goneDirectories(former, known)]
+  return worldOf({
+    paths: known,
+    directories: facts.trees.keys(),
+    lines,
+    firstLine: (path) => facts.byPath.get(path)?.lines.find((line) => definition.test(line.text))?.number,
+    gone,
+    odd: [...lines.keys(), ...gone]
+      .filter(isOddPath)
+      .slice(0, mostOdd)
+      .sort((a, b) => b.length - a.length),
+  })
+}

@@ -1,0 +1,213 @@
+// What happened between the commit that prose was written for and this one, as far as the prose is concerned.
+import { type Alignment, align, type Mark, marksOf, type Sha256 } from './chunk-hashes.js'
+import { parentOf } from './path-index.js'
+import { lastLine, type SourceFile } from './source-files.js'
+import type { Prose, ProseFile } from './summary-cache.js'
+
+export interface ChangedFile {
+  file: SourceFile
+  before: ProseFile
+  marks: Mark[]
+  alignment: Alignment
+}
+
+export interface Changes {
+  /** Described at the blob it still has. By the path it has now; `before` may have had another. */
+  kept: Map<string, ProseFile>
+  changed: ChangedFile[]
+  added: { file: SourceFile; marks: Mark[] }[]
+  /** Still there as they were, only not chosen this time. */
+  unseen: ProseFile[]
+  /** Former paths whose descriptions hold no more: removed, or changed and not chosen. */
+  gone: string[]
+  /** Former path to present path, also of files that changed at the same time. */
+  moved: Map<string, string>
+  /** How much of what was described is still there, from 0 to 1. */
+  overlap: number
+}
+
+/** The commit as it is now. */
+export interface Present {
+  files: readonly SourceFile[]
+  /** The blob of any path of the commit; undefined when there is no such path. Absent when the whole table is not known. */
+  blobOf?: (path: string) => string | undefined
+  /** Tree ids by directory, as far as they are known. */
+  trees: ReadonlyMap<string, string>
+}
+
+/**
+ * No source change means: every file that was described is still described, at the same blob and path, and no file was chosen that was not
+ * known. What is skipped (images, lock files, generated code) may change as it likes.
+ */
+export function isSame(changes: Changes): boolean {
+  return changes.changed.length + changes.added.length + changes.gone.length + changes.moved.size === 0
+}
+
+export function compare(prose: Prose, present: Present, sha256: Sha256): Changes {
+  const former = new Map(prose.files.map((file) => [file.path, file]))
+  const kept = new Map<string, ProseFile>()
+  const changed: ChangedFile[] = []
+  const fresh: SourceFile[] = []
+  for (const file of present.files) {
+    const before = former.get(file.path)
+    former.delete(file.path)
+    if (before === undefined) fresh.push(file)
+    else if (before.blob === file.blob) kept.set(file.path, before)
+    else changed.push(changeOf(file, before, sha256))
+  }
+  const untouched = untouchedDirectories(prose, present)
+  const unseen = [...former.values()].filter((file) => isThere(file, present, untouched))
+  for (const file of unseen) former.delete(file.path)
+  // A file that is chosen for the first time in a directory that did not change is no change of the source.
+  const candidates = fresh.filter((file) => !untouched(file.path))
+  const moved = movesOf(candidates, former, kept, changed, sha256)
+  const taken = new Set(moved.values())
+  const added = candidates
+    .filter((file) => !taken.has(file.path))
+    .map((file) => ({ file, marks: marksOf(file.lines, sha256) }))
+  const gone = [...former.keys()].filter((path) => !moved.has(path))
+  return { kept, changed, added, unseen, gone, moved, overlap: overlapOf(prose, kept, unseen, changed) }
+}
+
+function changeOf(file: SourceFile, before: ProseFile, sha256: Sha256): ChangedFile {
+  const marks = marksOf(file.lines, sha256)
+  return { file, before, marks, alignment: align(before.marks, marks) }
+}
+
+function untouchedDirectories(prose: Prose, present: Present): (path: string) => boolean {
+  return (path) => {
+    const directory = parentOf(path)
+    const tree = Object.hasOwn(prose.trees, directory) ? prose.trees[directory] : undefined
+    return tree !== undefined && tree === present.trees.get(directory)
+  }
+}
+
+function isThere(file: ProseFile, present: Present, untouched: (path: string) => boolean): boolean {
+  return untouched(file.path) || present.blobOf?.(file.path) === file.blob
+}
+
+/** Finds where files went: the same blob first, then at least half of the same lines. */
+function movesOf(
+  candidates: SourceFile[],
+  former: Map<string, ProseFile>,
+  kept: Map<string, ProseFile>,
+  changed: ChangedFile[],
+  sha256: Sha256,
+): Map<string, string> {
+  const moved = new Map<string, string>()
+  const left = new Map(former)
+  const byBlob = Map.groupBy(former.values(), (file) => file.blob)
+  const others: SourceFile[] = []
+  for (const file of candidates) {
+    const same = (byBlob.get(file.blob) ?? []).filter((before) => left.has(before.path))
+    const before = same.find((one) => nameOf(one.path) === nameOf(file.path)) ?? same[0]
+    if (before === undefined) others.push(file)
+    else {
+      left.delete(before.path)
+      moved.set(before.path, file.path)
+      kept.set(file.path, before)
+    }
+  }
+  const pieces = piecesOf(left.values())
+  for (const file of others) {
+    const marks = marksOf(file.lines, sha256)
+    const before = mostAlike(marks, file.lines.length, pieces, left)
+    if (before === undefined) continue
+    left.delete(before.path)
+    moved.set(before.path, file.path)
+    changed.push({ file, before, marks, alignment: align(before.marks, marks) })
+  }
+  return moved
+}
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+
+function piecesOf(files: Iterable<ProseFile>): Map<string, ProseFile[]> {
+  const pieces = new Map<string, ProseFile[]>()
+  for (const file of files) {
+    for (const { hash } of file.marks) {
+      const others = pieces.get(hash)
+      // A piece that many files have says nothing about any of them.
+      if (others === undefined) pieces.set(hash, [file])
+      else if (others.length < 8 && others.at(-1) !== file) others.push(file)
+    }
+  }
+  return pieces
+}
+
+function mostAlike(
+  marks: Mark[],
+  lines: number,
+  pieces: Map<string, ProseFile[]>,
+  left: Map<string, ProseFile>,
+): ProseFile | undefined {
+  const shared = new Map<ProseFile, number>()
+  for (const mark of marks) {
+    for (const file of pieces.get(mark.hash) ?? []) {
+      if (left.has(file.path)) shared.set(file, (shared.get(file) ?? 0) + mark.lines)
+    }
+  }
+  let best: ProseFile | undefined
+  for (const [file, count] of shared) {
+    if (count >= Math.max(lines, linesIn(file)) / 2 && count > (best ? shared.get(best)! : 0)) best = file
+  }
+  return best
+}
+
+const linesIn = (file: ProseFile) => file.marks.reduce((sum, mark) => sum + mark.lines, 0)
+
+function overlapOf(prose: Prose, kept: Map<string, ProseFile>, unseen: ProseFile[], changed: ChangedFile[]): number {
+  const weight = (file: ProseFile) => Math.max(1, linesIn(file))
+  const total = prose.files.reduce((sum, file) => sum + weight(file), 0)
+  const same = [...kept.values(), ...unseen].reduce((sum, file) => sum + weight(file), 0)
+  const partly = changed.reduce((sum, { alignment, before }) => sum + Math.min(alignment.kept, weight(before)), 0)
+  return total === 0 ? 0 : (same + partly) / total
+}
+
+/** The entry that is kept for a file as it is now. */
+export function proseFileOf(file: SourceFile, marks: Mark[], part?: number): ProseFile {
+  const whole =
+    (file.form === 'full' || file.form === 'head') && file.lines.every((line, index) => line.number === index + 1)
+  return {
+    path: file.path,
+    blob: file.blob,
+    lines: lastLine(file),
+    ...(part === undefined ? {} : { part }),
+    ...(whole ? { whole: true as const } : {}),
+    marks,
+  }
+}
+
+/** Where a line of a changed file stands now; undefined when that cannot be known. */
+export function movedLine(change: ChangedFile, line: number): number | undefined {
+  const { before, file, alignment } = change
+  if (!before.whole || file.lines.length === 0 || line > before.lines) return undefined
+  return file.lines[alignment.moved(line - 1)]?.number
+}
+
+/** Where paths went: files by name, and directories that went somewhere as a whole. */
+export function pathMover(
+  moved: ReadonlyMap<string, string>,
+  exists: (path: string) => boolean,
+): (path: string) => string | undefined {
+  const directories = new Map<string, string | null>()
+  for (const [before, now] of moved) {
+    let from = before
+    let to = now
+    while (nameOf(from) === nameOf(to) && from.includes('/') && to.includes('/')) {
+      from = parentOf(from)
+      to = parentOf(to)
+      if (from === to) break
+      const known = directories.get(from)
+      directories.set(from, known === undefined || known === to ? to : null)
+    }
+  }
+  return (path) => {
+    const file = moved.get(path)
+    if (file !== undefined) return file
+    const bare = path.replace(/\/+$/, '')
+    if (exists(bare)) return undefined
+    const directory = directories.get(bare)
+    return directory ? directory + path.slice(bare.length) : undefined
+  }
+}

@@ -1,0 +1,116 @@
+// What a summary from nothing would take, and what of the chosen text there is room for.
+
+import { leavesOf } from './partition.js'
+import { expectedProse, overhead, type Sizes } from './request-sizes.js'
+import type { SizedFile } from './summary-draft.js'
+import type { Amount } from './token-budget.js'
+
+export interface Estimate extends Amount {
+  calls: number
+}
+
+/** What one request has beside its data. */
+const perRequest = 350
+
+/** `items` are in the order of paths. */
+export function estimateFresh(items: readonly SizedFile[], sizes: Sizes): Estimate {
+  const total = items.reduce((sum, item) => sum + item.tokens, 0)
+  const last = { input: overhead, output: sizes.summary.output + sizes.thinking }
+  if (total <= sizes.oneCall) return { calls: 1, input: total + last.input, output: last.output }
+  const bound = sizes.part.input - sizes.part.output
+  const requests = leavesOf(items, bound).reduce(
+    (sum, leaf) => sum + Math.max(1, Math.ceil(tokensIn(leaf.items) / bound)),
+    0,
+  )
+  let input = total + requests * perRequest
+  let calls = requests
+  let tops = requests
+  while (tops > sizes.top) {
+    const groups = Math.ceil(tops / sizes.joined)
+    input += tops * expectedProse + groups * perRequest
+    calls += groups
+    tops = groups
+  }
+  return {
+    calls: calls + 1,
+    input: input + tops * expectedProse + last.input,
+    output: calls * (expectedProse + sizes.thinking) + last.output,
+  }
+}
+
+const tokensIn = (items: readonly { tokens: number }[]) => items.reduce((sum, item) => sum + item.tokens, 0)
+
+/** The most central files that a budget has room for, in the order of paths. A file that is too large for the rest is passed over. */
+export function chooseWithin(
+  items: readonly SizedFile[],
+  sizes: Sizes,
+  fits: (amount: Amount) => boolean,
+): { chosen: SizedFile[]; left: SizedFile[] } {
+  if (fits(estimateFresh(items, sizes))) return { chosen: [...items], left: [] }
+  const ranked = [...items].sort((a, b) => a.file.rank - b.file.rank || (a.path < b.path ? -1 : 1))
+  let low = 0
+  let high = tokensIn(items)
+  let best = new Set<SizedFile>()
+  for (let round = 0; round < 16 && low < high; round++) {
+    const middle = Math.floor((low + high) / 2)
+    const chosen = takeUpTo(ranked, middle)
+    if (
+      fits(
+        estimateFresh(
+          items.filter((item) => chosen.has(item)),
+          sizes,
+        ),
+      )
+    ) {
+      best = chosen
+      low = middle + 1
+    } else high = middle
+  }
+  return { chosen: items.filter((item) => best.has(item)), left: items.filter((item) => !best.has(item)) }
+}
+
+/** So small that leaving it out would save nothing worth a gap. */
+const little = 80
+
+function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> {
+  const taken = new Set<SizedFile>()
+  let room = tokens
+  const take = (item: SizedFile) => {
+    if (item.tokens > room || taken.has(item)) return
+    room -= item.tokens
+    taken.add(item)
+  }
+  for (const item of ranked) if (item.tokens <= little) take(item)
+  for (const item of ranked) take(item)
+  return taken
+}
+
+/** Code as it commonly is: what a byte of it is worth in tokens depends on the model's vocabulary, and on the number before each line. */
+const sample = [
+  'export async function readEntries(directory: string, options: ReadOptions = {}): Promise<Entry[]> {',
+  '  const found = await list(directory, { recursive: true, limit: options.limit ?? 100 })',
+  '  // Names that begin with a dot are nobody else’s business.',
+  '  return found.filter((entry) => !entry.name.startsWith(".")).map(toEntry)',
+  '}',
+  '',
+  'def test_reads_everything(self):',
+  '    self.assertEqual(len(read_entries("/tmp")), 3)',
+  '',
+  '	if err := store.Put(ctx, key, value); err != nil {',
+  '		return fmt.Errorf("put %q: %w", key, err)',
+  '	}',
+]
+const bytesInSample = sample.reduce((sum, line) => sum + line.length + 1, 0)
+const shownSample = sample.map((line, index) => `${index + 120}| ${line}\n`).join('')
+
+/**
+ * How many bytes of text a survey should choose for a limit in tokens: as many as will fit, with their numbers, in the model's own counting,
+ * and a little less. What is too much all the same is left out by the host.
+ */
+export async function textBytesFor(
+  countTokens: (text: string) => Promise<number>,
+  inputTokens: number,
+): Promise<number> {
+  const tokens = Math.max(1, await countTokens(shownSample))
+  return Math.max(1_000, Math.floor((inputTokens * 0.8 * bytesInSample) / tokens))
+}

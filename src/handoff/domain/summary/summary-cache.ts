@@ -1,0 +1,206 @@
+// `analysis/prose.json`: what the model wrote about the parts of a repository, kept by what it describes, so that the next push pays only for
+// what changed. Files are known by git's blob ids, directories by git's tree ids; both hold only for one model and one wording of the prompts.
+//
+// What cannot be read, or is not what this says it must be, is left alone: reusing prose saves money, and doing without it costs only that.
+import * as read from '../../util/decode.js'
+import { isHandoffError } from '../errors.js'
+import { decodeVersioned } from '../handoff-record.js'
+import { decodeMarks, encodeMarks, type Mark, marksPattern } from './chunk-hashes.js'
+import { cleanModelText } from './clean-model-text.js'
+import { mapSections, type Sections } from './summary-document.js'
+
+/** A file that was described, at the blob that was described. */
+export interface ProseFile {
+  path: string
+  blob: string
+  /** The last line that is known to exist. */
+  lines: number
+  /** The part whose prose tells of it; without one the sections tell of it themselves. */
+  part?: number
+  /** Chosen, but no text was written about it: a limit ended the run. */
+  leftOut?: true
+  /** Its text was numbered line by line from its start, so that places in it can be followed. */
+  whole?: true
+  /** What its text hashed to, piece by piece. */
+  marks: Mark[]
+}
+
+/** A leaf tells of files; any other part joins the parts that name it as their parent. */
+export interface ProsePart {
+  id: number
+  /** `leaf` or `joined` */
+  kind: 'leaf' | 'joined'
+  /** The directory that holds all it tells of; `''` is the top. */
+  directory: string
+  /** Hash of what it describes, the model and the prompts. */
+  key: string
+  /** Tokens of the files it tells of when it was planned. */
+  tokens: number
+  parent?: number
+  text: string
+}
+
+export interface Prose {
+  version: 1
+  commit: string
+  /** Prose of another model or under other instructions is not reused. */
+  model: string
+  prompts: number
+  /** The limit in tokens under which files were left out, if any were. */
+  inputTokens: number
+  /** Tree ids of the directories that hold the files; the same id means that nothing in it changed. */
+  trees: Record<string, string>
+  files: ProseFile[]
+  parts: ProsePart[]
+  summary?: { key: string; sections: Sections }
+}
+
+/** Beyond this the pieces' hashes are left out, and then everything: a file that changed is then read whole again. */
+export const proseLimit = 6_000_000
+
+const limits = { files: 100_000, parts: 5_000, trees: 100_000, path: 8_192, text: 20_000, marks: 400_000, height: 30 }
+
+const path = read.string(limits.path)
+const shape = read.object({
+  version: read.oneOf(1),
+  commit: read.objectId,
+  model: read.string(300),
+  prompts: read.count,
+  inputTokens: read.count,
+  trees: read.record(read.objectId, limits.trees),
+  files: read.array(
+    read.object({
+      path,
+      blob: read.objectId,
+      lines: read.count,
+      part: read.optional(read.count),
+      leftOut: read.optional(read.oneOf(1)),
+      whole: read.optional(read.oneOf(1)),
+      marks: (value: unknown, at: string) =>
+        read.pattern(marksPattern, 'a list of hashes')(read.string(limits.marks)(value, at), at),
+    }),
+    limits.files,
+  ),
+  parts: read.array(
+    read.object({
+      id: read.count,
+      kind: read.oneOf('leaf', 'joined'),
+      directory: path,
+      key: read.sha256,
+      tokens: read.count,
+      parent: read.optional(read.count),
+      text: read.string(limits.text),
+    }),
+    limits.parts,
+  ),
+  summary: read.optional(read.object({ key: read.sha256, sections: read.array(read.string(60_000), 4) })),
+})
+
+export function encodeProse(prose: Prose): Uint8Array {
+  const pruned = pruneProse(prose)
+  const bytes = bytesOf(pruned, true)
+  if (bytes.length <= proseLimit) return bytes
+  const smaller = bytesOf(pruned, false)
+  return smaller.length <= proseLimit ? smaller : bytesOf({ ...pruned, trees: {}, files: [], parts: [] }, false)
+}
+
+function bytesOf(prose: Prose, withMarks: boolean): Uint8Array {
+  const files = prose.files.map(({ leftOut, whole, marks, ...file }) => ({
+    ...file,
+    ...(leftOut ? { leftOut: 1 } : {}),
+    ...(whole ? { whole: 1 } : {}),
+    marks: withMarks ? encodeMarks(marks) : '',
+  }))
+  // One file and one part to a line: people look at this file too, and git shows what changed in it.
+  const { files: _files, parts, ...head } = prose
+  const list = (rows: unknown[]) =>
+    rows.length === 0 ? '[]' : `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`
+  const text = `${JSON.stringify(head).slice(0, -1)},\n"files":${list(files)},\n"parts":${list(parts)}}\n`
+  return new TextEncoder().encode(text)
+}
+
+/** Rejects with `corrupt` or `unknown-version`. Texts are cleaned: they may have been written by somebody who is not us. */
+export function decodeProse(bytes: Uint8Array): Prose {
+  const found = decodeVersioned(bytes, (value, at) => checked(shape(value, at)), 'prose.json')
+  return {
+    ...found,
+    files: found.files.map(({ leftOut, whole, marks, ...file }) => ({
+      ...file,
+      ...(leftOut ? { leftOut: true as const } : {}),
+      ...(whole ? { whole: true as const } : {}),
+      marks: decodeMarks(marks),
+    })),
+    parts: found.parts.map((part) => ({ ...part, text: cleanModelText(part.text) })),
+    ...(found.summary === undefined
+      ? {}
+      : {
+          summary: {
+            key: found.summary.key,
+            sections: mapSections(found.summary.sections as Sections, (text) => cleanModelText(text)),
+          },
+        }),
+  } as Prose
+}
+
+/** The same, for whoever can do without: what cannot be used is told and ignored. */
+export function readProse(bytes: Uint8Array | null | undefined, notice: (text: string) => void): Prose | undefined {
+  if (!bytes) return undefined
+  try {
+    if (bytes.length > proseLimit) throw new RangeError('too large')
+    return decodeProse(bytes)
+  } catch (error) {
+    const why = isHandoffError(error, 'unknown-version') ? 'was written by a newer handoff' : 'cannot be read'
+    notice(`The prose of the earlier run ${why}; the repository is described afresh.`)
+    return undefined
+  }
+}
+
+type Shape = ReturnType<typeof shape>
+
+/** What a shape cannot say: that everything refers to something, nothing twice and nothing to itself. */
+function checked(prose: Shape): Shape {
+  const parts = new Map(prose.parts.map((part) => [part.id, part]))
+  if (parts.size !== prose.parts.length) throw new read.DecodeError('a part is there twice')
+  if (new Set(prose.files.map((file) => file.path)).size !== prose.files.length)
+    throw new read.DecodeError('a file is there twice')
+  for (const file of prose.files) {
+    if (file.part !== undefined && parts.get(file.part)?.kind !== 'leaf')
+      throw new read.DecodeError('a file has no part')
+  }
+  for (const part of prose.parts) {
+    let above = part
+    for (let height = 0; above.parent !== undefined; height++) {
+      const parent = parts.get(above.parent)
+      if (parent?.kind !== 'joined' || height > limits.height) throw new read.DecodeError('a part has no parent')
+      above = parent
+    }
+  }
+  if (prose.summary !== undefined && prose.summary.sections.length !== 4)
+    throw new read.DecodeError('there are not four sections')
+  return prose
+}
+
+/** Without parts that tell of nothing any more, and trees that hold none of the files. */
+export function pruneProse(prose: Prose): Prose {
+  const byId = new Map(prose.parts.map((part) => [part.id, part]))
+  const live = new Set<number>()
+  for (const { part: leaf } of prose.files) {
+    if (leaf === undefined || live.has(leaf) || !byId.get(leaf)?.text) continue
+    for (let id: number | undefined = leaf; id !== undefined && !live.has(id); id = byId.get(id)?.parent) live.add(id)
+  }
+  const parts = prose.parts.filter((part) => live.has(part.id) && part.text !== '')
+  const there = new Set(parts.map((part) => part.id))
+  const files = prose.files.map((file) => {
+    if (file.part === undefined || there.has(file.part)) return file
+    const { part: _part, ...rest } = file
+    return { ...rest, leftOut: true as const }
+  })
+  const kept = parts.map((part) => {
+    if (part.parent === undefined || there.has(part.parent)) return part
+    const { parent: _parent, ...rest } = part
+    return rest
+  })
+  const directories = new Set(files.map((file) => file.path.slice(0, Math.max(0, file.path.lastIndexOf('/')))))
+  const trees = Object.fromEntries(Object.entries(prose.trees).filter(([directory]) => directories.has(directory)))
+  return { ...prose, trees, files, parts: kept }
+}

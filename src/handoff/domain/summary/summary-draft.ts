@@ -1,0 +1,185 @@
+// A summary while it is being written: the prose there is, and what has to be asked for. Made afresh, or carried over from an earlier commit.
+
+import type { FileKind } from '../survey.js'
+import type { Sha256 } from './chunk-hashes.js'
+import { marksOf } from './chunk-hashes.js'
+import { proseFileOf } from './diff-commits.js'
+import { joinsOf, leavesOf } from './partition.js'
+import type { Sizes } from './request-sizes.js'
+import type { SourceFile } from './source-files.js'
+import type { Prose, ProseFile, ProsePart } from './summary-cache.js'
+import type { Sections } from './summary-document.js'
+import type { ShownFile } from './summary-prompt.js'
+
+/** A leaf whose text has to be written or changed. */
+export interface LeafWork {
+  part: ProsePart
+  /** All of its files that were chosen. */
+  files: SourceFile[]
+  /** Only what changed, to be read with the text there is; absent when the text is written afresh. */
+  change?: { files: ShownFile[]; gone: string[] }
+}
+
+export interface Draft {
+  /** Written from nothing; otherwise there is earlier text everywhere. */
+  fresh: boolean
+  files: Map<string, ProseFile>
+  parts: Map<number, ProsePart>
+  sections?: Sections
+  work: LeafWork[]
+  /** What a draft from nothing tells of. */
+  chosen: SizedFile[]
+  /** Files that go to the sections themselves, in a repository that needs no parts. */
+  direct: ShownFile[]
+  /** Paths and directories that are no more. */
+  gone: string[]
+  /** Joined parts that lost a child. */
+  reduced: Set<number>
+  touched: { kinds: Set<FileKind>; paths: Set<string>; sections: Set<number> }
+}
+
+export interface SizedFile {
+  path: string
+  tokens: number
+  file: SourceFile
+}
+
+/** Everything is asked for. `left` are files that there is no room for. */
+export function freshDraft(chosen: SizedFile[], left: SourceFile[], sizes: Sizes, sha256: Sha256): Draft {
+  const draft: Draft = { ...emptyDraft(), chosen }
+  const total = chosen.reduce((sum, item) => sum + item.tokens, 0)
+  if (total <= sizes.oneCall) draft.direct = chosen.map(({ file }) => shownFile(file))
+  else addLeaves(draft, chosen, sizes)
+  for (const { file } of draft.direct.length > 0 ? chosen : []) addFile(draft, file, sha256)
+  for (const work of draft.work) for (const file of work.files) addFile(draft, file, sha256, work.part.id)
+  for (const file of left) draft.files.set(file.path, { ...proseFileOf(file, []), leftOut: true })
+  planJoins(draft, sizes)
+  return draft
+}
+
+export function emptyDraft(): Draft {
+  return {
+    fresh: true,
+    files: new Map(),
+    parts: new Map(),
+    work: [],
+    chosen: [],
+    direct: [],
+    gone: [],
+    reduced: new Set(),
+    touched: { kinds: new Set(), paths: new Set(), sections: new Set() },
+  }
+}
+
+function addFile(draft: Draft, file: SourceFile, sha256: Sha256, part?: number): void {
+  draft.files.set(file.path, proseFileOf(file, marksOf(file.lines, sha256), part))
+}
+
+/** New leaves for these files, each with its work. */
+export function addLeaves(draft: Draft, items: SizedFile[], sizes: Sizes): LeafWork[] {
+  const bound = sizes.part.input - sizes.part.output
+  const added = leavesOf(items, bound).map(({ directory, items: members }) => {
+    const part = addPart(draft, 'leaf', directory)
+    part.tokens = members.reduce((sum, item) => sum + item.tokens, 0)
+    return { part, files: members.map((item) => item.file) }
+  })
+  draft.work.push(...added)
+  return added
+}
+
+function addPart(draft: Draft, kind: ProsePart['kind'], directory: string): ProsePart {
+  const id = Math.max(-1, ...draft.parts.keys()) + 1
+  const part: ProsePart = { id, kind, directory, key: '', tokens: 0, text: '' }
+  draft.parts.set(id, part)
+  return part
+}
+
+export function shownFile(file: SourceFile): ShownFile {
+  return { path: file.path, kind: file.kind, form: file.form, lines: file.lines }
+}
+
+// ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function childrenOf(draft: Draft, parent: number | undefined): ProsePart[] {
+  return [...draft.parts.values()].filter((part) => part.parent === parent).sort(byDirectory)
+}
+
+function byDirectory(a: ProsePart, b: ProsePart): number {
+  return a.directory < b.directory ? -1 : a.directory > b.directory ? 1 : a.id - b.id
+}
+
+/** Puts joined parts above the leaves until the last request can take what is on top. */
+export function planJoins(draft: Draft, sizes: Sizes): void {
+  for (let tops = childrenOf(draft, undefined); tops.length > sizes.top; tops = childrenOf(draft, undefined)) {
+    const groups = joinsOf(
+      tops.map((part) => part.directory),
+      sizes.joined,
+    )
+    if (!groups) return
+    for (const [from, to] of groups) joinParts(draft, tops.slice(from, to))
+  }
+}
+
+function joinParts(draft: Draft, members: ProsePart[]): void {
+  if (members.length < 2) return
+  const directories = members.map((part) => `${part.directory}/`)
+  let common = members[0]!.directory
+  while (common !== '' && !directories.every((directory) => directory.startsWith(`${common}/`))) {
+    common = common.slice(0, Math.max(0, common.lastIndexOf('/')))
+  }
+  const part = addPart(draft, 'joined', common)
+  for (const member of members) member.parent = part.id
+}
+
+/** After many pushes there may be too many parts on top, or too many under one: then they are joined anew. */
+export function rejoin(draft: Draft, sizes: Sizes): void {
+  const crowded = (parent: number | undefined, most: number) => childrenOf(draft, parent).length > most * 1.5
+  const joined = [...draft.parts.values()].filter((part) => part.kind === 'joined')
+  if (!crowded(undefined, sizes.top) && !joined.some((part) => crowded(part.id, sizes.joined))) return
+  for (const part of joined) draft.parts.delete(part.id)
+  for (const part of draft.parts.values()) delete part.parent
+  planJoins(draft, sizes)
+}
+
+// ── keys ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Names what each text describes. Two runs that want the same text find it under the same key. */
+export function setKeys(draft: Draft, written: { model: string; prompts: number }, sha256: Sha256): void {
+  const key = (kind: string, lines: string[]) =>
+    sha256([kind, written.model, written.prompts, ...lines.sort()].join('\n'))
+  const members = Map.groupBy(draft.files.values(), (file) => file.part)
+  for (const part of draft.parts.values()) {
+    if (part.kind === 'leaf')
+      part.key = key(
+        'leaf',
+        (members.get(part.id) ?? []).map((file) => `${file.blob} ${file.path}`),
+      )
+  }
+  const joinedKey = (part: ProsePart): string => {
+    if (part.kind === 'joined') part.key = key('joined', childrenOf(draft, part.id).map(joinedKey))
+    return part.key
+  }
+  for (const part of childrenOf(draft, undefined)) joinedKey(part)
+}
+
+export function summaryKey(draft: Draft, written: { model: string; prompts: number }, sha256: Sha256): string {
+  const lines = [...draft.files.values()].map(
+    (file) => `${file.blob} ${file.leftOut ? 'left out' : 'there'} ${file.path}`,
+  )
+  return sha256(['summary', written.model, written.prompts, ...lines.sort()].join('\n'))
+}
+
+/** The draft as it can be kept. */
+export function proseOf(
+  draft: Draft,
+  head: Pick<Prose, 'commit' | 'model' | 'prompts' | 'inputTokens' | 'trees'>,
+  key?: string,
+): Prose {
+  return {
+    version: 1,
+    ...head,
+    files: [...draft.files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
+    parts: [...draft.parts.values()].map((part) => ({ ...part })),
+    ...(key !== undefined && draft.sections ? { summary: { key, sections: draft.sections } } : {}),
+  }
+}

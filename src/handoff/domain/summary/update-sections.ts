@@ -1,0 +1,97 @@
+// A change to the four sections: which of them a push can touch, and what of the model's reply is accepted. The model never rewrites what it
+// was not shown, and nothing that still holds is lost because a reply forgot it.
+
+import type { FileKind } from '../survey.js'
+import { tidy } from './clean-model-text.js'
+import type { World } from './path-index.js'
+import { mentionsIn } from './path-mentions.js'
+import { type Abridged, restore } from './placeholders.js'
+import { type ParsedSections, parseSections, type Sections } from './summary-document.js'
+import { sentencesOf } from './verify-paths.js'
+
+export interface Touched {
+  kinds: ReadonlySet<FileKind>
+  /** Paths, former and present, of all that changed. */
+  paths: ReadonlySet<string>
+  /** Sections that lost a sentence already. */
+  sections: ReadonlySet<number>
+}
+
+/** By what a kind of file tells of; and every section that names something that changed. */
+export function sectionsTouched(sections: Sections, touched: Touched): number[] {
+  const shown = new Set(touched.sections)
+  for (const kind of touched.kinds) shown.add(sectionOfKind(kind))
+  sections.forEach((text, index) => {
+    if (mentionsIn(text).some(({ path }) => touched.paths.has(path))) shown.add(index)
+    if (text === '') shown.add(index)
+  })
+  if (shown.size === 0) shown.add(1)
+  return [...shown].sort()
+}
+
+function sectionOfKind(kind: FileKind): number {
+  if (kind === 'documentation') return 0
+  return kind === 'configuration' || kind === 'test' ? 3 : 1
+}
+
+/** `before` are the sections, `shown` those of them whose text was sent, as `briefs` have it. */
+export function updatedSections(
+  before: Sections,
+  reply: string,
+  shown: readonly number[],
+  briefs: readonly Abridged[],
+  touched: Touched,
+  world: World,
+): Sections {
+  const parsed: ParsedSections = parseSections(reply)
+  const after = before.map((text, index) => {
+    const said = parsed.sections[index]!
+    return shown.includes(index) && said !== '' && !/^as before\.?$/i.test(said)
+      ? restore(said, briefs[index]!.held)
+      : text
+  }) as Sections
+  const everywhere = after.join('\n\n')
+  return after.map((text, index) =>
+    text === before[index] ? text : keepLost(before[index]!, text, touched, world, everywhere),
+  ) as Sections
+}
+
+/**
+ * Puts back what the earlier text said of paths that are there still, did not change, and are named no more: it was forgotten, not refuted.
+ * Whole paragraphs and list items come back as they were, single sentences at the end.
+ */
+export function keepLost(before: string, after: string, touched: Touched, world: World, everywhere = after): string {
+  const named = new Set(mentionsIn(everywhere, world.odd).map(({ path }) => path))
+  const isLost = (text: string) => {
+    const paths = mentionsIn(text, world.odd).flatMap(({ path }) => (world.exists(path) ? [path] : []))
+    return paths.length > 0 && !paths.some((path) => named.has(path) || touched.paths.has(path))
+  }
+  const units = unitsOf(before)
+  const whole = units.filter(isLost)
+  const sentences = units.filter((unit) => !isLost(unit)).flatMap((unit) => sentencesOf(unit).filter(isLost))
+  const text = whole.reduce((sum, unit) => `${sum}${joint(sum, unit)}${unit}`, after)
+  return tidy(`${text}\n\n${sentences.map(plainSentence).join(' ')}`)
+}
+
+const isItem = (text: string) => /^\s*([-*+]|\d{1,9}[.)])\s/.test(text)
+
+const plainSentence = (text: string) => text.replace(/^\s*([-*+]|\d{1,9}[.)])\s/, '').trim()
+
+function joint(text: string, unit: string): string {
+  return isItem(unit) && isItem(text.slice(text.lastIndexOf('\n') + 1)) ? '\n' : '\n\n'
+}
+
+/** Paragraphs and list items. Code in fences is left alone: it names no places. */
+function unitsOf(text: string): string[] {
+  const units: string[] = []
+  for (const paragraph of text.replace(/^(```+|~~~+)[\s\S]*?^\1$/gm, '').split(/\n\s*\n/)) {
+    let open = false
+    for (const line of paragraph.split('\n')) {
+      if (line.trim() === '') continue
+      if (open && !isItem(line)) units.push(`${units.pop()}\n${line}`)
+      else units.push(line)
+      open = true
+    }
+  }
+  return units
+}

@@ -1,0 +1,94 @@
+// Why drive9 failed. A file operation on the mount gives only an error number, and a failed mount only the place of its log. The server's
+// answer stands in that log.
+import { open } from 'node:fs/promises'
+import type { GuestFailure } from '../../domain/sandbox-protocol.js'
+import { GuestError } from './emit-record.js'
+import { type Finished, lastLine } from './spawn.js'
+
+export interface MountedProgram {
+  drive9(args: string[], timeoutMs?: number): Promise<Finished>
+  /** The mountpoint. */
+  path: string
+  log: string | undefined
+  /** The mounted directory on the server. */
+  remote: string
+}
+
+/** The words of drive9's server and of its program's network, by what can be done about them. */
+const kinds: [failure: GuestFailure, words: RegExp][] = [
+  ['drive-full', /quota(?! (?:reservation|check))|no space left|HTTP (402|507)/i],
+  ['drive-too-large', /too large|HTTP 413/i],
+  [
+    'drive-refused',
+    /invalid API key|access denied|permission denied|forbidden|unauthorized|scoped token|Authorization header|HTTP 40[13]/i,
+  ],
+  [
+    'drive-unreachable',
+    /connection (refused|reset)|broken pipe|no such host|network is unreachable|no route to host|\bEOF\b|deadline exceeded|timeout|timed out|\b(tls|x509):/i,
+  ],
+]
+
+const kindOf = (reason: string | undefined) => kinds.find(([, words]) => words.test(reason ?? ''))?.[0]
+
+/** True when a second try ends the same way. */
+export function isRefusal(reason: string | undefined): boolean {
+  const kind = kindOf(reason)
+  return kind === 'drive-refused' || kind === 'drive-full' || / does not exist\b/.test(reason ?? '')
+}
+
+/** The error to end with; its kind is what the reason says where the reason is known. `code` is an exit code or an error number. */
+export function driveFailure(
+  fallback: GuestFailure,
+  what: string,
+  reason: string | undefined,
+  code: string | number,
+): GuestError {
+  const how = typeof code === 'number' ? `exit ${code}` : code
+  return new GuestError(kindOf(reason) ?? fallback, `${what} (${how}): ${reason ?? 'drive9 does not say why'}`)
+}
+
+/**
+ * After a failed file operation: the drain makes drive9 bring its uploads to an end and note their failures, the log names the last one, and
+ * where neither tells, the server is asked for the directory.
+ */
+export async function reasonFor({ drive9, path, log, remote }: MountedProgram): Promise<string | undefined> {
+  await drive9(['mount', 'drain', '--timeout', '10s', '--json', path], 20_000)
+  const noted = await reasonInLog(log)
+  if (noted !== undefined) return noted
+  const asked = await drive9(['fs', 'ls', `:${remote}`], 20_000)
+  return asked.exitCode === 0 ? undefined : reasonIn(asked.stderr)
+}
+
+const logTail = 16_384
+
+/** What the mount's log names last as the reason of a failure. */
+export async function reasonInLog(log: string | undefined): Promise<string | undefined> {
+  if (log === undefined) return undefined
+  const handle = await open(log).catch(() => undefined)
+  if (!handle) return undefined
+  try {
+    const { size } = await handle.stat()
+    const from = Math.max(0, size - logTail)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(logTail), 0, logTail, from)
+    const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n').reverse()
+    // A mode that a token may not change is no failure.
+    const reasons = lines.filter((line) => !/chmod/.test(line)).map((line) => failureNoted.exec(line)?.[1])
+    return shown(reasons.find((reason) => reason !== undefined))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** `mount exit code=6 reason=startup_transient: …`, `upload attempt 5/5 failed for /path: …`, `giving up on /path after 5 retries: …`. */
+const failureNoted = /(?:mount exit code=\d+ reason=\w+|failed for \S.*?|giving up on \S.*? after \d+ retries): (.+)$/
+
+/** What a program said last, without the places of a machine that is gone when it is read. */
+export function reasonIn(stderr: string): string | undefined {
+  const line = stderr.trim() === '' ? undefined : lastLine(stderr)
+  return shown(line?.replace(/ \(log: [^)]*\)/, ''))
+}
+
+/** Without addresses: one of the object storage carries its own proof. */
+function shown(reason: string | undefined): string | undefined {
+  return reason?.replace(/ ?"?https?:\/\/[^\s"]+"?/g, '').slice(0, 300)
+}

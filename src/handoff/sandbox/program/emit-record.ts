@@ -1,0 +1,45 @@
+// The way out: typed records on standard output, and the one error that ends the program with a record.
+import { writeSync } from 'node:fs'
+import type { GuestFailure, GuestRecord } from '../../domain/sandbox-protocol.js'
+
+export type Unversioned = GuestRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
+
+export function say(record: Unversioned): void {
+  writeAll(Buffer.from(`${JSON.stringify({ v: 1, ...record })}\n`))
+}
+
+/** Synchronous on purpose: a record that was said is out, whatever happens to the process next. */
+export function writeAll(bytes: Uint8Array): void {
+  let offset = 0
+  while (offset < bytes.length) {
+    try {
+      offset += writeSync(1, bytes, offset)
+    } catch (error) {
+      // A pipe that is full for the moment; its reader is the sandbox's own daemon and empties it.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+    }
+  }
+}
+
+export class GuestError extends Error {
+  readonly failure: GuestFailure
+
+  constructor(failure: GuestFailure, message: string) {
+    super(message)
+    this.failure = failure
+  }
+}
+
+/** Runs one step and says how long it took, also when it failed. */
+export async function timed<T>(
+  step: 'mount' | 'clone' | 'store' | 'survey' | 'drain' | 'find' | 'unpack',
+  work: () => Promise<T>,
+): Promise<T> {
+  const start = performance.now()
+  try {
+    return await work()
+  } finally {
+    say({ type: 'step', step, milliseconds: Math.round(performance.now() - start) })
+  }
+}

@@ -1,0 +1,144 @@
+// The commit on the local disk: a bare clone of depth one, by the exact id, and its tar.
+//
+// The credential stands in the environment of the one git process that fetches and nowhere else. No remote is configured, so no address is
+// kept either.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SummariseTask } from '../../domain/sandbox-protocol.js'
+import { GuestError } from './emit-record.js'
+import { type Account, lastLine, run } from './spawn.js'
+
+/** Neither a machine-wide nor a personal configuration, no prompt, no transport but HTTP, no program of anybody's. */
+const quiet = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ALLOW_PROTOCOL: 'http:https',
+  GIT_LFS_SKIP_SMUDGE: '1',
+}
+
+const switchedOff = [
+  '-c',
+  'core.hooksPath=/dev/null',
+  '-c',
+  'fetch.recurseSubmodules=false',
+  '-c',
+  'gc.auto=0',
+  '-c',
+  'credential.helper=',
+]
+
+export interface Clone {
+  /** The bare repository. */
+  directory: string
+  /** Its tar, ready to be stored. */
+  tar: string
+}
+
+export async function clone(
+  task: SummariseTask,
+  work: string,
+  credential: string,
+  account: Account | undefined,
+): Promise<Clone> {
+  const name = `${task.repositoryName}.git`
+  const directory = join(work, name)
+  const git = (args: string[], secret: Record<string, string> = {}) =>
+    run('git', [...switchedOff, ...args], work, {
+      environment: { ...quiet, ...secret },
+      ...(account ? { account } : {}),
+    })
+
+  await mkdir(work, { recursive: true })
+  await succeed(
+    git(['init', '--quiet', '--bare', '--template=', '--initial-branch=main', directory]),
+    'git could not start a repository',
+  )
+  await fetchCommit(task, directory, git, credential)
+  const branch = branchOf(task.clone.ref)
+  await succeed(git(['-C', directory, 'update-ref', branch, task.clone.sha]), 'git could not name the commit')
+  await succeed(git(['-C', directory, 'symbolic-ref', 'HEAD', branch]), 'git could not name the branch')
+  return { directory, tar: await pack(work, name, account) }
+}
+
+/** By id, which every large host allows; where a host shows only its refs, by the ref, if that still is the commit. */
+async function fetchCommit(
+  task: SummariseTask,
+  directory: string,
+  git: (args: string[], secret?: Record<string, string>) => ReturnType<typeof run>,
+  credential: string,
+): Promise<void> {
+  const { url, sha, ref } = task.clone
+  const fetch = (what: string) =>
+    git(
+      ['-C', directory, 'fetch', '--quiet', '--depth=1', '--no-tags', '--no-write-fetch-head', url, what],
+      header(url, credential),
+    )
+
+  const byId = await fetch(`${sha}:refs/handoff/commit`)
+  if (byId.exitCode !== 0 && ref !== undefined && /unadvertised|not our ref|not allow/i.test(byId.stderr))
+    await fetch(`+${ref}:refs/handoff/commit`)
+  else if (byId.exitCode !== 0) throw refusal(byId.stderr)
+
+  const found = await git(['-C', directory, 'rev-parse', '--verify', '--quiet', `${sha}^{commit}`])
+  if (found.stdout.trim() !== sha) throw new GuestError('no-such-commit', `the git host does not have commit ${sha}`)
+  await git(['-C', directory, 'update-ref', '-d', 'refs/handoff/commit'])
+}
+
+/** One header for one origin, in the environment of one process. */
+function header(url: string, credential: string): Record<string, string> {
+  if (credential === '') return {}
+  const basic = Buffer.from(`x-access-token:${credential}`).toString('base64')
+  return {
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: `http.${new URL(url).origin}/.extraHeader`,
+    GIT_CONFIG_VALUE_0: `Authorization: Basic ${basic}`,
+  }
+}
+
+function refusal(stderr: string): GuestError {
+  if (/not our ref|unadvertised|couldn't find remote ref|no such remote ref/i.test(stderr)) {
+    return new GuestError('no-such-commit', 'the git host does not have the commit')
+  }
+  if (
+    /authentication failed|could not read (username|password)|terminal prompts disabled|returned error: (401|403|404)|not found/i.test(
+      stderr,
+    )
+  ) {
+    return new GuestError('clone-refused', 'the git host does not show the repository to us')
+  }
+  return new GuestError('clone-failed', `git could not fetch the commit: ${lastLine(stderr)}`)
+}
+
+function branchOf(ref: string | undefined): string {
+  return ref?.startsWith('refs/heads/') ? ref : 'refs/heads/handoff'
+}
+
+/** The same commit gives the same names, owners and times; git's own files differ only where git itself does. */
+async function pack(work: string, name: string, account: Account | undefined): Promise<string> {
+  const tar = join(work, `${name}.tar`)
+  const args = [
+    '--sort=name',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+    '--mtime=@0',
+    '--mode=u+rw,go+r',
+    '-cf',
+    tar,
+    name,
+  ]
+  await succeed(run('tar', args, work, account ? { account } : {}), 'tar could not pack the clone')
+  return tar
+}
+
+/** The other way, inside a later sandbox. */
+export async function unpack(tar: string, work: string, account: Account | undefined): Promise<void> {
+  const args = ['--no-same-owner', '--no-same-permissions', '-xf', tar]
+  await succeed(run('tar', args, work, account ? { account } : {}), 'tar could not unpack the clone')
+}
+
+async function succeed(running: ReturnType<typeof run>, what: string): Promise<void> {
+  const finished = await running
+  if (finished.exitCode !== 0) throw new GuestError('clone-failed', `${what}: ${lastLine(finished.stderr)}`)
+}

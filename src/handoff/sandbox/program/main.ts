@@ -1,0 +1,51 @@
+// How a program inside a sandbox starts and ends. Without an argument it does the task in HANDOFF_TASK; with one it is its own child and does the
+// part of the task that touches the repository.
+import type { GuestTask } from '../../domain/sandbox-protocol.js'
+import { GuestError, say } from './emit-record.js'
+import type { ChildWork } from './untrusted-child.js'
+
+export interface Secrets {
+  drive: string
+  clone: string
+}
+
+export interface Program {
+  run(task: GuestTask, secrets: Secrets): Promise<void>
+  child(what: ChildWork, task: GuestTask): Promise<void>
+}
+
+export function start(program: Program): void {
+  main(program).catch((error: unknown) => {
+    const failure = error instanceof GuestError ? error.failure : 'internal'
+    say({
+      type: 'failed',
+      code: failure,
+      message: error instanceof Error ? error.message.slice(0, 500) : 'it did not say why',
+    })
+    // At once: a timer or a process that is still under way would hold the machine for minutes.
+    process.exit(1)
+  })
+}
+
+async function main(program: Program): Promise<void> {
+  const secrets = takeSecrets()
+  const task = JSON.parse(process.env['HANDOFF_TASK'] ?? '{}') as GuestTask
+  const what = process.argv[2] as ChildWork | undefined
+  process.umask(0o022)
+  if (what !== undefined) return program.child(what, task)
+  await program.run(task, secrets)
+  say({ type: 'done' })
+}
+
+/** Takes the secrets out of our own environment, so that no child inherits them by accident. */
+function takeSecrets(): Secrets {
+  const drive = process.env['DRIVE9_API_KEY'] ?? ''
+  const clone = process.env['HANDOFF_CLONE_TOKEN'] ?? ''
+  delete process.env['DRIVE9_API_KEY']
+  delete process.env['HANDOFF_CLONE_TOKEN']
+  return { drive, clone }
+}
+
+export function unknownWork(what: string, task: GuestTask): GuestError {
+  return new GuestError('internal', `there is no work called ${what} for the task ${task.task}`)
+}

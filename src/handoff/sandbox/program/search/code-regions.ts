@@ -1,0 +1,182 @@
+// A file as places: its definitions, and what stands between them. A place is what is ranked and shown: a function whole, a class without its
+// methods, a window of something long.
+import type { Definition } from '../../../domain/survey.js'
+import { isPointer, saysGenerated, textBytes } from '../survey/decode-text.js'
+import { findDefinitions } from '../survey/outline.js'
+import type { SourceFile } from './corpus.js'
+import { sizes } from './ranking-weights.js'
+
+export interface Place {
+  from: number
+  to: number
+  bytes: number
+  definition?: Definition
+  /** What the definition stands in. */
+  enclosing?: Definition
+  score: number
+}
+
+export interface Structure {
+  /** One character a byte. */
+  text: string
+  lines: number
+  /** Where lines begin in the text, and where the text ends. */
+  starts: Int32Array
+  definitions: Definition[]
+  places: Place[]
+  /** 1 for lines that import something. By line. */
+  imports: Uint8Array
+}
+
+export function structureOf(file: SourceFile, bytes: Buffer): Structure | undefined {
+  const plain = textBytes(bytes)
+  if (plain !== bytes) return undefined
+  const text = bytes.toString('latin1')
+  const starts = lineStarts(bytes)
+  const lines = starts.length - 1
+  if (bytes.length > 4_000 && bytes.length / lines > 300) return undefined
+  if (isPointer(bytes) || saysGenerated(text.slice(0, 2_000), file.kind === 'documentation')) return undefined
+  const scan = { lines, longest: 0, suspicious: false, identifierCount: 0, identifiers: starts, lineStarts: starts }
+  const definitions = findDefinitions(text, scan, file.grammar, false).definitions
+  const structure: Structure = { text, lines, starts, definitions, places: [], imports: importLines(text, starts) }
+  structure.places = placesOf(structure)
+  return structure
+}
+
+function lineStarts(bytes: Buffer): Int32Array {
+  const starts = [0]
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) starts.push(at + 1)
+  if (starts.at(-1) !== bytes.length) starts.push(bytes.length)
+  return Int32Array.from(starts)
+}
+
+export function lineText({ text, starts }: Structure, line: number): string {
+  return text.slice(starts[line - 1], starts[line]).replace(/\r?\n$/, '')
+}
+
+const importLine =
+  /\n[ \t]*(?:import\b|from[ \t]+\S+[ \t]+import\b|#[ \t]*include\b|use[ \t]+[\w:\\]+|using[ \t]+[\w.]+;|require(?:_once|_relative)?\b|(?:const|let|var)[ \t][^\n=]{1,200}=[ \t]*require\(|export[ \t]+(?:\*|\{[^}\n]*\})[ \t]+from\b|package[ \t])[^\n]*/g
+
+/** Imports stand near the beginning. */
+const importReach = 8_000
+
+/** Lines that say what is used from elsewhere: they name many things and tell nothing about them. */
+function importLines(text: string, starts: Int32Array): Uint8Array {
+  const flags = new Uint8Array(starts.length + 1)
+  const padded = `\n${text.slice(0, importReach)}`
+  let line = 1
+  for (const match of padded.matchAll(importLine)) {
+    while (line < starts.length && starts[line]! <= match.index) line++
+    flags[line] = 1
+    // A list in brackets goes on to the closing one.
+    if (!/[({][ \t]*(?:#.*)?\r?$/.test(match[0])) continue
+    for (let more = line + 1; more < starts.length && more < line + 300; more++) {
+      flags[more] = 1
+      if (/[)}]/.test(text.slice(starts[more - 1], starts[more]))) break
+    }
+  }
+  return flags
+}
+
+const containers = new Set(
+  'class struct interface trait enum impl module namespace object protocol extension record union type mixin package heading'.split(
+    ' ',
+  ),
+)
+
+interface Owned {
+  definition: Definition
+  enclosing: Definition | undefined
+  /** With what stands above it and belongs to it. */
+  from: number
+  to: number
+}
+
+function placesOf(structure: Structure): Place[] {
+  const owners: (Owned | undefined)[] = new Array(structure.lines + 2)
+  for (const owned of ownedRanges(structure)) {
+    for (let line = owned.from; line <= owned.to; line++) owners[line] = owned
+  }
+  const places: Place[] = []
+  for (let from = 1; from <= structure.lines; ) {
+    const owner = owners[from]
+    let to = from
+    while (to < structure.lines && owners[to + 1] === owner) to++
+    addPlaces(places, structure, from, to, owner)
+    from = to + 1
+  }
+  return places
+}
+
+/** Definitions that own lines, outer before inner. What stands in a function belongs to the function. */
+function ownedRanges(structure: Structure): Owned[] {
+  const open: Owned[] = []
+  const owned: Owned[] = []
+  for (const [index, definition] of structure.definitions.entries()) {
+    const to = definition.end ?? endBefore(structure, index)
+    while (open.length > 0 && open.at(-1)!.to < definition.line) open.pop()
+    const around = open.at(-1)
+    const isContainer = containers.has(definition.kind)
+    if (
+      (around && !containers.has(around.definition.kind)) ||
+      (!isContainer && to === definition.line && isValue(definition))
+    )
+      continue
+    const range = { definition, enclosing: around?.definition, from: firstLine(structure, definition.line), to }
+    owned.push(range)
+    open.push(range)
+  }
+  return owned
+}
+
+const isValue = ({ kind }: Definition) => /^(?:constant|variable|export|macro)$/.test(kind)
+
+/** Where nobody could see the end: before the next definition. */
+function endBefore({ definitions, lines }: Structure, index: number): number {
+  const { line } = definitions[index]!
+  return Math.max(line, Math.min(lines, (definitions[index + 1]?.line ?? lines + 1) - 1, line + sizes.whole - 1))
+}
+
+/** Decorators and comments right above a definition are part of it. */
+function firstLine(structure: Structure, line: number): number {
+  const indent = indentOf(structure, line)
+  let first = line
+  while (first > 1 && line - first < 12) {
+    const above = lineText(structure, first - 1)
+    if (!/^\s*(?:@|#\[|\/\/|\/\*\*|\*|#:|# )/.test(above) || indentOf(structure, first - 1) < indent) break
+    first--
+  }
+  return first
+}
+
+function indentOf({ text, starts }: Structure, line: number): number {
+  let at = starts[line - 1]!
+  let indent = 0
+  for (; text[at] === ' ' || text[at] === '\t'; at++) indent += text[at] === ' ' ? 1 : 4
+  return indent
+}
+
+function addPlaces(places: Place[], { starts }: Structure, from: number, to: number, owner: Owned | undefined): void {
+  const add = (first: number, last: number) => {
+    const bytes = starts[last]! - starts[first - 1]!
+    // Nothing but empty lines.
+    if (bytes <= last - first + 1) return
+    places.push({
+      from: first,
+      to: last,
+      bytes,
+      ...(owner ? { definition: owner.definition } : {}),
+      ...(owner?.enclosing ? { enclosing: owner.enclosing } : {}),
+      score: 0,
+    })
+  }
+  if (to - from < sizes.whole) {
+    add(from, to)
+    return
+  }
+  for (let first = from; ; first += sizes.stride) {
+    const last = Math.min(to, first + sizes.window - 1)
+    add(first, last)
+    if (last === to) return
+  }
+}

@@ -1,0 +1,123 @@
+// What a model asks for after it has seen the first excerpts: a range of a file, a search, the list of a directory. All of it comes from the
+// commit's own objects, fits the room there is, and is never what was shown before.
+import type { Excerpt } from '../../../domain/answer.js'
+import type { MoreRequest, Search } from '../../../domain/sandbox-protocol.js'
+import { utf8Of } from '../survey/decode-text.js'
+import { gitIn, listTree, openBlobs } from '../survey/git-objects.js'
+import { type Tree, treeParser } from '../survey/git-tree.js'
+import { isNamable, openCorpus } from './corpus.js'
+import { excerptCost, fitExcerpts, safeLines } from './excerpt-cost.js'
+import { findIn } from './index.js'
+import { readQuestion } from './query.js'
+import { nameMeaning } from './rank-files.js'
+
+export interface MoreOptions {
+  gitDirectory: string
+  commit: string
+  search: Search
+  requests: MoreRequest[]
+}
+
+export interface FoundMore {
+  excerpts: Excerpt[]
+  listings: { path: string; entries: string[] }[]
+  searched: { terms: string[]; files: number; candidates: number }
+}
+
+const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchBytes: 10_000, fileBytes: 2_000_000 }
+
+export async function more({ gitDirectory, commit, search, requests }: MoreOptions): Promise<FoundMore> {
+  const git = gitIn(gitDirectory)
+  const parser = treeParser()
+  await listTree(git, commit, parser.push)
+  const tree = parser.finish(commit)
+  const found: FoundMore = { excerpts: [], listings: [], searched: { terms: [], files: 0, candidates: 0 } }
+  const asked = requests.slice(0, limits.requests)
+  found.excerpts.push(...(await readRanges(gitDirectory, tree, asked)))
+  for (const request of asked) {
+    if (request.kind === 'list') found.listings.push(listing(tree, request.path))
+    if (request.kind === 'search') await lookFor(request.terms, gitDirectory, commit, search, found)
+  }
+  return { ...found, excerpts: fitExcerpts(found.excerpts, search.textBytes) }
+}
+
+/** All files that are asked for, in one stream. */
+async function readRanges(gitDirectory: string, tree: Tree, requests: MoreRequest[]): Promise<Excerpt[]> {
+  const wanted = requests.flatMap((request) => {
+    const entry = request.kind === 'read' && tree.entries.find(({ path }) => path === request.path)
+    if (!entry || request.kind !== 'read' || !isNamable(entry)) return []
+    return entry.mode.startsWith('100') && entry.size <= limits.fileBytes ? [{ request, entry }] : []
+  })
+  const excerpts: Excerpt[] = []
+  if (wanted.length === 0) return excerpts
+  const blobs = openBlobs(gitIn(gitDirectory), 'few')
+  try {
+    await blobs.read(
+      wanted.map(({ entry }) => entry.blob),
+      (index, bytes) => {
+        const { request, entry } = wanted[index]!
+        const text = bytes && utf8Of(bytes)
+        if (!text || text.subarray(0, 8_000).includes(0)) return
+        const from = Math.max(1, request.from)
+        const lines = safeLines(text).slice(from - 1, Math.max(0, Math.min(request.to, from + limits.lines - 1)))
+        if (lines.length > 0)
+          excerpts.push({ path: entry.path, blob: entry.blob, from, lines, source: 'code', score: 0 })
+      },
+    )
+  } finally {
+    blobs.stop()
+  }
+  return excerpts
+}
+
+/** The names in a directory; directories end with a slash. */
+function listing(tree: Tree, path: string): { path: string; entries: string[] } {
+  const directory = path.replace(/\/+$/, '')
+  const inside = (parent: string) => parent === directory
+  const folders = tree.folders
+    .filter((folder) => folder.parent && inside(folder.parent.path))
+    .map((folder) => `${lastPart(folder.path)}/`)
+  const files = tree.entries.filter((entry) => inside(entry.folder.path)).map(({ name }) => name)
+  const entries = [...folders, ...files].map((name) => name.replace(/[\n\r]/g, '\ufffd')).sort()
+  const rest = entries.length - limits.names
+  return { path: directory, entries: rest > 0 ? [...entries.slice(0, limits.names), `… and ${rest} more`] : entries }
+}
+
+const lastPart = (path: string) => path.split('/').at(-1) ?? path
+
+async function lookFor(
+  terms: string,
+  gitDirectory: string,
+  commit: string,
+  search: Search,
+  found: FoundMore,
+): Promise<void> {
+  const spent = found.excerpts.reduce((sum, excerpt) => sum + excerptCost(excerpt), 0)
+  const textBytes = Math.min(limits.searchBytes, search.textBytes - spent)
+  if (textBytes <= 0) return
+  const shown = [
+    ...search.shown,
+    ...found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
+  ]
+  const result = await findIn(await openCorpus(gitDirectory, commit), {
+    search: { ...search, question: terms, terms: [], textBytes, shown },
+  })
+  found.excerpts.push(...firstHits(result.excerpts, terms))
+  found.searched = {
+    terms: [...new Set([...found.searched.terms, ...result.searched.terms])],
+    files: result.searched.files,
+    candidates: found.searched.candidates + result.searched.candidates,
+  }
+}
+
+/** Excerpts up to the last line that may still be counted as a hit. */
+function firstHits(excerpts: readonly Excerpt[], terms: string): Excerpt[] {
+  const query = readQuestion(terms, [])
+  const isHit = (line: string) => nameMeaning(query, line).size > 0
+  let hits = 0
+  return excerpts.flatMap((excerpt) => {
+    const end = excerpt.lines.findIndex((line) => isHit(line) && ++hits > limits.hits)
+    if (end === 0) return []
+    return end < 0 ? [excerpt] : [{ ...excerpt, lines: excerpt.lines.slice(0, end) }]
+  })
+}

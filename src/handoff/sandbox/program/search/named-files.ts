@@ -1,0 +1,126 @@
+// What a question names outright: a file by its path or its name, with or without lines, as people write it and as stack traces, logs and links
+// do. What is named stands above what is only spoken of.
+import { endingOf, languageOfEnding } from '../survey/languages.js'
+import type { SourceFile } from './corpus.js'
+import type { Standing, Survey } from './rank-files.js'
+import type { Ranked } from './rank-regions.js'
+import { weights } from './ranking-weights.js'
+
+export interface Named {
+  file: SourceFile
+  /** From 0 to 1: how surely this file is meant. */
+  share: number
+  ranges: { from: number; to: number }[]
+}
+
+export interface Read {
+  named: Named[]
+  /** The question, with the bare name of a file in the place of its path. */
+  text: string
+}
+
+/**
+ * A path, or a name with an ending; then perhaps lines, in the ways of compilers, links, Python, .NET and prose. A run of these signs is tried
+ * once, at its beginning.
+ */
+const mention =
+  /(?<![\p{Script=Latin}\p{N}_.@+~%/\\-])((?:[\p{Script=Latin}\p{M}\p{N}_.@+~%-]*[/\\])*[\p{Script=Latin}\p{M}\p{N}_.@+~%-]*[\p{Script=Latin}\p{N}_])(?:(?::|#L|\(|["'`)]{0,2}[,:]?\s?(?:at\s|on\s)?\(?lines?\s)(\d{1,7})(?:[:,]\d{1,5})?(?:(?:-L?|–|\sto\s)(\d{1,7}))?)?/gu
+
+/** More than one question can mean; a trace may be long. */
+const limits = { mentions: 100, files: 20, homonyms: 3 }
+
+export function readNamed(question: string, files: readonly SourceFile[]): Read {
+  const named = new Map<string, Named>()
+  let byName: Map<string, SourceFile[]> | undefined
+  let mentions = 0
+  const text = question.replace(mention, (whole: string, token: string, first?: string, last?: string) => {
+    if (!/[./\\]/.test(token) || ++mentions > limits.mentions || named.size >= limits.files) return whole
+    byName ??= Map.groupBy(files, ({ name }) => name)
+    const meant = filesMeant(token, byName)
+    for (const { file, share } of meant) addNamed(named, file, share, first, last)
+    if (meant.length === 0) return wordsOf(token) ?? whole
+    return ` ${meant[0]!.file.name.replace(/(?<=.)\.\w+$/, '')} `
+  })
+  return { named: [...named.values()], text }
+}
+
+/** A path of a file that is somewhere else: its folders and its bare name are words; its ending and a line number say nothing here. */
+function wordsOf(token: string): string | undefined {
+  if (!/[/\\]/.test(token) || !languageOfEnding(endingOf(token))) return undefined
+  return ` ${token.replace(/\.\w+$/, '').replace(/[/\\]+/g, ' ')} `
+}
+
+function addNamed(named: Map<string, Named>, file: SourceFile, share: number, first?: string, last?: string): void {
+  const known = named.get(file.path) ?? { file, share: 0, ranges: [] }
+  named.set(file.path, known)
+  known.share = Math.max(known.share, share)
+  const from = Number(first ?? 0)
+  if (from > 0) known.ranges.push({ from, to: Math.max(from, Number(last ?? 0)) })
+}
+
+/** The files whose paths end as the token does, in as many parts as can be. A path of somewhere else that only ends alike is hardly meant. */
+function filesMeant(
+  token: string,
+  byName: ReadonlyMap<string, readonly SourceFile[]>,
+): { file: SourceFile; share: number }[] {
+  const parts = token.split(/[/\\]+/).filter((part) => part !== '' && part !== '.')
+  const name = parts.at(-1) ?? ''
+  const same = byName.get(name) ?? []
+  const depths = same.map(({ path }) => commonEnd(path.split('/'), parts))
+  const depth = Math.max(0, ...depths)
+  const meant = same.filter((_, index) => depths[index] === depth)
+  const sure = depth === parts.length || depth > 1
+  if (meant.length === 0 || meant.length > limits.homonyms || !(sure || name.includes('.'))) return []
+  return meant.map((file) => ({ file, share: (sure ? 1 : weights.namedElsewhere) / meant.length }))
+}
+
+function commonEnd(path: readonly string[], parts: readonly string[]): number {
+  let count = 0
+  while (count < parts.length && path.at(-1 - count) === parts.at(-1 - count)) count++
+  return count
+}
+
+/** Files that are named are candidates even when they say none of the question's words. */
+export function withNamed(candidates: readonly Standing[], { standings }: Survey, named: readonly Named[]): Standing[] {
+  const known = new Set(candidates.map(({ file }) => file.index))
+  const missing = named.filter(({ file }) => !known.has(file.index))
+  return [
+    ...candidates,
+    ...missing.map(({ file }) => standings.find((one) => one.file.index === file.index) ?? silent(file)),
+  ]
+}
+
+function silent(file: SourceFile): Standing {
+  return { file, lines: 0, from: 0, to: 0, score: 0, stretch: 0, factor: 1, path: new Map() }
+}
+
+/** What a repository says of itself: what is meant by a question that has no word of its own. */
+export function frontOf(files: readonly SourceFile[]): Named[] {
+  return files
+    .filter(({ directory, name }) => directory === '' && frontName.test(name))
+    .map((file) => ({ file, share: readme.test(file.name) ? 1 : 0.5, ranges: [{ from: 1, to: 80 }] }))
+}
+
+const readme = /^readme(?:\.\w+)?$/i
+const frontName =
+  /^(?:readme(?:\.\w+)?|package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|composer\.json|gemfile|.+\.gemspec)$/i
+
+/** What is named stands before its equal. */
+const nudge = 1.01
+
+/** Lifts what is named above the rest: in a file that is named with lines those lines, else the whole of it. */
+export function liftNamed(ranked: Ranked[], named: readonly Named[]): Ranked[] {
+  const most = Math.max(1, ranked[0]?.rank ?? 0)
+  const best = Math.max(1, ...ranked.map(({ places }) => places[0]?.score ?? 0))
+  for (const { file, share, ranges } of named) {
+    const found = ranked.find((one) => one.file.index === file.index)
+    if (!found) continue
+    found.rank += most * share * nudge
+    for (const place of found.places) {
+      if (ranges.length === 0) place.score = Math.max(place.score, best * share * weights.namedPlace)
+      else if (ranges.some(({ from, to }) => place.from <= to && from <= place.to)) place.score += best * share
+    }
+    found.places.sort((a, b) => b.score - a.score || a.from - b.from)
+  }
+  return ranked.sort((a, b) => b.rank - a.rank)
+}

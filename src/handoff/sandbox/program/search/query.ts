@@ -1,0 +1,165 @@
+// From a question to what is looked for: concepts, each with the forms in which code may say it.
+import { speaksEnglish } from '../../../domain/answers/is-english.js'
+import { weights } from './ranking-weights.js'
+import { askingWords, emptyWords, shortFormsOf } from './stop-words.js'
+import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
+
+export interface Concept {
+  index: number
+  /** As the question has it; for an identifier the whole of it. */
+  word: string
+  /** What it counts for before its rarity. */
+  weight: number
+  /** A whole identifier: only the same identifier is meant. */
+  exact: boolean
+}
+
+/** What a word of the code says: the number of a concept and how surely it is meant, one after the other, for each concept. */
+export type Meaning = readonly number[]
+
+export interface Query {
+  concepts: readonly Concept[]
+  /** By stem. */
+  meanings: ReadonlyMap<string, Meaning>
+  /** What was found out of words of the code so far. */
+  known: Map<string, Meaning | undefined>
+  /** Whole identifiers, by themselves. */
+  identifiers: ReadonlyMap<string, number>
+  /** Concepts that stand side by side in the question. */
+  neighbours: readonly (readonly [number, number])[]
+  /** It has words, and all of them belong to asking. */
+  isGeneral: boolean
+  asksForTests: boolean
+  asksForDocuments: boolean
+}
+
+const conceptLimit = 100
+/** Characters of a word. No identifier is longer; what is longer is encoded data, and of that its beginning is enough. */
+const wordLimit = 100
+
+interface Draft {
+  concepts: Concept[]
+  known: Map<string, Concept>
+  forms: Map<string, [number, number]>
+}
+
+export function readQuestion(question: string, terms: readonly string[]): Query {
+  const draft: Draft = { concepts: [], known: new Map(), forms: new Map() }
+  const asked = addWords(draft, question.slice(0, 8_000), 1)
+  // A question in another language than code says little by itself: then the terms are the question.
+  const foreign = !speaksEnglish(question)
+  const extra = terms.slice(0, 60).join(' ').slice(0, 4_000)
+  const added = addWords(draft, extra, foreign ? 1 : weights.extraTerm)
+  const order = foreign ? [...asked, ...added] : asked
+  return {
+    concepts: draft.concepts,
+    meanings: meaningsOf(draft, order),
+    known: new Map(),
+    identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
+    neighbours: neighboursOf(order),
+    isGeneral: draft.concepts.length > 0 && draft.concepts.every(({ word }) => askingWords.has(word)),
+    asksForTests: /\btests?\b|\btesting\b|test_|Test[A-Z]/.test(question),
+    asksForDocuments: /\bdocumentation\b|\bdocs\b|readme|changelog/i.test(question),
+  }
+}
+
+/** Adds what a text says and returns its concepts in the order of the text. */
+function addWords(draft: Draft, text: string, share: number): Concept[] {
+  const order: Concept[] = []
+  const ours = /\b(?:the|is|are|does|do|what|how|why|where|which|when|of|and|in|to)\b/i.test(text)
+  for (const { word, identifier } of wordsOf(text)) {
+    if (identifier) take(draft, `=${word}`, word, share, true)
+    for (const part of splitIdentifier(word)) {
+      for (const piece of wordParts(part)) {
+        if (!identifier && isEmpty(piece, ours)) continue
+        const weight = share * (askingWords.has(piece) ? weights.askingWord : 1)
+        const concept = take(draft, stem(piece), piece, weight, false)
+        if (concept) order.push(concept)
+      }
+    }
+  }
+  return order
+}
+
+function* wordsOf(text: string): Generator<{ word: string; identifier: boolean }> {
+  for (const [whole] of text
+    .normalize('NFC')
+    .matchAll(/[\p{L}\p{M}\p{Nd}_]+(?:(?:\.|::|\/|#)[\p{L}\p{M}\p{Nd}_]+)*/gu)) {
+    const parts = whole.split(/\.|::|\/|#/)
+    const dotted = parts.length > 1 && !/^[eg]$|^i$/.test(parts[0]!)
+    for (const part of parts) {
+      const word = part.slice(0, wordLimit)
+      const identifier = dotted || /_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}/u.test(word)
+      yield { word, identifier: identifier && part.length <= wordLimit }
+    }
+  }
+}
+
+/** `ours`: the text has English words between its words. Without them, short words are another language's words of that kind. */
+function isEmpty(word: string, ours: boolean): boolean {
+  if (isUnspaced(word)) return false
+  if (word.length < 2 || emptyWords.has(word)) return true
+  return !ours && word.length < 4 && /^\p{Ll}+$/u.test(word)
+}
+
+function take(draft: Draft, key: string, word: string, weight: number, exact: boolean): Concept | undefined {
+  const known = draft.known.get(key)
+  if (known) {
+    known.weight = Math.max(known.weight, weight)
+    return known
+  }
+  if (draft.concepts.length === conceptLimit || (!exact && /^[a-z\d]?$/.test(word))) return undefined
+  const concept = { index: draft.concepts.length, word, weight, exact }
+  draft.concepts.push(concept)
+  draft.known.set(key, concept)
+  if (!exact) addForms(draft, key, concept)
+  return concept
+}
+
+function addForms({ forms }: Draft, key: string, concept: Concept): void {
+  const put = (form: string, weight: number) => {
+    if (!((forms.get(form)?.[1] ?? 0) >= weight)) forms.set(form, [concept.index, weight])
+  }
+  put(key, 1)
+  for (const short of shortFormsOf(concept.word)) put(stem(short), weights.shortForm)
+}
+
+function meaningsOf({ forms }: Draft, order: readonly Concept[]): Map<string, Meaning> {
+  const meanings = new Map<string, Meaning>(forms)
+  // What a question writes as two words, code may write as one: file name, filename.
+  for (const [index, first] of order.entries()) {
+    const second = order[index + 1]
+    if (!second || second === first || first.word.length < 2) continue
+    const joined = stem(first.word + second.word)
+    if (!meanings.has(joined)) meanings.set(joined, [first.index, 1, second.index, 1])
+  }
+  return meanings
+}
+
+function neighboursOf(order: readonly Concept[]): [number, number][] {
+  const pairs = new Map<number, [number, number]>()
+  for (const [index, first] of order.entries()) {
+    for (const second of order.slice(index + 1, index + 3)) {
+      if (first === second) continue
+      const low = Math.min(first.index, second.index)
+      const high = Math.max(first.index, second.index)
+      pairs.set(low * conceptLimit + high, [low, high])
+    }
+  }
+  return [...pairs.values()]
+}
+
+/** What a word of the code, in lower case, says. A word of four letters and more may be the beginning of a longer one. */
+export function meaningOf(query: Query, word: string): Meaning | undefined {
+  if (query.known.has(word)) return query.known.get(word)
+  const meaning = query.meanings.get(stem(word)) ?? (word.length < 4 ? undefined : meaningOfBeginning(query, word))
+  query.known.set(word, meaning)
+  return meaning
+}
+
+function meaningOfBeginning({ concepts }: Query, word: string): Meaning | undefined {
+  const longer = concepts.find(
+    (concept) => !concept.exact && concept.word.length >= word.length + 3 && concept.word.startsWith(word),
+  )
+  return longer && [longer.index, weights.beginning]
+}

@@ -1,0 +1,110 @@
+// Starting other programs: git, tar, drive9. No shell, so nothing needs quoting; a clean environment, so nothing leaks.
+import { type SpawnOptions, spawn } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { GuestError } from './emit-record.js'
+
+export interface Finished {
+  exitCode: number
+  stdout: string
+  /** The last part of it. */
+  stderr: string
+}
+
+export interface ProgramOptions {
+  cwd?: string
+  environment?: Record<string, string>
+  /** Give up root before the program starts. */
+  account?: Account
+  timeoutMs?: number
+}
+
+export interface Account {
+  uid: number
+  gid: number
+}
+
+/** Only what a program needs to run at all; no secret of ours is ever in here. */
+export function plainEnvironment(home: string): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    HOME: home,
+    LANG: 'C.UTF-8',
+    // The sandbox service may mark what belongs to a machine by variables of its own; they pass through.
+    ...Object.fromEntries(
+      Object.entries(process.env).filter((entry): entry is [string, string] => /^E2B_/.test(entry[0])),
+    ),
+  }
+}
+
+export function run(program: string, args: string[], home: string, options: ProgramOptions = {}): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      ...placement(home, options),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: options.timeoutMs ?? 600_000,
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      stdout = (stdout + text).slice(-200_000)
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-4_000)
+    })
+    child.on('error', (error: NodeJS.ErrnoException) => reject(startError(program, error)))
+    child.on('close', (code) => resolve({ exitCode: code ?? -1, stdout, stderr }))
+  })
+}
+
+export function placement(home: string, options: ProgramOptions): SpawnOptions {
+  return {
+    cwd: options.cwd ?? home,
+    env: { ...plainEnvironment(home), ...options.environment },
+    ...(options.account ?? {}),
+  }
+}
+
+export function startError(program: string, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'ENOENT') return error
+  return new GuestError('tool-missing', `The sandbox has no program called ${program}.`)
+}
+
+const unprivileged = 65_534
+
+/** The account for untrusted work: uid 65534 (`nobody`) where this process may change to it and it can start Node, else none. */
+export function untrustedAccount(home: string): Account | undefined {
+  const isPossible =
+    process.getuid?.() === 0 &&
+    hasId('/proc/self/uid_map', unprivileged) &&
+    hasId('/proc/self/gid_map', unprivileged) &&
+    open(process.execPath) &&
+    open(dirname(home))
+  return isPossible ? { uid: unprivileged, gid: unprivileged } : undefined
+}
+
+/** Whether an id exists in this process's user namespace. In one with a single id, changing to another fails with EINVAL. */
+function hasId(map: string, id: number): boolean {
+  if (!existsSync(map)) return true
+  return readFileSync(map, 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .some(([first = Number.NaN, , count = 0]) => id >= first && id < first + count)
+}
+
+/** Whether every account may enter: every folder on the way lets others pass. */
+function open(path: string): boolean {
+  return (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || open(dirname(path)))
+}
+
+/** The last words of a program. The host removes every secret it knows before anyone reads them. */
+export function lastLine(text: string): string {
+  return (
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .at(-1)
+      ?.slice(0, 300) ?? 'it said nothing'
+  )
+}

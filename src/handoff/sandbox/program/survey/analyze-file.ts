@@ -1,0 +1,158 @@
+// Looks into one file: is it text, who wrote it, what does it define, which names does it use, does it hold a credential.
+import { isUtf8 } from 'node:buffer'
+import { redactSecrets } from '../../../domain/secrets/redact-file.js'
+import type { Definition } from '../../../domain/survey.js'
+import type { Draft, Store } from './analysis-table.js'
+import { isPointer, looksMinified, markRange, saysGenerated, textBytes } from './decode-text.js'
+import type { Entry } from './git-tree.js'
+import { grammarOfScript, languageOfGrammar } from './languages.js'
+import { type Audience, findDefinitions } from './outline.js'
+import { trait } from './path-rules.js'
+import { localName } from './reference-graph.js'
+import { createScanner, hashName, type Scan, type Scanner } from './scan-identifiers.js'
+
+/** Whose names count: source that is part of the product. What uses it (tests, examples, documentation) says less about what is central. */
+export function isProduct(entry: Entry): boolean {
+  return entry.kind === 'source' && (entry.folder.traits & (trait.example | trait.documentation)) === 0
+}
+
+/** Two files of the same bytes are looked at alike only when the same is asked of them. */
+export function analysisKey(entry: Entry): string {
+  const asked =
+    (entry.pointer ? 'p' : '') +
+    (entry.byHand ? 'h' : '') +
+    (isProduct(entry) ? 'i' : '') +
+    (entry.kind === 'documentation' ? 'd' : '')
+  return `${entry.blob} ${entry.grammar} ${asked}`
+}
+
+const nothing = new Int32Array(0)
+
+export type Analyse = (entry: Entry, bytes: Buffer) => number
+
+/** Adds what it finds to the store; gives back where. */
+export function createAnalyser(store: Store): Analyse {
+  const scanner = createScanner()
+  return (entry, bytes) => {
+    const { draft, scan, audiences = [] } = look(entry, bytes, scanner)
+    if (draft.nature !== 'text') return store.add(analysisKey(entry), draft, nothing, nothing)
+    const identifiers = scan ? scan.identifiers.subarray(0, scan.identifierCount) : nothing
+    return store.add(analysisKey(entry), draft, identifiers, nameHashes(draft.definitions, audiences))
+  }
+}
+
+type Look = { draft: Draft; scan?: Scan; audiences?: Audience[] }
+
+function plainDraft(nature: Draft['nature'], grammar = 'none'): Draft {
+  return {
+    nature,
+    grammar,
+    encoding: 'utf-8',
+    telling: { line: 0, text: '' },
+    secrets: [],
+    clean: false,
+    definitions: [],
+  }
+}
+
+function look(entry: Entry, bytes: Buffer, scanner: Scanner): Look {
+  if (isPointer(bytes)) return { draft: plainDraft('lfs-pointer') }
+  const content = entry.pointer ? undefined : textBytes(bytes)
+  if (!content) return { draft: plainDraft('binary') }
+  const isDocument = entry.kind === 'documentation'
+  const start = content.toString('latin1', 0, markRange)
+  const grammar = entry.grammar || (grammarOfScript(start) ?? 'unknown')
+  if (!entry.byHand && saysGenerated(start, isDocument)) return { draft: plainDraft('generated', grammar) }
+  const scan = scanner(content, isProduct(entry))
+  const machineMade = entry.kind === 'source' || entry.kind === 'test'
+  if (machineMade && !entry.byHand && looksMinified(content.length, scan.lines, scan.longest))
+    return { draft: plainDraft('minified', grammar) }
+  const draft = plainDraft('text', grammar)
+  draft.encoding = content.buffer !== bytes.buffer ? 'utf-16' : isUtf8(content) ? 'utf-8' : 'unknown'
+  const text = content.toString('latin1')
+  return scan.suspicious ? lookWithoutSecrets(entry, text, draft, scan, scanner) : outline(entry, text, draft, scan)
+}
+
+/** What is hidden in the text must not come out again as a name in the outline. */
+function lookWithoutSecrets(entry: Entry, text: string, draft: Draft, scan: Scan, scanner: Scanner): Look {
+  const redacted = redactSecrets(text)
+  if (redacted.places.length === 0) return outline(entry, text, draft, scan)
+  draft.secrets = redacted.places
+  return outline(entry, redacted.text, draft, scanner(Buffer.from(redacted.text, 'latin1'), isProduct(entry)))
+}
+
+function outline(entry: Entry, text: string, draft: Draft, scan: Scan): Look {
+  const { definitions, audiences } = findDefinitions(text, scan, draft.grammar, isProduct(entry))
+  draft.definitions = definitions
+  draft.telling = tellingLine(entry, text, draft.definitions, scan)
+  return { draft, scan, audiences }
+}
+
+/** Pairs of hash and quality: how sure one can be that who uses the name means this definition. */
+function nameHashes(definitions: Definition[], audiences: Audience[]): Int32Array {
+  const pairs = new Int32Array(definitions.length * 2)
+  let filled = 0
+  for (const [index, { name, kind }] of definitions.entries()) {
+    const audience = audiences[index] ?? 'file'
+    if (audience === 'file') continue
+    const plain = name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf(':')) + 1)
+    if (plain.length < 4 || builtIn.has(plain) || kind === 'heading' || kind === 'target') continue
+    pairs[filled++] = hashName(plain)
+    pairs[filled++] = quality(plain) * (kind === 'method' ? 1 : 2) + (audience === 'folder' ? localName : 0)
+  }
+  return pairs.subarray(0, filled)
+}
+
+/** What languages bring themselves: who says it means theirs. */
+const builtIn = new Set(
+  (
+    'Error Exception Object String Number Array Promise Function Boolean Symbol Date Buffer main test self this null true false None True False ' +
+    'export import from class const function return async await default extends static type interface public private protected package ' +
+    'process window document console require module exports string number boolean undefined void object struct else with constructor'
+  ).split(' '),
+)
+
+/** A word that everybody uses says little; two words together are meant. */
+function quality(name: string): number {
+  const joined = /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(name)
+  if (joined) return name.length > 7 ? 16 : 10
+  return /^[A-Z]/.test(name) ? 8 : name.length > 7 ? 3 : 1
+}
+
+const telling = /^(?:class|interface|struct|trait|enum|type|protocol|contract|message|service|module|object)$/
+
+/** The definition that the file is named after, else its first type, else its first definition, else its first line of any weight. */
+function tellingLine(entry: Entry, text: string, definitions: Definition[], scan: Scan): Draft['telling'] {
+  const base = simplified(entry.name.replace(/\.[^.]*$/, ''))
+  const found =
+    definitions.find(({ name }) => name.length >= base.length && simplified(name) === base) ??
+    definitions.find(({ kind }) => telling.test(kind)) ??
+    definitions[0]
+  const line = found?.line ?? firstWeightyLine(text, scan, languageOfGrammar(entry.grammar).family === 'documentation')
+  return line === 0 ? { line, text: '' } : { line, text: lineText(text, scan, line).trimEnd() }
+}
+
+function simplified(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+function firstWeightyLine(text: string, scan: Scan, isDocument: boolean): number {
+  const last = Math.min(scan.lines, 40)
+  for (let line = 1; line <= last; line++) {
+    const shown = lineText(text, scan, line).trim()
+    if (
+      shown.length > 2 &&
+      (isDocument || !/^(?:#|\/\/|\/\*|\*|--|;|%|<!--|import|using|package|"""|use )/.test(shown))
+    )
+      return line
+  }
+  return 0
+}
+
+function lineText(text: string, scan: Scan, line: number): string {
+  const start = scan.lineStarts[line - 1]!
+  const end = line < scan.lines ? scan.lineStarts[line]! - 1 : text.length
+  const raw = text.slice(start, Math.min(end, start + 160))
+  // A copy, not a view: a piece of a string keeps all of it alive.
+  return Buffer.from(raw, 'latin1').toString('utf8')
+}

@@ -1,0 +1,134 @@
+// What .gitattributes says of files: generated, vendored, documentation, binary, kept by LFS. Every folder may have one; the nearest counts
+// most, and in one file the last line that matches. The same folder never inherits from its neighbours.
+import { type Pattern, parsePattern, patternMatches } from './gitignore-patterns.js'
+
+export interface FileAttributes {
+  generated?: boolean
+  vendored?: boolean
+  documentation?: boolean
+  binary?: boolean
+  lfs?: boolean
+}
+
+interface Rule {
+  pattern: Pattern
+  /** The code of the sign that must stand first, or last where the pattern is `*` and an ending; -1 where any may. */
+  sign: number
+  /** Undefined takes back what an earlier line said. */
+  values: [keyof FileAttributes, boolean | undefined][]
+}
+
+export interface AttributesFile {
+  /** `''` for the top. */
+  directory: string
+  text: string
+}
+
+const names: Record<string, keyof FileAttributes> = {
+  'linguist-generated': 'generated',
+  'linguist-vendored': 'vendored',
+  'linguist-documentation': 'documentation',
+  binary: 'binary',
+  filter: 'lfs',
+}
+
+/** Rules in all; more are not read. */
+const ruleLimit = 5_000
+
+/** Of a file, given its path and the folder it is in. */
+export type AttributesOf = (path: string, directory: string) => FileAttributes
+
+export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
+  const rules = new Map<string, Rule[]>()
+  let room = ruleLimit
+  for (const file of files) {
+    const parsed = file.text
+      .split('\n')
+      .map(parseRule)
+      .filter((rule) => rule !== undefined)
+    if (parsed.length > 0 && room > 0) rules.set(file.directory, parsed.slice(0, room))
+    room -= parsed.length
+  }
+  const chains = new Map<string, Chain>()
+  return (path, directory) => {
+    if (rules.size === 0) return nothing
+    let chain = chains.get(directory)
+    if (!chain) {
+      chain = chainTo(rules, directory)
+      chains.set(directory, chain)
+    }
+    if (chain.length === 0) return nothing
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    let found: FileAttributes | undefined
+    for (const link of chain) found = apply(link.rules, link.start === 0 ? path : path.slice(link.start), name, found)
+    return found ?? nothing
+  }
+}
+
+/** Of nearly every file nothing is said. */
+const nothing: FileAttributes = Object.freeze({})
+
+/** The files that speak of a directory, from the top down: the nearest has the last word. `start` is where its own paths begin. */
+type Chain = { rules: Rule[]; start: number }[]
+
+function chainTo(rules: Map<string, Rule[]>, directory: string): Chain {
+  const chain: Chain = []
+  const top = rules.get('')
+  if (top) chain.push({ rules: top, start: 0 })
+  for (let end = directory.indexOf('/'); directory !== ''; end = directory.indexOf('/', end + 1)) {
+    const here = rules.get(end < 0 ? directory : directory.slice(0, end))
+    if (here) chain.push({ rules: here, start: (end < 0 ? directory.length : end) + 1 })
+    if (end < 0) break
+  }
+  return chain
+}
+
+function apply(
+  rules: Rule[],
+  path: string,
+  name: string,
+  found: FileAttributes | undefined,
+): FileAttributes | undefined {
+  let result = found
+  for (let index = 0; index < rules.length; index++) {
+    const rule = rules[index]!
+    const { ending, anchored } = rule.pattern
+    // Nearly every rule says no at once, and there are many files.
+    const sign = ending === undefined ? (anchored ? path : name).charCodeAt(0) : name.charCodeAt(name.length - 1)
+    if (rule.sign >= 0 && rule.sign !== sign) continue
+    if (!patternMatches(rule.pattern, path, name, false)) continue
+    result ??= {}
+    for (const [attribute, value] of rule.values) {
+      if (value === undefined) delete result[attribute]
+      else result[attribute] = value
+    }
+  }
+  return result
+}
+
+function parseRule(line: string): Rule | undefined {
+  const text = line.trim()
+  if (text === '' || text.startsWith('#') || text.startsWith('[attr]')) return undefined
+  const quoted = /^"((?:[^"\\]|\\.)*)"\s*(.*)$/.exec(text)
+  const [glob, rest] = quoted ? [quoted[1]!, quoted[2]!] : [text.split(/\s/, 1)[0]!, text.replace(/^\S+\s*/, '')]
+  const values = rest
+    .split(/\s+/)
+    .map(parseValue)
+    .filter((value) => value !== undefined)
+  // A pattern here cannot be negated, and one that ends in a slash matches nothing.
+  const pattern = glob.startsWith('!') ? undefined : parsePattern(glob)
+  if (pattern === undefined || values.length === 0) return undefined
+  const { beginning, ending } = pattern
+  const sign = ending === undefined ? beginning.charCodeAt(0) : ending.charCodeAt(ending.length - 1)
+  return { pattern, sign: Number.isNaN(sign) ? -1 : sign, values }
+}
+
+/** `name`, `-name`, `!name`, `name=value`. */
+function parseValue(word: string): Rule['values'][number] | undefined {
+  const [, sign, name, value] = /^([-!]?)([^=]+)(?:=(.*))?$/.exec(word) ?? []
+  const known = name === undefined || !Object.hasOwn(names, name) ? undefined : names[name]
+  if (known === undefined) return undefined
+  if (sign === '!') return [known, undefined]
+  if (known === 'lfs') return [known, sign === '' && value === 'lfs']
+  return [known, sign === '' && value !== 'false']
+}

@@ -1,0 +1,166 @@
+// The two questions put to git: what is in the commit, and what do these objects hold. Nothing is checked out and nothing is walked.
+import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
+import { GuestError } from '../emit-record.js'
+import { placement, startError } from '../spawn.js'
+
+/** Starts git on the one repository, with all three streams as pipes. */
+export type SpawnGit = (parameters: string[]) => ChildProcessWithoutNullStreams
+
+export function gitIn(directory: string): SpawnGit {
+  const options: SpawnOptions = { ...placement(directory, {}), stdio: 'pipe' }
+  return (parameters) =>
+    spawn('git', ['--git-dir', directory, ...parameters], options) as ChildProcessWithoutNullStreams
+}
+
+/** A list longer than this is no repository but an attack: directories nested by the thousands make every path longer than the last. */
+const listLimit = 1_000_000_000
+
+/** What `git ls-tree` prints of the whole commit, directories included, as it comes: `<mode> <type> <id> <size>\t<path>\0`. */
+export async function listTree(git: SpawnGit, commit: string, take: (chunk: Buffer) => void): Promise<void> {
+  const child = git(['ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit])
+  child.stdin.end()
+  let size = 0
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > listLimit) child.kill()
+    else take(chunk)
+  })
+  const failure = await ended(child)
+  if (size > listLimit) throw new GuestError('internal', 'the list of files of this commit is longer than a gigabyte')
+  if (failure !== undefined) throw listError(commit, failure)
+}
+
+function listError(commit: string, failure: string): GuestError {
+  if (/not a tree object|not a valid object name|bad object/i.test(failure)) {
+    return new GuestError('no-such-commit', `the clone does not have the commit ${commit}`)
+  }
+  return new GuestError('corrupt', `git could not list the files of ${commit}: ${failure}`)
+}
+
+/** Undefined when it ended well, else the last thing it said. */
+function ended(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-1_000)
+  })
+  // A program that ended early closes its input; its exit tells what happened.
+  child.stdin.on('error', () => {})
+  return new Promise((resolve, reject) => {
+    child.on('error', (error: NodeJS.ErrnoException) => reject(startError('git', error)))
+    child.on('close', (code, signal) =>
+      resolve(code === 0 ? undefined : said.trim() || `it ended with ${code ?? signal}`),
+    )
+  })
+}
+
+/** Called once a name, in their order; undefined when git has no such object. The bytes are only good during the call. */
+export type TakeBlob = (index: number, bytes: Buffer | undefined) => void
+
+export interface BlobReader {
+  /** Names are object ids or `<commit>:<path>` without line ends. One call at a time; a reader for many takes one call only. */
+  read(names: readonly string[], take: TakeBlob): Promise<void>
+  /** Ends the program whatever it is doing. Idempotent. */
+  stop(): void
+}
+
+/** Starts `git cat-file` at once, so that it is ready when the names are known. For many objects it writes in large pieces. */
+export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
+  const child = git(['cat-file', '--batch', ...(amount === 'many' ? ['--buffer'] : [])])
+  const end = ended(child)
+  // Waited for only while something is read.
+  end.catch(() => {})
+  let parser = blobParser(() => {})
+  let answered = () => {}
+  child.stdout.on('data', (chunk: Buffer) => {
+    parser.push(chunk)
+    answered()
+  })
+  return {
+    async read(names, take) {
+      if (names.length === 0) {
+        // Nothing more comes for one that reads once; waiting for it, the program would keep ours.
+        if (amount === 'many') child.stdin.end()
+        return
+      }
+      parser = blobParser(take)
+      const all = new Promise<void>((resolve) => {
+        answered = () => parser.count() === names.length && parser.atEnd() && resolve()
+      })
+      child.stdin.write(`${names.join('\n')}\n`)
+      if (amount === 'many') child.stdin.end()
+      const failure = await Promise.race([all, end.then((said) => said ?? 'some were left out')])
+      if (failure !== undefined && parser.count() < names.length)
+        throw new GuestError('corrupt', `git could not read the files of the commit: ${failure}`)
+    },
+    stop: () => child.kill(),
+  }
+}
+
+/** Cuts the answers of `cat-file --batch` apart: `<id> <type> <size>\n<bytes>\n`, or `<name> missing\n`. */
+interface BlobParser {
+  push: (chunk: Buffer) => void
+  /** How many objects were taken. */
+  count: () => number
+  /** The last object's own line end has been passed. */
+  atEnd: () => boolean
+}
+
+export function blobParser(take: TakeBlob): BlobParser {
+  let count = 0
+  let head = ''
+  let skipLineEnd = false
+  let room = Buffer.allocUnsafeSlow(0)
+  let wanted = -1
+  let filled = 0
+
+  /** Collects an object that is not whole in one chunk. Returns where in the chunk to go on. */
+  const fill = (chunk: Buffer, from: number): number => {
+    const part = Math.min(wanted - filled, chunk.length - from)
+    chunk.copy(room, filled, from, from + part)
+    filled += part
+    if (filled === wanted) finish(room.subarray(0, wanted))
+    return from + part
+  }
+
+  const finish = (bytes: Buffer | undefined) => {
+    wanted = -1
+    skipLineEnd = bytes !== undefined
+    take(count++, bytes)
+  }
+
+  const begin = (chunk: Buffer, from: number): number => {
+    const size = objectSize(head)
+    head = ''
+    if (size < 0) finish(undefined)
+    else if (chunk.length - from >= size) {
+      finish(chunk.subarray(from, from + size))
+      return from + size
+    } else {
+      wanted = size
+      filled = 0
+      if (room.length < size) room = Buffer.allocUnsafeSlow(Math.max(size, 1 << 20))
+    }
+    return from
+  }
+
+  const push = (chunk: Buffer) => {
+    let at = 0
+    while (at < chunk.length) {
+      if (skipLineEnd) {
+        skipLineEnd = false
+        at++
+      } else if (wanted >= 0) at = fill(chunk, at)
+      else {
+        const end = chunk.indexOf(10, at)
+        head += chunk.toString('latin1', at, end < 0 ? chunk.length : end)
+        at = end < 0 ? chunk.length : begin(chunk, end + 1)
+      }
+    }
+  }
+  return { push, count: () => count, atEnd: () => !skipLineEnd }
+}
+
+function objectSize(head: string): number {
+  const size = /^[0-9a-f]+ [a-z]+ (\d+)$/.exec(head)?.[1]
+  return size === undefined ? -1 : Number(size)
+}

@@ -1,0 +1,139 @@
+// Sentences about what a reader would not expect: what could not be read, what was left out and why, what looks like a credential.
+import type { SurveyCounts } from '../../../domain/survey.js'
+import type { Store } from './analysis-table.js'
+import { largestText, largestUnknown as smallestTooLarge } from './classify-file.js'
+import type { Entry, Tree } from './git-tree.js'
+import { patternLimit } from './gitignore-patterns.js'
+import { longestPath } from './report.js'
+import type { Rules } from './repository-rules.js'
+
+export interface Circumstances {
+  tree: Tree
+  counts: SurveyCounts
+  store: Store
+  secrets: number
+  /** Tests of a very large repository that were not looked into. */
+  testsAside: number
+  rules: Rules
+}
+
+export function noticesOf(circumstances: Circumstances): string[] {
+  const { tree, counts, store, secrets, testsAside, rules } = circumstances
+  if (counts.files === 0) return ['The commit has no files.']
+  return [
+    emptiness(counts),
+    ...unread(tree.entries, counts),
+    ...strangePaths(tree),
+    ...strangeEncodings(tree.entries, store),
+    say(
+      secrets,
+      'place looks like a credential; the value is',
+      'places look like credentials; the values are',
+      ' replaced wherever the text is shown.',
+    ),
+    say(
+      testsAside,
+      'test is',
+      'tests are',
+      ' listed and not looked into: the product alone is many times what there is room for.',
+    ),
+    say(
+      Math.max(0, rules.ignore.length - patternLimit),
+      'pattern of .handoffignore is',
+      'patterns of .handoffignore are',
+      ' too many and left out.',
+    ),
+    ...rules.unread.map((path) => `${short(path)} is too large to be read, so that nothing follows its rules.`),
+    store.refused ? 'What an earlier survey knew could not be used; everything was read again.' : '',
+  ].filter((notice) => notice !== '')
+}
+
+/** Nothing when there is nothing to say. */
+function say(count: number, one: string, many: string, rest: string): string {
+  return count === 0 ? '' : `${count} ${count === 1 ? one : many}${rest}`
+}
+
+/** Says why there is little to tell, when there is. */
+function emptiness({ files, kinds, reasons, read, cut }: SurveyCounts): string {
+  const binaries = (kinds.binary ?? 0) + (kinds['lfs-pointer'] ?? 0)
+  const left = (reasons.excluded ?? 0) + (reasons.ignored ?? 0)
+  if (left === files) return 'Every file is left out by the globs of the settings or by .handoffignore.'
+  if (binaries === files) return 'There are only binary files here; nothing can be read as text.'
+  if (read + cut === 0 && (reasons.budget ?? 0) === 0) {
+    return 'There is no text here that could be read: every file is empty, binary, data, generated or not part of the commit.'
+  }
+  return (kinds.source ?? 0) === 0 ? 'There is no source code here, only documents, settings or data.' : ''
+}
+
+function unread(entries: readonly Entry[], { reasons }: SurveyCounts): string[] {
+  const tooLarge = entries
+    .filter(({ reason, size }) => reason === 'too large' && size > smallestTooLarge)
+    .sort((a, b) => b.size - a.size)
+  const named = tooLarge.slice(0, 5).map(({ path, size }) => `${short(path)} (${Math.round(size / 1e5) / 10} MB)`)
+  const limits = `more than ${largestText / 1e6} MB, or ${smallestTooLarge / 1e6} MB where the kind of text is not known`
+  return [
+    say(
+      tooLarge.length,
+      'file is',
+      'files are',
+      ` too large to be read (${limits}): ${named.join(', ')}${tooLarge.length > 5 ? ', …' : ''}.`,
+    ),
+    say(
+      reasons.submodule ?? 0,
+      'submodule is another repository and is',
+      'submodules are other repositories and are',
+      ' not followed.',
+    ),
+    say(reasons['lfs pointer'] ?? 0, 'file is', 'files are', ' kept by LFS and not here.'),
+    say(reasons.missing ?? 0, 'file is', 'files are', ' missing from the clone.'),
+    say(reasons.ignored ?? 0, 'file is', 'files are', ' left out by .handoffignore.'),
+  ]
+}
+
+function strangePaths({ entries, hiddenNames }: Tree): string[] {
+  const foreign = entries.filter(({ pathBase64 }) => pathBase64 !== undefined)
+  const broken = entries.filter(({ path }) => /[\u0000-\u001f\u007f]/.test(path))
+  const long = entries.filter(({ path }) => path.length > longestPath).length
+  return [
+    say(
+      foreign.length,
+      'path is',
+      'paths are',
+      ` not UTF-8 and shown with replacement characters: ${examples(foreign)}.`,
+    ),
+    say(broken.length, 'path has', 'paths have', ` line ends or other control characters: ${examples(broken)}.`),
+    say(long, 'path is', 'paths are', ` longer than ${longestPath} characters and in the table only.`),
+    say(
+      hiddenNames,
+      'name of a file or folder looks like a credential and is',
+      'names of files or folders look like credentials and are',
+      ' not repeated.',
+    ),
+  ]
+}
+
+function strangeEncodings(entries: readonly Entry[], store: Store): string[] {
+  const encoded = (encoding: string) =>
+    entries.filter(({ record }) => record >= 0 && store.records[record]!.encoding === encoding)
+  const wide = encoded('utf-16')
+  const unknown = encoded('unknown')
+  return [
+    say(wide.length, 'file is', 'files are', ` UTF-16 and shown as UTF-8: ${examples(wide)}.`),
+    say(
+      unknown.length,
+      'file is',
+      'files are',
+      ` text but not UTF-8; what could not be read is shown as �: ${examples(unknown)}.`,
+    ),
+  ]
+}
+
+function examples(entries: readonly Entry[]): string {
+  const shown = entries.slice(0, 3).map(({ path }) => short(path))
+  return `${shown.join(', ')}${entries.length > 3 ? ', …' : ''}`
+}
+
+/** A path inside one of our sentences: on one line, and not long. */
+function short(path: string): string {
+  return JSON.stringify(path.length > 80 ? `…${path.slice(-79)}` : path).replace(/[\u0085\u2028\u2029]/g, '�')
+}

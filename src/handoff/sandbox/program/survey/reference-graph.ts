@@ -1,0 +1,251 @@
+// Which files the others rest on: a graph from "uses a name" to "defines it", and PageRank over it. A name defined in one place says more
+// than one defined in five, one defined everywhere says nothing, and whoever uses a name from elsewhere also says, somewhere in the file,
+// where it is from: an import names the file or its folder.
+
+import type { Store } from './analysis-table.js'
+import type { Entry } from './git-tree.js'
+import { languageOfGrammar } from './languages.js'
+import { type Edges, pageRank, turned } from './page-rank.js'
+import { hashName } from './scan-identifiers.js'
+
+/** A name defined in more files than this means none of them. */
+const mostDefiners = 6
+/** What is left of a tie to a file whose name and folder are never mentioned. */
+const unmentioned = 0.25
+
+/** How much it counts to bring together what others offer, beside being used by them: that is where one starts to read. */
+const together = 0.3
+
+/** One number for each entry, in their order; they add up to 1. */
+export function centrality(entries: readonly Entry[], store: Store): Float64Array {
+  if (entries.length === 0) return new Float64Array(0)
+  const edges = buildEdges(entries, store)
+  const used = pageRank(entries.length, edges)
+  const using = pageRank(entries.length, turned(entries.length, edges))
+  const both = used.map((rank, file) => rank ** (1 - together) * using[file]! ** together)
+  const sum = both.reduce((all, one) => all + one, 0)
+  return both.map((one) => one / sum)
+}
+
+function buildEdges(entries: readonly Entry[], store: Store): Edges {
+  const families = saltsOf(entries, ({ record }) => languageOfGrammar(store.records[record]!.grammar).family)
+  const folders = saltsOf(entries, ({ folder }) => folder.path)
+  const names = collectNames(entries, families, folders, store)
+  const places = collectPlaces(entries, store)
+  const pool = store.pool()
+  const gathered = new Float64Array(entries.length)
+  const edges = openEdges(entries.length)
+  const touched: number[] = []
+  for (let user = 0; user < entries.length; user++) {
+    const { from, names: to } = store.records[entries[user]!.record]!
+    for (let index = from; index < to; index++) {
+      const hash = pool[index]!
+      places.mention(hash, user)
+      names.visit(hash ^ families[user]!, user, gathered, touched)
+      if (names.isLocal(hash)) names.visit(hash ^ families[user]! ^ folders[user]!, user, gathered, touched)
+    }
+    edges.add(user, gathered, touched, (file) => places.mentioned(file, user))
+  }
+  return edges.finish()
+}
+
+/** One for each entry; neighbours mostly have the same text. */
+function saltsOf(entries: readonly Entry[], textOf: (entry: Entry) => string): Int32Array {
+  const salts = new Int32Array(entries.length)
+  let last: string | undefined
+  for (let file = 0; file < entries.length; file++) {
+    const text = textOf(entries[file]!)
+    salts[file] = text === last ? salts[file - 1]! : salt(text)
+    last = text
+  }
+  return salts
+}
+
+/** Different families, and names that only a folder knows, never share a hash but by chance. */
+function salt(text: string): number {
+  return Math.imul(hashName(text) ^ 7, 0x9e3779b1)
+}
+
+interface EdgeList {
+  /** Takes what was gathered for one user, and empties it. */
+  add: (user: number, gathered: Float64Array, touched: number[], trust: (file: number) => number) => void
+  finish: () => Edges
+}
+
+function openEdges(count: number): EdgeList {
+  const starts = new Int32Array(count + 1)
+  let targets = new Int32Array(count * 8 + 64)
+  let weights = new Float32Array(targets.length)
+  let filled = 0
+  return {
+    add(user, gathered, touched, trust) {
+      if (filled + touched.length > targets.length) {
+        const size = (filled + touched.length) * 2
+        const [oldTargets, oldWeights] = [targets, weights]
+        targets = new Int32Array(size)
+        targets.set(oldTargets)
+        weights = new Float32Array(size)
+        weights.set(oldWeights)
+      }
+      let total = 0
+      for (const file of touched) {
+        // Many shared names tie two files more closely than one, but not that many times more.
+        const weight = Math.sqrt(gathered[file]!) * trust(file)
+        targets[filled] = file
+        weights[filled++] = weight
+        total += weight
+        gathered[file] = 0
+      }
+      for (let edge = starts[user]!; edge < filled; edge++) weights[edge]! /= total
+      starts[user + 1] = filled
+      touched.length = 0
+    },
+    finish: () => ({ starts, targets, weights }),
+  }
+}
+
+/** A set of hashes that may say yes too often and never no too often; nearly every question ends here. */
+function openSieve(): { add: (hash: number) => void; mayHave: (hash: number) => boolean } {
+  const marks = new Uint8Array(1 << 18)
+  const place = (hash: number) => (hash ^ (hash >>> 14)) & (marks.length - 1)
+  return {
+    add(hash) {
+      marks[place(hash)] = 1
+    },
+    mayHave: (hash) => marks[place(hash)] === 1,
+  }
+}
+
+interface Names {
+  /** False when no folder keeps such a name to itself. */
+  isLocal: (hash: number) => boolean
+  /** Adds to `gathered` what the user of a name owes to those who define it. */
+  visit: (key: number, user: number, gathered: Float64Array, touched: number[]) => void
+}
+
+/** An open table from hash to a chain of definers. */
+function collectNames(entries: readonly Entry[], families: Int32Array, folders: Int32Array, store: Store): Names {
+  const pool = store.pool()
+  const pairs = entries.reduce(
+    (sum, { record }) => sum + (store.records[record]!.to - store.records[record]!.names) / 2,
+    0,
+  )
+  const size = 1 << Math.max(4, Math.ceil(Math.log2(pairs * 2 + 1)))
+  const keys = new Int32Array(size)
+  const counts = new Uint8Array(size)
+  const heads = new Int32Array(size)
+  const qualities = new Uint8Array(size)
+  const nextOf = new Int32Array(pairs + 1)
+  const fileOf = new Int32Array(pairs + 1)
+  const locals = openSieve()
+  const known = openSieve()
+  let filled = 0
+  const slotOf = (key: number) => {
+    let slot = (key ^ (key >>> 16)) & (size - 1)
+    while (counts[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & (size - 1)
+    return slot
+  }
+  entries.forEach((entry, file) => {
+    const { names, to } = store.records[entry.record]!
+    for (let index = names; index < to; index += 2) {
+      const quality = pool[index + 1]!
+      const isLocal = (quality & localName) !== 0
+      if (isLocal) locals.add(pool[index]!)
+      const key = pool[index]! ^ families[file]! ^ (isLocal ? folders[file]! : 0)
+      known.add(key)
+      const slot = slotOf(key)
+      if (counts[slot]! > mostDefiners || (counts[slot] !== 0 && fileOf[heads[slot]!] === file)) continue
+      keys[slot] = key
+      counts[slot] = counts[slot]! + 1
+      qualities[slot] = Math.max(qualities[slot]!, quality & ~localName)
+      filled++
+      fileOf[filled] = file
+      nextOf[filled] = heads[slot]!
+      heads[slot] = filled
+    }
+  })
+  return {
+    isLocal: locals.mayHave,
+    visit(key, user, gathered, touched) {
+      // Most words are nobody's definition, and the table is too large to be near.
+      if (!known.mayHave(key)) return
+      const slot = slotOf(key)
+      const definers = counts[slot]!
+      if (definers === 0 || definers > mostDefiners) return
+      const owed = qualities[slot]! / (definers * definers)
+      for (let link = heads[slot]!; link !== 0; link = nextOf[link]!) {
+        const file = fileOf[link]!
+        if (file === user) continue
+        if (gathered[file] === 0) touched.push(file)
+        gathered[file] = gathered[file]! + owed
+      }
+    },
+  }
+}
+
+/** In the pairs of a store: the name is only known in its own folder. */
+export const localName = 64
+
+interface Places {
+  /** The user has this word somewhere. */
+  mention: (hash: number, user: number) => void
+  /** How much of where a file is the user mentions; 1 for a neighbour, who need not. */
+  mentioned: (file: number, user: number) => number
+}
+
+/** What an import says: the name of the file most of all, then of its folder, then of the one above. */
+function collectPlaces(entries: readonly Entry[], store: Store): Places {
+  const numbers = new Map<number, number>()
+  const sieve = openSieve()
+  const numberOf = (word: string) => {
+    const hash = hashName(word)
+    const known = numbers.get(hash) ?? numbers.size
+    numbers.set(hash, known)
+    sieve.add(hash)
+    return known
+  }
+  const words: number[][] = []
+  let above: number[] = []
+  for (let file = 0; file < entries.length; file++) {
+    const { name, folder, record } = entries[file]!
+    if (folder !== entries[file - 1]?.folder) above = wordsOfFolder(folder.path).map(numberOf)
+    const own = wordsOfName(name, store.records[record]!.grammar).map(numberOf)
+    words.push(own.length === 0 ? above : [...own, ...above].slice(0, 3))
+  }
+  const folders = entries.map((entry) => entry.folder)
+  const lastUser = new Int32Array(numbers.size).fill(-1)
+  return {
+    mention(hash, user) {
+      const number = sieve.mayHave(hash) ? numbers.get(hash) : undefined
+      if (number !== undefined) lastUser[number] = user
+    },
+    mentioned(file, user) {
+      if (folders[file] === folders[user]) return 1
+      const wanted = words[file]!
+      let sum = 0
+      let all = 0
+      for (let index = 0, weight = 1; index < wanted.length; index++, weight /= 2) {
+        all += weight
+        if (lastUser[wanted[index]!] === user) sum += weight
+      }
+      return all === 0 ? 0.5 : unmentioned + ((1 - unmentioned) * sum) / all
+    },
+  }
+}
+
+/** In Go, and of files with a name that says nothing, only the folders count. */
+function wordsOfName(name: string, grammar: string): string[] {
+  if (grammar === 'go') return []
+  const base = name.replace(/\..*$/, '')
+  return /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : wordsOf(base).slice(0, 3)
+}
+
+/** The nearest first. */
+function wordsOfFolder(path: string): string[] {
+  return path.split('/').slice(-3).reverse().flatMap(wordsOf).slice(0, 3)
+}
+
+/** As the scanner sees words: what is shorter than four signs is not kept of anybody. */
+function wordsOf(name: string): string[] {
+  return name.split(/[^\w$\x80-\uffff]+/).filter((word) => word.length > 3 && !/^\d/.test(word) && word !== 'src')
+}

@@ -1,0 +1,138 @@
+// What the survey says in the end: the table of every file, the counts, the directories, the places of credentials, and the notices.
+import type { SecretPlace, Survey, SurveyCounts } from '../../../domain/survey.js'
+import type { Store } from './analysis-table.js'
+import type { Entry, Tree } from './git-tree.js'
+import type { Pieces } from './write-excerpts.js'
+
+/** Reports stay of a size that can be read; the table in the run has all of it. */
+const mostDirectories = 2_000
+const mostDirectoryBytes = 1_000_000
+const mostPlaces = 1_000
+const mostPlacesInTable = 20_000
+
+/** Longer paths cannot be written to a disk, and are not shown. */
+export const longestPath = 4_096
+
+export function countFiles(entries: readonly Entry[]): SurveyCounts {
+  const counts: SurveyCounts = { files: 0, bytes: 0, read: 0, cut: 0, skipped: 0, reasons: {}, kinds: {} }
+  for (const { size, state, reason, kind } of entries) {
+    counts.files++
+    counts.bytes += size
+    counts[state]++
+    counts.kinds[kind] = (counts.kinds[kind] ?? 0) + 1
+    if (reason !== undefined) counts.reasons[reason] = (counts.reasons[reason] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Tables come in pieces of about this many characters: whole, they would be the largest things in memory. */
+const pieceLength = 64_000
+
+/** JSON of the file table, as it is to be stored. */
+export function* tableText(commit: string, tree: Tree, secrets: readonly SecretPlace[]): Generator<string> {
+  yield `{"version":1,"commit":${JSON.stringify(commit)},"trees":{`
+  yield* inPieces(treeMembers(tree))
+  yield '},"files":['
+  yield* inPieces(rowTexts(tree.entries))
+  yield `],"secrets":${JSON.stringify(secrets.slice(0, mostPlacesInTable))}}\n`
+}
+
+/** Paths that are not UTF-8 may look alike; the first one counts. */
+function* treeMembers({ folders }: Tree): Generator<string> {
+  const seen = new Set<string>()
+  for (const { path, tree } of folders) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    yield `${JSON.stringify(path)}:"${tree}"`
+  }
+}
+
+function* rowTexts(entries: readonly Entry[]): Generator<string> {
+  for (const entry of entries) yield rowText(entry)
+}
+
+function rowText({ path, pathBase64, mode, blob, size, kind, state, reason }: Entry): string {
+  const odd = pathBase64 === undefined ? '' : `,"pathBase64":"${pathBase64}"`
+  const why = reason === undefined ? '' : `,"reason":"${reason}"`
+  return `{"path":${JSON.stringify(path)},"mode":"${mode}","blob":"${blob}","size":${size},"kind":"${kind}","state":"${state}"${odd}${why}}`
+}
+
+/** JSON of the outline, put together from what the store has as JSON already. */
+export function* outlineText(commit: string, entries: readonly Entry[], store: Store): Generator<string> {
+  yield `{"version":1,"commit":${JSON.stringify(commit)},"files":{`
+  yield* inPieces(outlineMembers(entries, store))
+  yield '}}'
+}
+
+function* outlineMembers(entries: readonly Entry[], store: Store): Generator<string> {
+  const seen = new Set<string>()
+  for (const { path, record, kind } of entries) {
+    const outline = record < 0 ? '[]' : store.records[record]!.outline
+    if (outline === '[]' || kind === 'generated' || seen.has(path)) continue
+    seen.add(path)
+    yield `${JSON.stringify(path)}:${outline}`
+  }
+}
+
+/** The members of a list or an object, with commas between them. */
+function* inPieces(members: Iterable<string>): Generator<string> {
+  let piece = ''
+  let comma = ''
+  for (const member of members) {
+    piece += comma + member
+    comma = ','
+    if (piece.length < pieceLength) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+export function parsed<T>(pieces: Iterable<string>): T {
+  return JSON.parse([...pieces].join('')) as T
+}
+
+export function secretPlaces(entries: readonly Entry[], store: Store, pieces: Pieces): SecretPlace[] {
+  return entries.flatMap((entry) => {
+    const places = pieces.secrets.get(entry) ?? (entry.record < 0 ? [] : store.records[entry.record]!.secrets)
+    return places.map(({ line, rule }) => ({ path: entry.path, line, rule }))
+  })
+}
+
+export function makeSurvey(
+  commit: string,
+  tree: Tree,
+  counts: SurveyCounts,
+  secrets: SecretPlace[],
+  notices: string[],
+): Omit<Survey, 'texts'> {
+  return {
+    commit,
+    rootTree: tree.folders[0]!.tree,
+    counts,
+    directories: shownDirectories(tree),
+    secrets: secrets.filter(({ path }) => path.length <= longestPath).slice(0, mostPlaces),
+    notices,
+  }
+}
+
+/** Whole levels, as many as there is room for: a level that is shown in part would look like all there is. */
+function shownDirectories({ folders }: Tree): Survey['directories'] {
+  const levels: { count: number; bytes: number }[] = []
+  for (const { depth, path } of folders) {
+    const { count, bytes } = levels[depth] ?? { count: 0, bytes: 0 }
+    levels[depth] = { count: count + 1, bytes: bytes + path.length }
+  }
+  let depth = 0
+  let count = 0
+  let bytes = 0
+  for (; depth < levels.length; depth++) {
+    count += levels[depth]!.count
+    bytes += levels[depth]!.bytes
+    if (depth > 1 && (count > mostDirectories || bytes > mostDirectoryBytes)) break
+  }
+  return folders
+    .filter((folder) => folder.depth < depth && folder.path.length <= longestPath)
+    .slice(0, mostDirectories)
+    .map(({ path, tree, files, bytes: size }) => ({ path, tree, files, bytes: size }))
+}

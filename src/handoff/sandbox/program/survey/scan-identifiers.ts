@@ -1,0 +1,207 @@
+// One look at every byte of a file: where its lines begin, which identifiers it has, and whether it may hold a credential. Everything that is
+// read goes through here, so this is the one place that is written for speed: no strings, no objects, and the results stay in arrays that
+// are used again for the next file.
+import { leadsToSecret } from '../../../domain/secrets/file-rules.js'
+
+export interface Scan {
+  /** Lines, as an editor counts them. */
+  lines: number
+  longest: number
+  /** Something in it is worth a look by the rules of secrets.ts. */
+  suspicious: boolean
+  /** How many of `identifiers` are this file's. */
+  identifierCount: number
+  /** Hashes of the distinct identifiers of four characters and more, in no order that means anything. */
+  identifiers: Int32Array
+  /** Where lines begin; `lines` of them are this file's. */
+  lineStarts: Int32Array
+}
+
+const word = 1
+const digit = 2
+
+const classes = new Uint8Array(256)
+for (let code = 0; code < 256; code++) {
+  const letter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 || code === 36 || code >= 128
+  classes[code] = letter ? word : code >= 48 && code <= 57 ? digit : 0
+}
+
+/** Distinct identifiers that are kept of one file; a file with more is a table. */
+const identifierLimit = 4_096
+const slots = 1 << 14
+
+/** The same for a name and for the identifier that means it. */
+export function hashName(name: string): number {
+  let hash = 0
+  for (let index = 0; index < name.length; index++) {
+    const code = name.charCodeAt(index)
+    if (code > 127) return hashBytes(Buffer.from(name, 'utf8'))
+    hash = Math.imul(hash, 0x01000193) ^ code
+  }
+  return hash
+}
+
+function hashBytes(bytes: Buffer): number {
+  return bytes.reduce((hash, byte) => Math.imul(hash, 0x01000193) ^ byte, 0)
+}
+
+/** The result is good until the next call. Without `collect` there are no identifiers, and it is three times as fast. */
+export type Scanner = (bytes: Buffer, collect: boolean) => Scan
+
+export function createScanner(): Scanner {
+  const scan: Scan = {
+    lines: 0,
+    longest: 0,
+    suspicious: false,
+    identifierCount: 0,
+    identifiers: new Int32Array(identifierLimit),
+    lineStarts: new Int32Array(1 << 14),
+  }
+  const collect = collector(scan)
+  return (bytes, wanted) => {
+    scan.identifierCount = 0
+    if (wanted) collect(bytes)
+    else {
+      findLines(bytes, scan)
+      scan.suspicious = holdsSuspiciousWord(bytes)
+    }
+    scan.suspicious ||= holdsAddressWithPassword(bytes)
+    return scan
+  }
+}
+
+function findLines(bytes: Buffer, scan: Scan): void {
+  const end = bytes.length
+  let lineStarts = scan.lineStarts
+  let lines = 1
+  let longest = 0
+  lineStarts[0] = 0
+  for (let index = 0; index < end; index++) {
+    if (bytes[index] !== 10) continue
+    const length = index - lineStarts[lines - 1]!
+    if (length > longest) longest = length
+    if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+    lineStarts[lines++] = index + 1
+  }
+  const rest = end - lineStarts[lines - 1]!
+  scan.longest = Math.max(longest, rest)
+  scan.lines = rest === 0 ? lines - 1 : lines
+}
+
+/** Everything in one pass. The table is emptied by what was put into it: that is less than all of it. */
+function collector(scan: Scan): (bytes: Buffer) => void {
+  const table = new Int32Array(slots)
+  const used = new Int32Array(identifierLimit)
+  return (bytes) => {
+    const { identifiers } = scan
+    const end = bytes.length
+    let lineStarts = scan.lineStarts
+    let found = 0
+    let lines = 1
+    let lineStart = 0
+    let longest = 0
+    let suspicious = false
+    lineStarts[0] = 0
+    for (let index = 0; index < end; ) {
+      const from = index
+      let byte = bytes[index++]!
+      const first = classes[byte]!
+      if (first === 0) {
+        if (byte !== 10) continue
+        if (from - lineStart > longest) longest = from - lineStart
+        lineStart = index
+        if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+        lineStarts[lines++] = index
+        continue
+      }
+      let hash = byte
+      for (; index < end; index++) {
+        byte = bytes[index]!
+        if (classes[byte] === 0) break
+        hash = Math.imul(hash, 0x01000193) ^ byte
+      }
+      const length = index - from
+      if (length < 4) continue
+      if (length > 15 && !suspicious) suspicious = isSuspicious(bytes, from, index)
+      if (first !== word || found === identifierLimit || hash === 0) continue
+      let slot = (hash ^ (hash >>> 15)) & (slots - 1)
+      while (table[slot] !== 0 && table[slot] !== hash) slot = (slot + 1) & (slots - 1)
+      if (table[slot] !== 0) continue
+      table[slot] = hash
+      used[found] = slot
+      identifiers[found++] = hash
+    }
+    for (let index = 0; index < found; index++) table[used[index]!] = 0
+    scan.suspicious = suspicious
+    scan.identifierCount = found
+    scan.longest = Math.max(longest, end - lineStart)
+    scan.lines = end === lineStart ? lines - 1 : lines
+  }
+}
+
+/** A word of 16 signs covers every sixteenth place, wherever it begins: most of the text need not be looked at. */
+function holdsSuspiciousWord(bytes: Buffer): boolean {
+  const end = bytes.length
+  for (let probe = 15; probe < end; probe += 16) {
+    if (classes[bytes[probe]!] === 0) continue
+    let from = probe
+    while (from > 0 && classes[bytes[from - 1]!] !== 0) from--
+    while (probe < end && classes[bytes[probe]!] !== 0) probe++
+    if (probe - from > 15 && isSuspicious(bytes, from, probe)) return true
+  }
+  return false
+}
+
+/** `://somebody:something@` */
+function holdsAddressWithPassword(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf('://'); at >= 0; at = bytes.indexOf('://', at + 3)) {
+    let colon = false
+    for (let index = at + 3; index < at + 300 && index < bytes.length; index++) {
+      const byte = bytes[index]!
+      if (byte <= 32 || byte === 47) break
+      if (byte === 58) colon = true
+      if (byte === 64 && colon) return true
+    }
+  }
+  return false
+}
+
+function doubled(array: Int32Array): Int32Array {
+  const larger = new Int32Array(array.length * 2)
+  larger.set(array)
+  return larger
+}
+
+/** How tokens of known services begin; the first four bytes of a long word are enough to ask the rules. */
+const beginnings = new Set(
+  (
+    'AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ gith sk_l sk_t rk_l rk_t whse npm_ AIza eyJh eyJ0 eyJr eyJ1 eyJi ' +
+    'dop_ doo_ dor_ shpa shpc shpp shps e2b_ driv dat9'
+  ).split(' '),
+)
+
+/** A long word that looks random, and something near it that says it is secret. */
+function isSuspicious(bytes: Buffer, from: number, to: number): boolean {
+  const start = bytes.toString('latin1', from, from + 4)
+  if (beginnings.has(start) || start.startsWith('hf_') || start.startsWith('SK')) return true
+  return looksRandom(bytes, from, to) && leadsToSecret(bytes.toString('latin1', Math.max(0, from - 120), from))
+}
+
+/** Digits and letters change places often; in names they do not. */
+function looksRandom(bytes: Buffer, from: number, to: number): boolean {
+  let digits = 0
+  let changes = 0
+  const end = Math.min(to, from + 200)
+  for (let index = from; index < end; index++) {
+    const byte = bytes[index]!
+    const kind = kindOf(byte)
+    if (kind === digit) digits++
+    if (index > from && kind !== kindOf(bytes[index - 1]!)) changes++
+  }
+  return digits >= 3 || (digits > 0 && changes > (end - from) / 3)
+}
+
+/** Digits, capitals, small letters. */
+function kindOf(byte: number): number {
+  return byte >= 48 && byte <= 57 ? digit : byte >= 65 && byte <= 90 ? 3 : 4
+}

@@ -1,0 +1,215 @@
+// Takes things away from the drive such that nobody ever sees a promise that is not kept, and nobody loses what was just made.
+//
+// drive9 deletes without conditions but writes with them. So what must not be taken from under somebody is first replaced, on condition, by a
+// mark: of a removal and a seal, or of two that want to write a pointer, exactly one wins. Readers take a mark for nothing.
+import { HandoffError, isHandoffError } from '../domain/errors.js'
+import { decodePointer, sealLimit } from '../domain/handoff-record.js'
+import type { Drive } from '../domain/ports.js'
+import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
+import { encodeRemoval, readRemoval } from '../domain/tombstone.js'
+import { type FileThere, listRefs } from './inventory.js'
+
+/** Why something stayed after all; undefined when it is gone. */
+export type Stayed = string | undefined
+
+const movedOn = 'it was written again meanwhile'
+
+/** A small file that nothing rests on, if it still is what was seen. */
+export async function removeFile(drive: Drive, file: FileThere, signal: AbortSignal): Promise<Stayed> {
+  const now = await drive.stat(file.path, signal)
+  if (now !== null && now.revision !== file.revision) return movedOn
+  await drive.remove(file.path, { recursive: false, signal })
+  return undefined
+}
+
+export interface SealedHere {
+  place: Layout
+  run: RunId
+  /** As it was seen. */
+  pointer: FileThere
+  /** What was asked after this time keeps it. */
+  since: string
+}
+
+/** A sealed run: its pointer first, and only if nobody has come to need it since it was chosen. */
+export async function removeSealed(
+  drive: Drive,
+  { place, run, pointer, since }: SealedHere,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  const before = await drive.read(pointer.path, { maxBytes: sealLimit, signal })
+  if (before !== null) {
+    const marked = await mark(drive, pointer.path, pointer.revision, { run, removedAt }, signal)
+    if (marked === undefined) return movedOn
+    const need = await neededNow(drive, place, run, since, signal)
+    if (need !== undefined) {
+      await drive.write(pointer.path, before, { expectedRevision: marked, signal })
+      return need
+    }
+    await drive.remove(place.sealNote(run), { recursive: false, signal })
+    await drive.remove(pointer.path, { recursive: false, signal })
+  }
+  await drive.remove(place.run(run), { recursive: true, signal })
+  return undefined
+}
+
+/** A pointer that leads nowhere, or a mark whose owner died. */
+export async function removePointer(
+  drive: Drive,
+  pointer: FileThere,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  if ((await mark(drive, pointer.path, pointer.revision, { run: '', removedAt }, signal)) === undefined) {
+    return (await drive.stat(pointer.path, signal)) === null ? undefined : movedOn
+  }
+  await drive.remove(pointer.path, { recursive: false, signal })
+  return undefined
+}
+
+/** Undefined when somebody was quicker. */
+async function mark(
+  drive: Drive,
+  path: string,
+  expectedRevision: number,
+  { run, removedAt }: { run: string; removedAt: string },
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  try {
+    const bytes = encodeRemoval({ version: 1, removed: run, removedAt })
+    return (await drive.write(path, bytes, { expectedRevision, signal })).revision
+  } catch (error) {
+    if (isHandoffError(error, 'conflict')) return undefined
+    throw error
+  }
+}
+
+async function neededNow(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  since: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [refs, asked] = await Promise.all([
+    listRefs(drive, place, signal),
+    drive.list(`${place.run(run)}/${artifact.ledger}`, signal),
+  ])
+  const ref = refs.find((one) => one.commit === shaOf(run))
+  if (ref) return `${ref.ref} points to it now`
+  return asked.some((entry) => (entry.modifiedAt ?? '') > since) ? 'somebody asks about it' : undefined
+}
+
+/**
+ * An attempt that was never sealed. The mark stands where its seal would: from now on it can never be sealed, however late it wakes up, and
+ * so no reader can come to believe a directory that was emptied. The mark itself goes when no attempt can be so late (`removeEmptied`).
+ */
+export async function removeUnsealed(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  const directory = place.run(run)
+  const seal = `${directory}/${artifact.handoff}`
+  const empty = () => emptyBut(drive, directory, artifact.handoff.split('/'), signal)
+  const isMarked = async () => {
+    if ((await mark(drive, seal, 0, { run, removedAt }, signal)) !== undefined) return true
+    const there = await drive.read(seal, { maxBytes: sealLimit, signal })
+    return there === null || readRemoval(there) !== undefined
+  }
+  try {
+    if (!(await isMarked())) return 'it was sealed meanwhile'
+  } catch (error) {
+    if (!isHandoffError(error, 'drive-quota')) throw error
+    // A full account has no room for the mark, so the content goes first.
+    await empty()
+    if (!(await isMarked())) return removeBroken(drive, place, run, removedAt, signal)
+  }
+  await drive.remove(place.sealNote(run), { recursive: false, signal })
+  await empty()
+  return undefined
+}
+
+/** A run that was sealed after its content had been removed: it goes whole, before a reader finds a pointer to nothing. */
+async function removeBroken(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  await drive.remove(place.sealNote(run), { recursive: false, signal })
+  await removeItsPointer(drive, place, run, removedAt, signal)
+  await drive.remove(place.run(run), { recursive: true, signal })
+  return undefined
+}
+
+/** Removes everything below a directory but one file. */
+async function emptyBut(
+  drive: Drive,
+  directory: string,
+  [kept, ...rest]: string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const entries = await drive.list(directory, signal)
+  const others = entries.filter((entry) => entry.name !== kept)
+  await Promise.all(
+    others.map(({ name, isDirectory }) => drive.remove(`${directory}/${name}`, { recursive: isDirectory, signal })),
+  )
+  if (kept !== undefined && rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
+}
+
+/** A run that is sealed and that no pointer names: another speaks for its commit, or it died before the last step. */
+export async function removeUnspoken(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<Stayed> {
+  // Without its note nobody can bring it to light any more; who did so a moment ago is seen now.
+  await drive.remove(place.sealNote(run), { recursive: false, signal })
+  if (await speaks(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
+  await drive.remove(place.run(run), { recursive: true, signal })
+  await removeItsPointer(drive, place, run, removedAt, signal)
+  return undefined
+}
+
+async function removeItsPointer(
+  drive: Drive,
+  place: Layout,
+  run: RunId,
+  removedAt: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = place.pointer(shaOf(run))
+  // The revision first: what is read is then never older than the revision it is removed at.
+  const revision = (await drive.stat(path, signal))?.revision ?? 0
+  if (await speaks(drive, place, run, signal))
+    await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
+}
+
+/** What is left of an attempt that was emptied long ago. */
+export async function removeEmptied(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<Stayed> {
+  await drive.remove(place.run(run), { recursive: true, signal })
+  return undefined
+}
+
+async function speaks(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
+  const bytes = await drive.read(place.pointer(shaOf(run)), { maxBytes: sealLimit, signal })
+  return bytes !== null && !readRemoval(bytes) && decodePointer(bytes).run === run
+}
+
+/** Directories that hold nothing any more; one that somebody has just filled stays. */
+export async function removeEmpty(drive: Drive, paths: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const path of paths) {
+    try {
+      await drive.remove(path, { recursive: false, signal })
+    } catch (error) {
+      if (!(error instanceof HandoffError) || error.code === 'cancelled' || error.code === 'timeout') throw error
+    }
+  }
+}

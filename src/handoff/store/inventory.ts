@@ -1,0 +1,189 @@
+// What stands in a repository's part of the drive: pointers with what they lead to, run directories, refs, and what was left behind. Only reads.
+import { isHandoffError } from '../domain/errors.js'
+import {
+  type CommitPointer,
+  decodePointer,
+  decodeRef,
+  type Handoff,
+  type RefPointer,
+  sealLimit,
+} from '../domain/handoff-record.js'
+import type { Drive, DriveEntry } from '../domain/ports.js'
+import { artifact, type Layout, parseRunId, type RunId } from '../domain/run.js'
+import { type RemovalMark, readRemoval } from '../domain/tombstone.js'
+import { atOnce } from '../util/map-concurrent.js'
+import { readHandoff } from './run-store.js'
+
+/** Questions to the drive at once. */
+export const width = 8
+
+export interface FileThere {
+  path: string
+  bytes: number
+  revision: number
+  /** Absent where the drive does not say. */
+  at?: string
+}
+
+/** `gone`: it leads to a run that is not there. `unreadable`: what is there cannot be believed, or is newer than we are. */
+export type PointerState =
+  | { state: 'whole'; pointer: CommitPointer; handoff: Handoff }
+  | { state: 'gone'; pointer: CommitPointer }
+  | { state: 'marked'; mark: RemovalMark }
+  | { state: 'unreadable'; why: string }
+
+export type PointerThere = FileThere & PointerState & { sha: string }
+export type RefThere = FileThere & { ref: string; commit?: string }
+
+export interface Inventory {
+  place: Layout
+  pointers: PointerThere[]
+  runs: { run: RunId; path: string }[]
+  notes: (FileThere & { run: RunId })[]
+  checkpoints: FileThere[]
+  refs: RefThere[]
+  /** Names nobody of us gives. */
+  strange: string[]
+}
+
+export async function takeInventory(drive: Drive, place: Layout, signal: AbortSignal): Promise<Inventory> {
+  const [commits, folders, refs] = await Promise.all([
+    drive.list(place.commits, signal),
+    drive.list(place.runs, signal),
+    listRefs(drive, place, signal),
+  ])
+  const inventory: Inventory = { place, pointers: [], runs: [], notes: [], checkpoints: [], refs, strange: [] }
+  const pointers: (FileThere & { sha: string })[] = []
+  for (const entry of commits) {
+    const file = fileAt(place.commits, entry)
+    const [, sha, rest] = /^([0-9a-f]{40})(.*)\.json$/.exec(entry.name) ?? []
+    const note = rest?.endsWith('.sealing') ? runOf(`${sha}${rest.slice(0, -8)}`) : undefined
+    if (sha !== undefined && rest === '') pointers.push({ ...file, sha })
+    else if (rest === '.parts') inventory.checkpoints.push(file)
+    else if (note) inventory.notes.push({ ...file, run: note })
+    else inventory.strange.push(file.path)
+  }
+  for (const entry of folders) {
+    const run = entry.isDirectory ? runOf(entry.name) : undefined
+    if (run) inventory.runs.push({ run, path: place.run(run) })
+    else inventory.strange.push(`${place.runs}/${entry.name}`)
+  }
+  inventory.pointers = await atOnce(width, pointers, async (file) => ({
+    ...file,
+    ...(await follow(drive, place, file.path, signal)),
+  }))
+  return inventory
+}
+
+export const fileAt = (folder: string, entry: DriveEntry): FileThere => ({
+  path: `${folder}/${entry.name}`,
+  bytes: entry.size,
+  revision: entry.revision,
+  ...(entry.modifiedAt === undefined ? {} : { at: entry.modifiedAt }),
+})
+
+/** The id that a run's folder is called after. */
+export function runOf(name: string): RunId | undefined {
+  try {
+    return parseRunId(name)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a pointer and what it leads to; whatever is wrong with them is an answer, not an error. */
+async function follow(drive: Drive, place: Layout, path: string, signal: AbortSignal): Promise<PointerState> {
+  const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
+  const mark = bytes === null ? { version: 1 as const, removed: '', removedAt: '' } : readRemoval(bytes)
+  if (mark || bytes === null) return { state: 'marked', mark: mark! }
+  try {
+    const pointer = decodePointer(bytes)
+    const there = await drive.stat(`${place.run(pointer.run)}/${artifact.handoff}`, signal)
+    if (there === null) return { state: 'gone', pointer }
+    return { state: 'whole', pointer, handoff: await readHandoff(drive, place, pointer, signal) }
+  } catch (error) {
+    if (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version'))
+      return { state: 'unreadable', why: error.message }
+    throw error
+  }
+}
+
+/** The refs that have a file here, with the commit each names; one that cannot be read names none. */
+export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal): Promise<RefThere[]> {
+  const kinds = ['heads', 'pull'] as const
+  const listed = await Promise.all(kinds.map((kind) => drive.list(`${place.refs}/${kind}`, signal)))
+  const files = kinds.flatMap((kind, index) =>
+    listed[index]!.filter(({ name }) => name.endsWith('.json')).map((entry) => ({
+      ...fileAt(`${place.refs}/${kind}`, entry),
+      named: refOf(kind, entry.name),
+    })),
+  )
+  const found = await atOnce(width, files, async ({ named, ...file }): Promise<RefThere | undefined> => {
+    const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
+    const pointer = bytes === null ? undefined : pointerIn(bytes)
+    // A file that says which ref it is of is believed when its name fits.
+    const ref = pointer?.ref !== undefined && isFileOf(place, pointer.ref, file.path) ? pointer.ref : named
+    return ref === undefined ? undefined : { ...file, ref, ...(pointer && { commit: pointer.commit }) }
+  })
+  return found.filter((one) => one !== undefined)
+}
+
+/** The ref that a file is called after, where the name alone tells it. */
+function refOf(kind: 'heads' | 'pull', name: string): string | undefined {
+  const stem = name.slice(0, -'.json'.length)
+  if (stem === '' || stem.includes('~') || (kind === 'pull' && !/^[1-9]\d{0,9}$/.test(stem))) return undefined
+  try {
+    return `refs/${kind}/${decodeURIComponent(stem)}`
+  } catch {
+    return undefined
+  }
+}
+
+function isFileOf(place: Layout, ref: string, path: string): boolean {
+  try {
+    return place.ref(ref) === path
+  } catch (error) {
+    if (isHandoffError(error)) return false
+    throw error
+  }
+}
+
+function pointerIn(bytes: Uint8Array): RefPointer | undefined {
+  try {
+    return decodeRef(bytes)
+  } catch (error) {
+    if (isHandoffError(error)) return undefined
+    throw error
+  }
+}
+
+export interface Measure {
+  files: number
+  bytes: number
+  /** When something in it was last written; undefined where the drive tells no times. */
+  newest?: string
+}
+
+/** Everything below a directory, by listing it. */
+export async function measure(drive: Drive, directory: string, signal: AbortSignal): Promise<Measure> {
+  const sum: Measure = { files: 0, bytes: 0 }
+  let folders = [directory]
+  while (folders.length > 0) {
+    const listed = await atOnce(width, folders, async (folder) => ({
+      folder,
+      entries: await drive.list(folder, signal),
+    }))
+    folders = []
+    for (const { folder, entries } of listed) {
+      for (const entry of entries) {
+        if (entry.isDirectory) folders.push(`${folder}/${entry.name}`)
+        else {
+          sum.files += 1
+          sum.bytes += entry.size
+        }
+        if (entry.modifiedAt !== undefined && entry.modifiedAt > (sum.newest ?? '')) sum.newest = entry.modifiedAt
+      }
+    }
+  }
+  return sum
+}

@@ -1,0 +1,68 @@
+// The plain form is read back before the seal. Sandbox B checks the tar when it reads it; no later reader checks these files.
+//
+// The rule: every file below `smallFileBytes` is compared by sha256, many with one request; of the larger ones the first, and after it one in
+// `sampled`. drive9 lists no digests, and the tar beside these files, which holds every byte of them, is compared in full.
+
+import { HandoffError } from '../domain/errors.js'
+import type { Artifact } from '../domain/handoff-record.js'
+import { type Drive, smallFileBytes, smallFilesAtOnce } from '../domain/ports.js'
+import { artifact, type Repository } from '../domain/run.js'
+import { array, count, DecodeError, decodeJson, object, sha256 as sha256Text, string } from '../util/decode.js'
+import { notAsStored, sha256 } from './run-store.js'
+
+const sampled = 4
+const requestsAtOnce = 4
+/** The table of some 300,000 files; its size is the sandbox's own word. */
+const tableBytes = 64_000_000
+
+const table = object({ files: array(object({ path: string(), bytes: count, sha256: sha256Text })) })
+
+/** `stored` is what the sandbox said it stored, the table of the plain files among it. */
+export async function verifyPlainForm(
+  drive: Drive,
+  directory: string,
+  repository: Repository,
+  stored: Artifact[],
+  signal: AbortSignal,
+): Promise<void> {
+  const files = await readTable(drive, directory, stored, signal)
+  const large = files.filter(({ bytes }) => bytes >= smallFileBytes).filter((_, index) => index % sampled === 0)
+  const small = files.filter(({ bytes }) => bytes < smallFileBytes)
+  const batches = [...batchesOf(small, smallFilesAtOnce), ...large.map((file) => [file])]
+  const place = (file: Artifact) => `${artifact.tree(repository)}/${file.path}`
+  const check = async () => {
+    for (let batch = batches.shift(); batch; batch = batches.shift()) {
+      const paths = batch.map((file) => `${directory}/${place(file)}`)
+      const isSmall = batch[0]!.bytes < smallFileBytes
+      const found = isSmall ? await drive.digestSmall(paths, signal) : [await drive.digest(paths[0]!, signal)]
+      const wrong = batch.findIndex((file, index) => found[index]?.sha256 !== file.sha256)
+      if (wrong >= 0) throw notAsStored(place(batch[wrong]!), found[wrong] ?? null)
+    }
+  }
+  await Promise.all(Array.from({ length: requestsAtOnce }, check))
+}
+
+async function readTable(drive: Drive, directory: string, stored: Artifact[], signal: AbortSignal) {
+  const wanted = stored.find(({ path }) => path === artifact.treeTable)
+  const bytes =
+    wanted &&
+    (await drive.read(`${directory}/${wanted.path}`, { maxBytes: Math.min(wanted.bytes, tableBytes), signal }))
+  if (!bytes || sha256(bytes) !== wanted.sha256)
+    throw notAsStored(artifact.treeTable, bytes ? { bytes: bytes.length, sha256: sha256(bytes) } : null)
+  try {
+    return decodeJson(Buffer.from(bytes).toString('utf8'), table).files
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new HandoffError(
+      'sandbox',
+      `The sandbox stored ${artifact.treeTable} in a shape that is not ours: ${error.message}.`,
+      {
+        next: 'Try again; if it stays so, report it with the run id.',
+      },
+    )
+  }
+}
+
+function* batchesOf<T>(items: T[], most: number): Generator<T[]> {
+  for (let from = 0; from < items.length; from += most) yield items.slice(from, from + most)
+}

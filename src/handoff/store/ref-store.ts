@@ -1,0 +1,97 @@
+// Branches and pull requests: each has a small file that names the commit at its head when it was last summarised.
+//
+// A ref moves only to what the git host says is its head now. The file's revision is read before the host is asked and the write is conditional
+// on it, so an older answer of the host can never replace a newer one; a force-push needs no case of its own.
+import { isHandoffError } from '../domain/errors.js'
+import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
+import type { Drive, Tools } from '../domain/ports.js'
+import { type Commit, type Layout, quote } from '../domain/run.js'
+
+/** How a ref is asked for at the host: a pull request's head has a name of its own there. */
+export function hostRef(ref: string): string {
+  const pull = /^refs\/pull\/(\d+)/.exec(ref)
+  return pull ? `refs/pull/${pull[1]}/head` : ref
+}
+
+export interface RefMove {
+  /** Moves the ref if its head is the commit; true when it points there now. A ref that cannot be moved costs a notice: the run is sealed. */
+  finish(signal: AbortSignal): Promise<boolean>
+}
+
+type RefTools = Pick<Tools, 'drive' | 'git' | 'emit'>
+
+/** Starts by reading the file's revision; `finish` asks the host and writes. */
+export function prepareRef(tools: RefTools, place: Layout, commit: Commit, signal: AbortSignal): RefMove {
+  const { ref } = commit
+  if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
+  const seen = lookAt(tools.drive, place, ref, signal)
+  // `finish` reports its failure; until then it must not end the process.
+  seen.catch(() => undefined)
+  return {
+    async finish(later) {
+      try {
+        const { revision, named } = await seen
+        return named === commit.sha || (await moveRef(tools, place, { ...commit, ref }, revision, later))
+      } catch (error) {
+        notMoved(tools, ref, commit, isHandoffError(error) ? error.message : 'An unexpected error.')
+        return false
+      }
+    },
+  }
+}
+
+const mostTries = 5
+
+async function moveRef(
+  tools: RefTools,
+  place: Layout,
+  commit: Commit & { ref: string },
+  revision: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { drive, git } = tools
+  const { ref, sha } = commit
+  const path = place.ref(ref)
+  let expectedRevision = revision
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const heads = await git.heads(commit.cloneUrl, [hostRef(ref)], signal)
+    if (heads.get(hostRef(ref)) !== sha) return false
+    try {
+      await drive.write(path, encodeRef({ version: 1, commit: sha, ref }), { expectedRevision, signal })
+      return true
+    } catch (error) {
+      if (!isHandoffError(error, 'conflict')) throw error
+      expectedRevision = await revisionOf(drive, path, signal)
+    }
+  }
+  notMoved(tools, ref, commit, `Other jobs wrote it ${mostTries} times in between.`)
+  return false
+}
+
+function notMoved({ emit }: RefTools, ref: string, { sha }: Commit, why: string): void {
+  const what = `The file of ${quote(ref)} could not be moved to ${sha.slice(0, 7)}; it may name an older commit until the next push.`
+  emit({ type: 'notice', text: `${what} ${why}` })
+}
+
+async function lookAt(drive: Drive, place: Layout, ref: string, signal: AbortSignal) {
+  const [revision, named] = await Promise.all([
+    revisionOf(drive, place.ref(ref), signal),
+    readRef(drive, place, ref, signal),
+  ])
+  return { revision, named }
+}
+
+async function revisionOf(drive: Drive, path: string, signal: AbortSignal): Promise<number> {
+  return (await drive.stat(path, signal))?.revision ?? 0
+}
+
+/** The commit a ref's file names, or nothing. */
+export async function readRef(
+  drive: Drive,
+  place: Layout,
+  ref: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const bytes = await drive.read(place.ref(ref), { maxBytes: sealLimit, signal })
+  return bytes === null ? undefined : decodeRef(bytes).commit
+}

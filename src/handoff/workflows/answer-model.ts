@@ -1,0 +1,114 @@
+// Asks the model for the words of an answer: within its context, once more where thinking left too little room, and counted whatever comes of it.
+
+import type { House } from '../context.js'
+import type { Usage } from '../domain/answer.js'
+import { type Block, fitBlocks } from '../domain/answers/fit-blocks.js'
+import { answerTokens } from '../domain/answers/question-cost.js'
+import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
+import { sizeOf } from './message-size.js'
+
+export interface Asking {
+  house: House
+}
+
+export interface FittedRequest {
+  messages: ModelRequest['messages']
+  /** What is left of the blocks, where something had to go. */
+  left?: readonly Block[]
+}
+
+/** Tokens of text that an answer may have: less where the model takes little at once. */
+export const answerTokensFor = ({ contextTokens }: Pick<Model, 'contextTokens'>): number =>
+  Math.min(answerTokens, Math.floor(contextTokens / 4))
+
+/** What is left for the request beside the longest reply. */
+const roomIn = (model: Model) => model.contextTokens - model.replyTokens({ answerTokens: answerTokensFor(model) })
+
+/** What the instructions of an answer take, about. */
+const instructionTokens = 1_500
+/** Numbered lines, at least and at most, in bytes. */
+const leastBytes = 2_000
+const bytesPerToken = 3
+
+/** How many bytes of numbered lines are worth looking for. */
+export function bytesToShow(model: Model, most: number): number {
+  return Math.max(leastBytes, Math.min(most, (roomIn(model) - instructionTokens) * bytesPerToken))
+}
+
+/** Leaves out of the blocks what the model's context has no room for. */
+export async function withinContext(
+  model: Model,
+  blocks: readonly Block[],
+  build: (blocks: readonly Block[]) => ModelRequest['messages'],
+): Promise<FittedRequest> {
+  const count = (text: string) => model.countTokens(text)
+  const messages = build(blocks)
+  const room = roomIn(model)
+  // No text has more tokens than bytes; so most requests need not be counted.
+  if (Buffer.byteLength(JSON.stringify(messages)) <= room) return { messages }
+  const left = await fitBlocks(blocks, room - (await sizeOf(build([]), count)), count)
+  return { messages: build(left), left }
+}
+
+export async function complete(job: Asking, request: ModelRequest): Promise<ModelReply> {
+  let shown = false
+  const onText = (piece: string) => {
+    shown = true
+    request.onText?.(piece)
+  }
+  const first = await once(job, { ...request, ...(request.onText ? { onText } : {}) })
+  if (!first.mayWiden) return first
+  const { onText: _shown, ...silent } = request
+  // Text that was shown is not shown twice: the whole answer takes its place when it is there.
+  const again = await once(job, { ...(shown ? silent : request), wide: true })
+  const better = again.text.trim() === '' ? first : again
+  return { ...better, usage: addUsage(first.usage, again.usage) }
+}
+
+/**
+ * A reply that had begun when it broke off is paid for, and so is what was asked when nothing waited for a reply any more. The service did not count
+ * it, so four letters are taken for a token.
+ */
+async function once(job: Asking, request: ModelRequest): Promise<ModelReply> {
+  let said = 0
+  const onText = (piece: string) => {
+    said += piece.length
+    request.onText?.(piece)
+  }
+  const wanted = !request.signal.aborted
+  try {
+    const reply = await job.house.tools.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
+    told(job, request.purpose, reply.usage)
+    return reply
+  } catch (error) {
+    const left = wanted && request.signal.aborted
+    const asked = request.messages.reduce((sum, { content }) => sum + content.length, 0)
+    const usage = { inputTokens: Math.ceil(asked / 4), outputTokens: Math.ceil(said / 4) }
+    if (said > 0 || left) told(job, request.purpose, usage)
+    throw error
+  }
+}
+
+function told({ house }: Asking, purpose: string, { estimated: _, ...usage }: Usage): void {
+  house.tools.emit({ type: 'model-call', purpose, ...usage })
+}
+
+/** The reply, where it has text; what is wrong with it is told. */
+export function withText({ house }: Asking, reply: ModelReply): ModelReply {
+  const { problem, text } = reply
+  if (text.trim() === '' && problem) throw problem
+  if (problem) house.tools.emit({ type: 'notice', text: [problem.message, problem.next].filter(Boolean).join(' ') })
+  return reply
+}
+
+export function addUsage(sum: Usage, more: Usage): Usage {
+  const cached = (sum.cachedInputTokens ?? 0) + (more.cachedInputTokens ?? 0)
+  const written = (sum.cacheWriteTokens ?? 0) + (more.cacheWriteTokens ?? 0)
+  return {
+    inputTokens: sum.inputTokens + more.inputTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    ...(cached > 0 ? { cachedInputTokens: cached } : {}),
+    ...(written > 0 ? { cacheWriteTokens: written } : {}),
+    ...(sum.estimated || more.estimated ? { estimated: true } : {}),
+  }
+}

@@ -1,0 +1,205 @@
+// A question about two commits: what changed in how something works. It is a question like any other (an id known before the work, a claim, a
+// record completed once, in the ledger of the later run); only the work differs.
+//
+// One Sandbox B for each run, side by side, each with a token that opens its own run alone: what one commit holds cannot reach into what is
+// told of the other. Both search for the same; then each shows its side of the places that the other one found. Both are gone before the
+// model is asked.
+
+import type { Excerpt } from '../../domain/answer.js'
+import { parseReply, streamFilter } from '../../domain/answers/answer-prompt.js'
+import { counterparts, pathChanges, withoutTwins } from '../../domain/answers/comparison-diff.js'
+import { compareBlocks, compareMessages, type Side, verifyComparison } from '../../domain/answers/comparison-prompt.js'
+import type { Block } from '../../domain/answers/fit-blocks.js'
+import { shortCommit } from '../../domain/citations/citation-label.js'
+import { HandoffError } from '../../domain/errors.js'
+import { costOf } from '../../domain/model-prices.js'
+import type { ModelReply } from '../../domain/ports.js'
+import type { MoreRequest } from '../../domain/sandbox-protocol.js'
+import { sha256 } from '../../store/run-store.js'
+import { together, undoing } from '../../util/step-timer.js'
+import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from '../answer-model.js'
+import { type BlobsOfRun, blobsOf } from '../read-file-tables.js'
+import { readSummary } from '../read-summary.js'
+import { type Answered, type AnswerJob, type SearchTerms, searchTerms } from './generate-answer.js'
+import type { ChosenRun } from './resolve-run.js'
+import { lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './search-sandbox.js'
+
+export interface CompareJob extends AnswerJob {
+  /** The earlier run; `run` is the later one. */
+  base: ChosenRun
+}
+
+/** What both sides may print together is what one answer may: 12,000 tokens of numbered lines. */
+const findBytes = 14_000
+const counterpartBytes = 6_000
+
+/** One of the two runs, as far as it is known. */
+interface Half {
+  run: ChosenRun
+  open: OpenRun
+  blobs: BlobsOfRun
+  summary: string
+  shown: Shown
+}
+
+export function refuseSame(base: ChosenRun, run: ChosenRun): void {
+  const { commit } = run.handoff
+  if (shortCommit(base.handoff.commit) !== shortCommit(commit)) return
+  throw new HandoffError(
+    'invalid-input',
+    `Both sides are commit ${shortCommit(commit)}; there is nothing to compare.`,
+    {
+      next: 'Name two different commits.',
+    },
+  )
+}
+
+export async function compareFrom(job: CompareJob, signal: AbortSignal): Promise<Answered> {
+  const runs = [job.base, job.run] as const
+  const [earlier, later] = runs.map((run) => openForReading({ ...job, run }, signal)) as [
+    Promise<OpenRun>,
+    Promise<OpenRun>,
+  ]
+  const close = (opened: OpenRun[]) => Promise.all(opened.map((one) => one.close()))
+  const [opened, [terms, ...read]] = await together(
+    together(earlier, later, { first: (one) => one.close(), second: (one) => one.close() }),
+    Promise.all([searchTerms(job, signal), ...runs.map((run) => readRun(job, run, signal))]),
+    { first: close },
+  )
+  const halves = runs.map((run, index) => ({ run, open: opened[index]!, shown: nothingShown(), ...read[index]! }))
+  return undoing(() => work(job, halves as [Half, Half], terms, () => close(opened), signal), [() => close(opened)])
+}
+
+async function readRun({ house }: CompareJob, run: ChosenRun, signal: AbortSignal) {
+  const [summary, blobs] = await Promise.all([
+    readSummary(house, run.directory, run.handoff, signal),
+    blobsOf(house, run, signal),
+  ])
+  return { summary, blobs }
+}
+
+async function work(
+  job: CompareJob,
+  halves: [Half, Half],
+  terms: SearchTerms,
+  close: () => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const rounds = await job.walk.step('find', () => findBoth(job, halves, terms.words, signal))
+  await close()
+  const { reply, sides } = await job.walk.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
+  return job.walk.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
+}
+
+/** The same search in both; then what each has to show of the other's places. How many looks it took. */
+async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], signal: AbortSignal): Promise<number> {
+  const question = job.question.text
+  const { model } = job.house.tools
+  const look = (half: Half, requests: MoreRequest[], textBytes: number) =>
+    lookInside({ ...job, run: half.run }, half.open, half.shown, { question, terms, textBytes, requests }, signal)
+  await both(halves, (half) => look(half, [], Math.floor(bytesToShow(model, 2 * findBytes) / 2)))
+  const [earlier, later] = halves
+  const wanted = new Map([
+    [earlier, counterparts(later.shown.excerpts, later.blobs, earlier)],
+    [later, counterparts(earlier.shown.excerpts, earlier.blobs, later)],
+  ])
+  if ([...wanted.values()].every((requests) => requests.length === 0)) return 1
+  await both(halves, async (half) => {
+    const requests = wanted.get(half)!
+    if (requests.length > 0) await look(half, requests, counterpartBytes)
+  })
+  return 2
+}
+
+/** Side by side; both have ended when this ends. */
+async function both(halves: [Half, Half], act: (half: Half) => Promise<void>): Promise<void> {
+  await together(act(halves[0]), act(halves[1]), {})
+}
+
+/** What is shown of each. What is the same in both is shown once. */
+function sidesOf([earlier, later]: [Half, Half]): [Side, Side] {
+  const excerpts = withoutTwins(earlier.shown.excerpts, later.shown.excerpts)
+  return [sideOf(earlier, excerpts), sideOf(later, later.shown.excerpts)]
+}
+
+const sideOf = ({ run, summary }: Half, excerpts: readonly Excerpt[]): Side => ({
+  commit: run.handoff.commit,
+  excerpts,
+  summary,
+})
+
+async function askModel(
+  job: CompareJob,
+  [earlier, later]: [Half, Half],
+  [from, to]: [Side, Side],
+  signal: AbortSignal,
+): Promise<{ reply: ModelReply; sides: [Side, Side] }> {
+  const { emit, model } = job.house.tools
+  const filter = streamFilter()
+  const show = (text: string) => {
+    if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
+  }
+  const paths = [...from.excerpts, ...to.excerpts].map(({ path }) => path)
+  const { changes, changedInAll } = pathChanges(earlier.blobs, later.blobs, paths)
+  const prompt = { question: job.question.text, from, to, changes, changedInAll }
+  const fitted = await withinContext(model, compareBlocks(prompt), (blocks) => compareMessages(prompt, blocks))
+  const reply = await complete(job, {
+    purpose: 'compare',
+    messages: fitted.messages,
+    answerTokens: answerTokensFor(model),
+    onText: (piece) => show(filter.push(piece)),
+    signal,
+  })
+  show(filter.end())
+  return { reply: withText(job, reply), sides: [leftOf(from, fitted.left), leftOf(to, fitted.left)] }
+}
+
+/** What of a side the model was shown. */
+function leftOf(side: Side, left: readonly Block[] | undefined): Side {
+  if (left === undefined) return side
+  return {
+    ...side,
+    excerpts: left.flatMap(({ commit, excerpt }) => (commit === side.commit && excerpt ? [excerpt] : [])),
+  }
+}
+
+function checked(
+  job: CompareJob,
+  halves: [Half, Half],
+  sides: [Side, Side],
+  reply: ModelReply,
+  terms: SearchTerms,
+  rounds: number,
+): Answered {
+  const parsed = parseReply(reply.text)
+  if (parsed.kind === 'more') throw onlyAsked()
+  const { text, citations, unsupported, cited } = verifyComparison(parsed.markdown, sides)
+  const { model } = job.house.tools
+  const usage = addUsage({ ...terms.usage }, reply.usage)
+  const cost = costOf(usage, model.name, job.house.prices)
+  const { sandbox } = halves[1].open
+  return {
+    text,
+    citations,
+    unsupported,
+    truncated: reply.truncated,
+    unanswered: parsed.unanswered,
+    excerpts: sides.flatMap(({ commit, excerpts }) => excerpts.map((excerpt) => recorded(excerpt, commit))),
+    searched: [...new Set(halves.flatMap(({ shown }) => shown.searched))].slice(0, 100),
+    cited,
+    rounds,
+    usage,
+    ...(cost === undefined ? {} : { cost }),
+    sandbox: { id: sandbox.id, template: sandbox.template },
+  }
+}
+
+function recorded({ path, blob, from, lines }: Excerpt, commit: string): Answered['excerpts'][number] {
+  return { path, commit, blob, from, to: from + lines.length - 1, sha256: sha256(lines.join('\n')) }
+}
+
+function onlyAsked(): HandoffError {
+  return new HandoffError('model', 'The model asked for more of the repository and did not compare.', {
+    next: 'Ask more precisely, or use another model.',
+  })
+}

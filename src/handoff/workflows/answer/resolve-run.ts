@@ -1,0 +1,184 @@
+// Which run answers: from a run id, a commit, a branch or a pull request to a sealed run, with a clear error for everything that is not one.
+
+import type { ReadContext } from '../../context.js'
+import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import {
+  fullName,
+  type Layout,
+  layoutAsSpelled,
+  parseRunId,
+  parseSha,
+  type Repository,
+  type RunId,
+  shaOf,
+} from '../../domain/run.js'
+import { hostRef, readRef } from '../../store/ref-store.js'
+import { readSealed, recoverSealed, type SealedRun } from '../../store/run-store.js'
+import { olderSpellings } from '../../store/spellings.js'
+
+/** How a run is named by whoever asks. */
+export type RunName = { run: string } | { commit: string } | { ref: string }
+
+export interface ChosenRun extends SealedRun {
+  directory: string
+  /** Set when the run is of an older commit than the ref's head: said to whoever asks. */
+  behind?: { head: string }
+}
+
+export interface Where {
+  repository: Repository
+  /** Needed to ask the git host about a ref. */
+  cloneUrl?: string
+  /** A run that did not record the repository's number is refused too. */
+  strict?: boolean
+}
+
+export async function whichRun(
+  where: Where,
+  name: RunName,
+  house: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
+  const chosen = await inPlace(where, name, house, place, signal).catch(async (error: unknown) => {
+    const older = isHandoffError(error, 'not-found') ? await inOlderPlace(where, name, house, signal) : undefined
+    if (older) return older
+    throw error
+  })
+  const { id } = where.repository
+  const recorded = chosen.handoff.repositoryId
+  if (id !== undefined && id !== recorded && (recorded !== undefined || where.strict)) {
+    throw new HandoffError(
+      'forbidden',
+      recorded === undefined
+        ? `The run does not say by its number which repository ${chosen.handoff.repository} was.`
+        : `The run belongs to another repository that was once called ${chosen.handoff.repository}.`,
+      {
+        next: 'Summarise this repository once; its own runs are found from then on.',
+      },
+    )
+  }
+  return chosen
+}
+
+function inPlace(
+  where: Where,
+  name: RunName,
+  house: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
+  return 'ref' in name ? byRef(where, name.ref, house, place, signal) : byCommit(name, house, place, signal)
+}
+
+/** A run of before names were stored in lower case. */
+async function inOlderPlace(
+  where: Where,
+  name: RunName,
+  house: ReadContext,
+  signal: AbortSignal,
+): Promise<ChosenRun | undefined> {
+  for (const spelled of await olderSpellings(house.tools.drive, house.root, where.repository, signal)) {
+    try {
+      return await inPlace(where, name, house, layoutAsSpelled(house.root, spelled), signal)
+    } catch (error) {
+      if (!isHandoffError(error, 'not-found')) throw error
+    }
+  }
+  return undefined
+}
+
+async function byCommit(
+  name: { run: string } | { commit: string },
+  house: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
+  const run = 'run' in name ? parseRunId(name.run) : undefined
+  const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
+  const sealed = await sealedOrRecovered(house, place, sha, signal, run)
+  if (!sealed) throw await absent(house, place, sha, run, signal)
+  if (run !== undefined && sealed.handoff.run !== run) {
+    throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
+      next: `Ask about run ${sealed.handoff.run}.`,
+    })
+  }
+  return { ...sealed, directory: place.run(sealed.handoff.run) }
+}
+
+async function sealedOrRecovered(
+  house: ReadContext,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+  expected?: RunId,
+): Promise<SealedRun | undefined> {
+  return (
+    (await readSealed(house.tools.drive, place, sha, signal, expected)) ??
+    (await recoverSealed(house.tools.drive, place, sha, signal))
+  )
+}
+
+/** No attempt at a summary takes so long; what began earlier and is not sealed has failed. */
+const longestAttemptMs = 3_600_000
+
+/** Never there, being made, or failed: three different things to do next. */
+async function absent(
+  house: ReadContext,
+  place: Layout,
+  sha: string,
+  run: RunId | undefined,
+  signal: AbortSignal,
+): Promise<HandoffError> {
+  const entries = await house.tools.drive.list(place.runs, signal)
+  const attempts = entries.filter((entry) => (run ? entry.name === run : entry.name.startsWith(`${sha}-`)))
+  const what = run ? `Run ${run}` : `Commit ${sha}`
+  if (attempts.length === 0) {
+    return new HandoffError('not-found', `${what} was never summarised.`, {
+      next: 'Summarise the commit first: push it, or run the workflow by hand.',
+    })
+  }
+  const oldest = house.tools.now().getTime() - longestAttemptMs
+  const ended = attempts.every(({ modifiedAt }) => modifiedAt !== undefined && Date.parse(modifiedAt) < oldest)
+  if (ended) {
+    return new HandoffError('not-sealed', `${what} is not complete: the attempt to summarise it failed.`, {
+      next: 'Run the workflow for that commit again.',
+    })
+  }
+  return new HandoffError('not-sealed', `${what} is not complete: a summary is being made, or the attempt failed.`, {
+    next: 'Look at the workflow run; ask again when it has finished.',
+    retryAfterSeconds: 30,
+  })
+}
+
+/** The host's head first; when that commit has no run, the newest that was summarised, and the caller is told so. */
+async function byRef(
+  where: Where,
+  ref: string,
+  house: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<ChosenRun> {
+  const { drive, git } = house.tools
+  place.ref(ref)
+  const [head, named] = await Promise.all([
+    where.cloneUrl === undefined
+      ? undefined
+      : git.heads(where.cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
+    readRef(drive, place, ref, signal),
+  ])
+  const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
+  const sealed = await Promise.all(candidates.map((sha) => sealedOrRecovered(house, place, sha, signal)))
+  const index = sealed.findIndex((run) => run !== undefined)
+  const found = sealed[index]
+  if (!found) throw noneOf(where, ref, head)
+  const behind = head !== undefined && candidates[index] !== head ? { behind: { head } } : {}
+  return { ...found, directory: place.run(found.handoff.run), ...behind }
+}
+
+function noneOf(where: Where, ref: string, head: string | undefined): HandoffError {
+  const at = head === undefined ? '' : ` (its head is ${head.slice(0, 12)})`
+  return new HandoffError('not-found', `${ref} of ${fullName(where.repository)}${at} has no summary yet.`, {
+    next: 'Wait for the workflow of the last push, or run it by hand.',
+  })
+}

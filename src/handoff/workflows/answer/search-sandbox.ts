@@ -1,0 +1,170 @@
+// Sandbox B and what it shows: a machine that may read one run's directory and nothing else, one crossing for each look.
+
+import { egressOf, type House, lifetimeMargin } from '../../context.js'
+import type { Excerpt } from '../../domain/answer.js'
+import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import type { Sandbox } from '../../domain/ports.js'
+import { artifact } from '../../domain/run.js'
+import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../../domain/sandbox-protocol.js'
+import { runGuest } from '../../sandbox/run-program.js'
+import { openSealed } from '../../store/run-store.js'
+import { orAborted } from '../../util/abort.js'
+import { openSandbox, together, type Walk } from '../../util/step-timer.js'
+import type { ChosenRun } from './resolve-run.js'
+
+export interface Looking {
+  house: House
+  walk: Walk
+  run: ChosenRun
+  /** Written on the sandbox, beside our own. */
+  labels?: Record<string, string>
+}
+
+export interface OpenRun {
+  sandbox: Sandbox
+  /** Opens the run's directory for reading. */
+  token: string
+  /** Idempotent: the machine is gone and the token is revoked. */
+  close(): Promise<void>
+  /** Whether somebody has begun to end it. */
+  closing(): boolean
+}
+
+export async function openForReading({ house, walk, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
+  const { tools } = house
+  const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = house.limits
+  // Counted from now: whoever waited for a turn has less time left.
+  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - tools.now().getTime()))
+  const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
+  const [owned, opened] = await together(
+    openSandbox(walk, tools, 'ask', { metadata, lifetimeMs, egress: egressOf(house) }, signal),
+    openSealed(tools, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
+    { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
+  )
+  let closing: Promise<void> | undefined
+  const end = async () => {
+    const [gone, revoked] = await Promise.allSettled([endedSoon(house, owned.close()), opened.revoke()])
+    // Both only read, and end by themselves: no reason to throw an answer away.
+    if (gone.status === 'rejected') tools.emit({ type: 'notice', text: machineLeft(gone.reason) })
+    if (revoked.status === 'rejected') tools.emit({ type: 'notice', text: tokenLeft })
+  }
+  return {
+    sandbox: owned.sandbox,
+    token: opened.token.secret,
+    close: () => (closing ??= end()),
+    closing: () => closing !== undefined,
+  }
+}
+
+/** An answer that is paid does not wait for a service that does not say whether a machine has ended. */
+const killPatienceMs = 5_000
+
+function endedSoon({ background }: House, closing: Promise<void>): Promise<void> {
+  if (!background) return closing
+  background(closing)
+  return orAborted(closing, AbortSignal.timeout(killPatienceMs), 'the sandbox was being ended')
+}
+
+const machineLeft = (error: unknown) =>
+  `The sandbox could not be ended, and ends by itself when its time is over: ${isHandoffError(error) ? error.message : 'an unexpected error'}`
+
+const tokenLeft = "The sandbox's token could not be revoked; it can only read this run, and ends by itself."
+
+export interface Shown {
+  excerpts: Excerpt[]
+  listings: { path: string; entries: string[] }[]
+  searched: string[]
+}
+
+export const nothingShown = (): Shown => ({ excerpts: [], listings: [], searched: [] })
+
+export interface Look {
+  question: string
+  terms: string[]
+  /** Bytes of numbered lines that may be printed. */
+  textBytes: number
+  /** What the model asked for; the first look finds, later ones fetch. */
+  requests: MoreRequest[]
+}
+
+/** One crossing: the first round finds, later ones fetch what the model asked for. What comes is added to `shown`. */
+export async function lookInside(
+  looking: Looking,
+  open: OpenRun,
+  shown: Shown,
+  look: Look,
+  signal: AbortSignal,
+): Promise<void> {
+  const { house, run } = looking
+  const search = searchFor(look, shown.excerpts)
+  const first = look.requests.length === 0 && shown.excerpts.length === 0
+  const task = first ? findTask(house, run, search) : moreTask(run, search, look.requests)
+  const before = shown.excerpts.length
+  await runGuest(open.sandbox, {
+    program: house.program,
+    task,
+    secrets: task.task === 'find' ? { DRIVE9_API_KEY: open.token } : {},
+    timeoutMs: house.limits.deadlineMs,
+    signal,
+    onRecord: (record) => take(looking, shown, record),
+  })
+  const found = shown.excerpts.slice(before)
+  const files = new Set(found.map((excerpt) => excerpt.path)).size
+  house.tools.emit({ type: 'excerpts-found', count: found.length, files })
+}
+
+function take({ house, walk }: Looking, shown: Shown, record: GuestRecord): void {
+  if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(house.redact) })
+  else if (record.type === 'listing') shown.listings.push(record)
+  else if (record.type === 'searched') shown.searched = [...new Set([...shown.searched, ...record.terms])]
+  else if (record.type === 'notice') house.tools.emit({ type: 'notice', text: record.text })
+  else if (record.type === 'step' && record.step === 'mount') walk.note('mount', record.milliseconds)
+}
+
+function findTask(house: House, { handoff, directory, pointer }: ChosenRun, search: Search): FindTask {
+  const clonePath = clonePathOf({ handoff })
+  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary])
+  return {
+    task: 'find',
+    mount: {
+      server: house.tools.drive.server,
+      remote: directory,
+      marker: { path: artifact.handoff, sha256: pointer.handoff },
+    },
+    artifacts: handoff.artifacts.filter((entry) => needed.has(entry.path)),
+    clonePath,
+    repositoryName: repositoryNameIn(clonePath),
+    commit: handoff.commit,
+    search,
+  }
+}
+
+function moreTask({ handoff }: ChosenRun, search: Search, requests: MoreRequest[]): MoreTask {
+  const repositoryName = repositoryNameIn(clonePathOf({ handoff }))
+  return { task: 'more', repositoryName, commit: handoff.commit, search, requests }
+}
+
+function clonePathOf({ handoff }: Pick<ChosenRun, 'handoff'>): string {
+  const clonePath = handoff.artifacts.find((entry) => entry.path.endsWith('.git.tar'))?.path
+  if (clonePath) return clonePath
+  throw new HandoffError('corrupt', `Run ${handoff.run} has no clone among its artifacts.`, {
+    next: 'Summarise the commit again with force.',
+  })
+}
+
+/** The directory inside the tar is called as the repository was called when the run was made. */
+const repositoryNameIn = (clonePath: string) => (clonePath.split('/').at(-1) ?? '').replace(/\.git\.tar$/, '')
+
+function searchFor({ question, terms, textBytes }: Look, excerpts: readonly Excerpt[]): Search {
+  return {
+    question,
+    terms: terms.slice(0, 60),
+    textBytes,
+    hints: [],
+    shown: excerpts.map((excerpt) => ({
+      path: excerpt.path,
+      from: excerpt.from,
+      to: excerpt.from + excerpt.lines.length - 1,
+    })),
+  }
+}

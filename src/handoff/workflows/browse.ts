@@ -1,0 +1,193 @@
+// What there is to see without a machine: repositories, runs, one run's summary, answers, and the lines that answers cite. Only reads.
+
+import type { House, ReadContext } from '../context.js'
+import type { AnswerRecord, CompletedAnswer } from '../domain/answer.js'
+import { covers } from '../domain/citations/cited-lines.js'
+import { HandoffError, isHandoffError } from '../domain/errors.js'
+import type { Handoff } from '../domain/handoff-record.js'
+import type { DriveEntry } from '../domain/ports.js'
+import { hostFolder, type Layout, layout, layoutAsSpelled, olderLayout, type Repository } from '../domain/run.js'
+import { listAnswers, readAnswer } from '../store/answer-store.js'
+import { readRef } from '../store/ref-store.js'
+import { readSealed } from '../store/run-store.js'
+import { olderSpellings } from '../store/spellings.js'
+import { type AskRequest, asRemark, staleAt } from './answer/find-answer.js'
+import type { ChosenRun } from './answer/resolve-run.js'
+import type { AnswerStaleness } from './pull-request/check-answer.js'
+import { readSummary } from './read-summary.js'
+
+export interface Page<T> {
+  items: T[]
+  /** What to ask for the next page with. */
+  next?: string
+}
+
+export interface Wanted {
+  limit: number
+  cursor?: string
+}
+
+export interface Choice {
+  leads?: (folder: string) => boolean
+  /** Judges a directory by the names of its folders and by its path. */
+  isRepository?: (folders: readonly string[], path: string) => boolean | Promise<boolean>
+}
+
+const wasSummarised = (folders: readonly string[]) => folders.includes('commits')
+
+/** `owner/name` of every repository of a git host that was summarised, as its folder is spelled. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
+export async function listRepositories(
+  house: House,
+  host: string,
+  signal: AbortSignal,
+  { leads = () => true, isRepository = wasSummarised }: Choice = {},
+): Promise<string[]> {
+  const top = hostFolder(house.root, host)
+  const found: string[] = []
+  const walk = async (path: string, depth: number): Promise<void> => {
+    const entries = await house.tools.drive.list(`${top}${path}`, signal)
+    const folders = entries.filter((entry) => entry.isDirectory).map(({ name }) => name)
+    const below = folders.map((name) => `${path}/${name}`).filter((folder) => leads(folder.slice(1)))
+    if (depth > 1 && (await isRepository(folders, `${top}${path}`))) found.push(path.slice(1))
+    else if (depth < 11) await Promise.all(below.map((folder) => walk(folder, depth + 1)))
+  }
+  await walk('', 0)
+  return found.sort()
+}
+
+/** The sealed runs of a repository, the newest first; one whose record cannot be believed is passed over. */
+export async function listRuns(
+  house: House,
+  repository: Repository,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Page<Handoff>> {
+  const { drive } = house.tools
+  const entries = await pointersOf(house, repository, signal)
+  const page = pageOf(entries, wanted)
+  const sealed = await Promise.all(
+    page.items.map(({ id, place }) => readSealed(drive, place, id, signal).catch(unlessUnbelievable)),
+  )
+  const items = sealed.flatMap((run) => (run ? [run.handoff] : []))
+  return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+}
+
+interface Pointer extends Place {
+  place: Layout
+}
+
+/** The newest first. A commit that was summarised again in the place of now is shown once. */
+async function pointersOf(house: House, repository: Repository, signal: AbortSignal): Promise<Pointer[]> {
+  const { drive } = house.tools
+  const listed = async (place: Layout): Promise<Pointer[]> =>
+    (await drive.list(place.commits, signal))
+      .filter((entry) => /^[0-9a-f]{40}\.json$/.test(entry.name))
+      .map((entry) => ({ id: entry.name.slice(0, 40), at: timeOf(entry), place }))
+  const older = olderLayout(house.root, repository)
+  const [now, before] = await Promise.all([listed(layout(house.root, repository)), older ? listed(older) : []])
+  const spelled = now.length + before.length > 0 ? [] : await olderSpellings(drive, house.root, repository, signal)
+  const elsewhere = await Promise.all(spelled.map((one) => listed(layoutAsSpelled(house.root, one))))
+  const known = new Set(now.map(({ id }) => id))
+  return [...now, ...before.filter(({ id }) => !known.has(id)), ...elsewhere.flat()].sort(newestFirst)
+}
+
+export async function runSummary(house: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
+  return readSummary(house, run.directory, run.handoff, signal)
+}
+
+export async function pageOfAnswers(
+  house: House,
+  run: ChosenRun,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Page<AnswerRecord>> {
+  const { drive } = house.tools
+  const page = pageOf(await listAnswers(drive, run.directory, signal), wanted)
+  const records = await Promise.all(
+    page.items.map(({ id }) => readAnswer(drive, run.directory, id, signal).catch(unlessUnbelievable)),
+  )
+  const items = records.filter((record) => record !== undefined)
+  return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+}
+
+export async function oneAnswer(house: House, run: ChosenRun, id: string, signal: AbortSignal): Promise<AnswerRecord> {
+  const record = await readAnswer(house.tools.drive, run.directory, id, signal)
+  if (record) return record
+  throw new HandoffError('not-found', `Run ${run.handoff.run} has no answer ${id}.`, {
+    next: 'Ask the question with POST /api/ask.',
+  })
+}
+
+/** What the newest summarised commit of the run's own ref changed of what an answer rests on; undefined when nothing, or nobody can tell. */
+export async function staleSince(
+  house: House,
+  request: Pick<AskRequest, 'repository' | 'github'>,
+  run: ChosenRun,
+  record: CompletedAnswer,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  const { ref } = run.handoff
+  if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
+  const place = layout(house.root, request.repository)
+  const head = await asRemark(() => readRef(house.tools.drive, place, ref, signal))
+  return head === undefined ? undefined : staleAt(record, head, request, house, signal)
+}
+
+export interface CitedPlace {
+  path: string
+  from: number
+  to: number
+}
+
+/** Lines of a file as an answer cites them; `answer` says which, or the newest that can be believed are looked through. */
+export async function citedFile(
+  house: House,
+  run: ChosenRun,
+  place: CitedPlace & { answer?: string },
+  signal: AbortSignal,
+): Promise<{ path: string; blob: string; from: number; lines: string[] }> {
+  const { drive } = house.tools
+  const read = (id: string) => readAnswer(drive, run.directory, id, signal)
+  const newest = async () => (await listAnswers(drive, run.directory, signal)).slice(0, 20).map(({ id }) => id)
+  for (const id of place.answer === undefined ? await newest() : [place.answer]) {
+    const record = await (place.answer === undefined ? read(id).catch(unlessUnbelievable) : read(id))
+    const found = record?.status === 'done' ? record.cited?.find((piece) => covers(piece, place)) : undefined
+    if (found) return found
+  }
+  throw new HandoffError('not-found', 'No answer of this run cites these lines.', {
+    next: 'Follow the address of the citation to the git host, or ask about the file.',
+  })
+}
+
+interface Place {
+  id: string
+  at: string
+}
+
+const timeOf = (entry: DriveEntry) => entry.modifiedAt ?? ''
+const newestFirst = (a: Place, b: Place) => b.at.localeCompare(a.at) || a.id.localeCompare(b.id)
+
+/** A cursor names the last item that was shown, so that pages do not slip when something new comes in front. */
+function pageOf<T extends Place>(places: T[], { limit, cursor }: Wanted): Page<T> {
+  const after = cursor === undefined ? undefined : readCursor(cursor)
+  const rest = after === undefined ? places : places.filter((place) => newestFirst(place, after) > 0)
+  const items = rest.slice(0, limit)
+  const last = items.at(-1)
+  return { items, ...(last && rest.length > limit ? { next: writeCursor(last) } : {}) }
+}
+
+const writeCursor = ({ id, at }: Place) => Buffer.from(`${at} ${id}`).toString('base64url')
+
+function readCursor(cursor: string): Place {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const match = /^([0-9TZ:.+-]{0,40}) ([0-9a-f]{32,40})$/.exec(text)
+  if (match) return { at: match[1]!, id: match[2]! }
+  throw new HandoffError('invalid-input', 'The cursor is not one that was given out.', {
+    next: 'Begin again without a cursor.',
+  })
+}
+
+function unlessUnbelievable(error: unknown): undefined {
+  if (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version')) return undefined
+  throw error
+}

@@ -1,0 +1,258 @@
+// What would be removed of one repository. Reads the drive, and asks the git host and GitHub where it can; where it cannot, things stay.
+
+import type { House } from '../../context.js'
+import { isHandoffError } from '../../domain/errors.js'
+import { decodeHandoff, sealLimit } from '../../domain/handoff-record.js'
+import { judgeRuns, type KeptRun } from '../../domain/retention.js'
+import { artifact, fullName, layoutAsSpelled, type Repository, type RunId, shaOf } from '../../domain/run.js'
+import { readRemoval } from '../../domain/tombstone.js'
+import { type FileThere, type Inventory, measure, type RefThere, takeInventory, width } from '../../store/inventory.js'
+import { hostRef } from '../../store/ref-store.js'
+import { atOnce } from '../../util/map-concurrent.js'
+import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './types.js'
+
+export interface Pruning {
+  request: PruneRequest
+  house: House
+  notices: string[]
+}
+
+const hourMs = 3_600_000
+/** A question that was written about a run so long ago may still be worked on. */
+const busyMs = hourMs
+/** Clocks differ, and a walk may end a little after its deadline. */
+const marginMs = 10 * 60_000
+
+export async function planRepository(
+  pruning: Pruning,
+  repository: Repository,
+  signal: AbortSignal,
+): Promise<RepositoryPlan> {
+  const { request, house } = pruning
+  const inventory = await takeInventory(house.tools.drive, layoutAsSpelled(house.root, repository), signal)
+  for (const path of inventory.strange) pruning.notices.push(`${path} is not a name of ours; it stays.`)
+  const refs = await judgeRefs(pruning, repository, inventory.refs, signal)
+  const verdicts = judgeRuns(await sealedRuns(pruning, repository, inventory, signal), {
+    keepDays: request.keepDays,
+    keepRuns: request.keepRuns,
+    now: house.tools.now().getTime(),
+    needed: refs.needed,
+    gone: refs.gone,
+  })
+  const pointers = new Map(inventory.pointers.map((pointer) => [pointer.sha, pointer]))
+  const removed = await atOnce(
+    width,
+    verdicts.filter((verdict) => !verdict.keep),
+    async ({ run: { run, sha }, why }): Promise<PruneItem> => {
+      const pointer = pointers.get(sha)!
+      const { files, bytes } = await measure(house.tools.drive, inventory.place.run(run), signal)
+      const act = { how: 'sealed' as const, place: inventory.place, run, pointer }
+      return { kind: 'run', name: run, why, files: files + 1, bytes: bytes + pointer.bytes, act }
+    },
+  )
+  const leftovers = await leftBehind(pruning, inventory, signal)
+  return {
+    repository,
+    kept: verdicts.filter((verdict) => verdict.keep).map(({ run, why }) => ({ run: run.run, why })),
+    items: [...refs.items, ...removed, ...leftovers],
+  }
+}
+
+/** How long small files of use to a later attempt stay: paid parts of a summary, and marks against an attempt that wakes up late. */
+const keptHours = 24
+
+/** True for what was last written long enough ago that no attempt can still be at it. Without a time nothing is old. */
+function isOld({ request, house }: Pruning, at: string | undefined, leastHours = keptHours): boolean {
+  const hours = Math.max(request.unfinishedHours, leastHours)
+  const patience = Math.max(hours * hourMs, house.limits.deadlineMs + marginMs)
+  return at !== undefined && Date.parse(at) < house.tools.now().getTime() - patience
+}
+
+// ── refs ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface JudgedRefs {
+  items: PruneItem[]
+  needed: Map<string, string>
+  /** Branches the host has no more. */
+  gone: Set<string>
+}
+
+async function judgeRefs(
+  pruning: Pruning,
+  repository: Repository,
+  refs: RefThere[],
+  signal: AbortSignal,
+): Promise<JudgedRefs> {
+  const judged: JudgedRefs = { items: [], needed: new Map(), gone: new Set() }
+  for (const ref of refs) {
+    if (ref.commit === undefined) pruning.notices.push(`${ref.path} cannot be read; it stays.`)
+  }
+  const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'))
+  const pulls = refs.filter(({ ref }) => ref.startsWith('refs/pull/'))
+  const [gone] = await Promise.all([
+    goneBranches(pruning, repository, branches, signal),
+    judgePulls(pruning, repository, pulls, judged, signal),
+  ])
+  judged.gone = gone
+  for (const branch of branches) {
+    if (gone.has(branch.ref)) judged.items.push(fileItem('ref', branch, 'the branch is gone', branch.ref))
+    else need(judged, branch.commit, `${branch.ref} points to it`)
+  }
+  return judged
+}
+
+function need({ needed }: JudgedRefs, sha: string | undefined, why: string): void {
+  if (sha !== undefined && !needed.has(sha)) needed.set(sha, why)
+}
+
+/** A host that knows nothing at all of the repository is not believed. */
+async function goneBranches(
+  { request, house, notices }: Pruning,
+  repository: Repository,
+  branches: RefThere[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const address = request.cloneUrl?.(repository)
+  if (address === undefined || branches.length === 0) return new Set()
+  try {
+    const names = branches.map(({ ref }) => hostRef(ref)).filter((ref) => /^refs\/[^\s\p{Cc}]{1,500}$/u.test(ref))
+    const heads = await house.tools.git.heads(address, ['HEAD', ...names], signal)
+    if (heads.size > 0) return new Set(names.filter((ref) => !heads.has(ref)))
+    notices.push(`The git host shows no branch of ${nameOf(repository)} at all; its refs stay.`)
+  } catch (error) {
+    if (!isHandoffError(error) || signal.aborted) throw error
+    notices.push(`The refs of ${nameOf(repository)} stay, because the git host could not be asked: ${error.message}`)
+  }
+  return new Set()
+}
+
+async function judgePulls(
+  pruning: Pruning,
+  repository: Repository,
+  pulls: RefThere[],
+  judged: JudgedRefs,
+  signal: AbortSignal,
+): Promise<void> {
+  const { request, house } = pruning
+  const github = request.github?.(repository)
+  const oldest = new Date(house.tools.now().getTime() - request.keepDays * 24 * hourMs).toISOString()
+  await atOnce(4, pulls, async (pull) => {
+    const number = Number(pull.ref.slice('refs/pull/'.length))
+    const known = github && (await pullNow(pruning, github, repository, number, signal))
+    if (known === undefined) {
+      const old = !github && request.closedPulls === true && (pull.at ?? oldest) < oldest
+      if (old) judged.items.push(fileItem('ref', pull, `not written for ${request.keepDays} days`, pull.ref))
+      else need(judged, pull.commit, `${pull.ref} points to it`)
+    } else if (known.state === 'closed') {
+      judged.items.push(fileItem('ref', pull, 'the pull request is closed', pull.ref))
+    } else {
+      need(judged, pull.commit, `pull request ${number} is open`)
+      need(judged, known.head.sha, `pull request ${number} is open`)
+    }
+  })
+}
+
+async function pullNow(
+  { notices }: Pruning,
+  github: NonNullable<ReturnType<NonNullable<PruneRequest['github']>>>,
+  repository: Repository,
+  number: number,
+  signal: AbortSignal,
+) {
+  try {
+    return await github.pull(fullName(repository), number, { signal })
+  } catch (error) {
+    if (!isHandoffError(error) || signal.aborted) throw error
+    notices.push(`refs/pull/${number} of ${nameOf(repository)} stays: ${error.message}`)
+    return undefined
+  }
+}
+
+// ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function sealedRuns(
+  { house, notices }: Pruning,
+  repository: Repository,
+  inventory: Inventory,
+  signal: AbortSignal,
+): Promise<KeptRun[]> {
+  const { drive, now } = house.tools
+  const whole = inventory.pointers.flatMap((pointer) => (pointer.state === 'whole' ? [pointer] : []))
+  for (const pointer of inventory.pointers) {
+    if (pointer.state === 'unreadable')
+      notices.push(`The run of ${pointer.sha} of ${nameOf(repository)} stays: ${pointer.why}`)
+  }
+  const lately = new Date(now().getTime() - busyMs).toISOString()
+  return atOnce(width, whole, async ({ sha, pointer, handoff }) => {
+    const asked = await drive.list(`${inventory.place.run(pointer.run)}/${artifact.ledger}`, signal)
+    const busy = asked.some((entry) => (entry.modifiedAt ?? '') > lately)
+    const branch = handoff.ref?.startsWith('refs/heads/') ? { branch: handoff.ref } : {}
+    return { run: pointer.run, sha, sealedAt: pointer.sealedAt, busy, ...branch }
+  })
+}
+
+/** What no pointer names, and what leads nowhere. */
+async function leftBehind(pruning: Pruning, inventory: Inventory, signal: AbortSignal): Promise<PruneItem[]> {
+  const spoken = new Set(inventory.pointers.flatMap((one) => ('pointer' in one ? [one.pointer.run] : [])))
+  // What an unreadable pointer names is not known: no run of its commit is touched.
+  const unknown = new Set(inventory.pointers.flatMap((one) => (one.state === 'unreadable' ? [one.sha] : [])))
+  const silent = inventory.runs.filter(({ run }) => !spoken.has(run) && !unknown.has(shaOf(run)))
+  const attempts = await atOnce(width, silent, ({ run, path }) => judgeSilent(pruning, inventory, run, path, signal))
+  const pointers = inventory.pointers.flatMap((one) => {
+    const abandoned = one.state === 'marked' && isOld(pruning, one.at)
+    const lost = one.state === 'gone' && isOld(pruning, one.at)
+    if (!abandoned && !lost) return []
+    const item = fileItem('pointer', one, lost ? 'its run is gone' : 'a removal that was not ended', one.sha)
+    return [{ ...item, act: { how: 'pointer' as const, file: one } }]
+  })
+  const runs = new Set(inventory.runs.map(({ run }) => run))
+  const notes = inventory.notes.filter(
+    (note) => (spoken.has(note.run) || !runs.has(note.run)) && isOld(pruning, note.at),
+  )
+  const checkpoints = inventory.checkpoints.filter((file) => isOld(pruning, file.at))
+  return [
+    ...pointers,
+    ...attempts.filter((item) => item !== undefined),
+    ...notes.map((note) => fileItem('note', note, 'the note of a seal that is long done')),
+    ...checkpoints.map((file) => fileItem('checkpoint', file, 'parts of a summary that nobody went on with')),
+  ]
+}
+
+/** A run that no pointer names: unfinished, or sealed without speaking for its commit. */
+async function judgeSilent(
+  pruning: Pruning,
+  inventory: Inventory,
+  run: RunId,
+  path: string,
+  signal: AbortSignal,
+): Promise<PruneItem | undefined> {
+  const { drive } = pruning.house.tools
+  const { place } = inventory
+  const size = await measure(drive, path, signal)
+  if (!isOld(pruning, size.newest, 0)) return undefined
+  const bytes = await drive.read(`${path}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
+  const item = (why: string, how: 'unsealed' | 'unspoken' | 'emptied'): PruneItem => {
+    return { kind: 'attempt', name: run, why, files: size.files, bytes: size.bytes, act: { how, place, run } }
+  }
+  if (bytes === null) return item('never finished', 'unsealed')
+  if (readRemoval(bytes)) return isOld(pruning, size.newest) ? item('emptied before', 'emptied') : undefined
+  if (isNewer(bytes)) return undefined
+  return waits(pruning, inventory, run) ? undefined : item('another run speaks for its commit', 'unspoken')
+}
+
+/** Sealed, and a crash hid it: its note brings it to light when somebody next looks for the commit, as long as it would be kept. */
+function waits({ request, house }: Pruning, { notes, pointers }: Inventory, run: RunId): boolean {
+  const note: FileThere | undefined = notes.find((one) => one.run === run)
+  const spokenFor = pointers.some((one) => one.sha === shaOf(run) && one.state === 'whole')
+  const oldest = house.tools.now().getTime() - request.keepDays * 24 * hourMs
+  return note?.at !== undefined && !spokenFor && Date.parse(note.at) > oldest
+}
+
+function isNewer(bytes: Uint8Array): boolean {
+  try {
+    decodeHandoff(bytes)
+    return false
+  } catch (error) {
+    return isHandoffError(error, 'unknown-version')
+  }
+}

@@ -1,0 +1,160 @@
+// What is kept, and for how long: runs, pointers, refs and what was left behind are removed by age and count.
+//
+// Two steps. The plan only reads and says what would go, why, and how many bytes; carrying it out looks again before each removal, so that what
+// somebody came to need in between stays. Both may be repeated and may run beside everything else.
+
+import type { House } from '../../context.js'
+import { type ErrorCode, isHandoffError } from '../../domain/errors.js'
+import { type Layout, layoutAsSpelled, parseRepository, type Repository } from '../../domain/run.js'
+import * as removal from '../../store/delete-run.js'
+import { fileAt, measure, runOf, width } from '../../store/inventory.js'
+import { servicePlace } from '../../store/service-paths.js'
+import { olderSpellings } from '../../store/spellings.js'
+import { atOnce } from '../../util/map-concurrent.js'
+import { listRepositories } from '../browse.js'
+import { planRepository } from './plan-repository.js'
+import {
+  fileItem,
+  type PruneAct,
+  type Pruned,
+  type PruneItem,
+  type PrunePlan,
+  type PruneRequest,
+  type RepositoryPlan,
+} from './types.js'
+
+const dayMs = 86_400_000
+
+export async function planPrune(request: PruneRequest, house: House, signal: AbortSignal): Promise<PrunePlan> {
+  const notices: string[] = []
+  const madeAt = house.tools.now().toISOString()
+  const repositories = request.repository
+    ? await everySpelling(house, request.repository, signal)
+    : await everyRepository(house, notices, signal)
+  const plans: RepositoryPlan[] = []
+  // One after the other: each asks enough at once by itself.
+  for (const repository of repositories)
+    plans.push(await planRepository({ request, house, notices }, repository, signal))
+  const service = request.repository ? [] : await serviceLeftovers(house, signal)
+  return { madeAt, repositories: plans, service, notices }
+}
+
+/** Its folder of now, and those of before names were stored in lower case. */
+async function everySpelling(house: House, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
+  const older = await olderSpellings(house.tools.drive, house.root, repository, signal)
+  return [{ ...repository, owner: repository.owner.toLowerCase(), name: repository.name.toLowerCase() }, ...older]
+}
+
+async function everyRepository(house: House, notices: string[], signal: AbortSignal): Promise<Repository[]> {
+  const { drive } = house.tools
+  // Attempts that all failed leave `runs` without `commits`. On some hosts a project may be called `runs`: the names in it tell.
+  const isRepository = async (folders: readonly string[], path: string) =>
+    folders.includes('commits') ||
+    (folders.includes('runs') && (await drive.list(`${path}/runs`, signal)).some(({ name }) => runOf(name)))
+  const top = await drive.list(house.root === '' ? '/' : house.root, signal)
+  const found: Repository[] = []
+  for (const entry of top.filter((one) => one.isDirectory && !one.name.startsWith('_'))) {
+    const host = entry.name.replace('_', ':')
+    try {
+      for (const name of await listRepositories(house, host, signal, { isRepository }))
+        found.push(parseRepository(name, host))
+    } catch (error) {
+      if (!isHandoffError(error, 'invalid-input')) throw error
+      notices.push(`${entry.name} is not a folder of handoff; it was not looked into.`)
+    }
+  }
+  return found
+}
+
+/** Days that the service's small files are of use to anybody, with time to spare. */
+async function serviceLeftovers(house: House, signal: AbortSignal): Promise<PruneItem[]> {
+  const place = servicePlace(house.root)
+  const budgets = place.budget('x').replace(/\/[^/]*$/, '')
+  const folders = [
+    { folder: place.keys, days: 2, why: 'the name of a request, long over' },
+    { folder: place.deliveries, days: 7, why: 'a delivery that is not repeated any more' },
+    { folder: place.accepted, days: 14, why: 'a question that nobody took up' },
+    { folder: budgets, days: 3, why: 'the budget of a day that is over' },
+  ]
+  const lists = await atOnce(width, folders, async ({ folder, days, why }) => {
+    const before = new Date(house.tools.now().getTime() - days * dayMs).toISOString()
+    const old = (await house.tools.drive.list(folder, signal)).filter(
+      (entry) => !entry.isDirectory && entry.modifiedAt !== undefined && entry.modifiedAt < before,
+    )
+    return old.map((entry) => fileItem('service', fileAt(folder, entry), why))
+  })
+  return lists.flat()
+}
+
+/** How many removals at once: each is several requests. */
+const removers = 4
+
+/** Does what was planned, and tells of each item as soon as it is known. One that fails does not keep the others. */
+export async function prune(
+  plan: PrunePlan,
+  house: House,
+  signal: AbortSignal,
+  onDone: (done: Pruned) => void = () => undefined,
+): Promise<Pruned[]> {
+  const told = (done: Pruned) => {
+    onDone(done)
+    return done
+  }
+  const all: Pruned[] = []
+  for (const { repository, items } of plan.repositories) {
+    // Refs first: a ref must not lead to a run that is gone.
+    for (const early of [true, false]) {
+      const now = items.filter((item) => (item.kind === 'ref') === early)
+      const act = async (item: PruneItem) => told({ repository, ...(await carryOut(item, plan, house, signal)) })
+      all.push(...(await atOnce(removers, now, act)))
+    }
+    await tidy(house, layoutAsSpelled(house.root, repository), signal)
+  }
+  const act = async (item: PruneItem) => told(await carryOut(item, plan, house, signal))
+  all.push(...(await atOnce(removers, plan.service, act)))
+  return all
+}
+
+const ends: ErrorCode[] = ['cancelled', 'timeout', 'unauthorized']
+
+async function carryOut(item: PruneItem, plan: PrunePlan, house: House, signal: AbortSignal): Promise<Pruned> {
+  try {
+    const stayed = await remove(item.act, plan, house, signal)
+    return stayed === undefined ? { item, outcome: 'removed' } : { item, outcome: 'stayed', why: stayed }
+  } catch (error) {
+    if (!isHandoffError(error) || ends.includes(error.code)) throw error
+    return { item, outcome: 'failed', why: error.message }
+  }
+}
+
+async function remove(act: PruneAct, plan: PrunePlan, house: House, signal: AbortSignal): Promise<removal.Stayed> {
+  const { drive, now } = house.tools
+  const at = now().toISOString()
+  switch (act.how) {
+    case 'sealed': {
+      // The drive's clock is another one, and tells seconds only. What was asked in the hour before the plan keeps its run anyway.
+      const since = new Date(Date.parse(plan.madeAt) - 60_000).toISOString()
+      return removal.removeSealed(drive, { ...act, since }, at, signal)
+    }
+    case 'unsealed':
+      return removal.removeUnsealed(drive, act.place, act.run, at, signal)
+    case 'unspoken':
+      return removal.removeUnspoken(drive, act.place, act.run, at, signal)
+    case 'emptied':
+      return removal.removeEmptied(drive, act.place, act.run, signal)
+    case 'pointer':
+      return removal.removePointer(drive, act.file, at, signal)
+    case 'file':
+      return removal.removeFile(drive, act.file, signal)
+  }
+}
+
+/** The folders of a repository of which nothing is left. */
+async function tidy(house: House, place: Layout, signal: AbortSignal): Promise<void> {
+  const { drive } = house.tools
+  const left = await Promise.all([place.commits, place.runs].map((path) => drive.list(path, signal)))
+  if (left.some((entries) => entries.length > 0)) return
+  if ((await measure(drive, place.refs, signal)).files > 0) return
+  const folders = [`${place.refs}/heads`, `${place.refs}/pull`, place.refs, place.commits, place.runs, place.repository]
+  await removal.removeEmpty(drive, folders, signal)
+}

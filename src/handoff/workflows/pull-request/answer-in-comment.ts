@@ -1,0 +1,130 @@
+// A question in a comment, from its event to the last edit of its answer: which runs may answer, the conversation, and the answer as comments. Entry
+// points say who may ask and how an answer is made; what people see is the same from each of them.
+import type { CompletedAnswer } from '../../domain/answer.js'
+import type { Target } from '../../domain/answers/comment-event.js'
+import type { AnswerPlace } from '../../domain/answers/permalinks.js'
+import { answerMarkdown } from '../../domain/answers/render-answer.js'
+import { isHandoffError } from '../../domain/errors.js'
+import type { Call, GitHub } from '../../domain/github.js'
+import { safeText } from '../../domain/markdown/sanitize.js'
+import { splitComment } from '../../domain/markdown/split.js'
+import type { RunEvent } from '../../domain/run-events.js'
+import { anyOf } from '../../util/abort.js'
+import type { RunName } from '../answer/resolve-run.js'
+import { staleNote } from './check-staleness.js'
+import { type Conversation, converse, type Ending } from './comment-lifecycle.js'
+
+/** Where an answer may come from, with what is to be said when it is the one. */
+export interface RunPlace {
+  name: RunName
+  /** A sentence, where this is not what was meant first. */
+  note?: string
+}
+
+/** What the answer is to know beside the question's text. */
+export interface TalkQuestion {
+  /** Questions of one thread know of each other. */
+  thread: string
+  /** Best first. */
+  places: RunPlace[]
+}
+
+export interface ToldAnswer {
+  record: CompletedAnswer
+  reused: boolean
+  /** What a reader should know first: which run was used, and why. */
+  notes?: readonly string[]
+}
+
+type Spoken = 'github' | 'target' | 'question' | 'asker' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
+
+export interface Talk<A extends ToldAnswer> extends Pick<Conversation<A>, Spoken> {
+  /** Takes what nobody may see out of text. */
+  redact: (text: string) => string
+  /** Where links in the answer lead. */
+  place: AnswerPlace
+  /** Called again when somebody else was answering the same. */
+  answer: (wanted: TalkQuestion, onProgress: (text: string) => void) => Promise<A>
+}
+
+export function talk<A extends ToldAnswer>(of: Talk<A>): Promise<Ending<A>> {
+  const { github, target, redact, signal } = of
+  const { repository } = target.thread
+  let places: RunPlace[] | undefined
+  return converse<A>({
+    ...of,
+    harmless: (text) => safeText(redact(text)),
+    async answer(onProgress) {
+      // Resolved once, when the question is accepted: what is pushed later is named, not read.
+      places ??= await placesOf(github, target, { signal })
+      return of.answer({ thread: threadOf(target), places }, onProgress)
+    },
+    render: (told) => commentParts({ ...of, repository, about: aboutOf(target) }, told),
+  })
+}
+
+export function threadOf({ thread, branch }: Target): string {
+  if (branch !== undefined) return `${thread.kind}/${thread.number}`
+  return thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`
+}
+
+const aboutOf = ({ thread, branch }: Target): Commenting['about'] =>
+  branch === undefined ? { pull: thread.number } : { branch }
+
+async function placesOf(github: GitHub, target: Target, call: Call): Promise<RunPlace[]> {
+  if (target.branch !== undefined) return [{ name: { ref: `refs/heads/${target.branch}` } }]
+  const { repository, number } = target.thread
+  const { head, base } = await github.pull(repository, number, call)
+  const note = `The head commit ${head.sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${base.ref}.`
+  return [{ name: { commit: head.sha } }, { name: { ref: `refs/heads/${base.ref}` }, note }]
+}
+
+export interface Commenting extends Pick<Talk<ToldAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
+  repository: string
+  /** Whose head is compared with the answered commit. */
+  about: { pull: number } | { branch: string }
+}
+
+/** The answer in parts, each with room to spare below GitHub's limit. */
+export async function commentParts(on: Commenting, { record, reused, notes }: ToldAnswer): Promise<string[]> {
+  const stale = await staleWords(on, record)
+  const markdown = answerMarkdown(record, on.place, {
+    form: 'comment',
+    reused,
+    ...(notes === undefined ? {} : { notes }),
+    ...(stale === undefined ? {} : { stale }),
+  })
+  return splitComment(on.redact(markdown))
+}
+
+/** The head as it is now, when the answer is ready. A failure to look costs the remark, not the answer. */
+async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
+  const { github, repository, about } = on
+  const call = { signal: anyOf(on.signal, AbortSignal.timeout(15_000)), patient: false }
+  try {
+    const head =
+      'pull' in about
+        ? (await github.pull(repository, about.pull, call)).head.sha
+        : await github.branchHead(repository, about.branch, call)
+    if (head === null) return undefined
+    const cited = citations.filter((citation) => citation.verified)
+    const asked = { repository, answered: commit, head, citations: cited }
+    return (await staleNote(github, asked, call)) ?? undefined
+  } catch (error) {
+    const why = isHandoffError(error) ? error.message : 'an unexpected error'
+    on.onNotice(`Whether the head has moved could not be seen: ${why}`)
+    return undefined
+  }
+}
+
+/** What somebody who waits sees of the work. Ours alone: no text of a repository or a model. */
+export function progressOf(event: RunEvent, repository: string): string | undefined {
+  if (event.type === 'step-start' && event.step === 'open sandbox') return 'Starting a sandbox…'
+  if (event.type === 'step-end' && event.step === 'open sandbox' && !event.failed) {
+    return `Reading \`${repository}\`… (sandbox up in ${(event.milliseconds / 1_000).toFixed(1)} s)`
+  }
+  if (event.type === 'excerpts-found')
+    return `Found ${event.count} excerpts in ${event.files} files; the model is answering…`
+  if (event.type === 'step-start' && event.step === 'check') return 'Checking every citation…'
+  return undefined
+}

@@ -1,0 +1,124 @@
+// An answer shown again: is it still true at a newer commit? GitHub tells which lines changed; without it, or where it does not know one of the
+// commits, the tables of both sealed runs tell which files did. Nobody is asked for money.
+
+import type { ReadContext } from '../../context.js'
+import type { CompletedAnswer } from '../../domain/answer.js'
+import {
+  type CitedRange,
+  type ComparedFile,
+  type Staleness,
+  staleness,
+  staleSentence,
+} from '../../domain/citations/line-diff.js'
+import { isHandoffError } from '../../domain/errors.js'
+import type { GitHub } from '../../domain/github.js'
+import { fullName, layout, olderLayout, type Repository } from '../../domain/run.js'
+import { readSealed } from '../../store/run-store.js'
+import { type BlobsOfRun, blobsOf } from '../read-file-tables.js'
+import { differenceBetween } from './check-staleness.js'
+
+export interface AnswerStaleness extends Staleness {
+  /** The commit it was answered at. */
+  answered: string
+  head: string
+  /** `lines`: by the git host's own difference; `files`: by the tables of two runs. */
+  precision: 'lines' | 'files'
+  /** The whole of it as one sentence for people, as `answerMarkdown` takes it. Paths in it are foreign text. */
+  told: string
+}
+
+type Kept = Pick<CompletedAnswer, 'commit' | 'citations' | 'excerpts'>
+
+/** What an answer rests on at its own commit; what a comparison cites of an earlier one does not go stale. */
+export function citedNow({ commit, citations }: Pick<CompletedAnswer, 'commit' | 'citations'>): CitedRange[] {
+  return citations
+    .filter((citation) => citation.verified && (citation.commit ?? commit) === commit)
+    .map(({ path, from, to }) => ({ path, from, to }))
+}
+
+/**
+ * Undefined when the head is the commit that was answered about, when nothing was cited, or when nobody can tell. Only stopping is an error:
+ * not to know how old an answer is must not cost the answer.
+ */
+export async function stalenessOf(
+  request: { repository: Repository; record: Kept; head: string },
+  house: ReadContext,
+  github: GitHub | undefined,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  const { record, head } = request
+  if (record.commit === head || citedNow(record).length === 0) return undefined
+  const ways = [
+    () => github && stalenessByGitHub(request, github, signal),
+    () => stalenessByRuns(request, house, signal),
+  ]
+  for (const way of ways) {
+    try {
+      const found = await way()
+      if (found) return found
+    } catch (error) {
+      if (!isHandoffError(error) || signal.aborted) throw error
+    }
+  }
+  return undefined
+}
+
+async function stalenessByGitHub(
+  { repository, record, head }: { repository: Repository; record: Kept; head: string },
+  github: GitHub,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  const asked = { repository: fullName(repository), answered: record.commit, head }
+  const difference = await differenceBetween(github, asked, { signal })
+  if (difference === null) return undefined
+  const own = record.excerpts.filter((excerpt) => (excerpt.commit ?? record.commit) === record.commit)
+  const blobs = new Map(own.map(({ path, blob }) => [path, blob]))
+  const found = staleness(citedNow(record), difference.files, { complete: difference.complete, blobs })
+  return described(record, head, found, 'lines')
+}
+
+/** Undefined unless both commits have a sealed run that can be believed. */
+export async function stalenessByRuns(
+  { repository, record, head }: { repository: Repository; record: Kept; head: string },
+  house: ReadContext,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  const places = [layout(house.root, repository), olderLayout(house.root, repository)]
+  const [then, now] = await Promise.all(
+    [record.commit, head].map(async (sha) => {
+      for (const place of places) {
+        const run = place && (await readSealed(house.tools.drive, place, sha, signal))
+        if (run) return blobsOf(house, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)
+      }
+      return undefined
+    }),
+  )
+  if (!then || !now) return undefined
+  const cited = citedNow(record)
+  const paths = [...new Set(cited.map(({ path }) => path))]
+  const files = paths.flatMap((path) => changeOf(path, then, now) ?? [])
+  return described(record, head, staleness(cited, files, { blobs: then }), 'files')
+}
+
+function described(
+  record: Kept,
+  head: string,
+  found: Staleness,
+  precision: AnswerStaleness['precision'],
+): AnswerStaleness {
+  const { commit } = record
+  return { ...found, answered: commit, head, precision, told: staleSentence(commit, head, found) }
+}
+
+/** What became of a file between two runs; nothing when it is as it was. */
+function changeOf(path: string, then: BlobsOfRun, now: BlobsOfRun): ComparedFile | undefined {
+  const blob = then.get(path)
+  const after = now.get(path)
+  if (blob !== undefined && blob === after) return undefined
+  if (blob !== undefined && after !== undefined) return { path, status: 'modified', blob: after, whole: true }
+  if (blob === undefined) return { path, status: 'modified', blob: null }
+  const moved = [...now].find(([other, found]) => found === blob && !then.has(other))
+  return moved
+    ? { path: moved[0], previousPath: path, status: 'renamed', blob }
+    : { path, status: 'removed', blob: null }
+}

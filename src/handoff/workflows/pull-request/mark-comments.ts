@@ -1,0 +1,148 @@
+// After a push to a pull request: answers of ours whose evidence is gone at the new head are marked, above their first line, in place. Nobody is
+// notified of an edit. An answer that stands again (a push was taken back) loses its mark.
+//
+// What a comment says it rests on is not read from its words: it names a run and an answer, and the ledger has the rest.
+
+import type { ReadContext } from '../../context.js'
+import type { CompletedAnswer } from '../../domain/answer.js'
+import { readAskMarker } from '../../domain/answers/comment-marker.js'
+import { answerOf, markedBody, staleHead } from '../../domain/citations/stale-marker.js'
+import { isHandoffError } from '../../domain/errors.js'
+import type { Call, Comment, Comparison, GitHub, Thread } from '../../domain/github.js'
+import { safeInline } from '../../domain/markdown/escape.js'
+import { fullName, type Layout, layout, olderLayout, parseRunId, type Repository } from '../../domain/run.js'
+import { readAnswer } from '../../store/answer-store.js'
+import { type AnswerStaleness, stalenessOf } from './check-answer.js'
+
+export interface MarkRequest {
+  house: ReadContext
+  repository: Repository
+  /** Its number. */
+  pull: number
+  /** Told, in a sentence, what could not be looked at. */
+  onNotice?: (text: string) => void
+}
+
+export interface Marked {
+  /** The pull request's head now. */
+  head: string
+  marked: CommentPlace[]
+  /** Stands again. */
+  cleared: CommentPlace[]
+  /** Looked at and left. */
+  untouched: number
+}
+
+type CommentPlace = Pick<Comment, 'kind' | 'id' | 'url'>
+
+/** Once per head: who comes again for the same head changes nothing. Several at once write the same. */
+export async function markStale(github: GitHub, request: MarkRequest, signal: AbortSignal): Promise<Marked> {
+  const repository = fullName(request.repository)
+  const call = { signal }
+  const { head } = await github.pull(repository, request.pull, call)
+  const marked: Marked = { head: head.sha, marked: [], cleared: [], untouched: 0 }
+  const once = rememberingComparisons(github)
+  // One after the other: GitHub asks for that from whoever writes.
+  for (const answer of await ownAnswers(github, repository, request.pull, call)) {
+    const outcome = await treat(once, request, answer, head.sha, call)
+    const { kind, id, url } = answer.first
+    if (outcome === 'untouched') marked.untouched += 1
+    else marked[outcome].push({ kind, id, url })
+  }
+  return marked
+}
+
+/** The comments of one answer, in order; its first one carries the mark. */
+interface OwnAnswer {
+  first: Comment
+  text: string
+}
+
+async function ownAnswers(github: GitHub, repository: string, number: number, call: Call): Promise<OwnAnswer[]> {
+  const marker = anyMarker
+  const threads: Thread[] = [
+    { kind: 'issue', repository, number },
+    { kind: 'review', repository, number, root: 0 },
+  ]
+  const found = await Promise.all(
+    threads.map((thread) => github.ownComments(thread, { marker, everyThread: true }, call)),
+  )
+  const byAnswer = Map.groupBy(found.flat(), ({ kind, body }) => `${kind} ${shownIn(body)?.of}`)
+  return [...byAnswer.values()].flatMap((comments) => {
+    const first = comments.find(({ body }) => shownIn(body)?.part === 1)
+    return first ? [{ first, text: comments.map(({ body }) => body).join('\n') }] : []
+  })
+}
+
+const anyMarker = '<!-- handoff:'
+
+/** Which answer a comment shows, and which part of it: below its question once it is done, or on its own. */
+function shownIn(body: string): { of: string; part: number } | undefined {
+  const asked = readAskMarker(body)
+  if (asked) return asked.state === 'done' ? { of: `question ${asked.question}`, part: asked.part } : undefined
+  const [, id, part] = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=(\d{1,4}) -->/.exec(body) ?? []
+  return id === undefined ? undefined : { of: `answer ${id}`, part: Number(part) }
+}
+
+async function treat(
+  github: GitHub,
+  { house, repository, onNotice }: MarkRequest,
+  { first, text }: OwnAnswer,
+  head: string,
+  call: Call,
+): Promise<'marked' | 'cleared' | 'untouched'> {
+  if (staleHead(first.body) === head) return 'untouched'
+  try {
+    const record = await recordOf(house, repository, text, call.signal)
+    if (!record) return 'untouched'
+    const found = await stalenessOf({ repository, record, head }, house, github, call.signal)
+    // What nobody can tell stays as it is.
+    if (!found && record.commit !== head) return 'untouched'
+    const gone = found !== undefined && !found.valid
+    if (!gone && staleHead(first.body) === undefined) return 'untouched'
+    const body = markedBody(first.body, gone ? { head, words: wordsOf(found) } : undefined)
+    if ((await github.updateComment(first, body, call)) === null) return 'untouched'
+    return gone ? 'marked' : 'cleared'
+  } catch (error) {
+    if (!isHandoffError(error) || call.signal.aborted) throw error
+    onNotice?.(`Whether the answer in ${first.url} still holds could not be seen: ${error.message}`)
+    return 'untouched'
+  }
+}
+
+async function recordOf(
+  house: ReadContext,
+  repository: Repository,
+  text: string,
+  signal: AbortSignal,
+): Promise<CompletedAnswer | undefined> {
+  const named = answerOf(text)
+  if (!named) return undefined
+  const read = (place: Layout | undefined) =>
+    place && readAnswer(house.tools.drive, place.run(parseRunId(named.run)), named.answer, signal)
+  const record = (await read(layout(house.root, repository))) ?? (await read(olderLayout(house.root, repository)))
+  return record?.status === 'done' ? record : undefined
+}
+
+/** Comments have 500 characters to spare, and a mark must not push the answer over GitHub's limit. */
+const longestWords = 300
+
+function wordsOf({ told, changed, head }: AnswerStaleness): string {
+  const words = safeInline(told)
+  if (words.length <= longestWords) return words
+  return safeInline(`The head is now ${head.slice(0, 7)}; ${changed.length} of the cited ranges changed.`)
+}
+
+/** Several answers at one commit need one comparison. */
+function rememberingComparisons(github: GitHub): GitHub {
+  const known = new Map<string, Promise<Comparison | null>>()
+  return {
+    ...github,
+    compare(repository, base, head, call) {
+      const key = `${repository} ${base} ${head}`
+      const asked = known.get(key) ?? github.compare(repository, base, head, call)
+      known.set(key, asked)
+      return asked
+    },
+  }
+}

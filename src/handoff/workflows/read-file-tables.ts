@@ -1,0 +1,29 @@
+// The file table of a sealed run, believed only when it hashes to what was sealed: which blob stood under which path at the commit.
+
+import type { ReadContext } from '../context.js'
+import { HandoffError } from '../domain/errors.js'
+import { readFileTable } from '../domain/file-table.js'
+import { artifact } from '../domain/run.js'
+import { sha256 } from '../store/run-store.js'
+import type { ChosenRun } from './answer/resolve-run.js'
+
+const mostBytes = 64_000_000
+
+/** Paths that are not UTF-8 may look alike; they have no single blob and are left out. */
+export type BlobsOfRun = ReadonlyMap<string, string>
+
+export async function blobsOf(
+  house: ReadContext,
+  run: Pick<ChosenRun, 'directory' | 'handoff'>,
+  signal: AbortSignal,
+): Promise<BlobsOfRun> {
+  const { handoff, directory } = run
+  const recorded = handoff.artifacts.find((entry) => entry.path === artifact.files)
+  const bytes = await house.tools.drive.read(`${directory}/${artifact.files}`, { maxBytes: mostBytes, signal })
+  if (bytes === null || recorded === undefined || sha256(bytes) !== recorded.sha256) {
+    throw new HandoffError('corrupt', `The table of files of run ${handoff.run} is not the one that was sealed.`, {
+      next: 'Summarise the commit again with force.',
+    })
+  }
+  return new Map(readFileTable(bytes).files.flatMap((file) => (file.pathBase64 ? [] : [[file.path, file.blob]])))
+}

@@ -1,0 +1,83 @@
+// The earlier run whose prose may be reused: the first of the candidates that is sealed and whole. Reusing saves money; failing to is no error.
+
+import type { House } from '../../context.js'
+import { type Handoff, isOf } from '../../domain/handoff-record.js'
+import { artifact, type Layout, type Repository } from '../../domain/run.js'
+import { readRef } from '../../store/ref-store.js'
+import { readSealed, sha256 } from '../../store/run-store.js'
+
+export interface PreviousRun {
+  handoff: Handoff
+  prose: Uint8Array
+  summary: string
+}
+
+export interface ReuseSources {
+  reuseFrom?: { commits?: string[]; refs?: string[] }
+  commit: { repository: Repository; sha: string; ref?: string }
+}
+
+export async function previousRun(
+  house: House,
+  places: Layout[],
+  request: ReuseSources,
+  signal: AbortSignal,
+): Promise<PreviousRun | undefined> {
+  try {
+    for (const place of places) {
+      const found = await firstWhole(house, place, request, await candidates(house, place, request, signal), signal)
+      if (found) return found
+    }
+    return undefined
+  } catch {
+    // Nobody waits for this; the walk goes on as a full run, and an outage shows itself elsewhere.
+    if (!signal.aborted)
+      house.tools.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised afresh.' })
+    return undefined
+  }
+}
+
+async function candidates(house: House, place: Layout, request: ReuseSources, signal: AbortSignal): Promise<string[]> {
+  const refs = [...new Set([request.commit.ref, ...(request.reuseFrom?.refs ?? [])])].filter((ref) => ref !== undefined)
+  const named = await Promise.all(
+    refs.map((ref) => readRef(house.tools.drive, place, ref, signal).catch(() => undefined)),
+  )
+  const commits = [...(request.reuseFrom?.commits ?? []), ...named].filter(
+    (sha) => sha !== undefined && /^[0-9a-f]{40}$/.test(sha),
+  )
+  return [...new Set(commits as string[])]
+}
+
+async function firstWhole(
+  house: House,
+  place: Layout,
+  { commit: { repository } }: ReuseSources,
+  commits: string[],
+  signal: AbortSignal,
+): Promise<PreviousRun | undefined> {
+  const { drive } = house.tools
+  for (const sha of commits) {
+    const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
+    // What was written about a repository that had the name before is not to be told of this one.
+    if (!sealed || !isOf(sealed.handoff, repository)) continue
+    const directory = place.run(sealed.handoff.run)
+    const [prose, summary] = await Promise.all(
+      [artifact.prose, artifact.summary].map((path) =>
+        drive.read(`${directory}/${path}`, { maxBytes: 20_000_000, signal }),
+      ),
+    )
+    if (
+      prose &&
+      summary &&
+      recorded(sealed.handoff, artifact.prose, prose) &&
+      recorded(sealed.handoff, artifact.summary, summary)
+    ) {
+      return { handoff: sealed.handoff, prose, summary: new TextDecoder().decode(summary) }
+    }
+  }
+  return undefined
+}
+
+function recorded(handoff: Handoff, path: string, bytes: Uint8Array): boolean {
+  return handoff.artifacts.some((entry) => entry.path === path && entry.sha256 === sha256(bytes))
+}

@@ -1,0 +1,272 @@
+// Has the model write what a draft lacks: leaves first, then what joins them, then the four sections. Every text is checked against the commit
+// before anything is built on it.
+
+import { cutText } from '../../domain/markdown/clean-text.js'
+import { quote } from '../../domain/run.js'
+import { cleanModelText } from '../../domain/summary/clean-model-text.js'
+import { forgetting, type World } from '../../domain/summary/path-index.js'
+import { abridge, newSentences, restore } from '../../domain/summary/placeholders.js'
+import type { Sizes } from '../../domain/summary/request-sizes.js'
+import type { ProsePart } from '../../domain/summary/summary-cache.js'
+import { mapSections } from '../../domain/summary/summary-document.js'
+import { childrenOf, type Draft, type LeafWork } from '../../domain/summary/summary-draft.js'
+import {
+  type CombineRequest,
+  combineMessages,
+  type DescribedPart,
+  type Messages,
+  partMessages,
+  type ShownFile,
+} from '../../domain/summary/summary-prompt.js'
+import { keepLost } from '../../domain/summary/update-sections.js'
+import { verifyClaims } from '../../domain/summary/verify-paths.js'
+import type { Calls } from './model-queue.js'
+
+export interface Writing {
+  calls: Calls
+  sizes: Sizes
+  draft: Draft
+  world: World
+  /** Texts that an earlier attempt paid for, by key. */
+  paid: ReadonlyMap<string, string>
+  /** Parts whose text is what it should be. */
+  done: Set<number>
+  /** Parts whose text is not what it was, with what it was. */
+  dirty: Map<number, string>
+  /** What has come is kept soon. */
+  keep: () => void
+  notice: (text: string) => void
+}
+
+/** Longer than any limit on a reply asks for; a service may not care about the limit. */
+const longestProse = 8_000
+
+/** A model's words about a part, as they may be kept. */
+function checked(text: string, world: World): string {
+  return cleanModelText(verifyClaims(cleanModelText(cutText(text, longestProse)), world).markdown)
+}
+
+function accept(writing: Writing, part: ProsePart, text: string): void {
+  if (text !== part.text) changed(writing, part)
+  part.text = text
+  writing.done.add(part.id)
+  writing.keep()
+}
+
+function changed({ dirty }: Writing, part: ProsePart): void {
+  if (!dirty.has(part.id)) dirty.set(part.id, part.text)
+}
+
+/** What those above have to hear of a part that changed. */
+export function newsOf({ dirty }: Writing, { id, directory, text }: ProsePart): DescribedPart {
+  const news = newSentences(dirty.get(id) ?? '', text)
+  return news === '' || news.length >= text.length * 0.9
+    ? { directory, text }
+    : { directory, text: news, onlyNew: true }
+}
+
+// ── leaves ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function writeLeaf(writing: Writing, work: LeafWork): Promise<void> {
+  const { part } = work
+  const paid = writing.paid.get(part.key)
+  if (paid !== undefined) return accept(writing, part, paid)
+  const text = work.change ? await changeLeaf(writing, work, work.change.files) : await describeLeaf(writing, work)
+  if (text === undefined || text === '') return leaveOut(writing, work)
+  accept(writing, part, text)
+}
+
+/** No text came: what was said of these files before can no longer be trusted anywhere, and they count as left out. */
+function leaveOut(writing: Writing, work: LeafWork): void {
+  const { draft, world } = writing
+  const paths = new Set((work.change ? work.change.files : work.files).map((file) => file.path))
+  for (const path of paths) {
+    const { part: _part, ...entry } = draft.files.get(path)!
+    draft.files.set(path, { ...entry, leftOut: true })
+  }
+  const without = forgetting(world, paths)
+  for (let part: ProsePart | undefined = work.part; part; part = draft.parts.get(part.parent ?? -1)) {
+    const { markdown } = verifyClaims(part.text, without)
+    if (markdown !== part.text) changed(writing, part)
+    part.text = markdown
+  }
+  if (draft.sections) draft.sections = mapSections(draft.sections, (text) => verifyClaims(text, without).markdown)
+}
+
+async function describeLeaf(writing: Writing, { part, files }: LeafWork): Promise<string | undefined> {
+  const texts = await describe(writing, files, true)
+  return texts && joinTexts(writing, part.directory, texts)
+}
+
+/** One text for each request that it takes. Undefined when the budget ended before the first. */
+async function describe(writing: Writing, files: readonly ShownFile[], again: boolean): Promise<string[] | undefined> {
+  const { calls, sizes } = writing
+  const messages = partMessages({ files })
+  const halves = halvesOf(files)
+  if ((await calls.size(messages)) > sizes.part.input) {
+    return halves ? describeBoth(writing, halves, again) : describeOneLine(writing, files)
+  }
+  const reply = await calls.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
+  if (!reply) return undefined
+  if (reply.truncated && !reply.problem && again && halves) return describeBoth(writing, halves, false)
+  return [checked(reply.text, writing.world)]
+}
+
+async function describeBoth(
+  writing: Writing,
+  halves: [ShownFile[], ShownFile[]],
+  again: boolean,
+): Promise<string[] | undefined> {
+  const first = await describe(writing, halves[0], again)
+  const second = first && (await describe(writing, halves[1], again))
+  return first && [...first, ...(second ?? [])]
+}
+
+/** A line that is too long for a request by itself is shown as far as there is room. */
+async function describeOneLine(writing: Writing, files: readonly ShownFile[]): Promise<string[] | undefined> {
+  for (const lineLimit of [500, 100, 20]) {
+    const messages = partMessages({ files: files.map((file) => ({ ...file, lineLimit })) })
+    if ((await writing.calls.size(messages)) > writing.sizes.part.input) continue
+    const reply = await writing.calls.ask({ purpose: 'part', messages, answerTokens: writing.sizes.part.output })
+    return reply && [checked(reply.text, writing.world)]
+  }
+  return undefined
+}
+
+/** By lines, so that a single large file is halved too; undefined when there is only one line. */
+export function halvesOf(files: readonly ShownFile[]): [ShownFile[], ShownFile[]] | undefined {
+  const total = files.reduce((sum, file) => sum + file.lines.length, 0)
+  if (total < 2) return undefined
+  const halves: [ShownFile[], ShownFile[]] = [[], []]
+  let room = Math.floor(total / 2)
+  for (const file of files) {
+    const first = file.lines.slice(0, room)
+    const second = file.lines.slice(room)
+    if (first.length > 0) halves[0].push({ ...file, lines: first })
+    if (second.length > 0) halves[1].push({ ...file, lines: second })
+    room = Math.max(0, room - file.lines.length)
+  }
+  return halves
+}
+
+/** Several texts about one leaf become one, by the model when they are too long to stand side by side. */
+async function joinTexts(writing: Writing, directory: string, texts: string[]): Promise<string> {
+  let current = texts.filter((text) => text !== '')
+  while (current.length > 1 && current.join('').length > longestProse / 2) {
+    const next: string[] = []
+    const groups = Math.ceil(current.length / writing.sizes.joined)
+    for (let from = 0; from < current.length; from += Math.ceil(current.length / groups)) {
+      const group = current.slice(from, from + Math.ceil(current.length / groups))
+      next.push(
+        await combined(writing, directory, { parts: group.map((text) => ({ directory, text })) }, group.join('\n\n')),
+      )
+    }
+    if (next.length >= current.length) break
+    current = next
+  }
+  return cutText(current.join('\n\n'), longestProse)
+}
+
+/** The text there is, with what changed. When a reply is cut, the change is told in two halves. */
+async function changeLeaf(
+  writing: Writing,
+  work: LeafWork,
+  files: readonly ShownFile[],
+  again = true,
+): Promise<string | undefined> {
+  const { calls, sizes, draft, world } = writing
+  const { part } = work
+  const { text: brief, held } = abridge(part.text, draft.touched.paths, world)
+  const messages = partMessages({ files, earlier: brief, news: { gone: work.change?.gone ?? [] } })
+  if ((await calls.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
+  const reply = await calls.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
+  if (!reply) return undefined
+  const halves = halvesOf(files)
+  if (reply.truncated && !reply.problem && again && halves) {
+    const first = await changeLeaf(writing, work, halves[0], false)
+    if (first === undefined) return undefined
+    return changeLeaf(writing, { ...work, part: { ...part, text: first } }, halves[1], false)
+  }
+  const text = reply.text.trim() === '' ? '' : checked(restore(reply.text, held), world)
+  return text === '' ? '' : cutText(keepLost(part.text, text, draft.touched, world), longestProse)
+}
+
+// ── joined parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** From the bottom up; those of one level at once. */
+export async function writeJoined(writing: Writing): Promise<void> {
+  const { draft } = writing
+  for (const level of levelsOf(draft)) await writing.calls.all(level, (part) => writeOne(writing, part))
+}
+
+function levelsOf(draft: Draft): ProsePart[][] {
+  const height = (part: ProsePart): number =>
+    part.kind === 'leaf' ? 0 : 1 + Math.max(0, ...childrenOf(draft, part.id).map(height))
+  const byHeight = Map.groupBy(
+    [...draft.parts.values()].filter((part) => part.kind === 'joined'),
+    height,
+  )
+  return [...byHeight].sort(([a], [b]) => a - b).map(([, parts]) => parts)
+}
+
+async function writeOne(writing: Writing, part: ProsePart): Promise<void> {
+  const { draft, dirty, paid } = writing
+  const children = childrenOf(draft, part.id).filter((child) => child.text !== '')
+  const renewed = children.filter((child) => dirty.has(child.id))
+  if (part.text !== '' && renewed.length === 0 && !draft.reduced.has(part.id)) {
+    writing.done.add(part.id)
+    return
+  }
+  const known = paid.get(part.key)
+  if (known !== undefined) return accept(writing, part, known)
+  const afresh = part.text === '' || renewed.length > children.length / 2
+  const { text: brief, held } = abridge(part.text, draft.touched.paths, writing.world)
+  const request = afresh
+    ? { parts: children }
+    : { parts: renewed.map((child) => newsOf(writing, child)), earlier: brief, news: { gone: draft.gone }, held }
+  const firstWords = children.map((child) => cutText(child.text.split('\n\n', 1)[0]!, 300)).join('\n\n')
+  const text = await combined(writing, part.directory, request, afresh ? firstWords : part.text)
+  accept(writing, part, afresh ? text : cutText(keepLost(part.text, text, draft.touched, writing.world), longestProse))
+}
+
+/** `otherwise` stands in when there is no room in the budget, or no reply. */
+async function combined(
+  writing: Writing,
+  directory: string,
+  request: CombineRequest & { held?: ReadonlyMap<number, string> },
+  otherwise: string,
+): Promise<string> {
+  const { calls, sizes } = writing
+  const build = (share: number) => combineMessages({ ...request, parts: shortened(request.parts, share) })
+  const messages = await fitted(calls, sizes.combine.input, build)
+  const reply = messages && (await calls.ask({ purpose: 'combine', messages, answerTokens: sizes.combine.output }))
+  const said = reply?.text.trim() ?? ''
+  const text = said === '' ? '' : checked(restore(said, request.held ?? new Map()), writing.world)
+  if (text === '') {
+    const name = quote(directory === '' ? '.' : directory)
+    writing.notice(`There is no text that joins the parts of ${name}; what is known of them stands in its place.`)
+  }
+  return text === '' ? cutText(otherwise, longestProse) : text
+}
+
+const shares = [1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05]
+
+/** Tries with less and less of the data until it fits. */
+export async function fitted(
+  calls: Calls,
+  bound: number,
+  build: (share: number) => Messages,
+): Promise<Messages | undefined> {
+  for (const share of shares) {
+    const messages = build(share)
+    if ((await calls.size(messages)) <= bound) return messages
+  }
+  return undefined
+}
+
+export function shortened(parts: readonly DescribedPart[], share: number): DescribedPart[] {
+  return parts.map(({ text, ...part }) => ({
+    ...part,
+    text: share === 1 ? text : cutText(text, Math.floor(text.length * share)),
+  }))
+}

@@ -1,0 +1,173 @@
+// Has the model write the four sections, or change those of them that a push can touch.
+
+import type { ModelReply } from '../../domain/ports.js'
+import { cleanModelText } from '../../domain/summary/clean-model-text.js'
+import type { CommitFacts } from '../../domain/summary/commit-facts.js'
+import type { World } from '../../domain/summary/path-index.js'
+import { type Abridged, abridge } from '../../domain/summary/placeholders.js'
+import type { SourceFile } from '../../domain/summary/source-files.js'
+import type { ProsePart } from '../../domain/summary/summary-cache.js'
+import {
+  coverTopLevel,
+  mapSections,
+  parseSections,
+  type Sections,
+  type Verification,
+  verifyClaims,
+  withoutCover,
+} from '../../domain/summary/summary-document.js'
+import { childrenOf, shownFile } from '../../domain/summary/summary-draft.js'
+import {
+  type DescribedPart,
+  type Messages,
+  type ShownFile,
+  summaryMessages,
+} from '../../domain/summary/summary-prompt.js'
+import { sectionsTouched, updatedSections } from '../../domain/summary/update-sections.js'
+import { fitted, newsOf, shortened, type Writing } from './write-parts.js'
+
+export interface SectionWriting extends Writing {
+  facts: CommitFacts
+}
+
+/** Undefined when neither the budget nor the model gave a text. */
+export async function writeSections(writing: SectionWriting): Promise<Sections | undefined> {
+  const { draft, dirty } = writing
+  const tops = childrenOf(draft, undefined).filter((part) => part.text !== '')
+  const changed = tops.filter((part) => dirty.has(part.id))
+  const touchesNothing = changed.length + draft.direct.length + draft.gone.length === 0
+  if (draft.sections && !draft.fresh) {
+    if (touchesNothing) return draft.sections
+    const few = changed.length <= tops.length / 2 || tops.length < 3
+    if (few && (tops.length > 0 || (await isSmall(writing)))) return changeSections(writing, changed)
+  }
+  return freshSections(writing, tops)
+}
+
+/** In a repository without parts a change may be as large as the whole; then the whole is read again. */
+async function isSmall({ calls, draft, facts }: SectionWriting): Promise<boolean> {
+  const [change, whole] = await Promise.all([
+    calls.size(summaryMessages({ tree: [], parts: [], files: draft.direct })),
+    calls.size(summaryMessages({ tree: [], parts: [], files: facts.files.map(shownFile) })),
+  ])
+  return change < whole * 0.4
+}
+
+async function freshSections(writing: SectionWriting, tops: readonly DescribedPart[]): Promise<Sections | undefined> {
+  const { draft, facts } = writing
+  const paths = new Set(draft.direct.map((file) => file.path))
+  const told = (file: SourceFile) => draft.parts.size === 0 && !draft.files.get(file.path)?.leftOut
+  const files = facts.files.filter(told)
+  // What changed goes last, so that a cache of the service knows all that stands before it.
+  const still = draft.fresh ? files : files.filter((file) => !paths.has(file.path))
+  const late = draft.fresh ? [] : files.filter((file) => paths.has(file.path))
+  const build = (share: number) =>
+    summaryMessages({
+      tree: facts.tree,
+      parts: shortened(tops, share),
+      files: thinned(still.map(shownFile), share),
+      changedFiles: thinned(late.map(shownFile), share),
+    })
+  const first = await askWithin(writing, build)
+  if (!first) return undefined
+  const parsed = parseSections(first.text)
+  if (!first.truncated && parsed.missing.length === 0) return parsed.sections
+  // Once more, with less to read and so with fewer words to spend on it.
+  const second = await askWithin(writing, (share) => build(share * 0.6))
+  const again = second && parseSections(second.text)
+  return again && again.missing.length <= parsed.missing.length && !second.truncated ? again.sections : parsed.sections
+}
+
+async function changeSections(writing: SectionWriting, changed: readonly ProsePart[]): Promise<Sections> {
+  const { draft, world } = writing
+  const before = withoutCover(draft.sections!)
+  const shown = sectionsTouched(before, draft.touched)
+  const briefs = abridged(before, writing)
+  const sections = mapSections(before, (_, index) => briefs[index]!.text)
+  const reply = await askWithin(writing, (share) =>
+    summaryMessages({
+      tree: [],
+      parts: [],
+      files: [],
+      earlier: { sections, shown },
+      changedParts: shortened(
+        changed.map((part) => newsOf(writing, part)),
+        share,
+      ),
+      changedFiles: thinned(draft.direct, share),
+      news: { gone: draft.gone },
+    }),
+  )
+  return reply && reply.text.trim() !== ''
+    ? updatedSections(before, reply.text, shown, briefs, draft.touched, world)
+    : before
+}
+
+/** Each section as it is sent; the marks of all of them have numbers of their own. */
+function abridged(sections: Sections, { draft, world }: SectionWriting): Abridged[] {
+  const briefs: Abridged[] = []
+  let first = 1
+  for (const text of sections) {
+    const brief = abridge(text, draft.touched.paths, world, first)
+    first += brief.held.size
+    briefs.push(brief)
+  }
+  return briefs
+}
+
+/** Gives up part of the data when the request or the budget has no room for all of it, and says so. */
+async function askWithin(writing: SectionWriting, build: (share: number) => Messages): Promise<ModelReply | undefined> {
+  const { calls, sizes, notice } = writing
+  let shown = 1
+  for (const share of [1, 0.5, 0.2, 0.05]) {
+    const messages = await fitted(calls, sizes.summary.input, (less) => {
+      shown = share * less
+      return build(shown)
+    })
+    const reply = messages && (await calls.ask({ purpose: 'summary', messages, answerTokens: sizes.summary.output }))
+    if (reply && shown < 1)
+      notice(`The last request had room for about ${Math.ceil(shown * 100)} % of each thing that it should show.`)
+    if (reply || !messages) return reply
+  }
+  return undefined
+}
+
+/** The first lines of every file, and less of each line. */
+function thinned(files: readonly ShownFile[], share: number): ShownFile[] {
+  if (share === 1) return [...files]
+  const lineLimit = Math.max(20, Math.floor(400 * share))
+  return files.map((file) => ({
+    ...file,
+    lineLimit,
+    lines: file.lines.slice(0, Math.max(1, Math.floor(file.lines.length * share))),
+  }))
+}
+
+// ── what is sealed ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface CheckedSections {
+  sections: Sections
+  claims: Verification
+}
+
+/** Clean, checked, with every directory at the top named. Doing it twice changes nothing. */
+export function finished(sections: Sections, world: World, facts: CommitFacts): CheckedSections {
+  const claims: Verification = { checked: 0, repaired: 0, removed: 0 }
+  const kept = mapSections(withoutCover(sections), (text, index) => {
+    const found = verifyClaims(cleanModelText(text), world)
+    claims.checked += found.checked
+    claims.repaired += found.repaired
+    claims.removed += found.removed
+    return cleanModelText(found.markdown) || emptySection(index, facts)
+  })
+  return { sections: coverTopLevel(kept, facts.topLevel), claims }
+}
+
+/** What can be said without a model, where it said nothing that holds. */
+function emptySection(index: number, facts: CommitFacts): string {
+  const nothing = 'The model said nothing here that could be checked.'
+  if (index !== 2 || facts.files.length === 0) return nothing
+  const central = [...facts.files].sort((a, b) => a.rank - b.rank).filter((file) => /^[\w./-]+$/.test(file.path))
+  const places = central.slice(0, 5).map((file) => `${file.path}:${file.lines[0]!.number}`)
+  return places.length === 0 ? nothing : `The most central files: ${places.join(', ')}.`
+}

@@ -1,0 +1,102 @@
+// What callers see of runs and answers.
+
+import type * as House from '../../handoff/index.js'
+import { answerData } from '../../handoff/stored-answer.js'
+import { jsonResponse } from './json.js'
+
+export interface Seen {
+  handoff: House.Handoff
+  behind?: { head: string }
+}
+
+export interface Viewer {
+  serverUrl: string
+}
+
+export function addressOf(handoff: Pick<House.Handoff, 'run' | 'repository'>, answer?: string): string {
+  const part = answer === undefined ? '' : `/answers/${answer}`
+  return `/api/runs/${handoff.run}${part}?repository=${encodeURIComponent(handoff.repository)}`
+}
+
+export function placeOf(viewer: Viewer, handoff: House.Handoff): House.AnswerPlace {
+  return { host: handoff.host, repository: handoff.repository, serverUrl: viewer.serverUrl, permalinks: 'github' }
+}
+
+export function runView(handoff: House.Handoff) {
+  const { run, repository, commit, ref, sealedAt, model, survey, partial } = handoff
+  return {
+    run,
+    repository,
+    commit,
+    ...(ref === undefined ? {} : { ref }),
+    sealedAt,
+    model: model.name,
+    files: survey.files,
+    ...(partial === undefined ? {} : { partial }),
+    self: addressOf(handoff),
+  }
+}
+
+export function answerView(
+  viewer: Viewer,
+  seen: Seen,
+  record: House.CompletedAnswer,
+  { stale, ...more }: { reused: boolean; stale?: House.AnswerStaleness; comment?: { url: string } },
+) {
+  const { handoff, behind } = seen
+  return {
+    status: 'done' as const,
+    repository: handoff.repository,
+    ...answerData(record, placeOf(viewer, handoff)),
+    code: record.cited ?? [],
+    seconds: record.seconds,
+    ...more,
+    ...(behind === undefined ? {} : { behind }),
+    ...(stale === undefined ? {} : { stale: staleView(stale) }),
+    self: addressOf(handoff, record.id),
+  }
+}
+
+/** `told` is a sentence for people; the paths in it are foreign text. */
+function staleView({ head, valid, precision, told }: House.AnswerStaleness) {
+  return { head, valid, precision, told }
+}
+
+export interface PendingQuestion {
+  id: string
+  question: string
+  acceptedAt: string
+}
+
+export function pendingView(seen: Seen, pending: PendingQuestion, status: 'queued' | 'running') {
+  const { handoff } = seen
+  const { id, question, acceptedAt } = pending
+  const { repository, run, commit } = handoff
+  return { status, id, repository, run, commit, question, acceptedAt, self: addressOf(handoff, id) }
+}
+
+export function failedView(seen: Seen, record: Extract<House.AnswerRecord, { status: 'failed' }>) {
+  return {
+    ...pendingView(seen, record, 'running'),
+    status: 'failed' as const,
+    completedAt: record.completedAt,
+    error: record.error,
+  }
+}
+
+export const pollSeconds = 2
+
+/** 202: where the answer will be; `preferred` where the caller wished for that. */
+export function pendingResponse(
+  seen: Seen,
+  pending: PendingQuestion,
+  status: 'queued' | 'running',
+  preferred: boolean,
+): Response {
+  const view = pendingView(seen, pending, status)
+  return jsonResponse(202, view, {
+    location: view.self,
+    'retry-after': String(pollSeconds),
+    ...(preferred ? { 'preference-applied': 'respond-async' } : {}),
+  })
+}

@@ -1,0 +1,199 @@
+// The description of the service. A test holds it against what the handlers really answer.
+import { schemas } from './schemas.js'
+
+type Part = Record<string, unknown>
+
+const schema = (name: string): Part => ({ $ref: `#/components/schemas/${name}` })
+const json = (name: string, description: string, headers: string[] = []): Part => ({
+  description,
+  content: { 'application/json': { schema: schema(name) } },
+  ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers.map((one) => [one, header])) }),
+})
+const header: Part = { schema: { type: 'string' } }
+
+const problems: Record<number, string> = {
+  400: 'What was sent makes no sense.',
+  401: 'Nobody we know is asking.',
+  403: 'The token may not see this.',
+  404: 'There is no such thing.',
+  405: 'Another method is wanted; see Allow.',
+  406: 'The answer does not come in this form.',
+  409: 'Not now: the same request is being answered, or the run is not complete.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  422: 'The Idempotency-Key stands for another request.',
+  429: 'The caller has too many questions open, or has spent the budget; see Retry-After.',
+  500: 'A bug of ours.',
+  501: 'What is stored was written by a newer handoff.',
+  502: 'The sandbox, the directory, the model or GitHub failed.',
+  503: 'No sandbox is free, or a setting is missing; see Retry-After.',
+  504: 'Time ran out.',
+  507: 'The directory has no room.',
+}
+
+function refusals(...statuses: number[]): Part {
+  return Object.fromEntries(
+    statuses.map((status) => [
+      String(status),
+      { description: problems[status], content: { 'application/problem+json': { schema: schema('Problem') } } },
+    ]),
+  )
+}
+
+const query = (name: string, required: boolean, description: string, type = 'string'): Part => ({
+  name,
+  in: 'query',
+  required,
+  description,
+  schema: { type },
+})
+const inPath = (name: string): Part => ({ name, in: 'path', required: true, schema: { type: 'string' } })
+const inHeader = (name: string, description: string): Part => ({
+  name,
+  in: 'header',
+  description,
+  schema: { type: 'string' },
+})
+
+const repository = query('repository', true, 'owner/name')
+const paging = [
+  query('limit', false, '1 to 100; 20 when absent', 'integer'),
+  query('cursor', false, '`next` of the page before'),
+]
+/** Whatever looks into the directory may find it slow, full, closed or broken. */
+const behind = [500, 502, 503, 504, 507]
+const lookRefusals = refusals(400, 401, 403, 404, 405, 406, 409, 501, ...behind)
+
+export function openApiDocument(origin: string): Part {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'handoff',
+      version: '1',
+      summary: 'Answers questions about a repository after the machine that read it is gone.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: origin }],
+    security: [{ bearer: [] }],
+    paths: {
+      '/api/ask': {
+        post: {
+          operationId: 'ask',
+          summary: 'Ask a question',
+          parameters: [
+            inHeader('Prefer', '`respond-async`: 202 at once'),
+            inHeader('Idempotency-Key', 'the same key and body are answered once'),
+            inHeader('Accept', '`text/event-stream` for events'),
+          ],
+          requestBody: { required: true, content: { 'application/json': { schema: schema('Question') } } },
+          responses: {
+            200: {
+              description: 'The answer, or its events',
+              headers: { 'Server-Timing': header, 'X-Request-Id': header },
+              content: {
+                'application/json': { schema: schema('Answer') },
+                'text/event-stream': { schema: { type: 'string' } },
+              },
+            },
+            202: json('Pending', 'Accepted; the answer will be at Location.', ['Location', 'Retry-After']),
+            ...refusals(400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 501, ...behind),
+          },
+        },
+      },
+      '/api/runs': {
+        get: {
+          operationId: 'listRuns',
+          summary: 'Repositories; the runs of one; or the run that answers for a branch or a pull request',
+          parameters: [
+            query('repository', false, 'owner/name'),
+            query('ref', false, 'a branch'),
+            query('pull', false, 'a pull request', 'integer'),
+            ...paging,
+          ],
+          responses: { 200: json('RunsOrRepositories', 'A page', ['Link']), ...lookRefusals },
+        },
+      },
+      '/api/runs/{run}': look('readRun', 'One run, with its summary', 'WholeRun', [inPath('run'), repository]),
+      '/api/runs/{run}/answers': look('listAnswers', 'What was asked about a run', 'Answers', [
+        inPath('run'),
+        repository,
+        ...paging,
+      ]),
+      '/api/runs/{run}/answers/{answer}': look('readAnswer', 'One answer, or how far it is', 'AnswerInSomeState', [
+        inPath('run'),
+        inPath('answer'),
+        repository,
+      ]),
+      '/api/runs/{run}/files': look('readLines', 'Lines that an answer cites', 'Lines', [
+        inPath('run'),
+        repository,
+        query('path', true, 'a file of the commit'),
+        query('from', true, 'first line', 'integer'),
+        query('to', false, 'last line', 'integer'),
+        query('answer', false, 'the answer that cites them'),
+      ]),
+      '/api/github': {
+        post: {
+          operationId: 'webhook',
+          summary: 'The webhook of GitHub',
+          security: [{ signature: [] }],
+          requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+          responses: {
+            200: json('Delivery', 'Seen, and nothing to do'),
+            202: json('Delivery', 'Taken; the answer will be a comment'),
+            ...refusals(400, 401, 405, 409, 413, 415, 501, ...behind),
+          },
+        },
+      },
+      '/api/health': {
+        get: {
+          operationId: 'health',
+          summary: 'Whether it has what it needs',
+          security: [{}, { bearer: [] }],
+          parameters: [
+            query('deep', false, 'look at the directory and at the sandboxes too; needs a token that is not a job’s'),
+          ],
+          responses: {
+            200: json('Health', 'Ready'),
+            503: json('Health', 'Something is missing'),
+            ...refusals(401, 403, 405, 406, 500, 502, 504),
+          },
+        },
+      },
+      '/api/openapi': {
+        get: {
+          operationId: 'openapi',
+          summary: 'This description',
+          security: [{}],
+          responses: { 200: json('Delivery', 'OpenAPI 3.1'), ...refusals(405, 406, 500) },
+        },
+      },
+      '/api/cron': {
+        get: {
+          operationId: 'sweep',
+          summary: 'Takes up what was left behind',
+          security: [{ cron: [] }],
+          responses: { 202: json('Swept', 'Begun'), ...refusals(401, 405, ...behind) },
+        },
+      },
+    },
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token of this deployment, or of a job of GitHub Actions.',
+        },
+        cron: { type: 'http', scheme: 'bearer', description: 'CRON_SECRET' },
+        signature: { type: 'apiKey', in: 'header', name: 'X-Hub-Signature-256' },
+      },
+      schemas,
+    },
+  }
+}
+
+function look(operationId: string, summary: string, name: string, parameters: Part[]): Part {
+  return {
+    get: { operationId, summary, parameters, responses: { 200: json(name, summary, ['Link']), ...lookRefusals } },
+  }
+}

@@ -1,0 +1,46 @@
+// An answer as a comment on a pull request, found again by its marker: however often it is posted, it stands there once.
+import type * as House from '../handoff/index.js'
+import type { Door } from './app.js'
+import { placeOf, type Seen } from './http/responses.js'
+
+export interface Post {
+  record: House.CompletedAnswer
+  seen: Seen
+  reused: boolean
+}
+
+export async function postOnPull(
+  here: Door,
+  service: House.Service,
+  { record, seen, reused }: Post,
+  pull: number,
+  signal: AbortSignal,
+): Promise<{ url: string }> {
+  const [house, github] = await Promise.all([here.house(), here.github()])
+  const { repository } = seen.handoff
+  const place = placeOf(here.settings.github, seen.handoff)
+  const { redact } = service.house
+  const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice: () => {} }
+  const parts = await house.commentParts(commenting, { record, reused })
+  const urls: string[] = []
+  for (const [index, part] of parts.entries()) {
+    const marker = `<!-- handoff:answer v=1 id=${record.id} part=${index + 1} -->`
+    urls.push(await ensureOnce(github, { kind: 'issue', repository, number: pull }, marker, part, signal))
+  }
+  return { url: urls[0] ?? '' }
+}
+
+/** The comment with this marker, as it should be; where it stands. */
+async function ensureOnce(
+  github: House.GitHub,
+  thread: House.Thread,
+  marker: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const body = `${marker}\n${text}`
+  const { comment } = await github.ensureComment(thread, { marker, body }, { signal })
+  const { kind, repository, id } = comment
+  if (comment.body !== body) await github.updateComment({ kind, repository, id }, body, { signal })
+  return comment.url
+}

@@ -1,0 +1,99 @@
+// Is it up, and has it what it needs? Says names, never values, and touches no cloud unless somebody with a token asks for more.
+import type * as House from '../../handoff/index.js'
+import type { Door } from '../app.js'
+import { authenticate } from '../auth/authenticate.js'
+import { environmentHere, settingsHere } from '../define-function.js'
+import type { Exchange } from '../http/http-function.js'
+import { jsonResponse } from '../http/json.js'
+import { wantJson, wrong } from '../http/parse-request.js'
+import { problemOf, Refusal } from '../http/problem-details.js'
+import { limited } from '../http/request-deadline.js'
+import { type Environment, missingNames, type ServiceSettings, wantedOf } from '../settings.js'
+
+export async function getHealth(exchange: Exchange): Promise<Response> {
+  wantJson(exchange.request)
+  const settings = settingsHere()
+  const missing = missingNames(environmentHere())
+  const wrong = await wrongNames(settings, environmentHere())
+  const ready = missing.length === 0 && wrong.length === 0
+  const shallow = {
+    status: ready ? 'ok' : 'not-ready',
+    missing,
+    wrong,
+    wanted: Object.fromEntries(wrong.map((name) => [name, wantedOf(name)])),
+    ways: {
+      bearer: settings.bearers.length > 0,
+      oidc: settings.oidc !== undefined,
+      webhook: settings.webhookSecrets.length > 0,
+      comments: settings.github.token !== undefined || settings.github.app !== undefined,
+      cron: settings.cronSecret !== undefined,
+    },
+  }
+  if (!wantsDepth(exchange.url)) return jsonResponse(ready ? 200 : 503, shallow)
+  const here = (await import('../app.js')).door()
+  const caller = await authenticate(exchange.request, settings, here.verifier)
+  exchange.note({ caller: caller.name })
+  if (caller.way === 'job') throw notForJobs()
+  using soon = limited(exchange.signal, 10_000)
+  const [drive, sandboxes] = await Promise.all([
+    check(here, async ({ house }) => (await house.tools.drive.status(soon.signal)).ready),
+    check(here, async ({ house }) => {
+      await house.tools.sandboxes.find({ handoff: '1' }, soon.signal)
+      return true
+    }),
+  ])
+  const well = ready && drive.status === 'ok' && sandboxes.status === 'ok'
+  return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
+}
+
+function wantsDepth(url: URL): boolean {
+  const deep = url.searchParams.get('deep') ?? '0'
+  if (!['0', '1', ''].includes(deep)) throw wrong('`deep` is 0 or 1.')
+  return deep !== '0'
+}
+
+/** What a question may take, and what the model knows, only the house can tell. It is loaded where that matters. */
+export async function wrongNames(
+  { wrong, models, limits }: ServiceSettings,
+  environment: Environment,
+): Promise<string[]> {
+  const { tokensPerDay, costPerDay } = limits
+  const effort = environment['LLM_REASONING_EFFORT']?.trim() ?? ''
+  if ((tokensPerDay === undefined && costPerDay === undefined && effort === '') || wrong.length > 0) return wrong
+  const { efforts, missingSettings, parseSettings, replyLimit, troubleWith } = await import('../../handoff/index.js')
+  if (!efforts.some((one) => one === (effort.toLowerCase() || efforts[0]))) return ['LLM_REASONING_EFFORT']
+  if (missingSettings(environment).length > 0) return wrong
+  const { model } = parseSettings(environment)
+  const fails = (budget: { tokensPerDay?: number; costPerDay?: number }) =>
+    models.some((name) => {
+      const asked = { ...model, name }
+      return troubleWith(budget, { ...asked, replyTokens: (wanted) => replyLimit(asked, wanted) }, model.prices)
+    })
+  return [
+    ...(tokensPerDay !== undefined && fails({ tokensPerDay }) ? ['HANDOFF_CALLER_TOKENS'] : []),
+    ...(costPerDay !== undefined && fails({ costPerDay }) ? ['HANDOFF_CALLER_COST'] : []),
+  ]
+}
+
+function notForJobs(): Refusal {
+  return new Refusal(403, 'forbidden', 'How the services behind this one are is not told to jobs.', {
+    next: 'Use a token of HANDOFF_BEARERS.',
+  })
+}
+
+interface Checked {
+  status: string
+  code?: string
+  milliseconds: number
+}
+
+/** Only looks: nothing is started, and nothing is paid. */
+async function check(here: Door, look: (service: House.Service) => Promise<boolean>): Promise<Checked> {
+  const started = Date.now()
+  const milliseconds = () => Date.now() - started
+  try {
+    return { status: (await look(await here.service())) ? 'ok' : 'not-ready', milliseconds: milliseconds() }
+  } catch (error) {
+    return { status: 'failed', code: problemOf(error).code, milliseconds: milliseconds() }
+  }
+}

@@ -1,0 +1,238 @@
+// GET /api/runs and what is below it. Reads only, except that looking at a question which was left behind gets it going again.
+import type * as House from '../../handoff/index.js'
+import { type Door, door } from '../app.js'
+import { allow, authenticate, type Caller, leads, meets } from '../auth/authenticate.js'
+import type { Exchange } from '../http/http-function.js'
+import { jsonResponse } from '../http/json.js'
+import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
+import { Refusal } from '../http/problem-details.js'
+import { answerView, failedView, pendingView, pollSeconds, runView, type Seen } from '../http/responses.js'
+import { leftOf, takeUp } from '../resume-pending.js'
+
+export async function getRuns(exchange: Exchange): Promise<Response> {
+  const here = door()
+  const { request } = exchange
+  const asked = readAddress(exchange.url)
+  const caller = await authenticate(request, here.settings, here.verifier)
+  exchange.note({ caller: caller.name })
+  wantJson(request)
+  exchange.note({ part: asked.part ?? 'runs' })
+  const house = await here.house()
+  const service = await here.service()
+  const look: Look = { exchange, here, house, caller, service, asked, query: asked.query }
+  if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
+  const run = await oneRun(look, { run: house.parseRunId(asked.run) })
+  switch (asked.part) {
+    case undefined:
+      return jsonResponse(200, {
+        ...runView(run.handoff),
+        summary: await house.runSummary(service.house, run, exchange.signal),
+        handoff: run.handoff,
+      })
+    case 'answers':
+      return asked.answer === undefined ? answers(look, run) : answer(look, run, asked.answer)
+    default:
+      return file(look, run)
+  }
+}
+
+interface Look {
+  exchange: Exchange
+  here: Door
+  caller: Caller
+  house: typeof House
+  service: House.Service
+  asked: Address
+  query: URLSearchParams
+}
+
+interface Address {
+  run?: string
+  part?: 'answers' | 'files'
+  answer?: string
+  query: URLSearchParams
+}
+
+/** The platform may show the address as it was asked for, or as it was rewritten. */
+export function readAddress(url: URL): Address {
+  const query = url.searchParams
+  const [, , place, ...rest] = url.pathname.split('/')
+  // Whatever is nothing else comes here, to be told so in our words.
+  if (place !== 'runs') throw nothing()
+  const path = rest.map(decoded)
+  const [run, part, answer] =
+    path.length > 0 && path[0] !== '' ? path : [query.get('run'), query.get('part'), query.get('answer')]
+  if (path.length > 3 || (part !== 'answers' && part !== 'files' && (part ?? null) !== null)) throw nothing()
+  if (run === null || run === undefined) return { query }
+  if (answer !== null && answer !== undefined && part === 'answers' && !/^[0-9a-f]{32}$/.test(answer)) throw nothing()
+  return {
+    run,
+    query,
+    ...(part === 'answers' || part === 'files' ? { part } : {}),
+    ...(answer !== null && answer !== undefined && part === 'answers' ? { answer } : {}),
+  }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw nothing()
+  }
+}
+
+const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
+
+async function repositories({ caller, here, house, service, exchange, query }: Look): Promise<Response> {
+  if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
+  const host = new URL(here.settings.github.serverUrl).host
+  const may = (test: typeof meets) => (name: string) =>
+    caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
+  // Whoever may see one repository causes no look at all the others.
+  const found = await house.listRepositories(service.house, host, exchange.signal, { leads: may(leads) })
+  return jsonResponse(200, { repositories: spelledOnce(found.filter(may(meets))) })
+}
+
+/** A repository that has folders of two spellings is one; the older one is as people spell it. */
+function spelledOnce(names: string[]): string[] {
+  const older = new Map(names.filter((name) => name !== name.toLowerCase()).map((name) => [name.toLowerCase(), name]))
+  return [...new Set(names.map((name) => older.get(name.toLowerCase()) ?? name))]
+}
+
+async function runs(look: Look): Promise<Response> {
+  const { house, service, query, exchange, asked } = look
+  const [ref, pull] = [query.get('ref'), query.get('pull')]
+  if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
+  if (ref !== null || pull !== null) {
+    const name = ref === null ? pullRef(Number(pull)) : fullRef(ref)
+    const { handoff, behind } = await oneRun(look, { ref: name })
+    return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
+  }
+  const { repository } = repositoryOf(look)
+  const page = await house.listRuns(service.house, repository, pageWanted(query), exchange.signal)
+  const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
+  return paged(asked, { runs: items.map(runView) }, page.next)
+}
+
+async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
+  const { here, house, service, query, exchange, asked } = look
+  const page = await house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
+  const items = page.items.map(async (record) => {
+    if (record.status === 'failed') return failedView(run, record)
+    if (record.status === 'running') return pendingView(run, record, await stateOf(service, record))
+    const { code: _code, ...view } = answerView(here.settings.github, run, record, { reused: true })
+    return view
+  })
+  return paged(asked, { answers: await Promise.all(items) }, page.next)
+}
+
+async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
+  const { house, service, exchange } = look
+  const record = await house.oneAnswer(service.house, run, id, exchange.signal)
+  if (record.status === 'done') {
+    keepPromises(look, run, id)
+    return jsonResponse(200, await doneView(look, run, record))
+  }
+  if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
+  if (isLeft(record)) goOnWith(look, run, record)
+  const view = pendingView(run, record, await stateOf(service, record))
+  return jsonResponse(200, view, { 'retry-after': String(pollSeconds) })
+}
+
+/** Who looks again later is told whether it is still true. */
+async function doneView(look: Look, run: House.ChosenRun, record: House.CompletedAnswer) {
+  const { house, service, here, exchange } = look
+  const { repository } = repositoryOf(look)
+  const request = { repository, ...(here.hasGitHub ? { github: here.github } : {}) }
+  const stale = await house.staleSince(service.house, request, run, record, exchange.signal)
+  return answerView(here.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
+}
+
+type Pending = Extract<House.AnswerRecord, { status: 'running' }>
+
+const isLeft = ({ leaseUntil }: Pending) => Date.parse(leaseUntil) <= Date.now()
+
+/** Running while somebody has a turn for it. */
+async function stateOf(service: House.Service, record: Pending): Promise<'queued' | 'running'> {
+  if (isLeft(record)) return 'queued'
+  const { turns } = await service.shared()
+  // Whoever only looks is not told that the table of turns is busy.
+  const state = await turns.stateOf(record.id).catch(() => 'waiting')
+  return state === 'running' ? 'running' : 'queued'
+}
+
+/** When its lease ran out it was left behind, and whoever looks at it gets it going again. */
+function goOnWith(look: Look, run: House.ChosenRun, { id, model }: Pending): void {
+  const { exchange, here, caller } = look
+  const { repository } = repositoryOf(look)
+  const goingOn = async () => {
+    const promises = await promisesAbout(look, id)
+    const left = { repository, run: run.handoff.run, id, model, caller: promises[0]?.caller ?? caller.name, promises }
+    return takeUp(here, left, exchange)
+  }
+  exchange.logLater(goingOn())
+}
+
+/** An answer may be there while the comment that was promised with it is not. */
+function keepPromises(look: Look, run: House.ChosenRun, id: string): void {
+  const { exchange, here } = look
+  if (!here.hasGitHub) return
+  const keeping = async () => {
+    const due = (await promisesAbout(look, id)).filter(({ until }) => until <= Date.now())
+    if (due[0]) exchange.logLater(takeUp(here, leftOf(due[0], run.handoff.run, due), exchange))
+  }
+  exchange.background(keeping())
+}
+
+function promisesAbout({ house, service, exchange }: Look, id: string): Promise<House.AcceptedNote[]> {
+  const signal = exchange.limit.workUntil(Date.now() + 10_000)
+  return house.acceptedAbout(service.house.tools.drive, service.place, id, signal)
+}
+
+async function file(look: Look, run: House.ChosenRun): Promise<Response> {
+  const { house, service, query, exchange } = look
+  const path = query.get('path') ?? ''
+  const [from, to] = [Number(query.get('from')), Number(query.get('to') ?? query.get('from'))]
+  const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0 && to >= from
+  if (path === '' || path.length > 8_192 || !fits) throw wrong('`path`, `from` and `to` say which lines.')
+  const id = query.get('answer')
+  if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
+  const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
+  return jsonResponse(200, await house.citedFile(service.house, run, place, exchange.signal))
+}
+
+function repositoryOf({ caller, here, house, query }: Look): { repository: House.Repository; cloneUrl: string } {
+  const name = query.get('repository')
+  if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
+  const pattern = allow(caller, name)
+  const { serverUrl } = here.settings.github
+  const repository = house.parseRepository(name, new URL(serverUrl).host)
+  return {
+    repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
+    cloneUrl: `${serverUrl}/${name}.git`,
+  }
+}
+
+async function oneRun(look: Look, name: House.RunName): Promise<House.ChosenRun & Seen> {
+  const { house, service, exchange } = look
+  const where = { ...repositoryOf(look), strict: true }
+  const place = house.layout(service.house.root, where.repository)
+  return house.whichRun(where, name, service.house, place, exchange.signal)
+}
+
+function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {
+  const limit = Number(query.get('limit') ?? '20')
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100) throw wrong('`limit` is a number from 1 to 100.')
+  const cursor = query.get('cursor')
+  return { limit, ...(cursor === null ? {} : { cursor: cursor.slice(0, 500) }) }
+}
+
+/** The next page is told by its path, also where the platform rewrote that. */
+function paged({ run, part, query }: Address, items: Record<string, unknown>, next: string | undefined): Response {
+  if (next === undefined) return jsonResponse(200, items)
+  const following = new URLSearchParams(query)
+  following.set('cursor', next)
+  for (const name of ['run', 'part', 'answer']) following.delete(name)
+  const path = ['/api/runs', run, part].filter((one) => one !== undefined).join('/')
+  return jsonResponse(200, { ...items, next }, { link: `<${path}?${following}>; rel="next"` })
+}

@@ -1,0 +1,72 @@
+// Asking from a terminal, about one commit and about what changed between two.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { summarise } from '../../src/handoff/index.js'
+import { startWorld, type World } from '../support/local-clouds.js'
+import { runProgram } from '../support/program.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+
+let world: World
+let repository: TestRepository
+
+beforeAll(async () => {
+  repository = await makeRepository([
+    { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 2\n}\n' },
+    { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 3 + 1\n}\n' },
+  ])
+  world = await startWorld({ repositories: { 'octo/shop': repository.directory } })
+  const never = new AbortController().signal
+  for (const sha of repository.commits) {
+    await summarise({ commit: world.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, world.house, never)
+  }
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const run = (...words: string[]) =>
+  runProgram('src/cli/ask.ts', words, { ...world.clouds.settings, DRIVE9_ROOT: '/handoff' })
+
+const where = () => [
+  '--repository',
+  'octo/shop',
+  '--host',
+  'git.example.org',
+  '--clone-url',
+  world.remote.cloneUrl('octo/shop'),
+]
+
+test('a question about a branch is answered with its sources', async () => {
+  const { code, stdout, stderr } = await run(...where(), 'What does priceOf return?')
+  expect(code, stderr).toBe(0)
+  expect(stdout).toContain('What does priceOf return?')
+  expect(stdout).toContain('src/price.ts')
+})
+
+test('a question about two commits names both', async () => {
+  const [older, newer] = repository.commits as [string, string]
+  const { code, stdout, stderr } = await run(
+    ...where(),
+    '--of',
+    newer,
+    '--compare-with',
+    older,
+    '--json',
+    'What changed in priceOf?',
+  )
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'done', commit: newer, compareWith: { commit: older } })
+})
+
+test.each([
+  [['--repository', 'octo/shop'], 'npm run ask needs "question".'],
+  [['What is it?'], 'The repository is missing.'],
+  [['--repository', 'octo', 'What?'], 'is not a repository name'],
+  [['--nonsense', 'What?'], 'nonsense'],
+])('%j ends with one sentence', async (words, sentence) => {
+  const { code, stderr } = await run(...(words as string[]))
+  expect(code).toBe(1)
+  expect(stderr).toContain(sentence)
+  expect(stderr).not.toContain('    at ')
+})

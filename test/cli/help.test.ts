@@ -1,0 +1,75 @@
+// Each command explains itself for nothing, and refuses what it does not know before it does anything.
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startServer } from '../../src/emulators/faulty-server.js'
+import { root, runProgram } from '../support/program.js'
+
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+const commands = Object.entries(scripts).flatMap(([name, script]) => {
+  const file = /ts-loader\.mjs (\S+\.ts)/.exec(script)?.[1]
+  return file === undefined ? [] : [{ name, file }]
+})
+
+let requests = 0
+let cloud: Awaited<ReturnType<typeof startServer>>
+beforeAll(async () => {
+  cloud = await startServer('a cloud', () => {
+    requests += 1
+    return { status: 500 }
+  })
+})
+afterAll(() => cloud?.close())
+
+/** Settings with which a command that starts its work would ask this server. */
+const run = (file: string, ...words: string[]) =>
+  runProgram(file, words, {
+    E2B_API_KEY: 'e2b_0000000000000000000000000000000000000000',
+    E2B_API_URL: cloud.url,
+    DRIVE9_API_KEY: 'key',
+    DRIVE9_SERVER: cloud.url,
+    LLM_API_KEY: 'key',
+    LLM_BASE_URL: cloud.url,
+    LLM_MODEL: 'a-model',
+    DRIVE9_BINARY_URL: `${cloud.url}/drive9`,
+    DRIVE9_BINARY_SHA256: '0'.repeat(64),
+  })
+
+const built = () => (existsSync(join(root, 'dist')) ? statSync(join(root, 'dist')).ctimeMs : 0)
+
+test('every program of src/cli and src/benchmarks is an npm script', () => {
+  const programs = globSync('src/{cli,benchmarks}/*.ts', { cwd: root }).filter((file) =>
+    /^await runCommand\(/m.test(readFileSync(join(root, file), 'utf8')),
+  )
+  expect(programs.sort()).toEqual(commands.map(({ file }) => file).sort())
+})
+
+test.each(commands)(
+  '$name --help says what it does, its options, an example and what it costs',
+  async ({ name, file }) => {
+    const before = { requests, built: built() }
+    const { code, stdout, stderr } = await run(file, '--help', '--bogus')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const usage = stdout.split('\n')[0]!
+    expect(usage).toMatch(new RegExp(`^Usage: npm run ${name}( |$)`))
+    expect(stdout).toMatch(/\nOptions:\n {2}--/)
+    expect(stdout).toMatch(new RegExp(`\nExample: npm run ${name}`))
+    expect(stdout).toMatch(/\nCost: \S/)
+    expect(stdout.split('\n').filter((line) => line.length > 150)).toEqual([])
+    expect({ requests, built: built() }).toEqual(before)
+  },
+)
+
+test.each(commands)('$name refuses an option it does not know', async ({ name, file }) => {
+  const before = { requests, built: built() }
+  const { code, stdout, stderr } = await run(file, '--bogus')
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain("Unknown option '--bogus'")
+  expect(stderr).toContain(`Usage: npm run ${name}`)
+  expect({ requests, built: built() }).toEqual(before)
+})
+
+test('bench --help lists the benches', async () => {
+  const { stdout } = await run('src/benchmarks/index.ts', '--help')
+  for (const part of ['walks', 'action', 'service', 'survey', 'find', 'incremental']) expect(stdout).toContain(part)
+})

@@ -1,0 +1,79 @@
+// The small commands, each in a process of its own, with the clouds of this machine.
+import { expect, test } from 'vitest'
+import { startClouds } from '../../src/emulators/start-all.js'
+import { breaker } from '../support/breaking.js'
+import { runProgram } from '../support/program.js'
+
+async function run(name: string, words: string[] = [], environment: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await runProgram(`src/cli/${name}.ts`, words, environment)
+  return { code, output: stdout + stderr }
+}
+
+test('smoke: two sandboxes, one directory, no model', async () => {
+  const { code, output } = await run('smoke')
+  expect(code, output).toBe(0)
+  expect(output).toContain('The sandboxes and the directory work together.')
+  expect(output).not.toContain('offline-extractive')
+})
+
+test('smoke against a drive9 that fails now and then, and loses what is written, says so', async () => {
+  await using clouds = await startClouds({ sandboxes: false, model: false, drive: { quota: { files: 1 } } })
+  breaker('drive', [{ kind: 'answer', status: 500 }, { kind: 'reset' }]).whatIsNew(clouds.drive!)
+  const { code, output } = await run('smoke', [], { ...clouds.settings, E2B_API_KEY: '' })
+  expect(code).toBe(1)
+  expect(output).not.toContain('work together')
+})
+
+test('smoke tells why drive9 refused the mount', async () => {
+  await using clouds = await startClouds({ sandboxes: false, model: false })
+  const owner = `Bearer ${clouds.drive!.ownerKey}`
+  const body = JSON.stringify({ error: 'this tenant is suspended' })
+  const isScoped = ({ headers }: { headers: Record<string, string> }) => headers['authorization'] !== owner
+  clouds.drive!.rule({ match: isScoped, fault: { kind: 'answer', status: 403, body } })
+  const { code, output } = await run('smoke', [], { ...clouds.settings, E2B_API_KEY: '' })
+  expect(code).toBe(1)
+  expect(output).toMatch(/could not use the directory \(exit 1\): .*this tenant is suspended/)
+})
+
+test('sweep destroys what has lost its owner, and nothing of other projects', async () => {
+  await using clouds = await startClouds({ drive: false, model: false })
+  const { Sandbox } = await import('e2b')
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = clouds.sandboxes!.settings
+  const open = (metadata: Record<string, string>) => Sandbox.create('handoff', { apiKey, apiUrl, sandboxUrl, metadata })
+  const ours = await open({ handoff: '1', role: 'ask', run: 'x' })
+  const other = await open({ project: 'another' })
+  const settings = { ...clouds.settings, HANDOFF_DEADLINE_SECONDS: '1' }
+  const look = await run('sweep', ['--all'], settings)
+  expect(look.output).toContain(`${ours.sandboxId} since`)
+  expect(look.output).toContain('would be destroyed')
+  const act = await run('sweep', ['--all', '--yes'], settings)
+  expect(act.output).toContain('destroyed')
+  const state = (id: string) => clouds.sandboxes!.sandboxes.find((sandbox) => sandbox.id === id)?.state
+  expect([state(ours.sandboxId), state(other.sandboxId)]).toEqual(['gone', 'running'])
+})
+
+test('sweep sees that an owner died as soon as it has missed two renewals', async () => {
+  await using clouds = await startClouds({ drive: false, model: false })
+  const { Sandbox } = await import('e2b')
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = clouds.sandboxes!.settings
+  const open = async (secondsLeft: number, secondsMeant: number, since = 0) => {
+    const metadata = { handoff: '1', 'handoff-until': new Date(Date.now() + secondsMeant * 1_000).toISOString() }
+    const timeoutMs = secondsLeft * 1_000
+    const { sandboxId } = await Sandbox.create('handoff', { apiKey, apiUrl, sandboxUrl, metadata, timeoutMs })
+    const made = clouds.sandboxes!.sandboxes.find(({ id }) => id === sandboxId)!
+    Object.assign(made, { createdAt: new Date(Date.now() - since * 1_000) })
+    return sandboxId
+  }
+  const orphans = [await open(50, 900, 300), await open(800, 800, 100)]
+  const owned = [await open(110, 900, 300), await open(50, 50, 300), await open(850, 850, 50)]
+  const { output } = await run('sweep', [], clouds.settings)
+  expect(output).toContain('5 sandboxes of handoff are alive, 2 of them without an owner.')
+  expect(orphans.filter((id) => !output.includes(id))).toEqual([])
+  expect(owned.filter((id) => output.includes(id))).toEqual([])
+})
+
+test('sweep without a key says which', async () => {
+  const { code, output } = await run('sweep')
+  expect(code).toBe(1)
+  expect(output).toContain('E2B_API_KEY')
+})

@@ -1,0 +1,120 @@
+// What is kept running is begun again at every change of what it is made of, however an editor saves it.
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Reloading, reload } from '../../src/cli/watch.js'
+
+let root: string
+let serving: Reloading<Running>
+let told: string[]
+let open: number
+let failing: boolean
+
+interface Running {
+  number: number
+  close(): Promise<void>
+}
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'reload-'))
+  mkdirSync(join(root, 'api'))
+  mkdirSync(join(root, 'web'))
+  mkdirSync(join(root, 'src/handoff/workflows/answer'), { recursive: true })
+  mkdirSync(join(root, 'test'))
+  writeFileSync(join(root, 'api/ask.ts'), 'one')
+  told = []
+  open = 0
+  failing = false
+  let begun = 0
+  serving = await reload({
+    root,
+    sources: ['api', 'src/handoff', 'web', 'vercel.json'],
+    readAnew: 'web',
+    say: (text) => told.push(text),
+    async begin() {
+      if (failing) throw new Error('it does not begin')
+      begun += 1
+      open += 1
+      return {
+        number: begun,
+        async close() {
+          open -= 1
+        },
+      }
+    },
+  })
+})
+
+afterEach(async () => {
+  await serving[Symbol.asyncDispose]()
+  rmSync(root, { recursive: true })
+})
+
+const write = (path: string) => writeFileSync(join(root, path), String(Math.random()))
+
+/** As most editors save: a new file in the place of the old one. */
+function replace(path: string): void {
+  write(`${path}.new`)
+  renameSync(join(root, `${path}.new`), join(root, path))
+}
+
+async function hears(sentence: RegExp): Promise<void> {
+  const deadline = Date.now() + 5_000
+  while (!told.some((one) => sentence.test(one))) {
+    if (Date.now() > deadline) throw new Error(`Not told ${sentence}, but: ${told.join('; ')}`)
+    await pause(10)
+  }
+  told.length = 0
+}
+
+test('a file that is written, replaced, and written again', async () => {
+  write('api/ask.ts')
+  await hears(/^api\/ask\.ts changed: begun again$/)
+  replace('api/ask.ts')
+  await hears(/^api\/ask\.ts changed: begun again$/)
+  write('api/ask.ts')
+  await hears(/^api\/ask\.ts changed: begun again$/)
+  expect(serving.running().number).toBe(4)
+  expect(open).toBe(1)
+})
+
+test('deep files, folders that are new, and a file beside the folders', async () => {
+  write('src/handoff/workflows/answer/answer-question.ts')
+  await hears(/^src\/handoff\/hall\/ask\.ts changed: begun again$/)
+  mkdirSync(join(root, 'src/handoff/attic'))
+  await hears(/^src\/handoff\/attic changed/)
+  write('src/handoff/attic/old.ts')
+  await hears(/^src\/handoff\/attic\/old\.ts changed: begun again$/)
+  rmSync(join(root, 'src/handoff/attic'), { recursive: true })
+  mkdirSync(join(root, 'src/handoff/attic'))
+  await hears(/^src\/handoff\/attic.* changed/)
+  write('src/handoff/attic/old.ts')
+  await hears(/^src\/handoff\/attic\/old\.ts changed: begun again$/)
+  replace('vercel.json')
+  await hears(/^vercel\.json changed: begun again$/)
+})
+
+test('the page is read anew, tests and other sources are nobody’s business, and many changes are one', async () => {
+  write('web/page.js')
+  await hears(/^web\/page\.js changed: look at the page again$/)
+  expect(serving.running().number).toBe(1)
+  write('test/some.test.ts')
+  write('README.md')
+  write('api/.ask.ts.swp')
+  write('api/b.ts')
+  write('api/ask.ts')
+  await hears(/^api\/ask\.ts, api\/b\.ts changed: begun again$/)
+  expect(serving.running().number).toBe(2)
+})
+
+test('what cannot begin is said, and begins with the next change', async () => {
+  failing = true
+  write('api/ask.ts')
+  await hears(/^api\/ask\.ts changed: it does not begin$/)
+  failing = false
+  write('api/ask.ts')
+  await hears(/^api\/ask\.ts changed: begun again$/)
+  expect(serving.running().number).toBe(2)
+})

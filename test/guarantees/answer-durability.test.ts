@@ -1,0 +1,425 @@
+// Questions that several processes ask at once, broken at every call they make, and asked again by whoever comes next.
+//
+// Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs two thousand, and more processes that are really killed.
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Rule } from '../../src/emulators/faulty-server.js'
+import { systemClock } from '../../src/handoff/clients/system-clock.js'
+import { isHandoffError } from '../../src/handoff/domain/errors.js'
+import { artifact, type RunId } from '../../src/handoff/domain/run.js'
+import { type AskResult, ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { makeService } from '../../src/handoff/workflows/answer/ask-service.js'
+import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
+import { askInChild } from '../support/asking-child.js'
+import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
+import { lateMs, type PlannedFault } from '../support/gate.js'
+import { forgetServed, laterMs, leftOf, servedTo, serviceOf, takeUpAll, tokensOf } from '../support/http-fixtures.js'
+import {
+  type Place,
+  type PlannedProcess,
+  type QuickProcess,
+  type QuickWorld,
+  startQuickWorld,
+} from '../support/in-memory-context.js'
+import { watchLedger } from '../support/ledger-watch.js'
+import { sweepOrphans } from '../support/orphans.js'
+import { randomFrom } from '../support/random.js'
+import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { keysOf, leaksInValues } from '../support/secrets.js'
+import { until } from '../support/until.js'
+
+const never = new AbortController().signal
+const long = process.env['LONG'] === '1'
+const ledger = faultLedger()
+const figures = {
+  schedules: 0,
+  asked: 0,
+  answered: 0,
+  refused: 0,
+  died: 0,
+  'answered by whoever came next': 0,
+  'orphans swept': 0,
+}
+/** Each breaks what nobody broke before; when there is nothing left they end. */
+const rounds = 12
+let world: QuickWorld
+let targets: CallTarget[]
+/** A sealed run, to be laid where a schedule wants one. */
+let sealed: { path: string; bytes: Buffer }[]
+let run: string
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+  await using process = await world.process({ patient: true })
+  const place = world.place('octo/sealed')
+  run = (await summarise(place.summarise(process, 'first'), process.house, never)).run
+  sealed = storedBelow(place.layout.repository)
+  process.gate.passages.length = 0
+  await ask(place.ask(process, 'What is here?'), process.house, never)
+  ledger.add(process.gate.passages)
+  targets = targetsIn(process.gate.passages)
+  world.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
+}, 60_000)
+
+afterAll(() => world?.close())
+
+function storedBelow(top: string): { path: string; bytes: Buffer }[] {
+  const { drive } = world.clouds
+  return drive
+    .tree(top)
+    .filter((entry) => !entry.isDirectory)
+    .map(({ path }) => ({ path: path.slice(top.length), bytes: drive.readFile(path)! }))
+}
+
+interface SealedPlace extends Place {
+  directory: string
+}
+
+function lay(name: string): SealedPlace {
+  const place = world.place(name)
+  for (const { path, bytes } of sealed) world.clouds.drive.write(`${place.layout.repository}${path}`, bytes)
+  return { ...place, directory: `${place.layout.runs}/${run}` }
+}
+
+test('whatever call fails, every question that is asked ends as one whole answer, and everybody is told the same', async () => {
+  const failures = await runSchedules(schedulesFrom(20, 2_000), schedule)
+  const machines = world.clouds.sandboxes.sandboxes
+  const gone = machines.filter(({ state }) => state === 'gone').length
+  const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
+  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
+  expect(failures).toEqual([])
+}, 1_800_000)
+
+const questions = ['How are people greeted?', 'Where does the test script stand?']
+
+function schedule(seed: number): Promise<Schedule> {
+  const random = randomFrom(seed)
+  const faults = [planFrom(seed, targets), random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets)]
+  const second = random.below(3) === 0 ? questions[1]! : questions[0]!
+  const asking = faults.map((plan, index) => ({
+    faults: plan,
+    breaking: ledger.breakTheRest(targets),
+    question: [questions[0]!, second][index]!,
+  }))
+  return broken(lay(`octo/asked-${seed}`), asking)
+}
+
+interface Asking extends PlannedProcess {
+  question: string
+}
+
+/** Asked by several processes at once, and then by whoever comes next. */
+async function broken(place: SealedPlace, askings: Asking[]): Promise<Schedule> {
+  const watch = watchLedger(world.clouds.drive, place.directory)
+  let met = ''
+  const asked = new Set(askings.map(({ question }) => question))
+  const results = await Promise.all(
+    askings.map(async ({ question, ...plan }) => {
+      await using process = await world.process({ ...plan, watch: watch.look })
+      const told = await disturbed(place, process, question)
+      ledger.add(process.gate.passages)
+      met += metText(process.gate.passages, plan.faults ?? [])
+      return told
+    }),
+  )
+  const wrong = results.filter((result) => typeof result === 'string')
+  const answers = results.filter((result) => typeof result === 'object')
+  for (const question of asked) answers.push(await whoComesNext(place, question))
+  watch.look()
+  for (const answer of answers) wrong.push(...sameAsKept(place, answer))
+  const states = watch.records().map(({ status }) => status)
+  wrong.push(...countRecords(states, asked.size), ...watch.wrong)
+  world.clouds.drive.remove(place.layout.repository)
+  world.forget()
+  figures.schedules += 1
+  return { plan: askings.map(({ faults = [] }) => planText(faults)).join(' | ') + met, wrong }
+}
+
+/** The answer, nothing when there is none, or what is wrong with how it ended. */
+async function disturbed(
+  place: Place,
+  process: QuickProcess,
+  question: string,
+): Promise<AskResult | string | undefined> {
+  const stop = new AbortController()
+  const deadline = setTimeout(() => stop.abort(), 4_000)
+  figures.asked += 1
+  const asking = ask(place.ask(process, question), process.house, stop.signal).catch((error: unknown) => ({ error }))
+  const ending = await Promise.race([asking, process.gate.died.then(() => 'died' as const)])
+  clearTimeout(deadline)
+  if (ending === 'died') {
+    stop.abort()
+    figures.died += 1
+    return undefined
+  }
+  figures['error' in ending ? 'refused' : 'answered'] += 1
+  if (!('error' in ending)) return ending
+  if (!isHandoffError(ending.error)) return `not an error of ours: ${String(ending.error)}`
+  const leaks = leaksInValues({ 'the error': ending.error }, keysOf(world.clouds))
+  return leaks.length === 0 ? undefined : leaks.join(', ')
+}
+
+/** Somebody else, when every lease has run out. */
+async function whoComesNext(place: Place, question: string): Promise<AskResult> {
+  await using process = await world.process({ patient: true })
+  process.later(3_600_000)
+  const result = await ask(place.ask(process, question), process.house, never)
+  if (!result.reused) figures['answered by whoever came next'] += 1
+  const { count, wrong } = await sweepOrphans(world, place, process)
+  figures['orphans swept'] += count
+  if (wrong.length > 0) throw new Error(wrong.join('; '))
+  return result
+}
+
+function sameAsKept({ directory }: { directory: string }, { record }: Pick<AskResult, 'record'>): string[] {
+  const kept = world.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
+  const same = isDeepStrictEqual(JSON.parse(kept), JSON.parse(JSON.stringify(record)))
+  return same ? [] : [`somebody was told another answer than is kept: ${JSON.stringify(record)} ${kept}`]
+}
+
+function countRecords(states: string[], expected: number): string[] {
+  const right = states.length === expected && states.every((state) => state === 'done')
+  return right ? [] : [`${expected} questions were asked, and the ledger has ${states.join(', ') || 'nothing'}`]
+}
+
+const earlierAnswer = '<!-- handoff:latest accepted=2020-01-01T00:00:00.000Z -->\nAn earlier one.\n'
+
+test('the same with the real program and a mount inside the sandbox', async () => {
+  // What a mount reads before its machine is ended is not the same every time.
+  for (let round = 0, idle = 0; round < rounds && idle < 2; round += 1) {
+    const before = ledger.injected()
+    const place = lay('octo/sealed')
+    world.clouds.drive.write(`${place.directory}/${artifact.latestAnswer}`, earlierAnswer)
+    // What the plain form has beside the others, as far as a mount is asked for it.
+    for (const path of ['project/sealed/src/greet.ts', artifact.treeTable])
+      world.clouds.drive.write(`${place.directory}/${path}`, 'x')
+    const { plan, wrong } = await broken(place, [
+      { real: true, breaking: ledger.breakTheRest(), question: questions[0]! },
+    ])
+    expect({ plan, wrong }).toEqual({ plan, wrong: [] })
+    idle = ledger.injected() === before ? idle + 1 : 0
+  }
+}, 600_000)
+
+test('under the limits of a service it is the same, and no promise, turn, budget or name is left', async () => {
+  await using usual = await world.process({ patient: true })
+  await servedTo(serviceOf(usual), lay('octo/sealed'), usual, questions[0]!, never)
+  ledger.add(usual.gate.passages)
+  forgetServed(world.clouds.drive)
+  const calls = targetsIn(usual.gate.passages)
+  const failures = await runSchedules(
+    schedulesFrom(5, 300),
+    (seed) => served(planFrom(strided(seed, calls), calls), calls),
+    1,
+  )
+  // The second of them meets the names of the first.
+  for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
+    failures.push(...(await runSchedules([round], () => served([]))))
+  expect(failures).toEqual([])
+}, 600_000)
+
+/** What is wrong after a disturbed process and those who come after it: the clock, and the caller once more. */
+async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promise<Schedule> {
+  // A promise has the repository that its run names.
+  const place = lay('octo/sealed')
+  const { drive } = world.clouds
+  const watch = watchLedger(drive, place.directory)
+  const charged = tokensOf(drive)
+  const modelCalls = world.clouds.model.requests.length
+  const wrong: string[] = []
+  await using process = await world.process({ faults, breaking: ledger.breakTheRest(planned), watch: watch.look })
+  const stop = new AbortController()
+  const deadline = setTimeout(() => stop.abort(), 4_000)
+  const serving = servedTo(serviceOf(process), place, process, questions[0]!, stop.signal).catch((error: unknown) => {
+    if (!isHandoffError(error)) wrong.push(`not an error of ours: ${String(error)}`)
+  })
+  await Promise.race([serving, process.gate.died])
+  clearTimeout(deadline)
+  if (faults.some(({ fault }) => fault.startsWith('dies'))) stop.abort()
+  ledger.add(process.gate.passages)
+  // What is late belongs to this process, and must not meet the next scenario.
+  if (process.gate.passages.some(({ fault }) => fault === 'is late')) await systemClock.sleep(lateMs, never)
+  await using next = await world.process({ patient: true })
+  const service = serviceOf(next, laterMs)
+  await takeUpAll(service, never)
+  const outcome = await servedTo(service, place, next, questions[0]!, never)
+  watch.look()
+  wrong.push(...watch.wrong, ...sameAsKept(place, outcome))
+  wrong.push(
+    ...countRecords(
+      watch.records().map(({ status }) => status),
+      1,
+    ),
+  )
+  wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await leftOf(service, drive)))
+  // Each call of the model costs what the answer's did, also one that nothing came of; nothing is charged twice.
+  const { inputTokens, outputTokens } = outcome.record.usage
+  const most = (inputTokens + outputTokens) * (world.clouds.model.requests.length - modelCalls)
+  if (tokensOf(drive) - charged > most) wrong.push('the caller was charged twice')
+  drive.remove(place.layout.repository)
+  if (faults.length > 0) forgetServed(drive)
+  return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
+}
+
+test('an answer whose promise cannot be taken away is told all the same, and the clock lets the promise go', async () => {
+  const place = lay('octo/sealed')
+  const { drive } = world.clouds
+  const accepted = { method: 'DELETE', path: /\/_service\/accepted\// }
+  const takeBack = drive.rule({ ...accepted, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
+  await using process = await world.process({ patient: true })
+  const outcome = await servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
+  expect(sameAsKept(place, outcome)).toEqual([])
+  const service = serviceOf(process, laterMs)
+  expect(await leftOf(service, drive)).toEqual([expect.stringContaining('/accepted/')])
+  await takeUpAll(service, never)
+  expect(await leftOf(service, drive)).toEqual([])
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+})
+
+test.each<[string, Rule]>([
+  [
+    'the file for people cannot be written',
+    { method: 'PUT', path: /qa-response\.md/, fault: { kind: 'answer', status: 507, body: '{"error":"full"}' } },
+  ],
+  [
+    'the file for people cannot be looked at',
+    { method: 'HEAD', path: /qa-response\.md/, fault: { kind: 'answer', status: 403 } },
+  ],
+  [
+    "the machine's token is not revoked",
+    { method: 'DELETE', path: /\/v1\/tokens\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } },
+  ],
+])(
+  'an answer that the model gave is given and kept, though %s; and by then its machine is gone',
+  async (_what, rule) => {
+    const place = lay('octo/told')
+    const { drive, model, sandboxes } = world.clouds
+    const slowEnd = sandboxes.rule({
+      method: 'DELETE',
+      path: /\/sandboxes\//,
+      fault: { kind: 'delay', milliseconds: 300 },
+    })
+    const takeBack = drive.rule(rule)
+    await using process = await world.process({ patient: true })
+    const [before, machines] = [model.prompts.length, sandboxes.sandboxes.length]
+    const told = await ask(place.ask(process, questions[0]!), process.house, never).finally(takeBack)
+    slowEnd()
+    expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
+    expect(sameAsKept(place, told)).toEqual([])
+    expect(await ask(place.ask(process, questions[0]!), process.house, never)).toMatchObject({ reused: true })
+    expect(model.prompts.length - before).toBe(1)
+    drive.remove(place.layout.repository)
+  },
+)
+
+test('whoever takes a question up later is charged for itself, however late the first one settles', async () => {
+  const { drive } = world.clouds
+  await using process = await world.process({ patient: true })
+  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 }
+  const { budgets } = await makeService(process.house, limits, systemClock).shared()
+  const before = tokensOf(drive)
+  const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
+  const second = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
+  await first({ tokens: 60, cost: 0 })
+  await second({ tokens: 70, cost: 0 })
+  expect(tokensOf(drive) - before).toBe(130)
+})
+
+test.each(['twice', 'lose-reply'] as const)(
+  'what a question cost is charged once, when its writing meets %s',
+  async (kind) => {
+    const { drive } = world.clouds
+    await using process = await world.process({ patient: true })
+    const { budgets } = await makeService(
+      process.house,
+      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 },
+      systemClock,
+    ).shared()
+    const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
+    const before = tokensOf(drive)
+    const takeBack = drive.rule({ method: 'PUT', path: /\/budgets\//, times: 1, fault: { kind } })
+    await settle({ tokens: 70, cost: 0 })
+    takeBack()
+    expect(tokensOf(drive) - before).toBe(70)
+  },
+)
+
+test('a question that the model never answers costs what the model was paid', async () => {
+  const place = lay('octo/sealed')
+  const { drive, model } = world.clouds
+  await using process = await world.process({ patient: true })
+  const before = tokensOf(drive)
+  const takeBack = model.behave({ kind: 'say', text: 'MORE\nread src/greet.ts 1-2' })
+  const asking = servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
+  await expect(asking).rejects.toMatchObject({ name: 'HandoffError' })
+  expect(tokensOf(drive) - before).toBeGreaterThan(100)
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+})
+
+test('an answer that nobody waited for costs what was said of it', async () => {
+  await leaveWhenSaid(60)
+})
+
+test('a question whose asker left before the first word costs what the model was asked', async () => {
+  await leaveWhenSaid(0)
+})
+
+/** Asks, leaves when the model has said so many letters and stands still, and waits until that is charged. */
+async function leaveWhenSaid(letters: number): Promise<void> {
+  const place = lay('octo/sealed')
+  const { drive, model } = world.clouds
+  await using process = await world.process({ patient: true })
+  const before = tokensOf(drive)
+  const asked = model.prompts.length
+  let begun = false
+  process.house.tools.emit = ({ type }) => {
+    begun ||= type === 'model-text'
+  }
+  const takeBack = model.behave({ kind: 'stall', after: letters })
+  const leave = new AbortController()
+  const asking = servedTo(serviceOf(process), place, process, questions[0]!, leave.signal)
+  const ended = asking.then(
+    () => 'answered',
+    () => 'left',
+  )
+  await until('it was asked', () => (letters > 0 ? begun : model.prompts.length > asked))
+  leave.abort()
+  expect(await ended).toBe('left')
+  takeBack()
+  await until('it is charged', () => tokensOf(drive) - before > 100)
+  drive.remove(place.layout.repository)
+  forgetServed(drive)
+}
+
+test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
+  const random = randomFrom(long ? Date.now() : 4)
+  const times = long ? 40 : 2
+  for (let number = 0; number < times; number += 1) {
+    const place = lay(`octo/killed-${number}`)
+    const watch = watchLedger(world.clouds.drive, place.directory)
+    const killAt = 1 + random.below(targets.length - 1)
+    await using way = await world.process({ watch: watch.look })
+    const { killed } = await askInChild({ world, place, gate: way.gate, question: questions[0]!, killAt })
+    const answer = await whoComesNext(place, questions[0]!)
+    watch.look()
+    expect({ killAt, killed, wrong: watch.wrong, other: sameAsKept(place, answer) }).toEqual({
+      killAt,
+      killed: true,
+      wrong: [],
+      other: [],
+    })
+    expect(
+      countRecords(
+        watch.records().map(({ status }) => status),
+        1,
+      ),
+    ).toEqual([])
+  }
+}, 600_000)
+
+test('every call that an answer makes was broken in some way', () => {
+  console.log(ledger.report())
+  expect(ledger.unbroken()).toEqual([])
+})

@@ -1,0 +1,189 @@
+// Many at once, and services that are full, slow or not ready: everybody gets an answer or an honest reason with an honest time, the limits of the
+// account hold, and neither memory nor sockets grow with the number of those who asked.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
+import { HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
+import { artifact } from '../../src/handoff/domain/run.js'
+import { type AskResult, ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
+import { secretWatch } from '../support/recorded-requests.js'
+import { figuresText } from '../support/schedules.js'
+import { until } from '../support/until.js'
+
+const never = new AbortController().signal
+const long = process.env['LONG'] === '1'
+let world: QuickWorld
+let place: Place
+let houses: QuickProcess[]
+/** The directory of the run that is asked about. */
+let directory: string
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+  place = world.place('octo/busy')
+  houses = await Promise.all([1, 2, 3].map(() => world.process({ patient: true })))
+  ;({ directory } = await summarise(place.summarise(houses[0]!, 'first'), houses[0]!.house, never))
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all((houses ?? []).map((process) => process.close()))
+  await world?.close()
+})
+
+const alive = () => world.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length
+const asking = (process: QuickProcess, text: string) => ask(place.ask(process, text), process.house, never)
+
+/** As a caller does who is told to come again: as often as it takes, and not before the time that was told. */
+async function patiently(process: QuickProcess, text: string): Promise<AskResult> {
+  for (let tries = 0; tries < 2_000; tries += 1) {
+    try {
+      return await asking(process, text)
+    } catch (error) {
+      if (!isHandoffError(error, 'in-progress') && !isHandoffError(error, 'sandbox-limit')) throw error
+      if (error.code === 'in-progress') expect(error.retryAfterSeconds).toBeGreaterThan(0)
+      // A part of the seconds that were told; the long mode waits them.
+      await new Promise((resolve) => setTimeout(resolve, (long ? 1_000 : 50) * (error.retryAfterSeconds ?? 2)))
+    }
+  }
+  throw new HandoffError('timeout', 'Nobody was ever answered.')
+}
+
+/** Questions that have no words in common, so that none is taken for another. */
+const distinct = (number: number) =>
+  `q${number.toString(36)} w${(number * 7_919).toString(36)} z${(number * 104_729).toString(36)}?`
+
+test('a hundred who ask the same at once, of three processes, are given one answer that one machine found', async () => {
+  const before = world.clouds.sandboxes.sandboxes.length
+  const asked = Array.from({ length: 100 }, (_, index) => patiently(houses[index % 3]!, 'How are people greeted?'))
+  const answers = await Promise.all(asked)
+  expect(new Set(answers.map(({ record: { id, text, completedAt } }) => `${id} ${completedAt} ${text}`)).size).toBe(1)
+  expect(world.clouds.sandboxes.sandboxes.length - before).toBe(1)
+  expect(alive()).toBe(0)
+})
+
+test('more questions than the account has machines are all answered, and never more machines are up than it allows', async () => {
+  const { account } = world.clouds.sandboxes
+  const usual = account.concurrentLimit
+  account.concurrentLimit = 3
+  let most = 0
+  const watching = setInterval(() => {
+    most = Math.max(most, alive())
+  }, 5)
+  const questions = Array.from({ length: long ? 200 : 9 }, (_, index) => distinct(index))
+  const answering = questions.map((text, index) => patiently(houses[index % 3]!, text))
+  const answers = await Promise.all(answering).finally(() => {
+    clearInterval(watching)
+    account.concurrentLimit = usual
+  })
+  expect(answers.map(({ record }) => record.question)).toEqual(questions)
+  expect(new Set(answers.map(({ record }) => record.id)).size).toBe(questions.length)
+  expect(most).toBeGreaterThan(0)
+  expect(most).toBeLessThanOrEqual(3)
+  expect(alive()).toBe(0)
+}, 900_000)
+
+test('an account that is full says so, keeps no machine, and leaves the question to the next', async () => {
+  const { account } = world.clouds.sandboxes
+  const usual = account.concurrentLimit
+  account.concurrentLimit = 0
+  const error: unknown = await asking(houses[0]!, distinct(9_001)).catch((reason: unknown) => reason)
+  account.concurrentLimit = usual
+  expect(error).toMatchObject({ code: 'sandbox-limit', next: expect.stringContaining('Try again') })
+  expect(await asking(houses[1]!, distinct(9_001))).toMatchObject({ reused: false })
+})
+
+test('a drive9 that is not ready is waited for as long as it asks, and a model that is busy says when to come again', async () => {
+  await using hasty = await world.process()
+  world.clouds.drive.setProvisioning(2)
+  expect(await asking(hasty, distinct(9_002))).toMatchObject({ reused: false })
+  const stop = world.clouds.model.behave({ kind: 'busy', retryAfter: '120' })
+  const error: unknown = await asking(hasty, distinct(9_003)).catch((reason: unknown) => reason)
+  stop()
+  expect(error).toMatchObject({ code: 'model-limit', retryAfterSeconds: 120 })
+  expect(alive()).toBe(0)
+})
+
+test('a model that takes its time holds up only those who asked it', async () => {
+  const stop = world.clouds.model.behave({ kind: 'slow', firstMs: 700 }, { times: 1 })
+  const before = world.clouds.model.requests.length
+  const slow = asking(houses[0]!, distinct(9_004)).then(() => 'slow')
+  await until('the model was asked', () => world.clouds.model.requests.length > before)
+  const known = asking(houses[1]!, 'How are people greeted?').then(() => 'known')
+  expect(await Promise.race([slow, known])).toBe('known')
+  await slow
+  stop()
+})
+
+/** Ten times a minute, after one to get warm; in the short mode moments. */
+const parts = long ? { count: 10, milliseconds: 60_000 } : { count: 2, milliseconds: 400 }
+
+test('asking for a while leaves memory and sockets as they were', async () => {
+  const asked = { all: 0, 'from the ledger': 0 }
+  const round = async () => {
+    const text = asked.all % 8 === 0 ? distinct(20_000 + asked.all) : 'How are people greeted?'
+    asked.all += 1
+    const { reused } = await patiently(houses[asked.all % 3]!, text)
+    if (reused) asked['from the ledger'] += 1
+  }
+  const forAWhile = async (milliseconds: number): Promise<Usage> => {
+    const end = performance.now() + milliseconds
+    const asker = async () => {
+      while (performance.now() < end) await round()
+    }
+    await Promise.all([asker(), asker(), asker(), asker()])
+    forget()
+    return usage()
+  }
+  const before = await forAWhile(parts.milliseconds)
+  const seen: Usage[] = []
+  for (let part = 0; part < parts.count; part += 1) {
+    seen.push(await forAWhile(parts.milliseconds))
+    console.log(figuresText({ part: part + 1, ...asked, ...seen.at(-1)! }))
+  }
+  expect(asked.all).toBeGreaterThan(8)
+  for (const { heap, sockets, machines } of seen) {
+    expect(heap - before.heap).toBeLessThan(15_000_000)
+    expect(sockets).toBeLessThan(before.sockets + 60)
+    expect(machines).toBe(0)
+  }
+}, 1_200_000)
+
+/** What the world itself remembers for its own checks is not the house's memory. */
+function forget(): void {
+  const { sandboxes, drive, model } = world.clouds
+  for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, world.events]) list.length = 0
+  for (const { gate } of houses) gate.passages.length = 0
+  // The local account keeps a record of every machine there ever was.
+  const machines = sandboxes.sandboxes as SandboxRecord[]
+  machines.splice(0, machines.length, ...machines.filter(({ state }) => state !== 'gone'))
+  // So does the local drive of every answer.
+  drive.remove(`${directory}/${artifact.ledger}`)
+  secretWatch.look()
+}
+
+/** What is only waiting to be collected is not in use. */
+const collectGarbage = (() => {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as () => void
+})()
+
+interface Usage extends Record<string, number> {
+  heap: number
+  resident: number
+  sockets: number
+  machines: number
+}
+
+async function usage(): Promise<Usage> {
+  // An HTTP client lets go of what belonged to a request only after the request itself was collected.
+  for (let times = 0; times < 3; times += 1) {
+    collectGarbage()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const sockets = process.getActiveResourcesInfo().filter((name) => /TCPSocket|TCPServer/.test(name)).length
+  const { heapUsed: heap, rss: resident } = process.memoryUsage()
+  return { heap, resident, sockets, machines: alive() }
+}

@@ -1,0 +1,324 @@
+// drive9 can lose data without a word. Each way we know is made to happen to a real walk, with the real program inside the sandbox: it must end
+// in a clear error or in a run that is whole, never in a sealed run with something missing.
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault, RecordedRequest, Rule } from '../../src/emulators/faulty-server.js'
+import { programFolder } from '../../src/emulators/start-all.js'
+import { type House, isHandoffError, layout, summarise } from '../../src/handoff/index.js'
+import { readSealed } from '../../src/handoff/store/run-store.js'
+import { startWorld, type World, type WorldOptions } from '../support/local-clouds.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+
+const never = new AbortController().signal
+let repository: TestRepository
+
+beforeAll(async () => {
+  repository = await makeRepository({
+    'README.md': '# Tools\n',
+    'src/greet.ts': 'export const greet = (name: string) => `Hello, ${name}`\n',
+    'bin/run.sh': { executable: '#!/bin/sh\necho hello\n' },
+  })
+})
+
+afterAll(() => repository?.[Symbol.asyncDispose]())
+
+/** The real program waits seconds before it gives a file up; here it waits as often and much shorter. */
+const hasty = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
+
+function start(options: Omit<WorldOptions, 'repositories'> = {}, path: string[] = [programFolder]): Promise<World> {
+  return startWorld({
+    repositories: {},
+    clouds: { sandboxes: { path, environment: hasty } },
+    ...options,
+  })
+}
+
+interface Case {
+  world: World
+  house: House
+  name: string
+  walk(): Promise<unknown>
+  /** Meets what the program in this case's sandbox asks of the drive, and not what the host asks. */
+  inside(rule: Omit<Rule, 'match'>, also?: (request: RecordedRequest) => void): void
+  pointer(): Buffer | undefined
+}
+
+function caseIn(world: World, name: string): Case {
+  world.remote.serve(name, repository.directory)
+  const commit = world.commit(name, repository.head, 'refs/heads/main')
+  const place = layout('/handoff', commit.repository)
+  const { drive } = world.clouds
+  return {
+    world,
+    house: world.house,
+    name,
+    walk: () => summarise({ commit, attempt: 'first' }, world.house, never),
+    inside(rule, also) {
+      const match = (request: RecordedRequest) => {
+        const ours = request.path.includes(`/${name}/`) || request.body.includes(`/${name}/`)
+        const fromHost = request.headers['authorization'] === `Bearer ${drive.ownerKey}`
+        if (!ours || fromHost) return false
+        also?.(request)
+        return true
+      }
+      drive.rule({ ...rule, match })
+    },
+    pointer: () => drive.readFile(place.pointer(repository.head)),
+  }
+}
+
+/** How it ended, and that nothing was sealed and no machine is left. */
+async function ending({ world, walk, name, pointer }: Case): Promise<object> {
+  const error: unknown = await walk().then(
+    () => 'sealed',
+    (reason: unknown) => reason,
+  )
+  expect(pointer()).toBeUndefined()
+  const { repository: where } = world.commit(name, repository.head)
+  const place = layout('/handoff', where)
+  expect(await readSealed(world.house.tools.drive, place, repository.head, never)).toBeUndefined()
+  expect(world.clouds.drive.tree(place.repository).filter(({ path }) => path.endsWith('handoff.json'))).toEqual([])
+  const machines = world.clouds.sandboxes.sandboxes.filter(({ metadata }) =>
+    metadata['run']?.startsWith(repository.head),
+  )
+  expect(machines.filter(({ state }) => state !== 'gone')).toEqual([])
+  if (!isHandoffError(error)) throw error
+  expect(error.next).toEqual(expect.any(String))
+  return error.toJSON()
+}
+
+describe('while the sandbox stores', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await start()
+  })
+  afterAll(() => world?.close())
+
+  const refused = { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' } as const
+
+  test('an upload that is refused until drive9 gives it up ends the walk, though umount says 0', async () => {
+    const one = caseIn(world, 'octo/refused')
+    one.inside({ method: 'PUT', path: /files\.json/, fault: refused })
+    expect(await ending(one)).toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining('could not bring every file'),
+    })
+  })
+
+  test.each([
+    ['', /nothing/],
+    [', also when drive9 is refused as it asks why', /outline\.json/],
+  ])('a conflict over a file that is not there ends the walk%s', async (how, also) => {
+    const one = caseIn(world, `octo/conflict-${how.length}`)
+    const fault = { kind: 'answer', status: 409, body: '{"error":"revision conflict"}' } as const
+    one.inside({ method: 'PUT', path: /outline\.json/, fault })
+    one.inside({ method: 'HEAD', path: also, fault: refused })
+    expect(await ending(one)).toMatchObject({ code: 'drive' })
+  })
+
+  test.each<[string, Fault | undefined]>([
+    ['', undefined],
+    [', also when drive9 is refused as it asks why', refused],
+  ])('a token that expires in the middle ends the walk%s', async (how, fault) => {
+    const one = caseIn(world, `octo/expired-${how.length}`)
+    using _also = fault && { [Symbol.dispose]: world.clouds.drive.rule({ path: /^\/v1\/status/, fault }) }
+    const expire = () => {
+      const token = world.clouds.drive.issuedTokens().find(({ scopes }) => scopes[0]?.prefix.includes(`/${one.name}/`))
+      world.clouds.drive.expireToken(token!.id)
+    }
+    one.inside({ method: 'PUT', times: 1, fault: { kind: 'delay', milliseconds: 0 } }, (request) => {
+      if (request.method === 'PUT') expire()
+    })
+    expect(await ending(one)).toMatchObject({ code: 'drive' })
+  })
+
+  test('a mount whose process dies, so that what is written stays on the local disk, ends the walk', async () => {
+    const one = caseIn(world, 'octo/dead')
+    let killed = 0
+    one.inside({ method: 'PUT', times: 1, fault: { kind: 'delay', milliseconds: 0 } }, (request) => {
+      if (request.method === 'PUT' && killed === 0) killed = killMount(world)
+    })
+    expect(await ending(one)).toMatchObject({ code: 'drive' })
+    expect(killed).toBe(1)
+  })
+
+  test('a mount that is refused ends the walk before anything is written', async () => {
+    const one = caseIn(world, 'octo/unmounted')
+    one.inside({ fault: { kind: 'answer', status: 403, body: '{"error":"forbidden"}' } })
+    expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('did not mount') })
+  })
+
+  test('a file with the right size and the wrong bytes is found when the host reads it back', async () => {
+    const one = caseIn(world, 'octo/wrong')
+    spoilWhenRead(world, 'octo/wrong', (bytes) => Buffer.from(bytes).fill(0, 0, 512))
+    expect(await ending(one)).toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining('has other bytes than were sent'),
+    })
+  })
+
+  test('a file that vanishes after everything was reported fine is found when the host reads it back', async () => {
+    const one = caseIn(world, 'octo/vanished')
+    spoilWhenRead(world, 'octo/vanished', () => undefined)
+    expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('is not there') })
+  })
+
+  test.each([
+    ['small', 'src/greet.ts'],
+    ['the first large', 'large/1.bin'],
+    ['the fifth large', 'large/5.bin'],
+  ])('a plain file that is spoiled, %s, is found when the host reads the plain form back', async (size, path) => {
+    const one = caseIn(world, `octo/plain-${size.replaceAll(' ', '-')}`)
+    const files = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`large/${n + 1}.bin`, randomBytes(50_000)]))
+    await using plain = await makeRepository({ 'src/greet.ts': 'export const a = 1\n', ...files })
+    world.remote.serve(one.name, plain.directory)
+    const commit = world.commit(one.name, plain.head)
+    const place = layout('/handoff', commit.repository)
+    const { drive } = world.clouds
+    const spoil = () => {
+      const { path: stored } = drive.tree(place.runs).find((entry) => entry.path.endsWith(`/${path}`))!
+      drive.write(stored, Buffer.alloc(drive.readFile(stored)!.length))
+      return true
+    }
+    drive.rule({
+      method: 'GET',
+      path: /tree\.json$/,
+      times: 1,
+      match: (request) =>
+        request.path.includes(`/${one.name}/`) &&
+        request.headers['authorization'] === `Bearer ${drive.ownerKey}` &&
+        spoil(),
+      fault: { kind: 'delay', milliseconds: 0 },
+    })
+    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, world.house, never)
+    await expect(walk).rejects.toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining(`${path} has other bytes than were sent`),
+    })
+    expect(drive.readFile(place.pointer(plain.head))).toBeUndefined()
+  })
+
+  test('modes that drive9 drops are kept: exec bits travel inside the clone', async () => {
+    const one = caseIn(world, 'octo/modes')
+    await one.walk()
+    const { repository: where } = world.commit('octo/modes', repository.head)
+    const directory = layout('/handoff', where).runs
+    const stored = world.clouds.drive.tree(directory).find(({ path }) => path.endsWith('.git.tar'))!
+    const folder = mkdtempSync(join(tmpdir(), 'unpacked-'))
+    writeFileSync(join(folder, 'clone.tar'), world.clouds.drive.readFile(stored.path)!)
+    execFileSync('tar', ['-C', folder, '-xf', join(folder, 'clone.tar')])
+    const listed = execFileSync('git', ['-C', join(folder, 'modes.git'), 'ls-tree', '-r', repository.head]).toString()
+    rmSync(folder, { recursive: true })
+    expect(listed).toMatch(/^100755 blob [0-9a-f]{40}\tbin\/run\.sh$/m)
+    expect(one.pointer()).toBeDefined()
+  })
+
+  test('four refusals that drive9 survives by itself make a whole run', async () => {
+    const one = caseIn(world, 'octo/survived')
+    one.inside({ method: 'PUT', path: /files\.json/, times: 4, fault: refused })
+    await one.walk()
+    expect(one.pointer()).toBeDefined()
+  })
+})
+
+/** Kills the process behind the mount of the newest sandbox, as the kernel does when memory is short. */
+function killMount(world: World): number {
+  const temporary = join(world.clouds.sandboxes.sandboxes.at(-1)!.directory, 'tmp')
+  const [state] = readdirSync(temporary).filter((name) => /^drive9-mount-.*\.pid$/.test(name))
+  const { pid } = JSON.parse(readFileSync(join(temporary, state!), 'utf8')) as { pid: number }
+  process.kill(pid, 'SIGKILL')
+  return 1
+}
+
+/** Changes the stored clone at the last moment: when the host asks for it. */
+function spoilWhenRead(world: World, name: string, change: (bytes: Buffer) => Buffer | undefined): void {
+  const { drive } = world.clouds
+  const match = (request: RecordedRequest) => {
+    if (!request.path.includes(`/${name}/`) || request.headers['authorization'] !== `Bearer ${drive.ownerKey}`)
+      return false
+    const path = decodeURIComponent(request.path.replace(/^\/v1\/fs/, ''))
+    const changed = change(drive.readFile(path)!)
+    if (changed) drive.write(path, changed)
+    else drive.remove(path)
+    return true
+  }
+  drive.rule({ method: 'GET', path: /\.git\.tar$/, times: 1, match, fault: { kind: 'delay', milliseconds: 0 } })
+}
+
+describe('when the account has no room', () => {
+  test.each([
+    ['for the files of the sandbox', 3, 'drive-quota'],
+    ['for what the host adds', 6, 'drive-quota'],
+  ])('%s: nothing is sealed, and the error says so', async (_what, files, code) => {
+    await using world = await start()
+    world.clouds.drive.setQuota({ files })
+    const told = await ending(caseIn(world, 'octo/full'))
+    expect(told).toMatchObject({ code })
+    expect(JSON.stringify(told)).toMatch(/quota|room/)
+  })
+})
+
+describe('when the drive9 program itself lies', () => {
+  const lying = (script: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'lying-'))
+    chmodSync(folder, 0o755)
+    // It says what it is and what it can do as the program does.
+    const honest = `case "$*" in *--help|--version) exec ${programFolder}/drive9 "$@";; esac`
+    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${honest}\n${script}\n`, { mode: 0o755 })
+    return folder
+  }
+
+  test('a mount that reports success and shows a plain local directory is not believed', async () => {
+    const folder = lying('exit 0')
+    await using world = await start({}, [folder, programFolder])
+    expect(await ending(caseIn(world, 'octo/plain'))).toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining('the mount does not show the run directory'),
+    })
+    rmSync(folder, { recursive: true })
+  })
+
+  test('a program that is too old to drain a mount is refused by its version before it stores anything', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'old-'))
+    chmodSync(folder, 0o755)
+    const refuse = 'echo "drive9 mount: first positional argument must be a remote source" >&2; exit 1'
+    const old = `[ "$1" = --version ] && echo "version: 0a1b2c3" && exit 0\n[ "$2" = drain ] && { ${refuse}; }`
+    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${old}\nexec ${programFolder}/drive9 "$@"\n`, { mode: 0o755 })
+    await using world = await start({}, [folder, programFolder])
+    const one = caseIn(world, 'octo/old')
+    expect(await ending(one)).toMatchObject({
+      code: 'sandbox',
+      message: expect.stringMatching(/drive9 program, version 0a1b2c3 \(sha256 [0-9a-f]{64}\), has no "mount drain"/),
+      next: expect.stringContaining('DRIVE9_BINARY_URL'),
+    })
+    const stored = world.clouds.drive.tree('/handoff').filter(({ isDirectory }) => !isDirectory)
+    expect(stored.filter(({ path }) => path.includes('/project/') || path.includes('/analysis/'))).toEqual([])
+    rmSync(folder, { recursive: true })
+  })
+
+  test('a program with another hash than the pinned one seals nothing', async () => {
+    await using world = await start({ settings: { DRIVE9_BINARY_SHA256: 'a'.repeat(64) } })
+    expect(await ending(caseIn(world, 'octo/pinned'))).toMatchObject({
+      code: 'sandbox',
+      message: expect.stringMatching(
+        /has drive9 local with the sha256 [0-9a-f]{64}; DRIVE9_BINARY_SHA256 pins another/,
+      ),
+    })
+  })
+
+  test('a drain and an umount that report success with data lost are found out by reading back', async () => {
+    const folder = lying(`[ "$2" = drain ] && echo '{"ok":true}' && exit 0\nexec ${programFolder}/drive9 "$@"`)
+    await using world = await start({}, [folder, programFolder])
+    const one = caseIn(world, 'octo/drained')
+    one.inside({ method: 'PUT', path: /outline\.json/, fault: { kind: 'reset' } })
+    expect(await ending(one)).toMatchObject({
+      code: 'drive',
+      message: expect.stringContaining('although drive9 reported success'),
+    })
+    rmSync(folder, { recursive: true })
+  })
+})

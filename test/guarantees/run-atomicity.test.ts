@@ -1,0 +1,302 @@
+// A whole summary, broken at every call it makes: refused, silent, late, lost, cut, done twice, or with the process dead at that point.
+//
+// Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs two thousand.
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isHandoffError } from '../../src/handoff/domain/errors.js'
+import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import { whichRun } from '../../src/handoff/workflows/answer/resolve-run.js'
+import { type SummariseRequest, summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
+import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
+import type { FaultName, PlannedFault } from '../support/gate.js'
+import {
+  manyFiles,
+  type Place,
+  type PlannedProcess,
+  type QuickProcess,
+  type QuickWorld,
+  startQuickWorld,
+  withLink,
+} from '../support/in-memory-context.js'
+import { sweepOrphans } from '../support/orphans.js'
+import { randomFrom } from '../support/random.js'
+import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { leaksIn } from '../support/secrets.js'
+import { readerOf } from '../support/visible.js'
+
+const never = new AbortController().signal
+const sha256 = 'f'.repeat(64)
+/** For a whole walk; nothing in it waits longer than half a second for an answer. */
+const patienceMs = 8_000
+const ledger = faultLedger()
+const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0, 'orphans swept': 0 }
+let small: QuickWorld
+/** Its clone and its tables are so large that they travel by upload. */
+let large: QuickWorld
+let targets: Map<QuickWorld, CallTarget[]>
+
+beforeAll(async () => {
+  ;[small, large] = await Promise.all([
+    startQuickWorld({ files: withLink }),
+    startQuickWorld({ files: manyFiles(330), cloneBytes: 60_000 }),
+  ])
+  const usual = await undisturbed(small)
+  const known = new Set(usual.map(({ cloud, route }) => `${cloud} ${route}`))
+  const isNew = ({ cloud, route }: CallTarget) => !known.has(`${cloud} ${route}`)
+  const more = await undisturbed(large)
+  targets = new Map([
+    [small, usual],
+    [large, [...more.filter(isNew), ...more.filter((target) => !isNew(target))]],
+  ])
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all([small?.close(), large?.close()])
+})
+
+async function undisturbed(world: QuickWorld): Promise<CallTarget[]> {
+  await using process = await world.process({ patient: true })
+  await summarise(world.place('octo/undisturbed').summarise(process, 'first'), process.house, never)
+  ledger.add(process.gate.passages)
+  return targetsIn(process.gate.passages)
+}
+
+/** Every fifth schedule is of the large repository, which costs more; in each world the schedules go round its calls. */
+function worldOf(seed: number): { world: QuickWorld; turn: number } {
+  const turn = Math.floor(seed / 5)
+  return seed % 5 === 4 ? { world: large, turn } : { world: small, turn: seed - turn }
+}
+
+test('whatever call fails, a reader sees no run or a whole one, and the next attempt succeeds', async () => {
+  const failures = await runSchedules(schedulesFrom(100, 2_000), schedule)
+  const machines = [small, large].flatMap(({ clouds }) => clouds.sandboxes.sandboxes)
+  const gone = machines.filter(({ state }) => state === 'gone').length
+  const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
+  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
+  expect(failures).toEqual([])
+}, 1_200_000)
+
+function schedule(seed: number): Promise<Schedule> {
+  const { world, turn } = worldOf(seed)
+  const known = targets.get(world)!
+  const how = { breaking: ledger.breakTheRest(known) }
+  return broken(world, planFrom(turn, known), `octo/schedule-${seed}`, how)
+}
+
+async function broken(
+  world: QuickWorld,
+  plan: PlannedFault[],
+  name: string,
+  how: Pick<PlannedProcess, 'real' | 'breaking'>,
+  asked: Parameters<Place['summarise']>[2] = {},
+): Promise<Schedule> {
+  const place = world.place(name)
+  const reader = readerOf(world.clouds.drive, place.layout, world.repository.head)
+  const wrong: string[] = []
+  let met = ''
+  const attempt = async (faults: PlannedFault[], called: string) => {
+    await using process = await world.process({ faults, watch: reader.look, ...how })
+    wrong.push(...(await disturbed(world, process, place.summarise(process, called, asked))))
+    reader.look()
+    ledger.add(process.gate.passages)
+    met += metText(process.gate.passages, faults)
+  }
+  await attempt(plan, 'disturbed')
+  const died = plan.some(({ fault }) => fault.startsWith('dies'))
+  // Who finds what a dead process left is a reader or another attempt, which may be disturbed as well.
+  if (died && plan.length % 2 === 1) await attempt([], 'disturbed-again')
+  wrong.push(...(await readByProduction(world, place)))
+  wrong.push(...(await second(world, place)))
+  reader.look()
+  figures.schedules += 1
+  figures.looks += reader.looked
+  figures['bytes compared'] += reader.bytesCompared
+  reader.stopLooking()
+  world.clouds.drive.remove(place.layout.repository)
+  world.forget()
+  return { plan: planText(plan) + met, wrong: [...wrong, ...reader.wrong] }
+}
+
+test('of attempts that run at the same time one speaks for the commit, and all are told which', async () => {
+  const failures = await runSchedules(schedulesFrom(4, 200), async (seed) => {
+    const random = randomFrom(seed)
+    const place = small.place(`octo/racing-${seed}`)
+    const reader = readerOf(small.clouds.drive, place.layout, small.repository.head)
+    const plans = [[], [], random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets.get(small)!)]
+    const told = await Promise.all(
+      plans.map(async (faults, index) => {
+        const how = { breaking: ledger.breakTheRest(targets.get(small)), patient: faults.length === 0 }
+        await using process = await small.process({ faults, watch: reader.look, ...how })
+        return await race(process, place.summarise(process, `racer-${index}`)).finally(() =>
+          ledger.add(process.gate.passages),
+        )
+      }),
+    )
+    reader.look()
+    const other = told.filter(({ run }) => run !== undefined && run !== reader.run())
+    if (told[0]!.run === undefined || other.length > 0)
+      reader.wrong.push(`told were ${JSON.stringify(told)}, visible is ${reader.run()}`)
+    reader.stopLooking()
+    small.clouds.drive.remove(place.layout.repository)
+    await using last = await small.process({ patient: true })
+    const { wrong } = await sweepOrphans(small, place, last)
+    return { plan: plans.map(planText).join(' | '), wrong: [...reader.wrong, ...wrong] }
+  })
+  expect(failures).toEqual([])
+}, 600_000)
+
+/** The run that it was told of; none when its process died or it was refused in our words. */
+async function race(process: QuickProcess, request: SummariseRequest): Promise<{ run?: string; refused?: string }> {
+  const walk = summarise(request, process.house, AbortSignal.timeout(30_000)).then(
+    ({ run }) => ({ run }),
+    (error: unknown) => (isHandoffError(error) ? { refused: error.message } : { run: inspect(error) }),
+  )
+  return Promise.race([walk, process.gate.died.then(() => ({ refused: 'dead' }))])
+}
+
+test('a process that dies around the seal leaves a run that whoever comes makes whole, whatever fails then', async () => {
+  const moments = targets
+    .get(small)!
+    .filter(({ route }) => /^PUT .*(sealing|handoff|commits\/\{sha\})\.json/.test(route))
+  expect(moments).toHaveLength(3)
+  for (const moment of moments)
+    for (const fault of ['dies before', 'dies after'] as const) {
+      const how = { breaking: ledger.breakTheRest(targets.get(small)) }
+      const { plan, wrong } = await broken(
+        small,
+        [{ ...moment, fault }],
+        `octo/${fault.replace(' ', '-')}-${moment.route.length}`,
+        how,
+      )
+      expect({ plan, wrong }).toEqual({ plan, wrong: [] })
+    }
+})
+
+test.each<[string, RegExp, FaultName]>([
+  ['after the seal', /^PUT .*\/handoff\.json/, 'dies after'],
+  ['before its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies before'],
+  ['after its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies after'],
+])('a run whose process died %s is the one that readers and the next attempt are given', async (when, route, fault) => {
+  const place = small.place(`octo/died-${when.replaceAll(' ', '-')}`)
+  const moment = targets.get(small)!.find((target) => route.test(target.route))!
+  await using dying = await small.process({ faults: [{ ...moment, fault }] })
+  expect(await disturbed(small, dying, place.summarise(dying, 'disturbed'))).toEqual([])
+  await using next = await small.process({ patient: true })
+  const { repository, name } = place.ask(next, 'x')
+  const read = await whichRun({ repository }, name, next.house, place.layout, never)
+  expect(read.handoff.run).toMatch(/-disturbed$/)
+  const again = await summarise(place.summarise(next, 'second'), next.house, never)
+  expect(again).toMatchObject({ run: read.handoff.run, reused: true })
+})
+
+test('the same with the real program and a mount inside the sandbox', async () => {
+  await using process = await small.process({ patient: true, real: true })
+  await summarise(small.place('octo/real').summarise(process, 'first'), process.house, never)
+  const all = targetsIn(process.gate.passages)
+  // What the host does is broken above; here it is mostly what the programs in the sandbox meet.
+  const inside = all.filter(({ cloud, route }) => cloud === 'inside' || cloud === 'git' || route.includes('Start'))
+  const failures = await runSchedules(schedulesFrom(3, 120), (seed) =>
+    broken(small, planFrom(strided(seed, inside), inside), `octo/real-${seed}`, {
+      real: true,
+      breaking: ledger.breakTheRest(inside),
+    }),
+  )
+  expect(failures).toEqual([])
+  // The plain form makes every call that the other makes, and more; and a pull request has a ref of its own.
+  for (let round = 0, before = -1; round < rounds && ledger.injected() > before; round += 1) {
+    before = ledger.injected()
+    const how = { real: true, breaking: ledger.breakTheRest() }
+    const { wrong } = await broken(small, [], `octo/rest-${round}`, how, { form: 'plain', ref: 'refs/pull/7' })
+    expect(wrong).toEqual([])
+  }
+}, 1_200_000)
+
+const rounds = 12
+
+test('a run that is replaced by force is whole at every moment, whatever call fails', async () => {
+  const place = small.place('octo/replaced')
+  const force = async (process: QuickProcess, attempt: string) =>
+    (await summarise(place.summarise(process, attempt, { force: true }), process.house, never)).run
+  await using first = await small.process({ patient: true })
+  await force(first, 'first')
+  for (let round = 0; round === 0 || (round < rounds && ledger.unbroken().length > 0); round += 1) {
+    const reader = readerOf(small.clouds.drive, place.layout, small.repository.head, { mayBeReplaced: true })
+    await using process = await small.process({ breaking: ledger.breakTheRest(), watch: reader.look })
+    const told = await force(process, `forced-${round}`).catch((error: unknown) => {
+      if (!isHandoffError(error)) reader.wrong.push(inspect(error))
+    })
+    reader.look()
+    ledger.add(process.gate.passages)
+    if (told && told !== reader.run()) reader.wrong.push(`told was ${told}, visible is ${reader.run()}`)
+    expect({ round, wrong: reader.wrong }).toEqual({ round, wrong: [] })
+  }
+  expect(await force(first, 'last')).toMatch(/-last$/)
+}, 600_000)
+
+/** It may end well, or with an error of ours that tells no secret; or its process dies and it does not end at all. */
+async function disturbed(world: QuickWorld, process: QuickProcess, request: SummariseRequest): Promise<string[]> {
+  const stop = new AbortController()
+  const deadline = setTimeout(() => stop.abort(), patienceMs)
+  const walk = summarise(request, process.house, stop.signal).then(
+    () => 'sealed' as const,
+    (error: unknown) => ({ error }),
+  )
+  const ending = await Promise.race([walk, process.gate.died.then(() => 'died' as const)])
+  clearTimeout(deadline)
+  if (ending === 'died') stop.abort()
+  figures[typeof ending === 'string' ? ending : 'refused'] += 1
+  if (typeof ending === 'string') return []
+  const { error } = ending
+  const told = `${JSON.stringify(error)}\n${inspect(error, { depth: 10, showHidden: true })}`
+  const { E2B_API_KEY: key } = world.clouds.sandboxes.settings
+  const keys = {
+    'the key of the sandboxes': key,
+    'the owner key': world.clouds.drive.ownerKey,
+    'the model key': world.clouds.model.key,
+  }
+  return [...(isHandoffError(error) ? [] : [`not an error of ours: ${told}`]), ...leaksIn('the error', told, keys)]
+}
+
+/** Whoever asks next sees a whole run or is told that there is none. It may mend what a crash left between seal and pointer. */
+async function readByProduction(world: QuickWorld, place: Place): Promise<string[]> {
+  await using process = await world.process({ patient: true })
+  const { repository, name } = place.ask(process, 'x')
+  const seen = await whichRun({ repository }, name, process.house, place.layout, never).then(
+    ({ handoff }) => handoff.run as string,
+    (error: unknown) => (isHandoffError(error) ? error.code : `not an error of ours: ${String(error)}`),
+  )
+  return /^[0-9a-f]{40}-disturbed(-again)?$|^not-found$|^not-sealed$/.test(seen) ? [] : [`a reader is told ${seen}`]
+}
+
+async function second(world: QuickWorld, place: Place): Promise<string[]> {
+  await using process = await world.process({ patient: true })
+  const { run } = await summarise(place.summarise(process, 'second'), process.house, never)
+  const { count, wrong } = await sweepOrphans(world, place, process)
+  figures['orphans swept'] += count
+  const visible = readerOf(world.clouds.drive, place.layout, world.repository.head).run()
+  return run === visible ? wrong : [...wrong, `the second attempt gave ${run}, visible is ${visible}`]
+}
+
+const isTable = (record: GuestRecord) => record.type === 'stored' && record.path.endsWith('outline.json')
+
+test.each<[string, (records: GuestRecord[]) => GuestRecord[]]>([
+  ['forgets a file', (records) => records.filter((record) => !isTable(record))],
+  ['claims one more', (records) => records.flatMap((one) => (isTable(one) ? [one, { ...one, path: 'x' }] : [one]))],
+  ['claims the same twice', (records) => records.flatMap((one) => (isTable(one) ? [one, one] : [one]))],
+  ['claims to have stored other bytes', (records) => records.map((one) => (isTable(one) ? { ...one, sha256 } : one))],
+])('a sandbox that %s seals nothing', async (what, change) => {
+  const before = small.guest.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
+  const place = small.place(`octo/${what.replaceAll(' ', '-')}`)
+  await using process = await small.process({ patient: true })
+  const walk = summarise(place.summarise(process, 'first'), process.house, never)
+  const error: unknown = await walk.catch((reason: unknown) => reason).finally(() => small.guest.can(() => before))
+  expect(isHandoffError(error)).toBe(true)
+  expect(
+    small.clouds.drive.tree(place.layout.repository).filter(({ path }) => /handoff\.json|commits\//.test(path)),
+  ).toEqual([])
+})
+
+test('every call that a summary makes was broken in some way', () => {
+  console.log(ledger.report())
+  expect(ledger.unbroken()).toEqual([])
+})

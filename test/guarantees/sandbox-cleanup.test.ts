@@ -1,0 +1,229 @@
+// A sandbox costs money as long as it lives. Whatever becomes of a walk, of its process or of a reply, none is left, or none that cannot be
+// found and that does not end by itself.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
+import type { Sandboxes } from '../../src/handoff/domain/ports.js'
+import { ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
+import type { FaultName, PlannedFault } from '../support/gate.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
+import { runProgram } from '../support/program.js'
+import { until } from '../support/until.js'
+
+const never = new AbortController().signal
+let world: QuickWorld
+/** What goes on after its test: nobody has to wait for it before the end. */
+const walking: Promise<unknown>[] = []
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all(walking)
+  await world?.close()
+})
+
+/** The machines that a scenario made. */
+const machinesOf = ({ name }: Place): SandboxRecord[] =>
+  world.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === name)
+
+const alive = (made: SandboxRecord[]) => made.filter(({ state }) => state !== 'gone')
+
+const broken = (route: string, fault: FaultName): PlannedFault => ({ cloud: 'sandboxes', route, occurrence: 1, fault })
+
+interface Both {
+  place: Place
+  process: QuickProcess
+  walk: (signal?: AbortSignal) => Promise<unknown>
+}
+
+/** A summary and an answer, each in a process with these faults. */
+async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summary: Both; answer: Both }> {
+  const place = world.place(name)
+  const [first, second] = [await world.process({ faults }), await world.process({ faults })]
+  return {
+    summary: {
+      place,
+      process: first,
+      walk: (signal = never) => summarise(place.summarise(first, 'first'), first.house, signal),
+    },
+    answer: {
+      place,
+      process: second,
+      walk: (signal = never) => ask(place.ask(second, 'How are people greeted?'), second.house, signal),
+    },
+  }
+}
+
+const outcome = (walk: Promise<unknown>) =>
+  walk.then(
+    () => 'well',
+    (error: { code?: string }) => error.code ?? String(error),
+  )
+
+// First, because what is left of it goes on for a while beside the others.
+test('when the process that opened it is killed, its lifetime ends it on the server, and the sweep ends it sooner', async () => {
+  const others = await strangers()
+  const { summary } = await bothWalks('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
+  const stop = new AbortController()
+  walking.push(outcome(summary.walk(stop.signal)))
+  await summary.process.gate.died
+  const [orphan] = machinesOf(summary.place)
+  expect(alive([orphan!])).toHaveLength(1)
+  expect(orphan!.metadata).toMatchObject({ role: 'summarise', attempt: 'first', run: expect.stringMatching(/-first$/) })
+  expect(endsWithin(orphan!)).toBeLessThanOrEqual(121)
+
+  expect(await sweep('--yes')).toContain('0 of them without an owner')
+  expect(await sweep('--all')).toContain('would be destroyed')
+  expect(alive([orphan!])).toHaveLength(1)
+  expect(await sweep('--all', '--yes')).toContain(`${orphan!.id} since`)
+  expect(alive([orphan!])).toEqual([])
+  expect(alive(others)).toHaveLength(2)
+  // It goes on trying to end its machine through a network that is gone.
+  stop.abort()
+})
+
+// One after the other: their houses are in a hurry, and would take each other's load for a service that is silent.
+test.each<[string, PlannedFault[]]>([
+  ['a walk that goes well', []],
+  [
+    'a reply to the creation that is lost: the machine is found by its metadata',
+    [broken('POST /v2/sandboxes', 'loses its reply')],
+  ],
+  ['a reply to the creation that is cut', [broken('POST /v2/sandboxes', 'is cut')]],
+  ['a creation that comes later than anybody waited for', [broken('POST /v2/sandboxes', 'is late')]],
+  ['a reply to the killing that is lost', [broken('DELETE /sandboxes/{id}', 'loses its reply')]],
+  ['a killing that fails at first', [broken('DELETE /sandboxes/{id}', 'answers 500')]],
+  ['a killing that nobody answers', [broken('DELETE /sandboxes/{id}', 'hangs')]],
+])('after %s, no sandbox is left', async (what, faults) => {
+  const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
+  for (const [index, { walk, process, place }] of [summary, answer].entries()) {
+    const start = performance.now()
+    expect(await outcome(walk())).toBe('well')
+    // No call is waited for longer than this house lets calls take, however often it is made again.
+    expect(performance.now() - start).toBeLessThan(9_000)
+    expect(machinesOf(place).length).toBeGreaterThan(index)
+    expect(alive(machinesOf(place))).toEqual([])
+    expect(process.gate.passages.filter(({ fault }) => fault)).toHaveLength(faults.length)
+    await process.close()
+  }
+})
+
+test.concurrent.each<[string, PlannedFault, ...PlannedFault[]]>([
+  [
+    'a machine whose creation was not answered cannot be joined',
+    broken('POST /v2/sandboxes', 'loses its reply'),
+    broken('POST /v2/sandboxes/{id}/connect', 'answers 500'),
+  ],
+  ['the command cannot be started', broken('POST /process.Process/Start', 'answers 503')],
+  ['the command breaks off', broken('POST /process.Process/Start', 'is cut')],
+  [
+    'the program inside fails',
+    { cloud: 'inside', route: 'GET /v1/fs/…/runs/{run}/analysis/handoff.json', occurrence: 1, fault: 'answers 403' },
+  ],
+  ['the model refuses', { cloud: 'model', route: 'POST /v1/chat/completions', occurrence: 1, fault: 'answers 403' }],
+])('after an error because %s, no sandbox is left', async (what, ...faults) => {
+  const { summary, answer } = await bothWalks(`octo/${what.replaceAll(' ', '-')}`, faults)
+  for (const { walk, process, place } of [summary, answer]) {
+    await outcome(walk())
+    expect(alive(machinesOf(place))).toEqual([])
+    await process.close()
+  }
+})
+
+test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
+  const steps = ['look up', 'open sandbox', 'sandbox is open', 'close sandbox', 'verify', 'summarise', 'seal'] as const
+  for (const [index, step] of steps.entries()) {
+    const place = world.place(`octo/cancelled-${index}`)
+    await using process = await world.process()
+    const stop = new AbortController()
+    process.house.tools.emit = (event) => {
+      const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
+      if (now === step) stop.abort()
+    }
+    expect(await outcome(summarise(place.summarise(process, 'first'), process.house, stop.signal))).toBe('cancelled')
+    expect({ step, alive: alive(machinesOf(place)) }).toEqual({ step, alive: [] })
+  }
+})
+
+test('cancelled at any of its steps, an answer leaves no sandbox', async () => {
+  const steps = [
+    'claim',
+    'open sandbox',
+    'sandbox is open',
+    'find',
+    'answer',
+    'close sandbox',
+    'check',
+    'keep',
+  ] as const
+  const place = world.place('octo/cancelled-answers')
+  await using before = await world.process({ patient: true })
+  await summarise(place.summarise(before, 'first'), before.house, never)
+  for (const step of steps) {
+    await using process = await world.process()
+    const stop = new AbortController()
+    let met = false
+    process.house.tools.emit = (event) => {
+      const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
+      if (now !== step) return
+      met = true
+      stop.abort()
+    }
+    const ended = await outcome(ask(place.ask(process, `What is here, at ${step}?`), process.house, stop.signal))
+    // What is there by then is given all the same.
+    expect({ step, met, ended: ['cancelled', 'well'].includes(ended) }).toEqual({ step, met: true, ended: true })
+    expect({ step, alive: alive(machinesOf(place)) }).toEqual({ step, alive: [] })
+  }
+})
+
+test.each<FaultName>(['answers 500', 'is reset'])(
+  'cancelled while its program runs, when the call that kills the program %s, a walk leaves no sandbox',
+  async (fault) => {
+    const place = world.place(`octo/cancelled-${fault.replaceAll(' ', '-')}`)
+    const storing = 'PUT /v1/fs/…/runs/{run}/project/{repository}.git.tar'
+    const faults: PlannedFault[] = [
+      { cloud: 'inside', route: storing, occurrence: 1, fault: 'hangs' },
+      broken('POST /process.Process/SendSignal', fault),
+    ]
+    await using process = await world.process({ faults, patient: true })
+    const stop = new AbortController()
+    const ending = outcome(summarise(place.summarise(process, 'first'), process.house, stop.signal))
+    await until('the program stores', () => process.gate.passages.some(({ route }) => route === storing))
+    stop.abort()
+    expect(await ending).toBe('cancelled')
+    expect(alive(machinesOf(place))).toEqual([])
+    expect(process.gate.passages.filter((passage) => passage.fault)).toHaveLength(2)
+  },
+)
+
+test('a creation that the network delivers twice leaves one machine that the sweep finds, and that ends by itself', async () => {
+  const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
+  expect(await outcome(summary.walk())).toBe('well')
+  const left = alive(machinesOf(summary.place))
+  expect(left).toHaveLength(1)
+  expect(endsWithin(left[0]!)).toBeLessThanOrEqual(121)
+  await summary.process.close()
+  expect(await sweep('--all', '--yes')).toMatch(/1 sandboxes of handoff are alive, 1 of them without an owner/)
+  expect(alive(left)).toEqual([])
+})
+
+const endsWithin = ({ createdAt, endsAt }: SandboxRecord) => (endsAt.getTime() - createdAt.getTime()) / 1_000
+
+/** Machines of other projects in the same account, one of them with metadata that looks a little like ours. */
+async function strangers(): Promise<SandboxRecord[]> {
+  await using process = await world.process({ patient: true })
+  const open = (metadata: Record<string, string>) =>
+    (process.house.tools.sandboxes as Sandboxes).open({ metadata, lifetimeMs: 60_000, egress: [] }, never)
+  await open({ project: 'another' })
+  await open({ handoff: '2', role: 'summarise' })
+  return world.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === undefined)
+}
+
+/** `npm run sweep`, with the age at which a sandbox has lost its owner being the usual one. */
+async function sweep(...words: string[]): Promise<string> {
+  const { stdout, stderr } = await runProgram('src/cli/sweep.ts', words, world.clouds.sandboxes.settings)
+  expect(stderr).toBe('')
+  return stdout
+}

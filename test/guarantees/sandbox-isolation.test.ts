@@ -1,0 +1,234 @@
+// What a sandbox could do if the repository took it over: read and write its own run directory for a while, and reach the hosts it was let
+// through to. It is looked at while it works, with a git host and a git that take their time.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
+import { programFolder } from '../../src/emulators/start-all.js'
+import { ask, layout, type Summarised, summarise } from '../../src/handoff/index.js'
+import { madeByTest } from '../support/calls.js'
+import { startWorld, type World } from '../support/local-clouds.js'
+import { processesAbout } from '../support/processes.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { until } from '../support/until.js'
+
+const never = new AbortController().signal
+const nobody = 65_534
+const name = 'octo/tools'
+const cloneToken = 'clone-secret-7f3a9b51c2d84e60'
+const asRoot = process.getuid?.() === 0
+
+interface Process {
+  id: number
+  command: string
+  user: number
+  environment: string
+}
+
+/** Seen from outside, at the moment at which git fetches. */
+interface Glimpse {
+  token: string
+  machine: SandboxRecord
+  answers: Record<string, number>
+  processes: Process[]
+  mountState: { mode: number; readableByNobody: boolean }
+  trustedEnvironment: { readableByNobody: boolean }
+}
+
+let slowGit: string
+let world: World
+let repository: TestRepository
+let earlier: Summarised
+let run: Summarised
+let glimpse: Glimpse
+
+beforeAll(async () => {
+  repository = await makeRepository([{ 'a.ts': 'export const a = 1\n' }, { 'a.ts': 'export const a = 2\n' }])
+  slowGit = gitWithSlowList()
+  const sandboxes = { path: [slowGit, programFolder] }
+  world = await startWorld({ repositories: { [name]: repository.directory }, cloneToken, clouds: { sandboxes } })
+  const commit = (sha: string) => world.commit(name, sha)
+  earlier = await summarise(
+    { commit: commit(repository.commits[0]!), attempt: 'earlier', cloneToken },
+    world.house,
+    never,
+  )
+  const seen = Promise.withResolvers<Glimpse>()
+  world.remote.rule({ method: 'POST', path: /git-upload-pack/, times: 1, fault: { kind: 'delay', milliseconds: 800 } })
+  const house = world.another()
+  const { emit } = house.tools
+  house.tools.emit = (event) => {
+    emit(event)
+    if (event.type === 'sandbox-open') look().then(seen.resolve, seen.reject)
+  }
+  run = await summarise({ commit: commit(repository.head), attempt: 'watched', cloneToken }, house, never)
+  glimpse = await seen.promise
+}, 60_000)
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+  rmSync(slowGit, { recursive: true, force: true })
+})
+
+/** The survey begins with a list of the commit's files. It would be over in a moment, and nobody might look in that moment. */
+function gitWithSlowList(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'slow-git-'))
+  chmodSync(folder, 0o755)
+  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+  const script = `#!/bin/sh\ncase "$*" in *'ls-tree -r -t'*) sleep 1 ;; esac\nexec ${git} "$@"\n`
+  writeFileSync(join(folder, 'git'), script, { mode: 0o755 })
+  return folder
+}
+
+async function look(): Promise<Glimpse> {
+  const machine = world.clouds.sandboxes.sandboxes.at(-1)!
+  const isFetching = () => processesOf(machine).some(({ command }) => / fetch /.test(command))
+  await until('git fetches and the mount stands', () => isFetching() && stateFile(machine) !== undefined)
+  const processes = processesOf(machine)
+  const state = stateFile(machine)!
+  const guest = processes.find(({ command }) => / guest\.mjs$/.test(command.trim()))!
+  const token = machine.commands.at(-1)!.environment['DRIVE9_API_KEY']!
+  const seen = {
+    token,
+    machine,
+    answers: await attempts(token),
+    mountState: { mode: statSync(state).mode & 0o777, readableByNobody: readableByNobody(state) },
+    trustedEnvironment: { readableByNobody: readableByNobody(`/proc/${guest.id}/environ`) },
+  }
+  const surveying = await until('the survey runs', () => processesOf(machine).find(isSurvey))
+  return { ...seen, processes: [...processes, surveying] }
+}
+
+const isGit = ({ command }: Process) => /(^|\/)git /.test(command)
+const isSurvey = ({ command, environment }: Process) => / survey *$/.test(command) && environment !== ''
+
+/** The file in which the drive9 program keeps its key, once it has mounted. */
+function stateFile({ directory }: SandboxRecord): string | undefined {
+  const temporary = join(directory, 'tmp')
+  const found = readdirSync(temporary).find((file) => /^drive9-mount-.*\.pid$/.test(file))
+  return found && join(temporary, found)
+}
+
+function readableByNobody(file: string): boolean {
+  return spawnSync('cat', [file], { uid: nobody, gid: nobody, stdio: 'ignore' }).status === 0
+}
+
+function processesOf({ directory }: SandboxRecord): Process[] {
+  return processesAbout(directory).flatMap((line) => {
+    const id = Number(line.split(' ')[0])
+    try {
+      const status = readFileSync(`/proc/${id}/status`, 'utf8')
+      const user = Number(/^Uid:\s+\d+\s+(\d+)/m.exec(status)?.[1])
+      const command = readFileSync(`/proc/${id}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      return [{ id, command, user, environment: readFileSync(`/proc/${id}/environ`, 'latin1') }]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** What the token opens while it is good. */
+async function attempts(token: string): Promise<Record<string, number>> {
+  const { drive } = world.clouds
+  const place = layout('/handoff', world.commit(name, repository.head).repository)
+  const own = `${place.runs}/${repository.head}-watched`
+  const call = async (method: string, path: string, body?: string) => {
+    const headers = { authorization: `Bearer ${token}`, [madeByTest]: '1' }
+    const answer = await fetch(`${drive.url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })
+    return answer.status
+  }
+  const file = (path: string) => `/v1/fs${path}`
+  const elsewhere = { subject: 'more', ttl_seconds: 60, scopes: [{ prefix: '/', ops: ['read'] }] }
+  return {
+    'its own marker': await call('GET', file(`${own}/.handoff-marker`)),
+    'a file of another run': await call('GET', file(`${earlier.directory}/analysis/handoff.json`)),
+    'the list of another run': await call('GET', `${file(earlier.directory)}?list=1`),
+    'the list of all runs': await call('GET', `${file(place.runs)}?list=1`),
+    'a file with a name that begins alike': await call('GET', file(`${own}0/x`)),
+    'a way up': await call('GET', file(`${own}/..%2f..%2fcommits`)),
+    'writing into another run': await call('PUT', file(`${earlier.directory}/analysis/files.json`), '{}'),
+    'removing another run': await call('DELETE', `${file(earlier.directory)}?recursive=1`),
+    'vouching for itself in a commit pointer': await call('PUT', file(place.pointer(repository.head)), '{}'),
+    'vouching for itself in a seal note': await call(
+      'PUT',
+      file(place.sealNote(run?.run ?? (`${repository.head}-watched` as never))),
+      '{}',
+    ),
+    'moving a ref': await call('PUT', file(place.ref('refs/heads/main')), '{}'),
+    'another token': await call('POST', '/v1/tokens', JSON.stringify(elsewhere)),
+  }
+}
+
+test('its token opens its own run directory and nothing else', () => {
+  const { 'its own marker': own, ...others } = glimpse.answers
+  expect(own).toBe(200)
+  expect(Object.keys(others)).toHaveLength(11)
+  for (const [what, status] of Object.entries(others))
+    expect({ what, refused: [400, 403, 404].includes(status) }).toEqual({ what, refused: true })
+})
+
+test('its token ends with the machine, and was never good for longer than the machine could live', async () => {
+  const after = await attempts(glimpse.token)
+  expect(new Set(Object.values(after))).toEqual(new Set([401]))
+  const mayLiveUntil = Date.parse(glimpse.machine.metadata['handoff-until']!)
+  const issued = world.clouds.drive.issuedTokens().filter(({ scopes }) => scopes[0]?.prefix === run.directory)
+  expect(issued).toMatchObject([{ revoked: true }])
+  expect(issued[0]!.expiresAt).toBeLessThanOrEqual(mayLiveUntil + 5_000)
+})
+
+test('the machine that reads for an answer may not write, and its token ends too', async () => {
+  const tried: number[] = []
+  const house = world.another()
+  const { emit } = house.tools
+  const attempt = async () => {
+    const machine = world.clouds.sandboxes.sandboxes.at(-1)!
+    const token = await until('its command runs', () => machine.commands.at(-1)?.environment['DRIVE9_API_KEY'])
+    const headers = { authorization: `Bearer ${token}`, [madeByTest]: '1' }
+    const path = `${world.clouds.drive.url}/v1/fs${run.directory}/analysis/handoff.json`
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      tried.push((await fetch(path, { method, headers, ...(method === 'PUT' ? { body: '{}' } : {}) })).status)
+  }
+  let trying: Promise<void> | undefined
+  house.tools.emit = (event) => {
+    emit(event)
+    if (event.type === 'sandbox-open') trying = attempt()
+  }
+  const { repository: where } = world.commit(name, repository.head)
+  await ask({ repository: where, name: { run: run.run }, question: { text: 'What is a?' } }, house, never)
+  await trying
+  expect(tried).toEqual([200, 403, 403])
+  const issued = world.clouds.drive.issuedTokens().at(-1)!
+  expect(issued).toMatchObject({ revoked: true, scopes: [{ prefix: run.directory, ops: ['read', 'list'] }] })
+})
+
+test('it reaches the drive and the git host; the one that answers reaches the drive alone', () => {
+  const [, summarising, answering] = world.clouds.sandboxes.sandboxes
+  const gitHost = new URL(world.remote.url).hostname
+  const { hosts } = world.house.tools.drive
+  expect(summarising!.networks.at(-1)).toEqual({ allowOut: [...new Set([...hosts, gitHost])], denyOut: ['0.0.0.0/0'] })
+  expect(answering!.networks.at(-1)).toEqual({ allowOut: hosts, denyOut: ['0.0.0.0/0'] })
+})
+
+test('what touches the repository has neither the mount’s token nor a way to it', () => {
+  const untrusted = glimpse.processes.filter((one) => isGit(one) || isSurvey(one))
+  expect(untrusted.filter(isSurvey)).toHaveLength(1)
+  expect(untrusted.filter(isGit).length).toBeGreaterThan(0)
+  for (const { command, environment } of untrusted) {
+    expect({ command, holdsToken: environment.includes(glimpse.token) }).toEqual({ command, holdsToken: false })
+  }
+  expect(glimpse.mountState.mode).toBe(0o600)
+  expect(
+    glimpse.processes.every(({ command }) => !command.includes(glimpse.token) && !command.includes(cloneToken)),
+  ).toBe(true)
+})
+
+// Another account can only be taken by root, as which a real sandbox runs its command. Elsewhere the permissions above are what there is.
+test.runIf(asRoot)('and runs as an account that cannot read the token where it must stand', () => {
+  const untrusted = glimpse.processes.filter((one) => isGit(one) || isSurvey(one))
+  expect(new Set(untrusted.map(({ user }) => user))).toEqual(new Set([nobody]))
+  expect(glimpse.mountState.readableByNobody).toBe(false)
+  expect(glimpse.trustedEnvironment.readableByNobody).toBe(false)
+})

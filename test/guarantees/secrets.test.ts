@@ -1,0 +1,240 @@
+// Keys have a place each: the owner's keys with the host, a scoped token in one sandbox. After every scenario of the suite a world looks for them
+// where they must not be when it is taken down; here the scenarios are such that somebody tries to carry them out.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { programFolder } from '../../src/emulators/start-all.js'
+import type { Sandbox } from '../../src/handoff/domain/ports.js'
+import type { GuestRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import { answerMarkdown, ask, HandoffError, summarise } from '../../src/handoff/index.js'
+import { runGuest } from '../../src/handoff/sandbox/run-program.js'
+import { startWorld, type World } from '../support/local-clouds.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { disguises, keysOf, leaksInValues, leaksOf } from '../support/secrets.js'
+
+const never = new AbortController().signal
+const cloneToken = 'clone-secret-7f3a9b51c2d84e60'
+/** Made for this test; they open nothing. */
+const committed = {
+  'an access key': 'AKIAZQ3DRSTUVWXY2345',
+  'a token of GitHub': `ghp_${'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z5A'}`,
+  'a key of a model': `sk-proj-${'Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0Fe'}`,
+}
+
+let world: World
+let repository: TestRepository
+const name = 'octo/keys'
+
+beforeAll(async () => {
+  // The keys of the clouds are known once those are up; a repository may hold them all the same, because somebody committed them.
+  world = await startWorld({ repositories: {}, cloneToken })
+  repository = await makeRepository({
+    'README.md': `# Keys\n\nThis tool sends the key ${committed['a token of GitHub']} to the service.\n`,
+    'src/settings.ts': [
+      `export const accessKeyId = '${committed['an access key']}'`,
+      `export const modelKey = '${committed['a key of a model']}'`,
+      `export const ours = '${world.clouds.drive.ownerKey}'`,
+      `export const theirs = "${world.clouds.model.key}"`,
+      '',
+    ].join('\n'),
+  })
+  world.remote.serve(name, repository.directory)
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const commit = () => world.commit(name, repository.head, 'refs/heads/main')
+const told: Record<string, unknown> = {}
+
+test('a repository with keys in it is summarised and asked about, and none of them is shown to anybody', async () => {
+  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.house, never)
+  const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
+  const answer = await ask(
+    { repository: commit().repository, name: { run: summary.run }, question },
+    world.house,
+    never,
+  )
+  Object.assign(told, { 'the summary': summary, 'the answer': answer })
+  const prompts = world.clouds.model.prompts.map(({ text }) => text)
+  expect(prompts.some((text) => text.includes('accessKeyId'))).toBe(true)
+  const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
+  expect(leaksInValues({ ...told, prompts, events: world.events }, all)).toEqual([])
+})
+
+test('no tree, table, record or comment in the run directory has a key, in any usual disguise', () => {
+  const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
+  // The clone is the repository itself, keys and all: whoever may read the directory may read the repository.
+  const stored = world.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
+  expect(stored.length).toBeGreaterThan(6)
+  expect(
+    leaksInValues(Object.fromEntries(stored.map(({ path, bytes }) => [path, bytes.toString('latin1')])), all),
+  ).toEqual([])
+})
+
+test.each(
+  Object.keys(keysOf({ sandboxes: { settings: {} }, drive: {}, model: {} } as never)).concat('the clone token'),
+)('a model that says %s in each usual disguise is not heard', async (which) => {
+  const secret = which === 'the clone token' ? cloneToken : keysOf(world.clouds)[which]!
+  const said = disguises(secret)
+    .map((form) => `It is ${form} in some form.`)
+    .join('\n\n')
+  const stop = world.clouds.model.behave({ kind: 'say', text: said })
+  const before = world.events.length
+  const question = { text: `What does ${which.replaceAll(/[^a-z]/g, ' ')} open?` }
+  const answer = await ask(
+    { repository: commit().repository, name: { commit: repository.head }, question },
+    world.house,
+    never,
+  )
+  stop()
+  expect(answer.record.text).toContain('[redacted]')
+  const heard = { answer, events: world.events.slice(before) }
+  expect(leaksInValues(heard, { [which]: secret })).toEqual([])
+})
+
+const lastWords = `
+const token = process.env.DRIVE9_API_KEY
+console.error('no more of ' + token + ' for me')
+process.exitCode = 3
+`
+
+describe('an error shows no key', () => {
+  const complaining = (script: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'complaining-'))
+    chmodSync(folder, 0o755)
+    // It says what it is and what it can do as the program does.
+    const honest = `case "$*" in *--help|--version) exec ${programFolder}/drive9 "$@";; esac`
+    writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${honest}\n${script}\n`, { mode: 0o755 })
+    return folder
+  }
+
+  test.each([
+    ['as a failed mount', 'echo "bad key $DRIVE9_API_KEY" >&2; exit 1'],
+    ['backwards', 'echo "bad key $(echo $DRIVE9_API_KEY | rev)" >&2; exit 1'],
+    ['in base64', 'echo "bad key $(printf %s $DRIVE9_API_KEY | base64 -w0)" >&2; exit 1'],
+    [
+      'in what it says of a drain',
+      `[ "$2" = drain ] && echo "{\\"ok\\":false,\\"error\\":\\"$DRIVE9_API_KEY\\"}" && exit 1\nexec ${programFolder}/drive9 "$@"`,
+    ],
+  ])('when drive9 in the sandbox repeats its token %s', async (_how, script) => {
+    const folder = complaining(script)
+    const other = await startWorld({
+      repositories: { [name]: repository.directory },
+      clouds: { sandboxes: { path: [folder, programFolder] } },
+    })
+    const error: unknown = await summarise(
+      { commit: other.commit(name, repository.head), attempt: 'first' },
+      other.house,
+      never,
+    ).catch((reason: unknown) => reason)
+    const command = other.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!
+    const token = command.environment['DRIVE9_API_KEY']!
+    expect(token.length).toBeGreaterThan(20)
+    expect(error).toMatchObject({ code: 'drive' })
+    expect(leaksInValues({ error, cause: (error as Error).cause, stack: (error as Error).stack }, { token })).toEqual(
+      [],
+    )
+    await other.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('when a program in the sandbox breaks off with its token on its lips', async () => {
+    const house = world.another()
+    house.program = async () => lastWords
+    const order = { commit: commit(), attempt: 'broken-off', force: true }
+    const error: unknown = await summarise(order, house, never).catch((reason: unknown) => reason)
+    const token = world.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!.environment['DRIVE9_API_KEY']!
+    expect(error).toMatchObject({ code: 'sandbox', message: expect.stringContaining('no more of [redacted] for me') })
+    expect(leaksInValues({ error, stack: (error as Error).stack }, { token })).toEqual([])
+  })
+
+  test('when a program in the sandbox says its token in passing', async () => {
+    const heard: GuestRecord[] = []
+    const said = [
+      { v: 1, type: 'notice', text: `It is ${cloneToken}.` },
+      { v: 1, type: 'done' },
+    ].map((record) => `${JSON.stringify(record)}\n`)
+    const sandbox: Pick<Sandbox, 'run'> = {
+      async run(_command, { onOutput }) {
+        onOutput(said.join(''))
+        return { exitCode: 0, stderrTail: '' }
+      },
+    }
+    await runGuest(sandbox as Sandbox, {
+      program: async () => '',
+      task: { task: 'summarise' } as SummariseTask,
+      secrets: { TOKEN: cloneToken },
+      timeoutMs: 1_000,
+      signal: never,
+      onRecord: (record) => heard.push(record),
+    })
+    expect(heard).toEqual([{ v: 1, type: 'notice', text: 'It is [redacted].' }])
+  })
+
+  test('when what it was caused by holds one', () => {
+    const error = new HandoffError('drive', 'It went wrong.', { cause: new Error(`Bearer ${cloneToken}`) })
+    expect(
+      leaksInValues({ shown: JSON.stringify({ error, list: [error] }), said: String(error) }, { cloneToken }),
+    ).toEqual([])
+  })
+
+  test.each([
+    ['the sandboxes', { E2B_API_KEY: 'e2b_wrong0123456789wrong0123456789' }],
+    ['the drive', { DRIVE9_API_KEY: 'drive9_wrong0123456789wrong0123456789' }],
+    ['the model', { LLM_API_KEY: 'sk-wrong0123456789wrong0123456789' }],
+  ])('when %s refuse it and repeat it', async (which, settings: Record<string, string>) => {
+    const house = world.another(settings)
+    const error: unknown = await summarise(
+      { commit: commit(), attempt: `wrong-${which.length}`, force: true },
+      house,
+      never,
+    ).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(Error)
+    const keys = { 'the wrong key': Object.values(settings)[0]!, ...keysOf(world.clouds) }
+    expect(leaksInValues({ error, cause: (error as Error).cause, stack: (error as Error).stack }, keys)).toEqual([])
+  })
+})
+
+test('a key in a question is redacted in the ledger, before the model, in a comment and in the log', async () => {
+  const house = world.another()
+  const [ours, theirs] = [world.clouds.model.key, committed['a token of GitHub']]
+  const text = `Is ${ours} or ${theirs} or ${Buffer.from(ours).toString('base64')} the key of src/settings.ts?`
+  const [events, prompts] = [world.events.length, world.clouds.model.prompts.length]
+  const request = { repository: commit().repository, name: { commit: repository.head }, question: { text } }
+  const answer = await ask(request, house, never)
+  expect(answer.record.question).toMatch(
+    /^Is \[redacted\] or \[redacted\] or \[redacted\]\S* the key of src\/settings\.ts\?$/,
+  )
+  const stored = world.clouds.drive
+    .readAll()
+    .filter(({ path }) => path.includes(answer.record.id) || /latest|qa/.test(path))
+  expect(stored.length).toBeGreaterThan(1)
+  const asked = world.clouds.model.prompts.slice(prompts).map((prompt) => prompt.text)
+  expect(asked.join()).toContain('[redacted]')
+  const heard = {
+    answer,
+    asked,
+    comment: answerMarkdown(answer.record, { host: 'git.example.org', repository: name }, { form: 'comment' }),
+    log: world.events.slice(events),
+    ledger: stored.map(({ bytes }) => bytes.toString()),
+  }
+  expect(leaksInValues(heard, { ours, theirs })).toEqual([])
+})
+
+test('the scan itself finds a key in every place and disguise it looks at', () => {
+  const secret = cloneToken
+  for (const form of disguises(secret)) {
+    expect(
+      leaksInValues({ text: `before ${form} after`, nested: { deep: [{ form }] } }, { secret }).length,
+    ).toBeGreaterThanOrEqual(2)
+  }
+  const error = Object.assign(new Error('plain'), { cause: new Error(`with ${secret}`) })
+  expect(leaksInValues({ error }, { secret })).not.toEqual([])
+  expect(leaksOf(world.clouds, [{ type: 'notice', text: world.clouds.model.key }], [secret])).toContain(
+    "the model's key in an event",
+  )
+})

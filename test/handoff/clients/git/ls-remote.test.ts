@@ -1,0 +1,288 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Handler, startServer } from '../../../../src/emulators/faulty-server.js'
+import { type GitRemote, startGitRemote } from '../../../../src/emulators/git-http-server.js'
+import { makeGitHost } from '../../../../src/handoff/clients/git/ls-remote.js'
+import { packet } from '../../../../src/handoff/clients/git/pkt-line.js'
+import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import { makeRepository, type TestRepository } from '../../../support/repository.js'
+
+let repository: TestRepository
+let remote: GitRemote
+
+beforeAll(async () => {
+  repository = await makeRepository([{ a: '1' }, { a: '2' }], {
+    refs: { 'refs/pull/7/head': 0, 'refs/heads/main-two': 0, 'refs/heads/é“x”': 0 },
+    tags: { v1: 0 },
+  })
+  remote = await startGitRemote({ repositories: { 'owner/name': repository.directory } })
+})
+afterEach(() => {
+  remote.clearRules()
+  remote.require(undefined)
+})
+afterAll(async () => {
+  await remote.close()
+  await repository[Symbol.asyncDispose]()
+})
+
+const inTime = () => AbortSignal.timeout(10_000)
+const host = makeGitHost({ firstWaitMs: 1 })
+const failure = (done: Promise<unknown>): Promise<HandoffError> =>
+  done.then(
+    () => expect.unreachable('it worked'),
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(HandoffError)
+      return error as HandoffError
+    },
+  )
+
+/** Runs with a server that answers as told, for what no real git host does. */
+async function withServer<T>(handle: Handler, use: (url: string, paths: () => string[]) => Promise<T>): Promise<T> {
+  await using server = await startServer('odd host', handle)
+  return await use(`${server.url}/o/n.git`, () => server.requests.map((request) => request.path))
+}
+
+describe('what refs point to', () => {
+  it('is told in one request, for these refs only', async () => {
+    const before = remote.requests.length
+    const found = await host.heads(remote.cloneUrl('owner/name'), ['refs/heads/main', 'refs/pull/7/head'], inTime())
+    expect([...found]).toEqual([
+      ['refs/heads/main', repository.commits[1]],
+      ['refs/pull/7/head', repository.commits[0]],
+    ])
+    expect(remote.requests.slice(before).map((request) => request.method)).toEqual(['POST'])
+  })
+
+  it('leaves out what is not there, and what only begins alike', async () => {
+    const found = await host.heads(
+      remote.cloneUrl('owner/name'),
+      ['refs/heads/mai', 'refs/heads/main-tw', 'refs/heads/none'],
+      inTime(),
+    )
+    expect([...found]).toEqual([])
+  })
+
+  it('tells the branch that HEAD stands for', async () => {
+    const found = await host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime())
+    expect([...found]).toEqual([
+      ['HEAD', repository.commits[1]],
+      ['refs/heads/main', repository.commits[1]],
+    ])
+  })
+
+  it('takes an annotated tag for the commit it stands for', async () => {
+    const found = await host.heads(remote.cloneUrl('owner/name'), ['refs/tags/v1'], inTime())
+    expect([...found]).toEqual([['refs/tags/v1', repository.commits[0]]])
+  })
+
+  it('reads names beyond ASCII', async () => {
+    const found = await host.heads(remote.cloneUrl('owner/name'), ['refs/heads/é“x”'], inTime())
+    expect([...found.values()]).toEqual([repository.commits[0]])
+  })
+
+  it('is the same from a server of the old protocol', async () => {
+    await using old = await startGitRemote({ repositories: { 'owner/name': repository.directory }, version2: false })
+    const refs = ['HEAD', 'refs/heads/main', 'refs/pull/7/head', 'refs/tags/v1', 'refs/heads/none']
+    const found = await host.heads(old.cloneUrl('owner/name'), refs, inTime())
+    expect(found).toEqual(await host.heads(remote.cloneUrl('owner/name'), refs, inTime()))
+    expect(old.requests.map((request) => request.method)).toEqual(['POST', 'GET'])
+  })
+
+  it('is the same from version 1, which says its number first', async () => {
+    const lines = [
+      '# service=git-upload-pack\n',
+      undefined,
+      'version 1\n',
+      `${'a'.repeat(40)} refs/heads/main\0thin-pack\n`,
+      undefined,
+    ]
+    const advertised = lines.map((line) => (line === undefined ? '0000' : packet(line))).join('')
+    const found = await withServer(
+      (request) => (request.method === 'GET' ? { status: 200, body: advertised } : { status: 500 }),
+      (url) => host.heads(url, ['refs/heads/main'], inTime()),
+    )
+    expect([...found]).toEqual([['refs/heads/main', 'a'.repeat(40)]])
+  })
+
+  it('is nothing for a repository without commits, on both protocols', async () => {
+    await using empty = await makeRepository([])
+    for (const version2 of [true, false]) {
+      await using server = await startGitRemote({ repositories: { 'owner/empty': empty.directory }, version2 })
+      expect((await host.heads(server.cloneUrl('owner/empty'), ['HEAD', 'refs/heads/main'], inTime())).size).toBe(0)
+    }
+  })
+
+  it('asks nobody when nothing is asked', async () => {
+    expect((await host.heads('http://127.0.0.1:1/none', [], inTime())).size).toBe(0)
+  })
+})
+
+describe('a credential', () => {
+  const credentials = { username: 'x-access-token', password: 'secret-of-the-test' }
+
+  it('opens a closed repository', async () => {
+    remote.require(credentials)
+    const found = await makeGitHost({ credentials }).heads(remote.cloneUrl('owner/name'), ['refs/heads/main'], inTime())
+    expect(found.size).toBe(1)
+  })
+
+  it('that is wrong or missing gives a sentence that says which', async () => {
+    remote.require(credentials)
+    const without = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    expect(without).toMatchObject({ code: 'not-found' })
+    expect(without.message).toMatch(/does not exist, or it is not open to everybody and no credential is set \(401\)/)
+    const wrong = makeGitHost({ credentials: { password: 'wrong-secret' } })
+    const refused = await failure(wrong.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    // Whose credential that is, and that it is wrong, is no business of whoever asked.
+    expect(refused).toMatchObject({ code: 'git' })
+    expect(refused.message).toMatch(/does not exist, or the credential does not open it \(401\)/)
+    expect(JSON.stringify([refused, refused.stack])).not.toContain('wrong-secret')
+    expect(JSON.stringify([refused, refused.stack])).not.toContain(
+      Buffer.from('x-access-token:wrong-secret').toString('base64'),
+    )
+  })
+
+  it('is not sent to another origin, whoever sends us there', async () => {
+    const found = await withServer(
+      (request) => ({
+        status: 307,
+        headers: { location: `${remote.url}${request.path.replace('/o/n', '/owner/name')}` },
+      }),
+      (url) => makeGitHost({ credentials }).heads(url, ['refs/heads/main'], inTime()),
+    )
+    expect(found.size).toBe(1)
+    expect(remote.requests.at(-1)?.headers['authorization']).toBeUndefined()
+  })
+
+  it('is sent again where the same origin sends us', async () => {
+    let seen: string | undefined
+    await withServer(
+      (request) => {
+        if (request.path.startsWith('/o/'))
+          return { status: 301, headers: { location: request.path.replace('/o/', '/moved/') } }
+        seen = request.headers['authorization']
+        return { status: 404 }
+      },
+      (url) => failure(makeGitHost({ credentials }).heads(url, ['HEAD'], inTime())),
+    )
+    expect(seen).toBe(`Basic ${Buffer.from('x-access-token:secret-of-the-test').toString('base64')}`)
+  })
+
+  it('that belongs to another origin is not sent at all', async () => {
+    const bound = makeGitHost({ credentials: { ...credentials, origin: 'https://github.com' } })
+    await bound.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime())
+    expect(remote.requests.at(-1)?.headers['authorization']).toBeUndefined()
+  })
+
+  it('has no place in the clone address', async () => {
+    const error = await failure(host.heads('https://user:pa55word@example.com/o/n.git', ['HEAD'], inTime()))
+    expect(error.code).toBe('invalid-input')
+    expect(JSON.stringify([error, error.stack])).not.toContain('pa55word')
+  })
+})
+
+describe('a failure', () => {
+  it('says that a repository is not there, for each status that means it', async () => {
+    for (const status of [401, 403, 404]) {
+      const error = await withServer(
+        () => ({ status }),
+        (url) => failure(host.heads(url, ['HEAD'], inTime())),
+      )
+      expect(error).toMatchObject({
+        code: 'not-found',
+        next: 'Look at its name, and at the credential that may read it.',
+      })
+      expect(error.message).toContain(`(${status})`)
+    }
+  })
+
+  it('of the server is outlived twice, and then told', async () => {
+    remote.rule({ times: 2, fault: { kind: 'reset' } })
+    expect((await host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime())).size).toBe(2)
+    remote.rule({ fault: { kind: 'answer', status: 502 } })
+    const before = remote.requests.length
+    const error = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    expect(error.message).toBe(`The git host ${new URL(remote.url).host} failed (502).`)
+    expect(remote.requests.length - before).toBe(4)
+  })
+
+  it('with a long wait is passed on at once', async () => {
+    remote.rule({ fault: { kind: 'answer', status: 429, headers: { 'retry-after': '90' } } })
+    const before = remote.requests.length
+    const error = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    expect(error).toMatchObject({ code: 'git', retryAfterSeconds: 90 })
+    expect(remote.requests.length - before).toBe(1)
+  })
+
+  it('of the connection names the host', async () => {
+    const gone = await startServer('gone', () => undefined)
+    await gone.close()
+    const error = await failure(host.heads(`${gone.url}/o/n.git`, ['HEAD'], inTime()))
+    expect(error.message).toBe(`The git host ${new URL(gone.url).host} cannot be reached (ECONNREFUSED).`)
+  })
+
+  it('to answer in time ends each attempt, and the signal ends them all', async () => {
+    remote.rule({ fault: { kind: 'hang' } })
+    const slow = makeGitHost({ requestMs: 30, firstWaitMs: 1 })
+    const before = remote.requests.length
+    const error = await failure(slow.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    expect(error.message).toContain('cannot be reached (no answer in time)')
+    expect(remote.requests.length - before).toBe(3)
+    expect(await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], AbortSignal.timeout(30)))).toMatchObject({
+      code: 'timeout',
+    })
+    expect(await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], AbortSignal.abort()))).toMatchObject({
+      code: 'cancelled',
+    })
+  })
+
+  it('in the middle of an answer is not taken for an end', async () => {
+    remote.rule({ times: 1, fault: { kind: 'cut', bytes: 60 } })
+    expect((await host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime())).size).toBe(2)
+  })
+
+  it('to speak git at all is told, whatever the address answers instead', async () => {
+    for (const body of ['<!doctype html><p>Hello</p>', '', '{"ok":true}', '0000', 'zzzz', '0009']) {
+      const answered = withServer(
+        () => ({ status: 200, body }),
+        (url) => host.heads(url, ['HEAD'], inTime()),
+      )
+      // An empty listing is a listing of nothing.
+      if (body === '0000') expect((await answered).size).toBe(0)
+      else expect((await failure(answered)).message).toMatch(/does not answer like a git host/)
+    }
+  })
+
+  it('that the host words itself is passed on, without control characters', async () => {
+    const words = 'ERR access\u0007 denied, go away'
+    const error = await withServer(
+      () => ({ status: 200, body: packet(words) }),
+      (url) => failure(host.heads(url, ['HEAD'], inTime())),
+    )
+    expect(error.message).toBe('The git host says: “access� denied, go away”.')
+  })
+
+  it('to come to an end of redirects is told', async () => {
+    const circle = await withServer(
+      (request) => ({ status: 302, headers: { location: request.path } }),
+      async (url, paths) => ({ error: await failure(host.heads(url, ['HEAD'], inTime())), paths: paths() }),
+    )
+    expect(circle.error.message).toMatch(/sends us elsewhere/)
+    expect(circle.paths).toHaveLength(4)
+    const elsewhere = await withServer(
+      () => ({ status: 302, headers: { location: 'file:///etc/passwd' } }),
+      (url) => failure(host.heads(url, ['HEAD'], inTime())),
+    )
+    expect(elsewhere.message).toMatch(/sends us elsewhere/)
+  })
+
+  it('of the asker is refused before anybody is asked', async () => {
+    for (const ref of ['main', 'refs/heads/a b', 'refs/heads/a\nwant', '', 'refs/', `refs/${'a'.repeat(501)}`]) {
+      const error = await failure(host.heads(remote.cloneUrl('owner/name'), [ref], inTime()))
+      expect(isHandoffError(error, 'invalid-input')).toBe(true)
+    }
+    for (const url of ['git@github.com:o/n.git', 'file:///tmp/x', '', 'ssh://git@host/x']) {
+      expect((await failure(host.heads(url, ['HEAD'], inTime()))).code).toBe('invalid-input')
+    }
+  })
+})

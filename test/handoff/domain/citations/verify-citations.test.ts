@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Excerpt } from '../../../../src/handoff/domain/answer.js'
+import { citationRatio } from '../../../../src/handoff/domain/citations/citation-label.js'
+import { verifyCitations } from '../../../../src/handoff/domain/citations/verify-citations.js'
+
+const runs = process.env['LONG'] ? 10_000 : 200
+
+const cases = JSON.parse(readFileSync(new URL('../../../corpus/citations.json', import.meta.url), 'utf8')) as {
+  name: string
+  text: string
+  shows: string
+  problems: string[]
+}[]
+
+function excerpt(path: string, from: number, lines: string[], source: Excerpt['source'] = 'code'): Excerpt {
+  return { path, blob: 'b'.repeat(40), from, lines, source, score: 1 }
+}
+
+const shown: Excerpt[] = [
+  excerpt('src/a.ts', 1, [
+    'import x from "x"',
+    'const answer = 42',
+    'export { answer }',
+    'say("hello")',
+    'if [[ -f x ]]; then',
+  ]),
+  excerpt('src/b.ts', 10, [
+    'function first() {',
+    '  const beta = 2',
+    ...Array.from({ length: 20 }, () => 'filler line'),
+  ]),
+  // Overlaps what was shown before: together they are one piece.
+  excerpt(
+    'src/b.ts',
+    30,
+    Array.from({ length: 11 }, () => 'filler line'),
+  ),
+  excerpt('app/[id]/page.tsx', 1, ['export default function Page() {}']),
+  excerpt('analysis/code-summary.md', 1, ['The summary says so'], 'summary'),
+]
+const paths = new Set(['src/a.ts', 'src/b.ts', 'app/[id]/page.tsx', 'src/other.ts'])
+const check = (text: string) => verifyCitations(text, shown, (path) => paths.has(path))
+
+describe('citations', () => {
+  it.each(cases)('$name', ({ text, shows, problems }) => {
+    const checked = check(text)
+    expect(checked.text).toBe(shows)
+    expect(checked.citations.flatMap((citation) => citation.problem ?? [])).toEqual(problems)
+    expect(checked.unsupported).toBe(shows.split('(unsupported)').length - 1)
+  })
+
+  it('says where a citation was moved', () => {
+    expect(check('So. [[src/b.ts:14 "const beta = 2"]]').citations).toEqual([
+      { path: 'src/b.ts', from: 11, to: 11, quote: 'const beta = 2', verified: true, moved: true },
+    ])
+    expect(check('So. [[src/a.ts:2-3 "answer"]]').citations[0]).not.toHaveProperty('moved')
+  })
+
+  it('moves a range by as little as puts the quote inside', () => {
+    expect(check('So. [[src/b.ts:14-16 "const beta = 2"]]').citations[0]).toMatchObject({ from: 11, to: 13 })
+  })
+
+  it('computes the ratio', () => {
+    const { citations } = check('One. [[src/a.ts:2 "answer"]] Two. [[src/none.ts:2]] Three. [[src/a.ts:2 "42"]]')
+    expect(citationRatio(citations)).toBe('1 of 2 citations verified')
+    expect(citationRatio(citations.slice(0, 1))).toBe('1 of 1 citation verified')
+    expect(citationRatio([])).toBe('no citations')
+  })
+
+  it('counts no more than a record holds, and shows none that it does not count', () => {
+    const long = [
+      excerpt(
+        'src/long.ts',
+        1,
+        Array.from({ length: 3_000 }, (_, index) => `line ${index + 1}`),
+      ),
+    ]
+    const text = Array.from({ length: 1_200 }, (_, index) => `One. [[src/long.ts:${index + 1}]]`).join(' Two. ')
+    const checked = verifyCitations(text, long, () => false)
+    expect(checked.citations).toHaveLength(1_000)
+    expect(checked.text.match(/\[src\/long\.ts:\d+\]/g)).toHaveLength(1_000)
+    expect(checked.text).not.toContain('[[')
+    expect(checked.unsupported).toBe(200)
+  })
+
+  it('verifies nothing that does not stand in what was shown', () => {
+    const path = fc.constantFrom(
+      'src/a.ts',
+      'src/b.ts',
+      'src/other.ts',
+      'src/none.ts',
+      '../x',
+      'a.ts',
+      'app/[id]/page.tsx',
+    )
+    const number = fc.integer({ min: 0, max: 60 })
+    const quote = fc.constantFrom(
+      undefined,
+      'answer',
+      'const beta = 2',
+      'filler line',
+      'nowhere',
+      '}',
+      '\\"hello\\"',
+      'x\n y',
+    )
+    const written = fc
+      .tuple(path, number, number, quote)
+      .map(([name, from, to, words]) => `[[${name}:${from}-${to}${words === undefined ? '' : ` "${words}"`}]]`)
+    const words = fc.constantFrom('A sentence. ', 'and ', '\n- ', '\n\n', '`', '```\n', '. ', ']]', '[[', '"', 'é')
+    const lines = new Map<string, Map<number, string>>()
+    for (const { path, from, lines: text, source } of shown) {
+      const known = lines.get(path) ?? new Map<number, string>()
+      if (source === 'code') for (const [index, line] of text.entries()) known.set(from + index, line)
+      lines.set(path, known)
+    }
+    fc.assert(
+      fc.property(fc.array(fc.oneof(written, words), { maxLength: 12, size: 'max' }), (parts) => {
+        const checked = check(parts.join(''))
+        for (const { path, from, to, quote, verified } of checked.citations.filter((one) => one.verified)) {
+          const text = Array.from({ length: to - from + 1 }, (_, index) => lines.get(path)!.get(from + index))
+          expect(verified && text.every((line) => line !== undefined)).toBe(true)
+          if (quote) expect(squeezed(text.join(''))).toContain(squeezed(quote))
+          expect(checked.text).toContain(`[${path}:${from === to ? from : `${from}-${to}`}]`)
+        }
+        expect(checked.text.split('(unsupported)').length - 1).toBe(checked.unsupported)
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  it('does not stall on long answers full of brackets', () => {
+    const start = performance.now()
+    for (const text of [
+      '[['.repeat(100_000),
+      '[[src/a.ts:'.repeat(20_000),
+      `[[src/a.ts:2 "${'x'.repeat(200_000)}`,
+      '[[src/a.ts:2 "answer"]] '.repeat(8_000),
+      `One.${' '.repeat(200_000)}[[src/none.ts:2]]`,
+      `[[src/a.ts:2]]${' '.repeat(200_000)}[[src/a.ts:2]]`,
+      '[src/a.ts:2-3'.repeat(15_000),
+      `[[${'a '.repeat(100_000)}:1]]`,
+      '`[[src/a.ts:2]]` '.repeat(10_000),
+    ]) {
+      check(text)
+    }
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+})
+
+const squeezed = (text: string) => text.replaceAll('\\"', '"').replace(/\s/g, '')

@@ -1,0 +1,180 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import {
+  decodeProse,
+  encodeProse,
+  type Prose,
+  proseLimit,
+  pruneProse,
+  readProse,
+} from '../../../../src/handoff/domain/summary/summary-cache.js'
+
+const blob = (digit: string) => digit.repeat(40)
+const key = 'a'.repeat(64)
+
+const prose = (): Prose => ({
+  version: 1,
+  commit: blob('c'),
+  model: 'gpt-4o',
+  prompts: 1,
+  inputTokens: 400_000,
+  trees: { src: blob('1'), '': blob('2') },
+  files: [
+    {
+      path: 'src/a.ts',
+      blob: blob('a'),
+      lines: 30,
+      part: 0,
+      whole: true,
+      marks: [{ hash: '0123456789ab', lines: 30 }],
+    },
+    { path: 'src/b "x"\n.ts', blob: blob('b'), lines: 3, part: 1, marks: [] },
+    { path: 'z.ts', blob: blob('d'), lines: 1, leftOut: true, marks: [] },
+  ],
+  parts: [
+    { id: 0, kind: 'leaf', directory: 'src', key, tokens: 100, parent: 5, text: 'It is src/a.ts:1.' },
+    { id: 1, kind: 'leaf', directory: 'src', key, tokens: 10, parent: 5, text: 'It is src/b.' },
+    { id: 5, kind: 'joined', directory: 'src', key, tokens: 0, text: 'All of src.' },
+  ],
+  summary: { key, sections: ['A', 'B', 'C', 'D'] },
+})
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
+const bytesOf = (value: unknown) => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
+const asStored = () => JSON.parse(text(encodeProse(prose()))) as Record<string, never>
+
+describe('prose', () => {
+  it('survives being written down, in the same bytes every time', () => {
+    expect(decodeProse(encodeProse(prose()))).toEqual(prose())
+    expect(text(encodeProse(decodeProse(encodeProse(prose()))))).toBe(text(encodeProse(prose())))
+  })
+
+  it('is written one file and one part to a line', () => {
+    expect(text(encodeProse(prose())).split('\n').length).toBeGreaterThan(6)
+  })
+
+  it('loses parts that tell of nothing, and their joints', () => {
+    const whole = prose()
+    const pruned = pruneProse({ ...whole, files: whole.files.slice(2) })
+    expect(pruned.parts).toEqual([])
+    expect(pruned.trees).toEqual({ '': blob('2') })
+    const silent = pruneProse({
+      ...whole,
+      parts: whole.parts.map((part) => (part.id === 1 ? { ...part, text: '' } : part)),
+    })
+    expect(silent.parts.map((part) => part.id)).toEqual([0, 5])
+    expect(silent.files[1]).toMatchObject({ leftOut: true })
+    const headless = pruneProse({ ...whole, parts: whole.parts.slice(0, 2) })
+    expect(headless.parts.map((part) => part.parent)).toEqual([undefined, undefined])
+  })
+
+  it('stays within its bound: the pieces go first', () => {
+    const marks = Array.from({ length: 20_000 }, () => ({ hash: '0123456789ab', lines: 8 }))
+    const files = Array.from({ length: 40 }, (_, index) => ({ ...prose().files[0]!, path: `src/${index}.ts`, marks }))
+    const bytes = encodeProse({ ...prose(), files })
+    expect(bytes.length).toBeLessThan(proseLimit)
+    expect(decodeProse(bytes).files.map((file) => file.marks.length)).toEqual(files.map(() => 0))
+  })
+})
+
+describe('prose that is not ours', () => {
+  const broken = (change: (stored: ReturnType<typeof asStored>) => unknown) => bytesOf(change(asStored()))
+  const cases: [string, Uint8Array][] = [
+    ['not JSON', bytesOf('{')],
+    ['cut in the middle', encodeProse(prose()).slice(0, 300)],
+    ['a list', bytesOf([])],
+    ['without parts', broken(({ parts: _, ...rest }) => rest)],
+    [
+      'a blob that is none',
+      broken((stored) => ({ ...stored, files: [{ path: 'a', blob: '../..', lines: 1, marks: '' }] })),
+    ],
+    [
+      'marks that are none',
+      broken((stored) => ({ ...stored, files: [{ path: 'a', blob: blob('a'), lines: 1, marks: 'x,y' }] })),
+    ],
+    ['a file of no part', broken((stored) => ({ ...stored, parts: [] }))],
+    [
+      'a file twice',
+      broken((stored) => ({
+        ...stored,
+        parts: [],
+        files: ['a', 'a'].map((path) => ({ path, blob: blob('a'), lines: 1, marks: '' })),
+      })),
+    ],
+    [
+      'a part that is its own parent',
+      broken((stored) => ({
+        ...stored,
+        files: [],
+        parts: [{ id: 5, kind: 'joined', directory: '', key, tokens: 0, parent: 5, text: 'x' }],
+      })),
+    ],
+    ['three sections', broken((stored) => ({ ...stored, summary: { key, sections: ['A', 'B', 'C'] } }))],
+    [
+      'a text without end',
+      broken((stored) => ({
+        ...stored,
+        files: [],
+        parts: [{ id: 1, kind: 'leaf', directory: '', key, tokens: 0, text: 'x'.repeat(100_000) }],
+      })),
+    ],
+    [
+      'lines below zero',
+      broken((stored) => ({ ...stored, files: [{ path: 'a', blob: blob('a'), lines: -1, marks: '' }] })),
+    ],
+  ]
+
+  it.each(cases)('is refused: %s', (_, bytes) => {
+    const failure = (() => {
+      try {
+        return decodeProse(bytes)
+      } catch (error) {
+        return error
+      }
+    })()
+    expect(isHandoffError(failure, 'corrupt')).toBe(true)
+  })
+
+  it.each(cases)('is told and ignored by whoever can do without: %s', (_, bytes) => {
+    const notices: string[] = []
+    expect(readProse(bytes, (notice) => notices.push(notice))).toBeUndefined()
+    expect(notices).toEqual(['The prose of the earlier run cannot be read; the repository is described afresh.'])
+  })
+
+  it('of a newer version is told apart', () => {
+    const notices: string[] = []
+    expect(readProse(bytesOf({ version: 2 }), (notice) => notices.push(notice))).toBeUndefined()
+    expect(notices[0]).toContain('newer handoff')
+    expect(readProse(null, (notice) => notices.push(notice))).toBeUndefined()
+    expect(notices).toHaveLength(1)
+  })
+
+  it('is cleaned of what a renderer would act on', () => {
+    const hostile = prose()
+    hostile.parts[0]!.text = 'It is <img src=x onerror=y>\u0007 [a](javascript:b).'
+    hostile.summary!.sections[2] = '<script>x</script>'
+    const found = decodeProse(encodeProse(hostile))
+    expect(found.parts[0]!.text).toBe('It is &lt;img src=x onerror=y> [a] (javascript:b).')
+    expect(found.summary!.sections[2]).toBe('&lt;script>x&lt;/script>')
+  })
+
+  it('never does anything but decode or be refused', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.json(),
+          fc.json().map((inner) => `{"version":1,"commit":"${blob('a')}","files":${inner},"parts":${inner}}`),
+        ),
+        (json) => {
+          try {
+            decodeProse(bytesOf(json))
+          } catch (error) {
+            expect(isHandoffError(error)).toBe(true)
+          }
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})

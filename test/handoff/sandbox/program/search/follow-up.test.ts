@@ -1,0 +1,123 @@
+// What a model may ask for after the first excerpts, and how far that goes.
+import { expect, test } from 'vitest'
+import type { MoreRequest, Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
+import { type FoundMore, more } from '../../../../../src/handoff/sandbox/program/search/follow-up.js'
+import { type Files, makeRepository } from '../../../../support/repository.js'
+import { expectSound, linesOf, pathsOf, searchFor } from './search-repository.js'
+
+async function moreOf(files: Files, requests: MoreRequest[], search: Partial<Search> = {}): Promise<FoundMore> {
+  await using repository = await makeRepository(files)
+  const { directory, head } = repository
+  const full = searchFor('What is this about?', search)
+  const found = await more({ gitDirectory: directory, commit: head, search: full, requests })
+  await expectSound(found.excerpts, repository, full.textBytes)
+  return found
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join('\n')
+
+test('a range is read as it is asked for', async () => {
+  const found = await moreOf({ 'a.txt': numbered(50) }, [{ kind: 'read', path: 'a.txt', from: 10, to: 12 }])
+  expect([...linesOf(found, 'a.txt')]).toEqual([
+    [10, 'line 10'],
+    [11, 'line 11'],
+    [12, 'line 12'],
+  ])
+})
+
+test('a range of a text in UTF-16 is read as text, and a list has no line breaks in names', async () => {
+  const files = { 'a.txt': Buffer.from(`\ufeff${numbered(5)}`, 'utf16le'), 'new\nline.txt': 'a\n' }
+  const found = await moreOf(files, [
+    { kind: 'read', path: 'a.txt', from: 2, to: 2 },
+    { kind: 'list', path: '' },
+  ])
+  expect([...linesOf(found, 'a.txt')]).toEqual([[2, 'line 2']])
+  expect(found.listings).toEqual([{ path: '', entries: ['a.txt', 'new\ufffdline.txt'] }])
+})
+
+test.each([
+  [{ from: 1, to: 5_000 }, 1, 400],
+  [{ from: 590, to: 700 }, 590, 11],
+  [{ from: -3, to: 2 }, 1, 2],
+  [{ from: 0, to: 1 }, 1, 1],
+])('of a range %j there are at most 400 lines, and none outside of the file', async (range, from, count) => {
+  const found = await moreOf({ 'a.txt': numbered(600) }, [{ kind: 'read', path: 'a.txt', ...range }])
+  expect(found.excerpts.map((excerpt) => [excerpt.from, excerpt.lines.length])).toEqual([[from, count]])
+})
+
+test.each([
+  { path: 'a.txt', from: 900, to: 950 },
+  { path: 'a.txt', from: 20, to: 10 },
+  { path: 'nowhere.txt', from: 1, to: 5 },
+  { path: '../a.txt', from: 1, to: 5 },
+  { path: '/etc/passwd', from: 1, to: 5 },
+  { path: 'link', from: 1, to: 5 },
+  { path: 'folder', from: 1, to: 5 },
+  { path: 'image.png', from: 1, to: 5 },
+  { path: 'new\nline.txt', from: 1, to: 5 },
+])('there is nothing at %j', async (range) => {
+  const files: Files = {
+    'a.txt': numbered(50),
+    'folder/b.txt': 'b\n',
+    link: { symlink: '/etc/passwd' },
+    'image.png': Buffer.from([0, 1, 10, 2]),
+    'new\nline.txt': 'a\n',
+  }
+  expect((await moreOf(files, [{ kind: 'read', ...range }])).excerpts).toEqual([])
+})
+
+test('a search finds what the first search did not look for, and not what was shown', async () => {
+  const files = {
+    'a.py': 'def handshake():\n    return 1\n',
+    'b.py': 'def handshake():\n    return 2\n',
+    'c.py': 'x = 1\n',
+  }
+  const found = await moreOf(files, [{ kind: 'search', terms: 'handshake' }], {
+    shown: [{ path: 'a.py', from: 1, to: 2 }],
+  })
+  expect(pathsOf(found)).toEqual(['b.py'])
+  expect(found.searched.terms).toEqual(['handshake'])
+})
+
+test('a search shows at most a hundred lines that hold its words', async () => {
+  const text = Array.from({ length: 300 }, (_, index) => `handshake_${index}()`).join('\n')
+  const files = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`part${index}.py`, text]))
+  const found = await moreOf(files, [{ kind: 'search', terms: 'handshake' }], { textBytes: 200_000 })
+  const hits = found.excerpts.flatMap(({ lines }) => lines.filter((line) => line.includes('handshake')))
+  expect(hits.length).toBeGreaterThan(50)
+  expect(hits.length).toBeLessThanOrEqual(100)
+})
+
+test('a directory is listed with its directories first marked, up to 200 names', async () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 250 }, (_, index) => [`many/${String(index).padStart(3, '0')}.txt`, 'x\n']),
+  )
+  const files: Files = { ...many, 'src/a.ts': 'a\n', 'src/deep/b.ts': 'b\n', 'top.md': 't\n' }
+  const found = await moreOf(files, [
+    { kind: 'list', path: '' },
+    { kind: 'list', path: 'src/' },
+    { kind: 'list', path: 'many' },
+    { kind: 'list', path: '../..' },
+  ])
+  expect(found.listings[0]).toEqual({ path: '', entries: ['many/', 'src/', 'top.md'] })
+  expect(found.listings[1]).toEqual({ path: 'src', entries: ['a.ts', 'deep/'] })
+  expect(found.listings[2]!.entries.length).toBe(201)
+  expect(found.listings[2]!.entries.at(-1)).toBe('… and 50 more')
+  expect(found.listings[3]!.entries).toEqual([])
+})
+
+test('all requests share the room, and there are at most eight', async () => {
+  const read = (from: number): MoreRequest => ({ kind: 'read', path: 'a.txt', from, to: from + 9 })
+  const requests = Array.from({ length: 12 }, (_, index) => read(index * 20 + 1))
+  expect((await moreOf({ 'a.txt': numbered(300) }, requests)).excerpts.length).toBe(8)
+  const tight = await moreOf({ 'a.txt': numbered(300) }, requests, { textBytes: 400 })
+  expect(tight.excerpts.length).toBeGreaterThan(0)
+  expect(tight.excerpts.length).toBeLessThan(8)
+})
+
+test('what is read has no secrets either', async () => {
+  const key = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`
+  const found = await moreOf({ '.env': `A=1\nTOKEN=${key}\n` }, [{ kind: 'read', path: '.env', from: 1, to: 2 }])
+  expect(linesOf(found, '.env').get(1)).toBe('A=1')
+  expect(JSON.stringify(found)).not.toContain(key)
+})

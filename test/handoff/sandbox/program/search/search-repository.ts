@@ -1,0 +1,75 @@
+// A search of a repository made for a test, and what every answer of a search must be.
+import { expect } from 'vitest'
+import type { Excerpt } from '../../../../../src/handoff/domain/answer.js'
+import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
+import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
+import type { Outline } from '../../../../../src/handoff/domain/survey.js'
+import { type Found, find } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
+
+export interface Asked extends Partial<Search> {
+  summary?: string
+  outline?: Outline
+}
+
+export function searchFor(question: string, more: Partial<Search> = {}): Search {
+  return { question, terms: [], textBytes: 40_000, hints: [], shown: [], ...more }
+}
+
+/** Makes the repository, asks, checks what is always true, and throws the repository away. */
+export async function foundIn(files: Files, question: string, asked: Asked = {}): Promise<Found> {
+  await using repository = await makeRepository(files)
+  return await findIn(repository, question, asked)
+}
+
+export async function findIn(repository: TestRepository, question: string, asked: Asked = {}): Promise<Found> {
+  const { summary, outline, ...search } = asked
+  const found = await find({
+    gitDirectory: repository.directory,
+    commit: repository.head,
+    search: searchFor(question, search),
+    ...(summary === undefined ? {} : { summary }),
+    ...(outline === undefined ? {} : { outline }),
+  })
+  await expectSound(found.excerpts, repository, search.textBytes ?? 40_000)
+  decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
+  return found
+}
+
+/** Paths in the order in which they first appear. */
+export function pathsOf({ excerpts }: { excerpts: Excerpt[] }): string[] {
+  return [...new Set(excerpts.map(({ path }) => path))]
+}
+
+/** The lines that are shown of a file, by number. */
+export function linesOf({ excerpts }: { excerpts: Excerpt[] }, path: string): Map<number, string> {
+  return new Map(
+    excerpts
+      .filter((excerpt) => excerpt.path === path)
+      .flatMap(({ from, lines }) => lines.map((line, index): [number, string] => [from + index, line])),
+  )
+}
+
+/** What is sent of an excerpt: every line with its number, and a head and an end around them. */
+export function sentBytes({ path, from, lines }: Excerpt): number {
+  const text = lines.map((line, index) => `${from + index}| ${line}\n`).join('')
+  return Buffer.byteLength(`=== file "${path}" lines ${from}-${from + lines.length - 1} (code)\n${text}=== end\n`)
+}
+
+/** The host can read every record, the room is kept, no line is shown twice, and each is of the blob that it says it is of. */
+export async function expectSound(excerpts: Excerpt[], repository: TestRepository, textBytes: number): Promise<void> {
+  expect(excerpts.reduce((sum, excerpt) => sum + sentBytes(excerpt), 0)).toBeLessThanOrEqual(textBytes)
+  const shown = excerpts.flatMap(({ path, from, lines }) => lines.map((_, index) => `${path}:${from + index}`))
+  expect(new Set(shown).size).toBe(shown.length)
+  const blobs = new Map(
+    (await repository.git('-c', 'core.quotePath=false', 'ls-tree', '-r', '-z', repository.head))
+      .split('\0')
+      .map((line): [string, string] => [line.slice(line.indexOf('\t') + 1), line.split(/[ \t]/)[2] ?? '']),
+  )
+  for (const excerpt of excerpts) {
+    decodeRecord(JSON.stringify({ v: 1, type: 'excerpt', ...excerpt }))
+    expect(excerpt.lines.length).toBeGreaterThan(0)
+    expect(excerpt.from).toBeGreaterThan(0)
+    expect(blobs.get(excerpt.path), excerpt.path).toBe(excerpt.blob)
+  }
+}

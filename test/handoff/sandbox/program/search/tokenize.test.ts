@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { meaningOf, readQuestion } from '../../../../../src/handoff/sandbox/program/search/query.js'
+import { splitIdentifier, stem, wordParts } from '../../../../../src/handoff/sandbox/program/search/tokenize.js'
+
+test.each([
+  ['expirationThreshold', ['expiration', 'threshold']],
+  ['EXPIRE_THRESHOLD', ['expire', 'threshold']],
+  ['parseHTTPHeader_v2', ['parse', 'http', 'header', 'v', '2']],
+  ['__init_subclass__', ['init', 'subclass']],
+  ['utf8Text', ['utf', '8', 'text']],
+  ['größeÄndern', ['größe', 'ändern']],
+  ['_', []],
+])('%s falls apart at its seams', (identifier, parts) => {
+  expect(splitIdentifier(identifier)).toEqual(parts)
+})
+
+test.each([
+  ['expire', 'expires', 'expired', 'expiration', 'expiring'],
+  ['validate', 'validation', 'validator', 'validated', 'validates'],
+  ['stop', 'stopped', 'stopping', 'stops'],
+  ['serialize', 'serializer', 'serialization', 'serialise'],
+  ['class', 'classes'],
+  ['query', 'queries'],
+])('the forms of %s are one word', (...forms) => {
+  expect(new Set(forms.map(stem)).size).toBe(1)
+})
+
+test('words that only look alike stay apart', () => {
+  const words = ['status', 'state', 'this', 'bus', 'process', 'access', 'ring', 'red', 'number', 'user', 'used']
+  expect(new Set(words.map(stem)).size).toBe(words.length)
+})
+
+test('where there are no spaces, neighbouring characters are words', () => {
+  expect(wordParts('过期时间')).toEqual(['过期', '期时', '时间'])
+  expect(wordParts('設')).toEqual(['設'])
+  expect(wordParts('threshold')).toEqual(['threshold'])
+})
+
+function said(question: string, word: string, terms: string[] = []): string[] {
+  const query = readQuestion(question, terms)
+  const meaning = meaningOf(query, word) ?? []
+  return meaning.flatMap((number, index) => (index % 2 === 0 ? [query.concepts[number]!.word] : []))
+}
+
+test('code says what a question asks in other forms, in short forms, and as one word', () => {
+  const question = 'How does the configuration of the file name decide when a connection expires?'
+  expect(said(question, 'config')).toEqual(['configuration'])
+  expect(said(question, 'cfg')).toEqual(['configuration'])
+  expect(said(question, 'configurations')).toEqual(['configuration'])
+  expect(said(question, 'filename')).toEqual(['file', 'name'])
+  expect(said(question, 'expiry')).toEqual([])
+  expect(said(question, 'expiration')).toEqual(['expires'])
+  expect(said(question, 'connect')).toEqual(['connection'])
+  expect(said(question, 'con')).toEqual([])
+  expect(said(question, 'the')).toEqual([])
+})
+
+test('an identifier in a question is looked for whole and in its parts', () => {
+  const query = readQuestion('Why does `Session.resolve_redirects` loop?', [])
+  expect([...query.identifiers.keys()]).toEqual(['Session', 'resolve_redirects'])
+  expect(query.concepts.map(({ word }) => word)).toEqual([
+    'Session',
+    'session',
+    'resolve_redirects',
+    'resolve',
+    'redirects',
+    'loop',
+  ])
+})
+
+test('terms from elsewhere count for less, unless the question is in a script that code is not written in', () => {
+  const weak = readQuestion('How are retries limited?', ['backoff'])
+  expect(weak.concepts.find(({ word }) => word === 'backoff')!.weight).toBeLessThan(
+    weak.concepts.find(({ word }) => word === 'retries')!.weight,
+  )
+  const strong = readQuestion('как ограничены повторы?', ['retries'])
+  expect(strong.concepts.find(({ word }) => word === 'retries')!.weight).toBe(1)
+})
+
+test('however long a question is, what is looked for has an end', () => {
+  const words = Array.from({ length: 3_000 }, (_, index) => `word${String.fromCharCode(97 + (index % 26))}${index}x`)
+  expect(readQuestion(words.join(' '), words).concepts.length).toBeLessThanOrEqual(100)
+})

@@ -1,0 +1,79 @@
+// What git prints comes in pieces that begin and end anywhere.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { blobParser } from '../../../../../src/handoff/sandbox/program/survey/git-objects.js'
+import { treeParser } from '../../../../../src/handoff/sandbox/program/survey/git-tree.js'
+
+const runs = process.env['LONG'] === '1' ? 1_000 : 50
+
+/** Cuts bytes at the given places, wherever they fall. */
+function pieces(bytes: Buffer, cuts: number[]): Buffer[] {
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b)
+  return [...places, bytes.length].map((end, index) => bytes.subarray(index === 0 ? 0 : places[index - 1], end))
+}
+
+const cuts = fc.array(fc.nat(100_000), { maxLength: 40 })
+
+test('objects come out whole and in order, and missing ones are told', () => {
+  const object = fc.option(fc.uint8Array({ maxLength: 300 }), { nil: undefined })
+  fc.assert(
+    fc.property(fc.array(object, { maxLength: 12 }), cuts, (objects, where) => {
+      const output = objects.map((bytes, index) => {
+        const id = index.toString(16).padStart(40, '0')
+        return bytes === undefined
+          ? Buffer.from(`${id}:path missing\n`)
+          : Buffer.concat([Buffer.from(`${id} blob ${bytes.length}\n`), bytes, Buffer.from('\n')])
+      })
+      const taken: (string | undefined)[] = []
+      const parser = blobParser((index, bytes) => {
+        taken[index] = bytes?.toString('hex')
+      })
+      for (const piece of pieces(Buffer.concat(output), where)) parser.push(piece)
+      expect(taken).toEqual(
+        objects.map((bytes) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('hex'))),
+      )
+      expect(parser.count()).toBe(objects.length)
+      expect(parser.atEnd()).toBe(true)
+    }),
+    { numRuns: runs * 2 },
+  )
+})
+
+test('a list is read the same however it is cut', () => {
+  const id = 'a'.repeat(40)
+  const rows = [
+    `040000 tree ${id}       -\tsrc`,
+    `100644 blob ${id}      12\tsrc/a b\tc.ts`,
+    `100755 blob ${id} 1234567\tsrc/new\nline`,
+    `040000 tree ${id}       -\tsrc/größe`,
+    `120000 blob ${id}       3\tsrc/größe/ß`,
+    `160000 commit ${id}       -\tmodule`,
+    `100644 blob ${id}     BAD\tlost`,
+  ]
+  const listing = Buffer.concat([
+    Buffer.from(rows.map((row) => `${row}\u0000`).join('')),
+    Buffer.from(`100644 blob ${id}       5\tcaf\xe9\u0000`, 'latin1'),
+  ])
+  const expected = [
+    ['src/a b\tc.ts', 12, undefined],
+    ['src/new\nline', 1_234_567, undefined],
+    ['src/größe/ß', 3, undefined],
+    ['module', 0, undefined],
+    ['lost', 0, 'missing'],
+    ['caf\ufffd', 5, undefined],
+  ]
+  fc.assert(
+    fc.property(cuts, (where) => {
+      const parser = treeParser()
+      for (const piece of pieces(listing, where)) parser.push(piece)
+      const tree = parser.finish('b'.repeat(40))
+      expect(tree.entries.map(({ path, size, reason }) => [path, size, reason])).toEqual(expected)
+      expect(tree.folders.map(({ path, files, bytes }) => [path, files, bytes])).toEqual([
+        ['', 6, 1_234_587],
+        ['src', 3, 1_234_582],
+        ['src/größe', 1, 3],
+      ])
+    }),
+    { numRuns: runs },
+  )
+})

@@ -1,0 +1,272 @@
+// The second story on real servers: a question becomes an answer, once.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  type AskRequest,
+  ask,
+  isHandoffError,
+  layout,
+  type Summarised,
+  summarise,
+} from '../../../../src/handoff/index.js'
+import { startWorld, type World } from '../../../support/local-clouds.js'
+import { makeRepository, type TestRepository } from '../../../support/repository.js'
+import { tokenFiles } from '../../../support/token-files.js'
+
+let world: World
+let repository: TestRepository
+let run: Summarised
+const name = 'octo/tools'
+const never = new AbortController().signal
+
+beforeAll(async () => {
+  repository = await makeRepository(tokenFiles)
+  world = await startWorld({ repositories: { [name]: repository.directory } })
+  run = await summarise(
+    { commit: world.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
+    world.house,
+    never,
+  )
+})
+
+beforeEach(() => {
+  world.events.length = 0
+  world.clouds.model.behaveWell()
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const question = (text: string, more: Partial<AskRequest['question']> = {}): AskRequest => ({
+  repository: world.commit(name, repository.head).repository,
+  cloneUrl: world.remote.cloneUrl(name),
+  name: { run: run.run },
+  question: { text, asker: 'test', ...more },
+})
+const machines = () => world.clouds.sandboxes.sandboxes.length
+const ledger = () =>
+  world.clouds.drive
+    .tree(`${run.directory}/analysis/qa`)
+    .filter((entry) => !entry.isDirectory)
+    .map(({ path }) => path)
+
+async function refusal(work: Promise<unknown>) {
+  const error = await work.then(
+    () => 'accepted',
+    (reason: unknown) => reason,
+  )
+  return isHandoffError(error) ? error.toJSON() : error
+}
+
+test('an answer rests on lines of the commit, and every citation is checked', async () => {
+  const { record, reused } = await ask(question('How is the token refreshed?'), world.house, never)
+  expect(reused).toBe(false)
+  expect(record).toMatchObject({
+    status: 'done',
+    commit: repository.head,
+    rounds: 1,
+    unanswered: false,
+    model: 'offline-extractive',
+  })
+  expect(record.citations.length).toBeGreaterThan(0)
+  expect(record.citations.every((citation) => citation.verified)).toBe(true)
+  expect(record.citations.some((citation) => citation.path === 'src/token.ts')).toBe(true)
+  expect(record.text).toMatch(/\[src\/token\.ts:\d+(-\d+)?\]/)
+})
+
+test('Sandbox B read only, had no way to the git host, and its token is revoked', () => {
+  const machine = world.clouds.sandboxes.sandboxes.at(-1)!
+  expect(machine).toMatchObject({ state: 'gone', metadata: { role: 'ask', run: run.run } })
+  expect(machine.networks.at(-1)!.allowOut).toEqual(world.house.tools.drive.hosts)
+  const token = world.clouds.drive.issuedTokens().at(-1)!
+  expect(token.revoked).toBe(true)
+  expect(token.scopes).toEqual([{ prefix: run.directory, ops: ['read', 'list'] }])
+})
+
+test('the same question again is answered from the ledger, without a machine', async () => {
+  const before = machines()
+  const { reused } = await ask(question('  how is the token refreshed ?'), world.house, never)
+  expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
+})
+
+test('nearly the same words reuse the answer and say so', async () => {
+  const before = machines()
+  const { record, reused } = await ask(question('How is the token refreshed here?'), world.house, never)
+  expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
+  expect(record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
+  expect(record.cited?.length).toBeGreaterThan(0)
+})
+
+test('nearly the same words to another model are answered by that model', async () => {
+  const asked = question('How is the token refreshed here?')
+  const { record, reused } = await ask(asked, world.another({ LLM_MODEL: 'offline-strict' }), never)
+  expect(record).toMatchObject({ model: 'offline-strict', status: 'done' })
+  expect({ reused, from: record.reusedFrom }).toEqual({ reused: false, from: undefined })
+})
+
+test('fresh answers again', async () => {
+  const before = machines()
+  const { reused } = await ask(question('How is the token refreshed?', { fresh: true }), world.house, never)
+  expect({ reused, machines: machines() - before }).toEqual({ reused: false, machines: 1 })
+})
+
+test('the latest answer stands whole in qa-response.md', async () => {
+  const { record } = await ask(question('Which colour is it?'), world.house, never)
+  const text = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
+  expect(text).toContain('Which colour is it?')
+  expect(text.startsWith(`<!-- handoff:latest accepted=${record.acceptedAt} -->\n`)).toBe(true)
+})
+
+test('ten ask the same at once: one machine, one record, nobody gets another answer', async () => {
+  const before = { machines: machines(), records: ledger().length }
+  const asked = question('What does requestToken need?')
+  const results = await Promise.allSettled(Array.from({ length: 10 }, () => ask(asked, world.another(), never)))
+  const answered = results.filter((result) => result.status === 'fulfilled')
+  const refused = results.filter((result) => result.status === 'rejected')
+  expect(machines() - before.machines).toBe(1)
+  expect(ledger().length - before.records).toBe(1)
+  expect(answered).toHaveLength(1)
+  expect(refused.every((result) => isHandoffError(result.reason, 'in-progress'))).toBe(true)
+})
+
+test('different questions at once do not mix', async () => {
+  const texts = ['Where is colour defined?', 'What is hour used for?', 'What do the tools do?']
+  const results = await Promise.all(texts.map((text) => ask(question(text), world.another(), never)))
+  expect(results.map(({ record }) => record.question)).toEqual(texts)
+  expect(new Set(results.map(({ record }) => record.id)).size).toBe(3)
+})
+
+test('a model that asks for more gets one more crossing', async () => {
+  world.clouds.model.behave({ kind: 'ask-more' }, { times: 1 })
+  const { record } = await ask(question('Tell me about issuedAt'), world.house, never)
+  expect(record.rounds).toBe(2)
+  expect(world.clouds.sandboxes.sandboxes.at(-1)!.commands).toHaveLength(2)
+})
+
+test('a reply that begins like an answer and then asks for more costs no second machine and still ends in an answer', async () => {
+  const thinking = `I should look at the code first.\n${'Some more thoughts that nobody wants to read. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
+  world.clouds.model.behave({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
+  const before = machines()
+  const { record } = await ask(question('What does Token hold?'), world.house, never)
+  expect({ status: record.status, machines: machines() - before }).toEqual({ status: 'done', machines: 1 })
+})
+
+test('forged citations are dropped, and the sentences that lost theirs are marked', async () => {
+  world.clouds.model.behave({ kind: 'forge', how: 'path' }, { times: 1 })
+  const { record } = await ask(question('Who calls refreshToken?'), world.house, never)
+  const dropped = record.citations.filter((citation) => !citation.verified)
+  expect(dropped.length).toBeGreaterThan(0)
+  for (const citation of dropped) expect(record.text).not.toContain(`[${citation.path}:${citation.from}`)
+})
+
+test('a model that fails leaves a failed record, no machine, and room to ask again', async () => {
+  const takeBack = world.clouds.model.behave({ kind: 'broken', status: 500 })
+  const asked = question('What is account?')
+  expect(await refusal(ask(asked, world.house, AbortSignal.timeout(20_000)))).toMatchObject({ code: 'model' })
+  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+  takeBack()
+  const { record } = await ask(asked, world.house, never)
+  expect(record.status).toBe('done')
+})
+
+test('an interrupted question ends its machine and says that it was stopped', async () => {
+  const stop = new AbortController()
+  const house = world.another()
+  const emit = house.tools.emit
+  house.tools.emit = (event) => {
+    emit(event)
+    if (event.type === 'sandbox-open') stop.abort()
+  }
+  expect(await refusal(ask(question('What is stopped?'), house, stop.signal))).toMatchObject({ code: 'cancelled' })
+  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+})
+
+test('an answer whose time ends while it is being kept is kept whole, and told', async () => {
+  const stop = new AbortController()
+  const house = world.another()
+  const { drive } = house.tools
+  const write: typeof drive.write = (path, bytes, options) => {
+    const isDone = path.includes('/analysis/qa/') && JSON.parse(Buffer.from(bytes).toString()).status === 'done'
+    // It lands, and whoever waits for the reply hears that it is over.
+    const landing = drive.write(path, bytes, options)
+    if (isDone) stop.abort()
+    return landing
+  }
+  house.tools.drive = { ...drive, write }
+  const { record } = await ask(question('What is kept at the last moment?'), house, stop.signal)
+  expect(stop.signal.aborted).toBe(true)
+  expect(record.status).toBe('done')
+  const latest = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
+  expect(latest).toContain('What is kept at the last moment?')
+})
+
+test('by branch: the head of the host, and what is behind it is said', async () => {
+  const byBranch = { ...question('Which colour is it?'), name: { ref: 'refs/heads/main' } }
+  expect(await ask(byBranch, world.house, never)).toMatchObject({ reused: true, run: { handoff: { run: run.run } } })
+  const head = await repository.commit({ 'src/later.ts': 'export const later = true\n' })
+  const { run: chosen } = await ask(byBranch, world.house, never)
+  expect(chosen.behind).toEqual({ head })
+})
+
+test.each([
+  ['a run that never was', { run: `${'a'.repeat(40)}-1` }, 'not-found'],
+  ['a commit that never was', { commit: 'b'.repeat(40) }, 'not-found'],
+  ['a branch without a summary', { ref: 'refs/heads/none' }, 'not-found'],
+  ['a run id with ..', { run: '../../etc' }, 'invalid-input'],
+  ['a tag', { ref: 'refs/tags/v1' }, 'invalid-input'],
+])('%s is its own clear error, before any machine', async (_what, named, code) => {
+  const before = machines()
+  expect(await refusal(ask({ ...question('What?'), name: named }, world.house, never))).toMatchObject({
+    code,
+    next: expect.any(String),
+  })
+  expect(machines()).toBe(before)
+})
+
+test('an unfinished run, a replaced run, an unknown version and a changed handoff are four different errors', async () => {
+  const { drive } = world.clouds
+  const place = layout('/handoff', question('x').repository)
+  const other = 'c'.repeat(40)
+  drive.write(`${place.runs}/${other}-1/.handoff-marker`, 'x')
+  expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.house, never))).toMatchObject({
+    code: 'not-sealed',
+    retryAfterSeconds: 30,
+  })
+  const later = { ...world.house.tools, now: () => new Date(Date.now() + 3_700_000) }
+  const failed = { ...question('What?'), name: { commit: other } }
+  const told = await refusal(ask(failed, { ...world.house, tools: later }, never))
+  expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })
+  expect(told).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
+  expect(
+    await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.house, never)),
+  ).toMatchObject({
+    code: 'not-sealed',
+    message: expect.stringContaining(run.run),
+  })
+  const pointer = drive.readFile(place.pointer(repository.commits[0]!))!
+  drive.write(place.pointer(repository.commits[0]!), pointer.toString().replace('"version": 1', '"version": 2'))
+  expect(await refusal(ask(question('What now?'), world.house, never))).toMatchObject({ code: 'unknown-version' })
+  drive.write(place.pointer(repository.commits[0]!), pointer)
+  const handoff = drive.readFile(`${run.directory}/analysis/handoff.json`)!
+  drive.write(`${run.directory}/analysis/handoff.json`, Buffer.concat([handoff, Buffer.from(' ')]))
+  expect(await refusal(ask(question('What now?'), world.house, never))).toMatchObject({ code: 'corrupt' })
+  drive.write(`${run.directory}/analysis/handoff.json`, handoff)
+})
+
+test('a clone that was changed on the drive is not believed', async () => {
+  const { drive } = world.clouds
+  const path = `${run.directory}/project/tools.git.tar`
+  const tar = drive.readFile(path)!
+  const changed = Buffer.from(tar)
+  changed[600] = (changed[600] ?? 0) ^ 1
+  drive.write(path, changed)
+  expect(await refusal(ask(question('Is this believed?'), world.house, never))).toMatchObject({ code: 'corrupt' })
+  drive.write(path, tar)
+})
+
+test.each(['', '   ', '?'.repeat(100_000)])('a question of a length that makes no sense is refused', async (text) => {
+  const before = machines()
+  expect(await refusal(ask(question(text), world.house, never))).toMatchObject({ code: 'invalid-input' })
+  expect(machines()).toBe(before)
+})

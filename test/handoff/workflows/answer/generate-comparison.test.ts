@@ -1,0 +1,174 @@
+// A question over two commits, on real servers: both runs are read, each by a machine of its own, and each citation is of the right one.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  type CompareRequest,
+  compare,
+  isHandoffError,
+  oneAnswer,
+  type Summarised,
+  summarise,
+} from '../../../../src/handoff/index.js'
+import { findQuestion } from '../../../../src/handoff/workflows/answer/resume-question.js'
+import { startWorld, type World } from '../../../support/local-clouds.js'
+import { makeRepository, type TestRepository } from '../../../support/repository.js'
+
+const name = 'octo/tools'
+const never = new AbortController().signal
+let world: World
+let repository: TestRepository
+let earlier: Summarised
+let later: Summarised
+
+const token = (condition: string) =>
+  [
+    '/** Refreshes the token in time. */',
+    'export function refreshToken(token: Token, now: number) {',
+    `  if (${condition}) return requestToken(token)`,
+    '  return token',
+    '}',
+    '',
+  ].join('\n')
+
+beforeAll(async () => {
+  repository = await makeRepository([
+    {
+      'README.md': '# Tools\n',
+      'src/token.ts': token('token.expires < now'),
+      'src/same.ts': 'export const colour = "green"\n',
+    },
+    {
+      'src/token.ts': token('token.expires - now < refreshMargin'),
+      'src/margin.ts': 'export const refreshMargin = 60_000\n',
+    },
+  ])
+  const [first, second] = repository.commits as [string, string]
+  await repository.git('update-ref', 'refs/heads/old', first)
+  world = await startWorld({ repositories: { [name]: repository.directory } })
+  const make = (sha: string, ref: string) =>
+    summarise({ commit: world.commit(name, sha, ref), attempt: 'first' }, world.house, never)
+  ;[earlier, later] = await Promise.all([make(first, 'refs/heads/old'), make(second, 'refs/heads/main')])
+})
+beforeEach(() => {
+  world.events.length = 0
+  world.clouds.model.behaveWell()
+})
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const request = (text: string, more: Partial<CompareRequest> = {}): CompareRequest => ({
+  repository: world.commit(name, earlier.handoff.commit).repository,
+  cloneUrl: world.remote.cloneUrl(name),
+  from: { ref: 'refs/heads/old' },
+  to: { run: later.run },
+  question: { text, asker: 'test' },
+  ...more,
+})
+const machines = () => world.clouds.sandboxes.sandboxes
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => 'accepted',
+    (error: unknown) => (isHandoffError(error) ? error.code : error),
+  )
+
+test('the answer rests on lines of both commits, and every citation says of which', async () => {
+  const before = machines().length
+  const { record, run, reused } = await compare(
+    request('What changed in how the token is refreshed?'),
+    world.house,
+    never,
+  )
+  expect({ reused, run: run.handoff.run }).toEqual({ reused: false, run: later.run })
+  expect(record.compareWith).toEqual({ run: earlier.run, commit: earlier.handoff.commit })
+  const of = (commit: string) => record.citations.filter((citation) => citation.verified && citation.commit === commit)
+  expect(record.citations.every(({ verified }) => verified)).toBe(true)
+  expect(of(earlier.handoff.commit).some(({ quote }) => quote?.includes('token.expires < now'))).toBe(true)
+  expect(of(later.handoff.commit).some(({ quote }) => quote?.includes('refreshMargin'))).toBe(true)
+  expect(record.cited!.every(({ commit }) => commit !== undefined)).toBe(true)
+  expect(record.text).toContain(`[${earlier.handoff.commit.slice(0, 7)}:src/token.ts:3]`)
+
+  const used = machines().slice(before)
+  expect(used.map(({ metadata }) => metadata['run']).sort()).toEqual([earlier.run, later.run].sort())
+  expect(used.every(({ state }) => state === 'gone')).toBe(true)
+  const scopes = world.clouds.drive.issuedTokens().slice(-2)
+  expect(scopes.map(({ scopes: [scope] }) => scope)).toEqual(
+    expect.arrayContaining([earlier, later].map(({ directory }) => ({ prefix: directory, ops: ['read', 'list'] }))),
+  )
+  expect(scopes.every(({ revoked }) => revoked)).toBe(true)
+})
+
+test('both machines are gone before the model is asked, and it learns what became of each file', async () => {
+  const prompt = world.clouds.model.prompts.findLast(({ task }) => task === 'compare')!
+  const gone = machines().slice(-2)
+  for (const machine of gone) expect(machine.state).toBe('gone')
+  const changes = prompt.texts.find(({ kind }) => kind === 'changes')!.lines
+  expect(changes).toEqual(
+    expect.arrayContaining(['changed: "src/token.ts"', 'added: "src/margin.ts"', 'files that differ in all: 2']),
+  )
+})
+
+test('it stands in the ledger of the later run, and is answered from there the next time', async () => {
+  const before = machines().length
+  const { record, reused } = await compare(request('what changed in how the token is refreshed'), world.house, never)
+  expect({ reused, machines: machines().length - before }).toEqual({ reused: true, machines: 0 })
+  const chosen = { handoff: later.handoff, directory: later.directory } as never
+  expect(await oneAnswer(world.house, chosen, record.id, never)).toEqual(record)
+  const latest = world.clouds.drive.readFile(`${later.directory}/analysis/qa-response.md`)!.toString()
+  expect(latest).toContain(`Compared \`${earlier.handoff.commit.slice(0, 7)}\` with`)
+})
+
+test('the other way round it is another question', async () => {
+  const turned = request('What changed in how the token is refreshed?', {
+    from: { run: later.run },
+    to: { run: earlier.run },
+  })
+  const { record, reused } = await compare(turned, world.house, never)
+  expect({ reused, run: record.run, with: record.compareWith?.run }).toEqual({
+    reused: false,
+    run: earlier.run,
+    with: later.run,
+  })
+})
+
+test('a question that was left behind goes on as a comparison', async () => {
+  const stop = new AbortController()
+  const house = { ...world.house, tools: { ...world.house.tools } }
+  house.tools.emit = (event) => {
+    world.events.push(event)
+    if (event.type === 'sandbox-open') stop.abort()
+  }
+  const asked = request('What is the margin now?')
+  await expect(compare(asked, house, stop.signal)).rejects.toMatchObject({ code: 'cancelled' })
+  expect(machines().every(({ state }) => state === 'gone')).toBe(true)
+  const id = world.events.flatMap((event) => (event.type === 'answer-claimed' ? [event.id] : []))[0]!
+  const path = `${later.directory}/analysis/qa/${id}.json`
+  const failed = JSON.parse(world.clouds.drive.readFile(path)!.toString())
+  const { error: _error, completedAt: _at, ...head } = failed
+  const left = { ...head, status: 'running', leaseUntil: '2020-01-01T00:00:00.000Z', claim: 'dead' }
+  world.clouds.drive.write(path, JSON.stringify(left))
+  const found = await findQuestion({ ...asked, run: later.run, id }, world.house, never)
+  const resumed = await found.resume(left)
+  const { record } = await resumed!.answer(never)
+  expect(record.compareWith?.run).toBe(earlier.run)
+  expect(record.citations.some(({ commit }) => commit !== undefined)).toBe(true)
+})
+
+test('a commit with itself, and one that was never summarised, are refused before a machine is paid for', async () => {
+  const before = machines().length
+  const same = request('What changed?', { from: { commit: later.handoff.commit } })
+  expect(await refusal(compare(same, world.house, never))).toBe('invalid-input')
+  const unknown = request('What changed?', { from: { commit: 'e'.repeat(40) } })
+  expect(await refusal(compare(unknown, world.house, never))).toBe('not-found')
+  expect(machines().length).toBe(before)
+})
+
+test('one side that is broken ends both machines and is said', async () => {
+  const { drive } = world.clouds
+  const path = `${earlier.directory}/project/tools.git.tar`
+  const tar = drive.readFile(path)!
+  drive.write(path, Buffer.concat([tar, Buffer.from('x')]))
+  expect(await refusal(compare(request('Is it broken?'), world.house, never))).toBe('corrupt')
+  drive.write(path, tar)
+  expect(machines().every(({ state }) => state === 'gone')).toBe(true)
+})

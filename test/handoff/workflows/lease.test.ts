@@ -1,0 +1,180 @@
+// A question is held for a minute at a time: its holder renews the lease, and after a crash another process has it within that minute.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ClaimedAnswer } from '../../../src/handoff/domain/answer.js'
+import { decodeAnswer } from '../../../src/handoff/domain/answers/answer-codec.js'
+import { type AskRequest, ask, isHandoffError, type Summarised, summarise } from '../../../src/handoff/index.js'
+import { complete } from '../../../src/handoff/store/answer-store.js'
+import { makeService, takeQuestion } from '../../../src/handoff/workflows/answer/ask-service.js'
+import { prepareQuestion } from '../../../src/handoff/workflows/answer/find-answer.js'
+import { type ManualClock, manualClock } from '../../support/clock.js'
+import { startWorld, type World } from '../../support/local-clouds.js'
+import { makeRepository, type TestRepository } from '../../support/repository.js'
+import { tokenFiles } from '../../support/token-files.js'
+import { until } from '../../support/until.js'
+
+const name = 'octo/tools'
+const never = new AbortController().signal
+let world: World
+let repository: TestRepository
+let run: Summarised
+
+beforeAll(async () => {
+  repository = await makeRepository(tokenFiles)
+  world = await startWorld({ repositories: { [name]: repository.directory } })
+  const commit = world.commit(name, repository.head, 'refs/heads/main')
+  run = await summarise({ commit, attempt: 'first' }, world.house, never)
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const about = (text: string): AskRequest => ({
+  repository: world.commit(name, repository.head).repository,
+  cloneUrl: world.remote.cloneUrl(name),
+  name: { run: run.run },
+  question: { text, asker: 'test' },
+})
+
+/** A process with a clock of its own. */
+function processAt(clock: ManualClock) {
+  const house = world.another()
+  return { ...house, tools: { ...house.tools, now: () => new Date(clock.now()), sleep: clock.sleep } }
+}
+
+/** A process that has claimed the question and waits for its turn to have a sandbox, until `open` is called. */
+async function working(text: string, clock: ManualClock) {
+  const gate = Promise.withResolvers<void>()
+  const turn = (signal: AbortSignal) => {
+    signal.addEventListener('abort', () => gate.reject(signal.reason))
+    return gate.promise
+  }
+  const prepared = await prepareQuestion(about(text), processAt(clock), never)
+  const accepted = await prepared.accept(never, { turn })
+  const answering = accepted.answer(never)
+  answering.catch(() => undefined)
+  await until('the lease is kept', () => clock.waiting > 0)
+  return { id: prepared.id, answering, open: () => gate.resolve() }
+}
+
+const fileOf = (id: string) => `${run.directory}/analysis/qa/${id}.json`
+const recordOf = (id: string) => decodeAnswer(world.clouds.drive.readFile(fileOf(id))!)
+const leaseOf = (id: string) => Date.parse((recordOf(id) as ClaimedAnswer).leaseUntil)
+const machines = () => world.clouds.sandboxes.sandboxes.length
+const start = Date.now()
+const at = (milliseconds: number) => manualClock({ start: start + milliseconds })
+
+test('after a crash the same question is refused for a minute, and no longer', async () => {
+  const text = 'How is the token refreshed?'
+  const prepared = await prepareQuestion(about(text), processAt(at(0)), never)
+  // Claimed, and never heard of again.
+  await prepared.accept(never)
+  const early = await ask(about(text), processAt(at(59_000)), never).catch((error: unknown) => error)
+  expect(isHandoffError(early, 'in-progress')).toBe(true)
+  const { reused, record } = await ask(about(text), processAt(at(61_000)), never)
+  expect({ reused, status: record.status }).toEqual({ reused: false, status: 'done' })
+})
+
+test('the service takes the question up after a minute too, beside the turn that the dead instance still has', async () => {
+  const text = 'How does the service go on?'
+  const limits = { sandboxes: 2, waiting: 5, perCaller: 5 }
+  const take = (clock: ManualClock) => {
+    const service = makeService(processAt(clock), limits, clock)
+    const visit = { caller: 'somebody', workBy: clock.now() + 285_000, emit: () => undefined, labels: {} }
+    return takeQuestion(service, about(text), visit, never)
+  }
+  const dead = await take(at(0))
+  const early = await take(at(59_000))
+  expect([dead.kind, early.kind]).toEqual(['ours', 'joined'])
+  const next = await take(at(61_000))
+  if (next.kind !== 'ours') throw new Error(`the question is ${next.kind}`)
+  expect(await next.work.finish(never)).toMatchObject({ reused: false, record: { id: dead.id, status: 'done' } })
+})
+
+test('a holder that waits for its turn keeps its lease for as long as it waits, and answers', async () => {
+  const text = 'What does requestToken need?'
+  const clock = at(0)
+  const { id, answering, open } = await working(text, clock)
+  for (let minute = 0; minute < 5; minute += 1) {
+    for (let third = 0; third < 3; third += 1) {
+      clock.advance(20_000)
+      await until('the lease is renewed', () => leaseOf(id) === clock.now() + 60_000)
+      await until('the next renewal is planned', () => clock.waiting > 0)
+    }
+    const other = await ask(about(text), processAt(clock), never).catch((error: unknown) => error)
+    expect(isHandoffError(other, 'in-progress')).toBe(true)
+  }
+  open()
+  expect(await answering).toMatchObject({ reused: false, record: { id, status: 'done' } })
+  expect(clock.waiting).toBe(0)
+})
+
+test('while the drive refuses the renewal the work goes on, and its answer is kept', async () => {
+  const clock = at(0)
+  const { id, answering, open } = await working('Where is colour defined?', clock)
+  const refused = world.clouds.drive.rule({
+    method: 'PUT',
+    path: new RegExp(id),
+    fault: { kind: 'answer', status: 403, body: '{"error":"the tenant is suspended"}' },
+  })
+  const before = leaseOf(id)
+  for (let tries = 0; tries < 15; tries += 1) {
+    clock.advance(20_000)
+    await until('the renewal was refused', () => clock.waiting > 0)
+  }
+  expect(leaseOf(id)).toBe(before)
+  refused()
+  open()
+  expect(await answering).toMatchObject({ reused: false, record: { id, status: 'done' } })
+})
+
+test('a process that was suspended while another answered stops, pays for nothing and tells that answer', async () => {
+  const text = 'What is hour used for?'
+  const clock = at(0)
+  const before = machines()
+  const { id, answering } = await working(text, clock)
+  const other = await ask(about(text), processAt(at(600_000)), never)
+  expect(other.reused).toBe(false)
+  clock.advance(600_000)
+  expect(await answering).toMatchObject({ reused: true, record: { id, completedAt: other.record.completedAt } })
+  expect(recordOf(id)).toEqual(other.record)
+  expect(machines() - before).toBe(1)
+})
+
+test('a process that wakes up after its work was done does not overwrite the new answer', async () => {
+  const text = 'What do the tools do?'
+  const { id, answering, open } = await working(text, at(0))
+  const other = await ask(about(text), processAt(at(600_000)), never)
+  open()
+  expect(await answering).toMatchObject({ reused: true, record: { id, completedAt: other.record.completedAt } })
+  expect(recordOf(id)).toEqual(other.record)
+})
+
+test('a process whose question was taken over and is still being answered stops and writes nothing', async () => {
+  const text = 'Tell me about issuedAt'
+  const clock = at(0)
+  const first = await working(text, clock)
+  const second = await working(text, at(600_000))
+  const claim = recordOf(first.id)
+  clock.advance(600_000)
+  const ended = await first.answering.catch((error: unknown) => error)
+  expect(isHandoffError(ended, 'in-progress')).toBe(true)
+  expect(recordOf(first.id)).toEqual(claim)
+  second.open()
+  expect(await second.answering).toMatchObject({ reused: false, record: { status: 'done' } })
+})
+
+test('an answer is kept although a renewal of its own claim came in between', async () => {
+  const { id, answering, open } = await working('What does Token hold?', at(0))
+  const { drive } = world.house.tools
+  const held = { record: recordOf(id) as ClaimedAnswer, revision: (await drive.stat(fileOf(id), never))!.revision }
+  const renewed = Buffer.from(JSON.stringify({ ...held.record, leaseUntil: new Date(start + 90_000).toISOString() }))
+  await drive.write(fileOf(id), renewed, { expectedRevision: held.revision, signal: never })
+  const { leaseUntil: _lease, claim: _claim, ...head } = held.record
+  const error = { code: 'model', message: 'It failed.' }
+  const failed = { ...head, status: 'failed' as const, completedAt: new Date(start).toISOString(), error }
+  expect(await complete(drive, run.directory, held, failed, never)).toEqual(failed)
+  open()
+  await answering.catch(() => undefined)
+})

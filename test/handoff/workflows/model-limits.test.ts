@@ -1,0 +1,239 @@
+// Both stories with models as they are: they think before they write, take little at once, have a cache, or are not there at all.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startServer } from '../../../src/emulators/faulty-server.js'
+import {
+  type AskRequest,
+  ask,
+  compare,
+  type HandoffError,
+  isHandoffError,
+  summarise,
+} from '../../../src/handoff/index.js'
+import { startWorld, type World } from '../../support/local-clouds.js'
+import { makeRepository, type TestRepository } from '../../support/repository.js'
+import { tokenFiles } from '../../support/token-files.js'
+
+const name = 'octo/tools'
+const never = new AbortController().signal
+const luna = { LLM_MODEL: 'offline/gpt-6-luna' }
+let world: World
+let repository: TestRepository
+
+const commit = (index: number, ref = 'refs/heads/main') => world.commit(name, repository.commits[index]!, ref)
+
+beforeAll(async () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [
+      `src/token/part${index}.ts`,
+      `/** Refreshes token ${index} before it expires. */\n${`export const token${index} = refreshToken(now) // a token that is refreshed in time\n`.repeat(40)}`,
+    ]),
+  )
+  repository = await makeRepository([
+    { ...tokenFiles, ...many },
+    { 'src/token/part1.ts': `${many['src/token/part1.ts']}export const added = refreshToken()\n` },
+  ])
+  world = await startWorld({ repositories: { [name]: repository.directory } })
+  await summarise({ commit: commit(0, 'refs/heads/old'), attempt: 'first' }, world.house, never)
+  await summarise({ commit: commit(1), attempt: 'first' }, world.house, never)
+}, 60_000)
+
+beforeEach(() => {
+  world.events.length = 0
+  world.clouds.model.behaveWell()
+})
+
+afterAll(async () => {
+  await world?.close()
+  await repository?.[Symbol.asyncDispose]()
+})
+
+const question = (text: string, more: Partial<AskRequest['question']> = {}): AskRequest => ({
+  repository: commit(1).repository,
+  cloneUrl: world.remote.cloneUrl(name),
+  name: { commit: repository.commits[1]! },
+  question: { text, asker: 'test', fresh: true, ...more },
+})
+const machines = () => world.clouds.sandboxes.sandboxes.length
+const notices = () => world.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
+const failure = (done: Promise<unknown>): Promise<HandoffError> =>
+  done.then(
+    () => expect.unreachable('it worked'),
+    (error: unknown) => {
+      expect(isHandoffError(error)).toBe(true)
+      return error as HandoffError
+    },
+  )
+
+/** The largest that a request and the limit of its reply were together, as the local model counts, since then. */
+function largest(since: number) {
+  const sent = world.clouds.model.prompts.slice(since)
+  expect(sent.length).toBeGreaterThan(0)
+  return Math.max(...sent.map(({ inputTokens, maxTokens }) => inputTokens + (maxTokens ?? 0)))
+}
+
+describe('a model that thinks before it writes', () => {
+  test('summarises and answers', async () => {
+    const house = world.another(luna)
+    const made = await summarise({ commit: commit(1), attempt: 'thinking', force: true }, house, never)
+    expect(made.handoff.partial).toBeUndefined()
+    expect(made.handoff.usage.outputTokens).toBeGreaterThan(1_500)
+    const { record } = await ask(question('How is the token refreshed?'), house, never)
+    expect(record.citations.length).toBeGreaterThan(0)
+    expect(record.usage.outputTokens).toBeGreaterThan(1_500)
+  })
+
+  test('is asked for search words with the least effort that it knows', async () => {
+    const before = world.clouds.model.requests.length
+    await ask(question('Wie wird das Token erneuert und warum so früh?'), world.another(luna), never)
+    const sent = world.clouds.model.requests
+      .slice(before)
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    expect(sent.map((body) => body['reasoning_effort'])).toEqual(['none', undefined])
+  })
+
+  test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
+    const house = world.another({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
+    const told = await failure(ask(question('How is the token refreshed?'), house, never))
+    expect(told.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
+    expect(told.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
+    const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, house, never))
+    expect(unsealed.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
+  })
+})
+
+describe('an answer', () => {
+  test('that has no text is asked for once more, and the second is kept', async () => {
+    world.clouds.model.behave({ kind: 'silent' }, { task: 'answer', times: 1 })
+    const before = world.clouds.model.prompts.length
+    const { record } = await ask(question('How is the token refreshed?'), world.house, never)
+    expect(record.text).toContain('src/token')
+    const [one, two] = world.clouds.model.prompts.slice(before)
+    expect(two!.maxTokens).toBe(4 * one!.maxTokens!)
+    expect(record.usage.inputTokens).toBe(one!.inputTokens + two!.inputTokens)
+    expect(record.rounds).toBe(1)
+  })
+
+  test('that thinking cut after it was shown is kept whole, and shown once', async () => {
+    let asked = 0
+    await using server = await startServer('cut by thinking', ({ method, body }) => {
+      if (method === 'GET') return { status: 404 }
+      const { max_tokens: limit } = JSON.parse(body.toString()) as { max_tokens: number }
+      asked += 1
+      const [text, finish] = asked === 1 ? ['The token is', 'length'] : ['The token is refreshed in time.', 'stop']
+      const usage = {
+        prompt_tokens: 9_000,
+        completion_tokens: limit,
+        completion_tokens_details: { reasoning_tokens: limit - 10 },
+      }
+      const events = [
+        { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] },
+        { choices: [{ index: 0, delta: {}, finish_reason: finish }], usage },
+      ]
+      const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
+    })
+    const house = world.another({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
+    const { record } = await ask(question('How is the token refreshed?'), house, never)
+    expect(record).toMatchObject({ truncated: false, text: 'The token is refreshed in time.' })
+    const shown = world.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
+    expect(shown.join('').trim()).toBe('The token is')
+    expect(asked).toBe(2)
+  })
+
+  test('without search words goes on with those of the question', async () => {
+    world.clouds.model.behave({ kind: 'silent' }, { task: 'terms' })
+    const { record } = await ask(question('Wie wird refreshToken benutzt und warum?'), world.house, never)
+    expect(record.citations.length).toBeGreaterThan(0)
+    expect(notices()).toContain(
+      'The model named no words to search for; the words of the question alone were searched.',
+    )
+  })
+
+  test('counts what the service had in its cache, and what that costs less', async () => {
+    const house = world.another(luna)
+    const text = 'What does every token part do?'
+    const cold = (await ask(question(text), house, never)).record
+    const warm = (await ask(question(text), house, never)).record
+    expect(cold.usage.cachedInputTokens).toBeUndefined()
+    expect(cold.usage.cacheWriteTokens).toBeGreaterThan(1_000)
+    expect(warm.usage.cachedInputTokens).toBeGreaterThan(1_000)
+    expect(warm.usage.inputTokens).toBe(cold.usage.inputTokens)
+    expect(warm.cost!.amount).toBeLessThan(cold.cost!.amount)
+  })
+})
+
+describe('a model that takes 8,000 tokens in one request', () => {
+  const small = { LLM_MODEL: 'offline-small-context', LLM_CONTEXT_TOKENS: '8000' }
+
+  test('is never sent more, whatever an answer, its thread and a comparison have to show', async () => {
+    const house = world.another(small)
+    const before = world.clouds.model.prompts.length
+    const thread = 'small'
+    for (const text of ['How is the token refreshed?', 'And what of token 7?', 'What does each part of token do?']) {
+      const { record } = await ask(question(text, { thread }), house, never)
+      expect(record.citations.every(({ verified }) => verified)).toBe(true)
+    }
+    world.clouds.model.behave({ kind: 'ask-more' }, { task: 'answer', times: 2 })
+    await ask(question('What is in every token part?'), house, never)
+    const { record } = await compare(
+      {
+        ...question('What changed in how tokens are refreshed?'),
+        from: { commit: repository.commits[0]! },
+        to: { commit: repository.commits[1]! },
+      },
+      house,
+      never,
+    )
+    expect(record.excerpts.length).toBeGreaterThan(0)
+    expect(largest(before)).toBeLessThanOrEqual(8_000)
+    // They were cut to the context, not to next to nothing.
+    expect(largest(before)).toBeGreaterThan(4_000)
+  }, 30_000)
+
+  test('rests its citations on the lines that it was shown, and the record names no others', async () => {
+    const before = world.clouds.model.prompts.length
+    const { record } = await ask(question('What does every part of token refresh?'), world.another(small), never)
+    const shown = world.clouds.model.prompts[before]!.text
+    for (const { path, from } of record.excerpts)
+      expect(shown).toContain(`=== file ${JSON.stringify(path)} lines ${from}-`)
+  })
+})
+
+describe('what can be refused', () => {
+  test('is refused before a machine is paid for', async () => {
+    const wrong: [settings: Record<string, string>, says: RegExp][] = [
+      [{ LLM_API_KEY: 'sk-wrong' }, /LLM_API_KEY/],
+      [{ LLM_MODEL: 'offline-none' }, /LLM_MODEL/],
+      [{ HANDOFF_MAX_COST: '1' }, /LLM_PRICE_INPUT/],
+      [{ HANDOFF_MAX_INPUT_TOKENS: '1000' }, /HANDOFF_MAX_INPUT_TOKENS/],
+      [{ LLM_CONTEXT_TOKENS: '2000' }, /LLM_CONTEXT_TOKENS/],
+    ]
+    const before = machines()
+    for (const [settings, says] of wrong) {
+      const request = { commit: commit(0), attempt: 'refused', force: true }
+      const told = await failure(summarise(request, world.another(settings), never))
+      expect(`${told.message} ${told.next}`).toMatch(says)
+    }
+    for (const settings of [{ LLM_API_KEY: 'sk-wrong' }, { LLM_MODEL: 'offline-none' }]) {
+      await failure(ask(question('Is anybody there?'), world.another(settings), never))
+    }
+    expect(machines() - before).toBe(0)
+  })
+
+  test('is looked at once for many questions, and again after it failed', async () => {
+    const house = world.another()
+    const looks = () => world.clouds.model.requests.filter(({ path }) => path === '/v1/models').length
+    const before = looks()
+    world.clouds.model.rule({
+      method: 'GET',
+      path: /models/,
+      times: 1,
+      fault: { kind: 'answer', status: 403, body: '{}' },
+    })
+    await failure(ask(question('How is the token refreshed?'), house, never))
+    await ask(question('How is the token refreshed?'), house, never)
+    await ask(question('What does requestToken need?'), house, never)
+    expect(looks() - before).toBe(2)
+  })
+})

@@ -1,0 +1,172 @@
+// After a push: answers whose evidence is gone are marked in their comments, once per head, and nothing else is touched.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
+import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/world.js'
+import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
+import { writeAskMarker } from '../../../../src/handoff/domain/answers/comment-marker.js'
+import { answerMarkdown, type CompletedAnswer, markStale } from '../../../../src/handoff/index.js'
+import { cited, keepAnswer } from '../../../support/answers.js'
+import { type GitFolder, gitFolder } from '../../../support/commits.js'
+import { type KeptRuns, keptRuns, never } from '../../../support/kept-runs.js'
+
+const bot = 'github-actions[bot]'
+let there: KeptRuns
+let local: LocalGitHub
+let folder: GitFolder
+let repository: Repository
+let pull: Pull
+let notices: string[]
+let record: CompletedAnswer
+
+const lines = (change: Record<number, string> = {}) =>
+  Array.from({ length: 30 }, (_, index) => `${change[index + 1] ?? `line ${index + 1}`}\n`).join('')
+
+beforeEach(async () => {
+  ;[there, local] = await Promise.all([keptRuns(), startGitHub()])
+  folder = gitFolder()
+  notices = []
+  repository = local.addRepository({ name: 'octo/tools', directory: folder.directory })
+  const first = folder.commit({ 'a.ts': lines(), 'b.ts': lines() })
+  pull = local.addPull(repository, { head: { ref: 'main', sha: first } })
+  record = keepAnswer(there, await there.sealed(first), [cited('a.ts', 3, 5), cited('b.ts', 20)])
+})
+afterEach(async () => {
+  expect(local.unexpected).toEqual([])
+  folder[Symbol.dispose]()
+  await Promise.all([local.close(), there[Symbol.asyncDispose]()])
+})
+
+const bodyOf = (of: CompletedAnswer) =>
+  answerMarkdown(of, { host: 'github.com', repository: 'octo/tools' }, { form: 'comment' })
+let question = 100
+const marker = (part = 1) => writeAskMarker({ question, part, state: 'done' })
+function answered(of = record, say = (body: string) => local.say(repository, pull.number, bot, body)): StoredComment {
+  question += 1
+  return say(`${marker()}\n${bodyOf(of)}`)
+}
+const push = (files: Record<string, string>) => {
+  pull.head.sha = folder.commit(files)
+  return pull.head.sha
+}
+async function mark() {
+  const token = local.issueToken({ permissions: { contents: 'read', pull_requests: 'write' } })
+  const github = makeGitHub({ apiUrl: local.apiUrl, serverUrl: local.url, credentials: { token }, userAgent: 'test' })
+  const onNotice = (text: string) => notices.push(text)
+  const done = await markStale(
+    github,
+    { house: there.house, repository: there.repository, pull: pull.number, onNotice },
+    never,
+  )
+  return {
+    marked: done.marked.map(({ id }) => id),
+    cleared: done.cleared.map(({ id }) => id),
+    untouched: done.untouched,
+  }
+}
+
+test('an answer whose cited lines changed is marked, above its first line; the rest of it stays', async () => {
+  const comment = answered()
+  const before = comment.body
+  const head = push({ 'a.ts': lines({ 4: 'other' }) })
+  expect(await mark()).toEqual({ marked: [comment.id], cleared: [], untouched: 0 })
+  const [first, second, words, empty, ...rest] = comment.body.split('\n')
+  expect([first, ...rest].join('\n')).toBe(before)
+  expect(second).toBe(`<!-- handoff:stale v=1 head=${head} -->`)
+  expect(words?.replaceAll('`', '')).toBe(
+    `⚠️ **Some of what this answer rests on is gone.** The head is now ${head.slice(0, 7)}; 1 of the 2 cited ranges changed: a.ts:3-5.`,
+  )
+  expect(empty).toBe('')
+})
+
+test('once per head; a later head has a mark of its own, and one that takes the push back has none', async () => {
+  const comment = answered()
+  const before = comment.body
+  push({ 'a.ts': lines({ 4: 'other' }) })
+  await mark()
+  const once = comment.history.length
+  expect(await mark()).toEqual({ marked: [], cleared: [], untouched: 1 })
+  expect(comment.history).toHaveLength(once)
+  const later = push({ 'b.ts': lines({ 20: 'other' }) })
+  expect((await mark()).marked).toEqual([comment.id])
+  expect(comment.body.match(/handoff:stale/g)).toHaveLength(1)
+  expect(comment.body).toContain(`head=${later}`)
+  push({ 'a.ts': lines(), 'b.ts': lines() })
+  expect((await mark()).cleared).toEqual([comment.id])
+  expect(comment.body).toBe(before)
+})
+
+test('a change beside the cited lines, or in other files, marks nothing', async () => {
+  const comment = answered()
+  push({ 'a.ts': lines({ 15: 'other' }), 'c.ts': 'new\n' })
+  expect(await mark()).toEqual({ marked: [], cleared: [], untouched: 1 })
+  expect(comment.history).toHaveLength(1)
+})
+
+test('in review threads too, on answers without a question, and on the first of several parts', async () => {
+  const root = local.sayInReview(repository, pull.number, 'wanda', 'hm')
+  const inReview = answered(record, (body) => local.sayInReview(repository, pull.number, bot, body, root.id))
+  const alone = local.say(
+    repository,
+    pull.number,
+    bot,
+    `<!-- handoff:answer v=1 id=${record.id} part=1 -->\n${bodyOf(record)}`,
+  )
+  question += 1
+  const [start, end] = [bodyOf(record).slice(0, 20), bodyOf(record).slice(20)]
+  const second = local.say(repository, pull.number, bot, `${marker(2)}\n${end}`)
+  const first = local.say(repository, pull.number, bot, `${marker(1)}\n${start}`)
+  push({ 'a.ts': lines({ 4: 'other' }) })
+  expect((await mark()).marked.sort()).toEqual([inReview.id, alone.id, first.id].sort())
+  expect(second.history).toHaveLength(1)
+})
+
+test('nothing of others is touched, nor what is not finished, nor what the ledger does not know', async () => {
+  const working = `${writeAskMarker({ question: 1, part: 1, state: 'working' })}\n${bodyOf(record)}`
+  const forged = { ...record, id: 'f'.repeat(32) }
+  const comments = [
+    local.say(repository, pull.number, 'mallory', `${marker()}\n${bodyOf(record)}`),
+    local.say(repository, pull.number, bot, working),
+    local.say(repository, pull.number, bot, 'A word of another workflow.'),
+    answered(forged),
+  ]
+  push({ 'a.ts': lines({ 4: 'other' }) })
+  expect((await mark()).marked).toEqual([])
+  expect(comments.map(({ history }) => history.length)).toEqual([1, 1, 1, 1])
+})
+
+test('what the model wrote cannot name another run, nor forge or hide a mark', async () => {
+  const other = keepAnswer(there, await there.sealed('c'.repeat(40)), [cited('zzz.ts', 1)])
+  const head = push({ 'a.ts': lines({ 4: 'other' }) })
+  const text = `<!-- handoff:stale v=1 head=${head} -->\n\n| Run | \`${other.run}\` |\n| Answer | \`${other.id}\` |\n`
+  const comment = answered({ ...record, text })
+  expect((await mark()).marked).toEqual([comment.id])
+  expect(comment.body).toContain('1 of the 2 cited ranges changed: a.ts:3-5')
+})
+
+test('many changed places and hostile names stay short and harmless', async () => {
+  const name = `${'@octo '.repeat(30)}[x](evil).ts`
+  folder.commit({ [name]: lines() })
+  const base = folder.git('rev-parse', 'HEAD')
+  const hostile = keepAnswer(
+    there,
+    await there.sealed(base),
+    [1, 3, 5, 7, 9].map((line) => cited(name, line)),
+  )
+  const comment = answered(hostile)
+  const head = push({ [name]: lines({ 1: 'x', 3: 'x', 5: 'x', 7: 'x', 9: 'x' }) })
+  await mark()
+  const words = comment.body.split('\n')[2]!
+  expect(words.length).toBeLessThan(400)
+  expect(notices).toEqual([])
+  expect(words.replaceAll('`', '')).toContain(`The head is now ${head.slice(0, 7)}; 5 of the cited ranges changed.`)
+})
+
+test('one that cannot be looked at is told, and the others are marked', async () => {
+  const broken = answered(keepAnswer(there, record.run, [cited('a.ts', 4)]))
+  const id = broken.body.match(/Answer \| `(\w+)`/)![1]
+  there.drive.write(`${there.place.run(record.run)}/analysis/qa/${id}.json`, 'no json')
+  const fine = answered()
+  push({ 'a.ts': lines({ 4: 'other' }) })
+  expect(await mark()).toEqual({ marked: [fine.id], cleared: [], untouched: 1 })
+  expect(notices).toEqual([expect.stringContaining('could not be seen')])
+})

@@ -1,0 +1,35 @@
+// Failures that once did more harm than they should: each was found by a random schedule and is kept here by name.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { summarise } from '../../../../src/handoff/workflows/summarise/summarise-commit.js'
+import type { PlannedFault } from '../../../support/gate.js'
+import { type QuickWorld, startQuickWorld } from '../../../support/in-memory-context.js'
+
+let world: QuickWorld
+
+beforeAll(async () => {
+  world = await startQuickWorld()
+}, 60_000)
+
+afterAll(() => world?.close())
+
+const drive = (route: string, occurrence = 1): PlannedFault => ({
+  cloud: 'drive',
+  route,
+  occurrence,
+  fault: 'answers 403',
+})
+
+test('when the ref and the seal are both refused, the walk ends with one error and nothing else hears of the other', async () => {
+  const unheard: unknown[] = []
+  const hear = (reason: unknown) => unheard.push(reason)
+  process.on('unhandledRejection', hear)
+  const faults = [drive('HEAD /v1/fs/…/refs/heads/{name}.json'), drive('PUT /v1/fs/…/commits/{run}.sealing.json')]
+  await using one = await world.process({ faults })
+  const place = world.place('octo/refused')
+  const walk = summarise(place.summarise(one, 'first'), one.house, new AbortController().signal)
+  await expect(walk).rejects.toMatchObject({ code: 'forbidden' })
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', hear)
+  expect(one.gate.passages.filter(({ fault }) => fault)).toHaveLength(2)
+  expect(unheard).toEqual([])
+})

@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest'
+import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import { decodeProse, encodeProse, type Prose } from '../../../../src/handoff/domain/summary/summary-cache.js'
+import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
+import { type Checkpoint, writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
+import { largeRepository, order, previousOf, recorder, type ScriptedModel, scriptedModel, sealedFile } from './kit.js'
+
+/** Keeps bytes, as a drive does. */
+function shelf(): Checkpoint & { saves: number; kept: () => Prose | undefined } {
+  let bytes: Uint8Array | undefined
+  let saving = false
+  const kept = () => bytes && decodeProse(bytes)
+  const self = {
+    saves: 0,
+    kept,
+    load: async () => kept(),
+    async save(prose: Prose) {
+      expect(saving).toBe(false)
+      saving = true
+      const copy = encodeProse(prose)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      bytes = copy
+      self.saves++
+      saving = false
+    },
+  }
+  return self
+}
+
+const broken = () => new HandoffError('model', 'The service is down.')
+
+/** Fails at the nth request, whichever it is. */
+function failingAt(n: number): ScriptedModel {
+  let count = 0
+  return scriptedModel({
+    say: (_, honest) => {
+      if (++count === n) throw broken()
+      return honest()
+    },
+  })
+}
+
+const told = (model: ScriptedModel) =>
+  model.requests.filter((request) => request.reply).map((request) => request.messages[1]!.content)
+
+describe('a run that fails', () => {
+  it('keeps what was paid for, and the next one asks only for the rest', async () => {
+    const whole = scriptedModel()
+    await writeSummary(order(largeRepository(), whole))
+    for (const n of [1, 4, whole.requests.length]) {
+      const checkpoint = shelf()
+      const first = failingAt(n)
+      const failure = await writeSummary(order(largeRepository(), first, { checkpoint })).catch((error) => error)
+      expect(isHandoffError(failure, 'model')).toBe(true)
+      const second = scriptedModel()
+      const written = await writeSummary(order(largeRepository(), second, { checkpoint }))
+      const asked = [...told(first), ...told(second)]
+      expect(new Set(asked).size).toBe(asked.length)
+      expect(asked.length).toBe(whole.requests.length)
+      expect(written.reusedPercent > 0).toBe(told(first).length > 0)
+    }
+  })
+
+  it('after the last reply has nothing left to ask', async () => {
+    const checkpoint = shelf()
+    const first = await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint }))
+    const model = scriptedModel()
+    const second = await writeSummary(order(largeRepository(), model, { checkpoint }))
+    expect(model.requests).toHaveLength(0)
+    expect(second.sections).toEqual(first.sections)
+  })
+
+  it('begins nothing new after a failure, and waits for what was begun', async () => {
+    const checkpoint = shelf()
+    let running = 0
+    const model = scriptedModel({
+      say: async (_, honest) => {
+        if (++running === 1) throw broken()
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        running--
+        return honest()
+      },
+    })
+    await writeSummary(order(largeRepository(), model, { checkpoint })).catch(() => {})
+    expect(model.requests).toHaveLength(4)
+    expect(running).toBe(1)
+    expect(checkpoint.kept()?.parts).toHaveLength(3)
+  })
+
+  it('because it was stopped keeps what it has', async () => {
+    const checkpoint = shelf()
+    const stop = new AbortController()
+    const model = scriptedModel({
+      say: (_, honest) => {
+        if (model.requests.length === 6) stop.abort()
+        return honest()
+      },
+    })
+    const failure = await writeSummary(order(largeRepository(), model, { checkpoint, signal: stop.signal })).catch(
+      (error) => error,
+    )
+    expect(failure).toBeInstanceOf(Error)
+    expect(checkpoint.kept()!.parts.length).toBeGreaterThan(1)
+    expect(model.requests.length).toBeLessThan(10)
+  })
+
+  it('in a small push resumes it too, and never takes an old text for a new one', async () => {
+    const files = largeRepository()
+    const request = order(files, scriptedModel())
+    const previous = previousOf(await writeSummary(request), request)
+    const pushed = { ...files }
+    for (const path of ['core/part0/file0.ts', 'web/part0/file0.ts', 'tools/part0/file0.ts'])
+      pushed[path] += '\nexport const added = 1'
+    const checkpoint = shelf()
+    const first = failingAt(2)
+    const limits = { inputTokens: 1e6, concurrency: 1 }
+    await writeSummary(order(pushed, first, { previous, checkpoint, limits })).catch(() => {})
+    const second = scriptedModel()
+    const resumed = await writeSummary(order(pushed, second, { previous, checkpoint, limits }))
+    expect([told(first).length, told(second).length]).toEqual([1, 3])
+    const direct = await writeSummary(order(pushed, scriptedModel(), { previous, limits }))
+    expect(resumed.prose.parts).toEqual(direct.prose.parts)
+    expect(resumed.sections).toEqual(direct.sections)
+  })
+})
+
+describe('a checkpoint', () => {
+  it('that cannot be written is told once and costs nothing else', async () => {
+    const { emit, events } = recorder()
+    const checkpoint: Checkpoint = {
+      load: async () => undefined,
+      save: () => Promise.reject(new HandoffError('drive', 'No room.')),
+    }
+    const written = await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint, emit }))
+    expect(written.calls).toBeGreaterThan(5)
+    expect(events.filter((event) => event.type === 'notice')).toHaveLength(1)
+  })
+
+  it('that cannot be read is told, and the run goes on', async () => {
+    const { emit, events } = recorder()
+    const checkpoint: Checkpoint = {
+      load: () => Promise.reject(new HandoffError('corrupt', 'It is broken.')),
+      save: async () => {},
+    }
+    const written = await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint, emit }))
+    expect(written.partial).toBeUndefined()
+    expect(events).toContainEqual({
+      type: 'notice',
+      text: 'What an earlier attempt kept could not be read: It is broken.',
+    })
+  })
+
+  it('of another model is not used', async () => {
+    const checkpoint = shelf()
+    await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint }))
+    const model = scriptedModel({ name: 'another' })
+    await writeSummary(order(largeRepository(), model, { checkpoint }))
+    expect(model.requests.length).toBeGreaterThan(5)
+  })
+})
+
+describe('a model that says nothing', () => {
+  it('leaves files undescribed, and the summary says which', async () => {
+    const model = scriptedModel({
+      say: (request, honest) => (request.messages[1]!.content.includes('"tools/part0') ? '' : honest()),
+    })
+    const request = order(largeRepository(), model)
+    const written = await writeSummary(request)
+    expect(written.partial).toContain('tools/part0')
+    expect(sealedFile(written, request)).toContain('> Not complete: ')
+    expect(sectionsMarkdown(written.sections)).toContain('tools/')
+  })
+
+  it('or far too much, is cut', async () => {
+    const model = scriptedModel({ say: () => `It is core/part0/file0.ts:1. ${'And so on. '.repeat(50_000)}` })
+    const written = await writeSummary(order(largeRepository(), model))
+    for (const part of written.prose.parts) expect(part.text.length).toBeLessThanOrEqual(8_000)
+    expect(sectionsMarkdown(written.sections).length).toBeLessThan(70_000)
+  })
+
+  it('or HTML and control characters, is cleaned', async () => {
+    const say = () =>
+      '## What it is and for whom\n\n<script>alert(1)</script> It\u0007 is <b>bold</b>.\n\n## How it is built\n\n![x](https://collector.example/p.png) [a](javascript:b)\n\n```\n<img src=x>\n## Where to start reading\n\n<img src=y onerror=z>\n```\n\n## How to build, test and run it, and its risks\n\n`<ok>` and ` <i>no</i>'
+    const written = await writeSummary(order({ 'a.ts': 'x' }, scriptedModel({ say })))
+    const text = sectionsMarkdown(written.sections)
+    expect(text).not.toMatch(/\u0007|\]\(|<script|<b>|<i>|<img src=y/)
+    expect(text).toContain('&lt;script>')
+    expect(text).toContain('`<ok>`')
+  })
+})
+
+describe('a model whose thinking leaves no room for text', () => {
+  const problem = new HandoffError('model', 'Thinking used it all.', { next: 'Raise LLM_MAX_OUTPUT_TOKENS.' })
+  const starved = { text: '', truncated: true, mayWiden: true, problem }
+  const isPart = (request: { messages: { content: string }[] }) => request.messages[1]!.content.includes('"tools/part0')
+
+  it('is asked once more with a wider limit, and nothing is missing then', async () => {
+    const { emit, events } = recorder()
+    const model = scriptedModel({
+      say: (request, honest) => (isPart(request) && !request.wide ? starved : honest()),
+    })
+    const written = await writeSummary(order(largeRepository(), model, { emit }))
+    expect(written.partial).toBeUndefined()
+    expect(written.notices).toEqual([])
+    const part = model.requests.filter((request) => isPart(request) && request.purpose === 'part')
+    expect(part.map(({ wide }) => wide === true).sort()).toEqual([false, true])
+    expect(events.filter((event) => event.type === 'model-call')).toHaveLength(model.requests.length)
+  })
+
+  it('in both requests costs the part and not the run, and the summary names it', async () => {
+    const model = scriptedModel({
+      say: (request, honest) => (isPart(request) ? { ...starved, mayWiden: !request.wide } : honest()),
+    })
+    const request = order(largeRepository(), model)
+    const written = await writeSummary(request)
+    expect(written.partial).toContain('tools/part0')
+    expect(written.notices).toEqual(['Thinking used it all. Raise LLM_MAX_OUTPUT_TOKENS.'])
+    expect(sealedFile(written, request)).toContain('> Not complete: ')
+  })
+
+  it('in every request ends with what to set, and nothing is written', async () => {
+    const model = scriptedModel({ say: () => starved })
+    await expect(writeSummary(order(largeRepository(), model))).rejects.toBe(problem)
+  })
+
+  it('never spends more than its limits, though thinking fills every reply', async () => {
+    const files = largeRepository()
+    const prices = { input: 1, output: 10 }
+    for (const maxCost of [0.25, 0.4, 1, 3]) {
+      const model = scriptedModel({
+        say: (request, honest) => ({
+          text: request.wide || !isPart(request) ? honest() : '',
+          mayWiden: !request.wide && isPart(request),
+          usage: { inputTokens: 1_000, outputTokens: model.replyTokens(request) },
+        }),
+      })
+      Object.assign(model, {
+        expectedThinking: 1_600,
+        replyTokens: ({ answerTokens, wide }: { answerTokens: number; wide?: boolean }) =>
+          (answerTokens + 8_000) * (wide ? 4 : 1),
+      })
+      const limits = { inputTokens: 1e6, concurrency: 8, maxCost, prices }
+      const { emit, events } = recorder()
+      await writeSummary(order(files, model, { limits, emit })).catch(() => undefined)
+      const calls = events.flatMap((event) => (event.type === 'model-call' ? [event] : []))
+      const spent = calls.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + 10 * outputTokens, 0) / 1e6
+      expect(spent, `${maxCost}`).toBeLessThanOrEqual(maxCost)
+      if (maxCost >= 1) expect(calls.length).toBeGreaterThan(3)
+    }
+  })
+})

@@ -1,0 +1,160 @@
+// What a deployment would hold, as the platform's own builder makes it without a network: the page and nothing else, and functions that have
+// everything they import.
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type BuiltFunctions, buildFunctions } from '../../src/emulators/vercel/build.js'
+import { readPlatformSettings } from '../../src/service/server/platform-settings.js'
+import { root } from './kit.js'
+
+let built: BuiltFunctions
+
+beforeAll(async () => {
+  built = await buildFunctions(root)
+}, 200_000)
+
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => statSync(join(folder, path)).isFile())
+
+test('six functions, and nothing else became one', () => {
+  expect(built.functions).toEqual(['api/ask', 'api/cron', 'api/github', 'api/health', 'api/openapi', 'api/runs'])
+})
+
+test('the static files are the page: every file of it, and no source, no test, no setting', () => {
+  const published = filesIn(join(built.directory, 'static')).sort()
+  // Written down, so that a file that was only put there is not published by the way.
+  const page = ['index.html', 'icon.svg', 'main.js', 'style.css']
+  const styles = ['answer', 'choosing', 'code', 'forms', 'media', 'prose', 'timeline'].map((name) => `${name}.css`)
+  const words =
+    'again answer asking citation code earlier elements events finding inlines links markdown problem requests runs summary'
+  const scripts = `${words} timeline words`.split(' ').map((name) => `${name}.js`)
+  expect(published).toEqual([...page, ...styles, ...scripts].sort())
+})
+
+test('the settings of the platform: nothing is built, only the page is published, every pattern is used', async () => {
+  const settings = await readPlatformSettings(root)
+  expect(settings).toMatchObject({ framework: null, buildCommand: '', outputDirectory: 'web', regions: ['iad1'] })
+  expect(settings.functions['api/ask.ts']).toMatchObject({ maxDuration: 300, supportsCancellation: true })
+  expect(Object.keys(settings.functions).at(-1)).toBe('api/*.ts')
+  for (const rule of Object.values(settings.functions)) expect(rule.excludeFiles?.length ?? 0).toBeLessThanOrEqual(256)
+  expect(settings.crons).toEqual([{ path: '/api/cron', schedule: expect.stringMatching(/^\d+ \d+ \* \* \*$/) }])
+  const policy = settings.headers[0]!.headers.find(({ key }) => key === 'Content-Security-Policy')!.value
+  expect(policy).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  )
+})
+
+test('only this host is held to HTTPS: its neighbours below the same domain are not ours to decide about', async () => {
+  const all = (await readPlatformSettings(root)).headers.flatMap(({ headers }) => headers)
+  expect(all.find(({ key }) => key === 'Strict-Transport-Security')?.value).toBe('max-age=63072000')
+})
+
+test('what a deployment does not upload', () => {
+  const ignored = readFileSync(join(root, '.vercelignore'), 'utf8').split('\n')
+  expect(ignored).toEqual(
+    expect.arrayContaining([
+      '.env',
+      'test',
+      'docs',
+      'src/emulators',
+      'src/build',
+      'src/benchmarks',
+      'src/action',
+      'src/cli',
+    ]),
+  )
+})
+
+describe.each(['api/ask', 'api/cron', 'api/github', 'api/health', 'api/openapi', 'api/runs'])('%s', (name) => {
+  const folder = () => join(built.directory, `${name}.func`)
+
+  test('every file that an import names is inside', () => {
+    const files = new Set(filesIn(folder()))
+    const missing = [...files]
+      .filter((path) => path.endsWith('.js') && !path.startsWith('node_modules/'))
+      .flatMap((path) =>
+        importsOf(readFileSync(join(folder(), path), 'utf8')).flatMap((specifier) =>
+          isInside(files, path, specifier) ? [] : [`${path} → ${specifier}`],
+        ),
+      )
+    expect(missing).toEqual([])
+  })
+
+  test('it imports, from where it stands alone', async () => {
+    const program = `import(${JSON.stringify(join(folder(), `${name}.js`))}).then((m) => console.log(typeof m.default.fetch))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+    })
+    expect(stdout.trim()).toBe('function')
+  })
+
+  test('it holds neither the program of the other walk nor the large memory of the tokenizer', () => {
+    const files = filesIn(folder())
+    expect(files.filter((path) => /guest-summarise|wasm\/shared\/.*\.wasm$/.test(path))).toEqual([])
+    const bytes = files.reduce((sum, path) => sum + statSync(join(folder(), path)).size, 0)
+    expect(bytes).toBeLessThan(25_000_000)
+  })
+})
+
+// In a bundle one statement follows the other, and names of packages stand in texts as well: only what begins a statement counts.
+const importForms =
+  /(?:^|[;}])(?:import|export)\b(?:[\w$*{},\s]*?\bfrom)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/gm
+
+function importsOf(text: string): string[] {
+  return [...text.matchAll(importForms)].map((match) => match[1] ?? match[2]!)
+}
+
+function isInside(files: Set<string>, from: string, specifier: string): boolean {
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return true
+  if (specifier.startsWith('.')) return files.has(normalize(join(dirname(from), specifier)))
+  const parts = specifier.split('/')
+  const packageName = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]!
+  return files.has(`node_modules/${packageName}/package.json`)
+}
+
+test('a health check, a refusal and an answer from the ledger load no SDK', () => {
+  const loaded = (name: string) => {
+    const seen = new Map<string, string>()
+    const follow = (path: string) => {
+      if (seen.has(path)) return
+      const text = readFileSync(join(built.directory, `${name}.func`, path), 'utf8')
+      seen.set(path, text)
+      for (const match of text.matchAll(importForms)) {
+        const specifier = match[1]
+        if (specifier === undefined) continue
+        if (specifier.startsWith('.')) follow(normalize(join(dirname(path), specifier)))
+        else seen.set(specifier, '')
+      }
+    }
+    follow(`${name}.js`)
+    return seen
+  }
+  for (const name of built.functions) {
+    const files = loaded(name)
+    const strange = [...files.keys()].filter((path) => !/^(api\/[a-z]+\.js$|dist\/service\/|node:)/.test(path))
+    expect(strange).toEqual([])
+    expect([...files.values()].filter((text) => sdkWords.test(text))).toEqual([])
+    const answers = ['api/ask', 'api/runs', 'api/github', 'api/cron'].includes(name)
+    expect([...files.values()].reduce((sum, text) => sum + text.length, 0)).toBeLessThan(answers ? 130_000 : 40_000)
+  }
+  // Each file takes half a millisecond more: the function, its bundle, all that a stored answer needs, and the bundler's own words.
+  expect([...loaded('api/ask').keys()].filter((path) => !path.startsWith('node:'))).toHaveLength(4)
+  const all = filesIn(join(built.directory, 'api/ask.func/dist/service'))
+  const withSdk = all.filter((path) => sdkWords.test(readFileSync(join(root, 'dist/service', path), 'utf8')))
+  expect(withSdk).toHaveLength(2)
+})
+
+/** Words that only an SDK has. */
+const sdkWords = /e2b-js-sdk|x-stainless-/i
+
+test('the licences of what is bundled stand beside it', () => {
+  const text = readFileSync(join(root, 'dist/service/licenses.txt'), 'utf8')
+  for (const name of ['e2b', 'openai', '@bufbuild/protobuf', '@connectrpc/connect']) {
+    const part = text.split(/^─+$/m).find((one) => one.trim().startsWith(`${name} `))
+    expect(part, name).toMatch(/copyright|Apache License/i)
+  }
+})

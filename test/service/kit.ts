@@ -1,0 +1,266 @@
+// A deployment on loopback for one test file: the local clouds, a git remote with one summarised commit, and the built functions.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { SandboxCloudOptions } from '../../src/emulators/e2b/index.js'
+import { type CloudsOptions, programFolder } from '../../src/emulators/start-all.js'
+import { buildFunctions } from '../../src/emulators/vercel/build.js'
+import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
+import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
+import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
+import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import { type House, type Summarised, summarise } from '../../src/handoff/index.js'
+import { type QuickGuest, startQuickGuest } from '../support/in-process-program.js'
+import { startWorld, type World } from '../support/local-clouds.js'
+import { compileCache } from '../support/program.js'
+import { secretWatch } from '../support/recorded-requests.js'
+import { makeRepository, type TestRepository } from '../support/repository.js'
+import { foundIn, listening } from '../support/taken-down.js'
+import { tokenFiles } from '../support/token-files.js'
+import { until } from '../support/until.js'
+
+export const root = join(import.meta.dirname, '../..')
+export const name = 'octo/tools'
+export const repositoryId = '1001'
+export const token = 'token-of-team-a-0123456789'
+export const otherToken = 'token-of-team-b-9876543210'
+export const cronSecret = 'secret-of-the-clock-0123'
+export const webhookSecrets = ['first-webhook-secret-0123', 'second-webhook-secret-456']
+
+const never = new AbortController().signal
+export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+export interface Deployment extends AsyncDisposable {
+  world: World
+  repository: TestRepository
+  where: Repository
+  run: Summarised
+  /** The environment of an instance. */
+  environment: Record<string, string>
+  /** The first instance. */
+  functions: RunningFunctions
+  url: string
+  /** One more instance, perhaps told something else. */
+  another(
+    environment?: Record<string, string>,
+    maxDuration?: number,
+    deadline?: SaidDeadline,
+  ): Promise<RunningFunctions>
+  machines(): number
+  living(): number
+  /** Promises that are not kept yet. */
+  promises(): string[]
+  /** Requests that any cloud or the git host has seen. */
+  reached(): number
+  close(): Promise<void>
+}
+
+export interface DeploymentOptions {
+  clouds?: Omit<CloudsOptions, 'sandboxes'>
+  sandboxes?: SandboxCloudOptions
+  environment?: Record<string, string>
+  maxDuration?: number
+  /** No instance is started; `functions` must not be used. */
+  withoutFunctions?: boolean
+  /** The repository's number on its host. */
+  repositoryId?: string
+  /** Every question finds the same, at once: for whoever looks at what is around an answer, and asks often. */
+  quickFinds?: boolean
+}
+
+export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
+  const [repository, guest] = await Promise.all([
+    makeRepository(tokenFiles),
+    options.quickFinds ? startQuickGuest({ finds: true }) : undefined,
+  ])
+  const world = await startWorld({
+    repositories: { [name]: repository.directory },
+    clouds: {
+      ...options.clouds,
+      sandboxes: { ...options.sandboxes, ...(guest ? { path: [guest.folder, programFolder] } : {}) },
+    },
+  })
+  const where = { ...parseRepository(name, new URL(world.remote.url).host), id: options.repositoryId ?? repositoryId }
+  const commit = {
+    repository: where,
+    sha: repository.head,
+    cloneUrl: world.remote.cloneUrl(name),
+    ref: 'refs/heads/main',
+  }
+  const run = await summarise({ commit, attempt: 'first' }, guest ? takenDown(world.house, guest) : world.house, never)
+  const environment = {
+    ...world.clouds.settings,
+    DRIVE9_ROOT: '/handoff',
+    GITHUB_SERVER_URL: world.remote.url,
+    GITHUB_API_URL: 'http://127.0.0.1:9',
+    HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools; team-b=${sha256(otherToken)}=other/*`,
+    CRON_SECRET: cronSecret,
+    ...options.environment,
+  }
+  for (const secret of webhookSecrets) secretWatch.key('a secret of the webhook', secret)
+  for (const [setting, value] of Object.entries(environment))
+    if (/(?:KEY|SECRET|TOKEN)$/.test(setting)) secretWatch.key(setting, value)
+  const instances: RunningFunctions[] = []
+  // For work on the functions themselves nothing is built.
+  const fromSources = process.env['FUNCTIONS'] === 'sources'
+  const built = fromSources || options.withoutFunctions ? undefined : await buildFunctions(root)
+  const another = async (
+    more: Record<string, string> = {},
+    maxDuration = options.maxDuration,
+    deadline?: SaidDeadline,
+  ) => {
+    const started = await startFunctions({
+      root,
+      fromSources,
+      ...(built === undefined ? {} : { built }),
+      compileCache,
+      environment: { ...environment, ...more },
+      onOutput: (text) => secretWatch.hear('the log of the functions', text),
+      ...(maxDuration === undefined ? {} : { maxDuration }),
+      ...(deadline === undefined ? {} : { deadline }),
+    })
+    instances.push(started)
+    return started
+  }
+  const functions = options.withoutFunctions ? (undefined as unknown as RunningFunctions) : await another()
+  const close = async () => {
+    // What goes on in the background has a machine perhaps; a platform would let it end, too.
+    await until(
+      'the background is quiet',
+      () => world.clouds.sandboxes.sandboxes.every(({ state }) => state === 'gone'),
+      20_000,
+    )
+    await Promise.all(instances.map((one) => one.close()))
+    await world.close()
+    await Promise.all([repository[Symbol.asyncDispose](), guest?.[Symbol.asyncDispose]()])
+  }
+  const { clouds, remote } = world
+  return {
+    world,
+    repository,
+    where,
+    run,
+    environment,
+    functions,
+    url: functions?.url ?? '',
+    another,
+    machines: () => clouds.sandboxes.sandboxes.length,
+    living: () => clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').length,
+    promises: () =>
+      clouds.drive
+        .tree('/handoff/_service/accepted')
+        .filter((entry) => !entry.isDirectory)
+        .map(({ path }) => path),
+    reached: () =>
+      clouds.sandboxes.requests.length +
+      clouds.drive.requests.length +
+      clouds.model.requests.length +
+      remote.requests.length,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** What the real program reads in this house's next walk is what is found from then on. */
+function takenDown(house: House, guest: QuickGuest): House {
+  const heard: GuestRecord[] = []
+  const sandboxes = listening(house.tools.sandboxes, (record) => {
+    heard.push(record)
+    if (record.type === 'done') guest.can((before) => ({ ...before, find: foundIn(heard) }))
+  })
+  return { ...house, tools: { ...house.tools, sandboxes } }
+}
+
+/** Lines of a log that begin with a brace, as they are read by whoever looks for something. */
+export const logged = (functions: RunningFunctions): Record<string, unknown>[] =>
+  functions.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+
+/** What the log says of a request, once the work behind it is over. */
+export async function laterLine(functions: RunningFunctions, requestId: unknown): Promise<Record<string, unknown>> {
+  const ofIt = (line: Record<string, unknown>) => line['later'] === true && line['requestId'] === requestId
+  return until('the later line', () => logged(functions).find(ofIt), 20_000)
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  /** Whatever came; looked into as it is. */
+  body: ReturnType<typeof JSON.parse>
+}
+
+export async function call(
+  url: string,
+  path: string,
+  init: RequestInit & { token?: string | null } = {},
+): Promise<Answer> {
+  const { token: bearer = token, ...rest } = init
+  const headers = new Headers(rest.headers)
+  if (bearer !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${bearer}`)
+  const response = await fetch(`${url}${path}`, { ...rest, headers })
+  const text = await response.text()
+  const isJson = (response.headers.get('content-type') ?? '').includes('json')
+  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
+}
+
+export function post(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  bearer: string | null = token,
+): Promise<Answer> {
+  return call(url, '/api/ask', {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+    token: bearer,
+  })
+}
+
+export interface ServerEvent {
+  event: string
+  id: number
+  data: ReturnType<typeof JSON.parse>
+  /** Milliseconds after the request. */
+  at: number
+}
+
+/** Reads a stream of events to its end. */
+export async function events(
+  url: string,
+  body: unknown,
+  init: { headers?: Record<string, string>; signal?: AbortSignal; onEvent?: (event: ServerEvent) => void } = {},
+): Promise<{ response: Response; events: ServerEvent[] }> {
+  const started = Date.now()
+  const response = await fetch(`${url}/api/ask`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      authorization: `Bearer ${token}`,
+      ...init.headers,
+    },
+    ...(init.signal ? { signal: init.signal } : {}),
+  })
+  const found: ServerEvent[] = []
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const piece of response.body ?? []) {
+    text += decoder.decode(piece, { stream: true })
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const frame = text.slice(0, end)
+      text = text.slice(end + 2)
+      if (frame.startsWith(':')) continue
+      const event = readFrame(frame, Date.now() - started)
+      found.push(event)
+      init.onEvent?.(event)
+    }
+  }
+  return { response, events: found }
+}
+
+function readFrame(frame: string, at: number): ServerEvent {
+  const fields = Object.fromEntries(
+    frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  )
+  return { event: fields['event'] ?? '', id: Number(fields['id']), data: JSON.parse(fields['data'] ?? 'null'), at }
+}

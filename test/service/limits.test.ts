@@ -1,0 +1,132 @@
+// Three instances, one set of limits: nobody gets a sandbox over the limit, everybody gets an answer or a time to come back, and nothing is left.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
+import { until } from '../support/until.js'
+import { call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
+
+const long = process.env['LONG'] === '1'
+const questions = long ? 200 : 8
+const sandboxes = long ? 20 : 2
+let here: Deployment
+let instances: RunningFunctions[]
+
+beforeAll(async () => {
+  here = await deploy({
+    quickFinds: true,
+    sandboxes: { account: { concurrentLimit: sandboxes } },
+    environment: {
+      HANDOFF_SANDBOXES: String(sandboxes),
+      HANDOFF_BEARERS: `a=${sha256(token)}=octo/tools; b=${sha256(otherToken)}=octo/tools`,
+      LLM_PRICE_INPUT: '1',
+      LLM_PRICE_OUTPUT: '1',
+    },
+  })
+  instances = [here.functions, await here.another(), await here.another()]
+}, 200_000)
+
+afterAll(async () => {
+  await here?.close()
+})
+
+const ask = (question: string) => ({ repository: name, run: here.run.run, question })
+
+test(
+  `${questions} questions at once over three instances against ${sandboxes} sandboxes`,
+  async () => {
+    const before = here.machines()
+    const answers = await Promise.all(
+      Array.from({ length: questions }, (_none, index) =>
+        post(instances[index % 3]!.url, ask(`What is thing number ${index} in src/token.ts?`)),
+      ),
+    )
+    const told = answers.filter(({ status }) => status !== 200)
+    for (const { status, headers } of told) {
+      expect([202, 429, 503]).toContain(status)
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    // The account itself refuses whatever is over its limit; nobody was refused by it.
+    expect(answers.filter(({ body }) => body.code === 'sandbox').length).toBe(0)
+    expect(answers.filter(({ status }) => status === 200).length).toBe(questions)
+    expect(here.machines() - before).toBe(questions)
+    expect(here.living()).toBe(0)
+    const states = await Promise.all(instances.map((instance) => instance.state()))
+    for (const { memory } of states) expect(memory).toBeLessThan(400_000_000)
+  },
+  long ? 600_000 : 90_000,
+)
+
+test('a list of answers says of each question what it says by itself: one is answered, the next one waits', async () => {
+  const narrow = await here.another({ HANDOFF_SANDBOXES: '1' })
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 2_500 } })
+  const later = { prefer: 'respond-async' }
+  const pending = [
+    (await post(narrow.url, ask('Which of them is first?'), later)).body,
+    (await post(narrow.url, ask('Which of them has to wait?'), later)).body,
+  ]
+  const folder = `/api/runs/${here.run.run}/answers?repository=${encodeURIComponent(name)}&limit=100`
+  const listed = async () => {
+    const { answers } = (await call(narrow.url, folder)).body
+    return pending.map(({ id }) => answers.find((one: { id: string }) => one.id === id).status)
+  }
+  await until('the first one has its turn', async () => (await listed())[0] === 'running')
+  const alone = await Promise.all(pending.map(async ({ self }) => (await call(narrow.url, self)).body.status))
+  expect({ listed: await listed(), alone }).toEqual({
+    listed: ['running', 'queued'],
+    alone: ['running', 'queued'],
+  })
+  takeBack()
+  await until('both are answered', async () => (await listed()).join() === 'done,done')
+})
+
+test('a full queue says when to come back, and leaves no trace in the ledger', async () => {
+  const small = await here.another({ HANDOFF_QUEUE: '0', HANDOFF_SANDBOXES: '1' })
+  const records = () => here.world.clouds.drive.tree(`${here.run.directory}/analysis/qa`).length
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
+  const before = records()
+  const answers = await Promise.all(
+    ['one', 'two', 'three'].map((word) => post(small.url, ask(`What of ${word} here?`))),
+  )
+  takeBack()
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 503, 503])
+  for (const refused of answers.filter(({ status }) => status === 503)) {
+    expect(refused.body.code).toBe('sandbox-limit')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  }
+  expect(records() - before).toBe(1)
+}, 60_000)
+
+test('a caller with many questions open is told to wait; another caller is not', async () => {
+  const strict = await here.another({ HANDOFF_CALLER_QUESTIONS: '1' })
+  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
+  const answers = await Promise.all([
+    post(strict.url, ask('What is the first open question?')),
+    post(strict.url, ask('What is the second open question?')),
+    post(strict.url, ask('What does somebody else ask?'), {}, otherToken),
+  ])
+  takeBack()
+  expect(
+    answers
+      .slice(0, 2)
+      .map(({ status }) => status)
+      .sort(),
+  ).toEqual([200, 429])
+  expect(answers[2]!.status).toBe(200)
+}, 60_000)
+
+test('a budget in tokens, and one in money, hold over instances; the ledger stays open', async () => {
+  const tokens = { HANDOFF_CALLER_TOKENS: '172800' }
+  const [first, second, third] = await Promise.all([
+    here.another(tokens),
+    here.another(tokens),
+    here.another({ HANDOFF_CALLER_COST: '0.1728' }),
+  ])
+  const asked = ask('What is paid for?')
+  expect((await post(first.url, asked)).status).toBe(200)
+  for (const { url } of [second, third]) {
+    const refused = await post(url, ask('What is too much?'))
+    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 429, code: 'budget' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await post(url, asked)).body.reused).toBe(true)
+  }
+  expect((await post(third.url, ask('What does another ask?'), {}, otherToken)).status).toBe(200)
+}, 60_000)

@@ -1,0 +1,45 @@
+// Events on their way: numbered, a ping while nothing happens, one end.
+import { expect, test } from 'vitest'
+import { eventStream, type Pinging } from '../../src/service/http/event-stream.js'
+
+function handPinging(): Pinging & { tick(): void; running: number } {
+  const calls = new Set<() => void>()
+  return {
+    everyMs: 10_000,
+    every(_milliseconds, call) {
+      calls.add(call)
+      return () => calls.delete(call)
+    },
+    tick: () => {
+      for (const call of calls) call()
+    },
+    get running() {
+      return calls.size
+    },
+  }
+}
+
+test('a ping between events, and none after the end', async () => {
+  const pinging = handPinging()
+  const stream = eventStream(pinging)
+  stream.send('status', { state: 'looking' })
+  pinging.tick()
+  stream.end('answer', { text: 'a\nb' })
+  pinging.tick()
+  stream.send('token', { text: 'late' })
+  stream.end('error', {})
+  expect(pinging.running).toBe(0)
+  expect(await stream.response.text()).toBe(
+    'event: status\nid: 1\ndata: {"state":"looking"}\n\n: ping\n\nevent: answer\nid: 2\ndata: {"text":"a\\nb"}\n\n',
+  )
+})
+
+test('a reader who leaves is noticed, and nothing is written to nobody', async () => {
+  const pinging = handPinging()
+  const stream = eventStream(pinging)
+  await stream.response.body!.cancel('gone')
+  expect(stream.gone.aborted).toBe(true)
+  expect(pinging.running).toBe(0)
+  stream.send('token', { text: 'x' })
+  stream.end('answer', {})
+})

@@ -1,0 +1,215 @@
+// A world in which a walk takes a tenth of a second, and a house for each process in it, wired as `connect` does but with short waits.
+//
+// The clouds are the local ones. What the program in a sandbox does is taken down once from the real program and repeated by a tiny one.
+import { execFileSync } from 'node:child_process'
+import { type LocalServer, type Reply, startServer } from '../../src/emulators/faulty-server.js'
+import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
+import { type Clouds, programFolder, startClouds } from '../../src/emulators/start-all.js'
+import type { House } from '../../src/handoff/context.js'
+import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/domain/run.js'
+import type { RunEvent } from '../../src/handoff/domain/run-events.js'
+import type { AskRequest } from '../../src/handoff/workflows/answer/answer-question.js'
+import type { SummariseRequest } from '../../src/handoff/workflows/summarise/summarise-commit.js'
+import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
+import { houseAt, type Wiring } from './in-memory-clients.js'
+import { type QuickGuest, startQuickGuest } from './in-process-program.js'
+import { type Files, makeRepository, type TestRepository } from './repository.js'
+import { leaksOf } from './secrets.js'
+import { realProgram, takeDown } from './taken-down.js'
+
+export interface QuickWorld extends AsyncDisposable {
+  clouds: Required<Clouds>
+  remote: GitRemote
+  repository: TestRepository
+  guest: QuickGuest
+  /** Where each cloud really is. */
+  targets: Record<CloudName, string>
+  /** Everything that any process said. */
+  events: RunEvent[]
+  /** A repository of its own for one scenario, with the same commit in it. */
+  place(name: string): Place
+  /** A process whose way out is a gate. With `real` its sandboxes run the real program. */
+  process(plan?: PlannedProcess): Promise<QuickProcess>
+  /** Drops what the clouds remember of long ago, so that thousands of scenarios fit into memory. */
+  forget(): void
+  close(): Promise<void>
+}
+
+export interface PlannedProcess {
+  faults?: PlannedFault[]
+  /** How to break a call that no fault was planned for. */
+  breaking?: (call: Passage) => FaultName | undefined
+  watch?: () => void
+  patient?: boolean
+  real?: boolean
+}
+
+export interface Place {
+  /** The name of its repository; written on every sandbox of the scenario. */
+  name: string
+  layout: Layout
+  summarise(
+    process: QuickProcess,
+    attempt: string,
+    more?: Partial<SummariseRequest> & { ref?: string },
+  ): SummariseRequest
+  ask(process: QuickProcess, question: string, more?: Partial<AskRequest>): AskRequest
+}
+
+export interface QuickProcess extends AsyncDisposable {
+  close(): Promise<void>
+  house: House
+  gate: Gate
+  /** Moves this process's idea of now, for leases. */
+  later(milliseconds: number): void
+}
+
+export interface QuickWorldOptions {
+  files?: Files
+  /** The clone's size in bytes; below 50,000 it is stored and read in one piece. */
+  cloneBytes?: number
+}
+
+const smallRepository: Files = {
+  'README.md': '# Tools\n\nTools that greet people.\n',
+  'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
+  'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
+}
+/** So many that their tables travel by upload. */
+export const manyFiles = (count: number): Files =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      `src/part-${index}/module-${index}.ts`,
+      `export const value${index} = ${index}\n`,
+    ]),
+  )
+/** For who wants every kind of file. */
+export const withLink: Files = { ...smallRepository, 'docs/tools.md': { symlink: '../README.md' } }
+/** The drive9 program waits as often as it would, and much shorter. */
+const hastyDrive = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
+
+export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
+  const [repository, guest] = await Promise.all([makeRepository(options.files ?? smallRepository), startQuickGuest()])
+  // The host's ref of a pull request.
+  execFileSync('git', ['-C', repository.directory, 'update-ref', 'refs/pull/7/head', repository.head])
+  const sandboxes = { environment: hastyDrive, path: [guest.folder, programFolder] }
+  const [clouds, remote] = await Promise.all([
+    startClouds({ sandboxes }) as Promise<Required<Clouds>>,
+    startGitRemote(),
+  ])
+  const echo = await startEcho(remote)
+  const events: RunEvent[] = []
+  const targets = {
+    sandboxes: clouds.sandboxes.url,
+    drive: clouds.drive.url,
+    model: clouds.model.url,
+    git: echo.url,
+    inside: clouds.drive.url,
+  }
+  const wiring: Wiring = { clouds, events }
+  const canned = await takeDown(
+    wiring,
+    remote,
+    repository,
+    options.cloneBytes ?? 0,
+    placeOf('octo/model', repository.head),
+  )
+  guest.can(() => canned)
+
+  const close = async () => {
+    const leaks = leaksOf(clouds, events, [])
+    await Promise.all([clouds.close(), remote.close(), echo.close(), repository[Symbol.asyncDispose]()])
+    await guest[Symbol.asyncDispose]()
+    if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.slice(0, 10).join('\n')}`)
+  }
+  return {
+    clouds,
+    remote,
+    repository,
+    guest,
+    targets,
+    events,
+    place(name) {
+      remote.serve(name, repository.directory)
+      return placeOf(name, repository.head)
+    },
+    async process(plan = {}) {
+      const gate = await startGate({ targets, ...plan })
+      const clock = { offset: 0 }
+      const house = houseAt(
+        wiring,
+        gate.url,
+        plan.real ? realProgram : plan.patient ? guest.patient : guest.program,
+        plan.patient === true,
+        clock,
+      )
+      return {
+        house,
+        gate,
+        later: (milliseconds) => {
+          clock.offset += milliseconds
+        },
+        close: gate.close,
+        [Symbol.asyncDispose]: gate.close,
+      }
+    },
+    forget() {
+      const { sandboxes, drive, model } = clouds
+      for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, events])
+        if (list.length > 1_000) list.splice(0, list.length - 500)
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Says again what the real git host said to the same question; each time costs that one two processes. */
+function startEcho(remote: GitRemote): Promise<LocalServer> {
+  const said = new Map<string, Promise<Reply>>()
+  return startServer('git echo', ({ method, path, headers, body }) => {
+    const question = `${method} ${path.replace(/^\/octo\/[^/]+\.git/, '')} ${body.toString('latin1')}`
+    const known = said.get(question)
+    if (known) return known
+    const { host: _host, connection: _connection, 'content-length': _length, ...passed } = headers
+    const asked = fetch(`${remote.url}${path}`, { method, headers: passed, ...(method === 'POST' ? { body } : {}) })
+    const reply = asked.then(async (answer): Promise<Reply> => {
+      const type = answer.headers.get('content-type') ?? ''
+      return {
+        status: answer.status,
+        headers: { 'content-type': type },
+        body: new Uint8Array(await answer.arrayBuffer()),
+      }
+    })
+    said.set(question, reply)
+    return reply
+  })
+}
+
+function placeOf(name: string, sha: string): Place {
+  const repository = parseRepository(name, 'git.example.org')
+  const urlOf = ({ gate }: QuickProcess) => `${gate.url.git}/${name}.git`
+  const commit = (process: QuickProcess): Commit => ({
+    repository,
+    sha,
+    cloneUrl: urlOf(process),
+  })
+  const labels = { scenario: name }
+  return {
+    name,
+    layout: layout('/handoff', repository),
+    summarise: (process, attempt, { ref = 'refs/heads/main', ...more } = {}) => ({
+      commit: { ...commit(process), ref },
+      attempt,
+      labels,
+      ...more,
+    }),
+    ask: (process, text, more = {}) => ({
+      repository,
+      cloneUrl: urlOf(process),
+      name: { commit: sha },
+      question: { text, asker: 'test' },
+      labels,
+      ...more,
+    }),
+  }
+}

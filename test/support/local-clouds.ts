@@ -1,0 +1,87 @@
+// A whole world on loopback for one test file: the three clouds, a git remote with one repository, and a house wired to them by the production
+// `connect`. When it is taken down it looks for what must never be there: a sandbox that lives, a request nobody knows, a secret out of place.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
+import { type Clouds, type CloudsOptions, startClouds } from '../../src/emulators/start-all.js'
+import { type Commit, parseRepository } from '../../src/handoff/domain/run.js'
+import { parseSettings } from '../../src/handoff/domain/settings.js'
+import { connect, type House, type RunEvent } from '../../src/handoff/index.js'
+import { roughly } from './counting.js'
+import { leaksOf } from './secrets.js'
+
+export interface WorldOptions {
+  clouds?: CloudsOptions
+  /** Bare repositories or work trees by name (`owner/name`). */
+  repositories: Record<string, string>
+  /** Basic password that the git remote wants. */
+  cloneToken?: string
+  settings?: Record<string, string>
+}
+
+export interface World extends AsyncDisposable {
+  clouds: Required<Clouds>
+  remote: GitRemote
+  house: House
+  events: RunEvent[]
+  /** Secrets in play beyond those that the world made itself. */
+  secrets: string[]
+  /** A second house on the same clouds: another process. */
+  another(settings?: Record<string, string>): House
+  commit(name: string, sha: string, ref?: string): Commit
+  close(): Promise<void>
+}
+
+const program = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
+
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const [clouds, remote] = await Promise.all([
+    startClouds(options.clouds) as Promise<Required<Clouds>>,
+    startGitRemote({
+      repositories: options.repositories,
+      ...(options.cloneToken === undefined
+        ? {}
+        : { credentials: { username: 'x-access-token', password: options.cloneToken } }),
+    }),
+  ])
+  const events: RunEvent[] = []
+  const environment = { ...clouds.settings, DRIVE9_ROOT: '/handoff', ...options.settings }
+  const another = (settings: Record<string, string> = {}) => {
+    const house = connect(parseSettings({ ...environment, ...settings }), {
+      program,
+      emit: (event) => events.push(event),
+      ...(options.cloneToken === undefined ? {} : { cloneToken: options.cloneToken }),
+    })
+    house.tools.model = { ...house.tools.model, countTokens: roughly }
+    return house
+  }
+  const secrets: string[] = options.cloneToken === undefined ? [] : [options.cloneToken]
+  const close = async () => {
+    const living = clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
+    const leaks = leaksOf(clouds, events, secrets)
+    await Promise.all([clouds.close(), remote.close()])
+    const unknown = [
+      ...clouds.sandboxes.unsupported,
+      ...clouds.drive.unexpected.map((request) => `${request.method} ${request.path}`),
+    ]
+    if (living.length > 0) throw new Error(`sandboxes that still live: ${living.join(', ')}`)
+    if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.join('\n')}`)
+    if (unknown.length > 0) throw new Error(`requests nobody knows:\n${unknown.join('\n')}`)
+  }
+  return {
+    clouds,
+    remote,
+    house: another(),
+    events,
+    secrets,
+    another,
+    commit: (name, sha, ref) => ({
+      repository: parseRepository(name, 'git.example.org'),
+      sha,
+      cloneUrl: remote.cloneUrl(name),
+      ...(ref === undefined ? {} : { ref }),
+    }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
