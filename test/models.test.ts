@@ -65,14 +65,14 @@ function once(model: string): Promise<Done> {
 }
 
 async function both(settings: Record<string, string>): Promise<Done> {
-  const house = world.another(settings)
+  const context = world.another(settings)
   const commit = world.commit(name, repository.head)
   attempts += 1
   const never = new AbortController().signal
-  const summary = await summarise({ commit, attempt: `models-${attempts}`, force: true }, house, never)
+  const summary = await summarise({ commit, attempt: `models-${attempts}`, force: true }, context, never)
   const { repository: where, cloneUrl } = commit
   const asked = { repository: where, cloneUrl, name: { run: summary.run }, question: { text: question, asker: 'test' } }
-  return { summary, answer: await ask(asked, house, never) }
+  return { summary, answer: await ask(asked, context, never) }
 }
 
 async function refusal(work: Promise<unknown>): Promise<HandoffError> {

@@ -11,7 +11,7 @@ export function openAnswers(job: Job): Answers {
 
 function ownAnswers(job: Job): Answers {
   let tell: OnProgress = () => {}
-  const { house } = openHouse(job, (event) => {
+  const { appContext } = openHouse(job, (event) => {
     const words = progressOf(event, job.context.repository)
     if (words !== undefined) tell(words)
   })
@@ -20,7 +20,7 @@ function ownAnswers(job: Job): Answers {
     async ask(inquiry, onProgress) {
       tell = onProgress
       const { accepted, note } = await inOrder(inquiry, onProgress, async (place) => {
-        const accepted = await acceptQuestion(requestAt(job, inquiry, place), house, job.signal)
+        const accepted = await acceptQuestion(requestAt(job, inquiry, place), appContext, job.signal)
         return { accepted, note: place.note }
       })
       const { record, run, reused } = await accepted.answer(job.signal)

@@ -1,6 +1,6 @@
 // `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
-import { layout, markStale, type ReadContext, runSummary, whichRun } from '../handoff/index.js'
+import { layout, markStale, type ReadContext, resolveRun, runSummary } from '../handoff/index.js'
 import { failureOf, sentenceOf } from './error-message.js'
 import { openGitHub } from './github-client.js'
 import { type Job, openForReading, repositoryOf } from './job-context.js'
@@ -11,7 +11,7 @@ export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pu
   const { runner, context, signal } = job
   const reading = openForReading(job)
   const repository = repositoryOf(job)
-  const run = await whichRun({ repository }, { commit: sha }, reading, layout(reading.root, repository), signal)
+  const run = await resolveRun({ repository }, { commit: sha }, reading, layout(reading.root, repository), signal)
   runner.setOutput('run', run.handoff.run)
   runner.setOutput('commit', sha)
   const body = job.redact(stickyComment(run.handoff, await runSummary(reading, run, signal), context))
@@ -34,7 +34,7 @@ async function markAnswers(job: Job, pull: number, reading: ReadContext): Promis
   const { runner, signal } = job
   try {
     const onNotice = (text: string) => runner.remark(text)
-    const request = { house: reading, repository: repositoryOf(job), pull, onNotice }
+    const request = { context: reading, repository: repositoryOf(job), pull, onNotice }
     const { marked, cleared } = await markStale(openGitHub(job), request, signal)
     for (const { url } of marked) runner.info(`The lines that this answer rests on have changed: ${url}.`)
     for (const { url } of cleared) runner.info(`The lines that this answer rests on are back: ${url}.`)

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import {
   type AnswerPlace,
+  type AppContext,
   type Commit,
   connect,
   connectForReading,
   HandoffError,
-  type House,
   missingSettings,
   parseDriveSettings,
   parseRepository,
@@ -37,14 +37,14 @@ export interface Job {
 }
 
 export interface OpenHouse {
-  house: House
+  appContext: AppContext
   cloneToken?: string
 }
 
 /** Without I/O. All that is missing is named at once, in the words of the workflow. */
 export function openHouse(
   job: Job,
-  listen: (event: Parameters<House['tools']['emit']>[0]) => void = () => {},
+  listen: (event: Parameters<AppContext['ports']['emit']>[0]) => void = () => {},
 ): OpenHouse {
   const record = settingRecord(job.runner)
   const missing = missingSettings(record)
@@ -53,7 +53,7 @@ export function openHouse(
   const cloneToken = tokenForClone(job.context, settings.cloneToken)
   const { cloneToken: _given, ...rest } = settings
   const log = makeListener(job.runner, job.saver)
-  const house = connect(rest, {
+  const appContext = connect(rest, {
     program: (walk) => readFile(new URL(`guest-${walk}.js`, import.meta.url), 'utf8'),
     emit(event) {
       log(event)
@@ -64,7 +64,7 @@ export function openHouse(
   })
   // Before anything is opened: a machine whose creation is never answered carries this label too.
   job.saver.owner(job.owner)
-  return { house, ...(cloneToken === undefined ? {} : { cloneToken }) }
+  return { appContext, ...(cloneToken === undefined ? {} : { cloneToken }) }
 }
 
 /** Needs the key of drive9 and no other. */

@@ -12,7 +12,7 @@ export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<v
     `Summarising ${job.context.repository} at ${wanted.sha}${wanted.pull ? `, the head of pull request ${wanted.pull}` : ''}.`,
   )
   const open = openHouse(job)
-  await tellJob(job, await summarise(requestOf(job, wanted, open), open.house, job.signal))
+  await tellJob(job, await summarise(requestOf(job, wanted, open), open.appContext, job.signal))
 }
 
 function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRequest {
@@ -20,7 +20,7 @@ function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRe
   return {
     commit: commitOf(job, wanted.sha, wanted.ref),
     // Jobs of one workflow run share its number and its try.
-    attempt: `${context.runId}-${context.runAttempt}-${open.house.tools.uniqueId().slice(-8)}`,
+    attempt: `${context.runId}-${context.runAttempt}-${open.appContext.ports.uniqueId().slice(-8)}`,
     force: options.force,
     form: options.form,
     include: options.include,

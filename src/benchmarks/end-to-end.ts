@@ -6,7 +6,7 @@ import { commitOf, readTarget } from '../cli/resolve-repository.js'
 import { programText, repositoryRoot } from '../cli/sandbox-program.js'
 import { startGitRemote } from '../emulators/git-http-server.js'
 import { type Clouds, startClouds } from '../emulators/start-all.js'
-import { ask, connect, type House, parseSettings, type RunEvent, summarise } from '../handoff/index.js'
+import { type AppContext, ask, connect, parseSettings, type RunEvent, summarise } from '../handoff/index.js'
 
 /** Milliseconds. */
 const latency = { sandboxStart: 200, command: 40, drive: 50, model: 2_000 }
@@ -79,31 +79,31 @@ async function once(slow: boolean): Promise<{ summarise: Run; ask: Run }> {
   if (slow) slowDown(clouds)
   const events: RunEvent[] = []
   const settings = { ...clouds.settings, LLM_CONTEXT_TOKENS: '1000000' }
-  const house = connect(parseSettings(settings), { program: programText, emit: (event) => void events.push(event) })
+  const context = connect(parseSettings(settings), { program: programText, emit: (event) => void events.push(event) })
   const signal = AbortSignal.timeout(120_000)
   const commit = { ...commitOf(target, remote.cloneUrl('local/project')) }
-  await warmUp(house)
+  await warmUp(context)
 
   const first = startCounting(clouds, events)
-  const attempt = `bench-${house.tools.uniqueId()}`
+  const attempt = `bench-${context.ports.uniqueId()}`
   const summary = await summarise(
     { commit, attempt, include: ['/src/handoff/util/step-timer.ts', '/README.md'] },
-    house,
+    context,
     signal,
   )
   const summariseRun = first()
   const second = startCounting(clouds, events)
   const question = { text: 'How is a run sealed, and what does a reader check?' }
-  await ask({ repository: commit.repository, name: { run: summary.run }, question }, house, signal)
+  await ask({ repository: commit.repository, name: { run: summary.run }, question }, context, signal)
   return { summarise: summariseRun, ask: second() }
 }
 
 /** The SDKs are loaded at their first call; that is start-up, measured elsewhere. */
-async function warmUp(house: House): Promise<void> {
+async function warmUp(context: AppContext): Promise<void> {
   const signal = AbortSignal.timeout(20_000)
   await Promise.all([
-    house.tools.sandboxes.find({ handoff: 'warm-up' }, signal),
-    house.tools.model.countTokens('warm up'),
+    context.ports.sandboxes.find({ handoff: 'warm-up' }, signal),
+    context.ports.model.countTokens('warm up'),
   ])
 }
 

@@ -29,12 +29,12 @@ export async function startBed(): Promise<ServiceBed> {
   const clouds = await startClouds()
   const remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
   const environment: Record<string, string> = { ...clouds.settings, DRIVE9_ROOT: '/bench' }
-  const house = connect(parseSettings(environment), { program: programText, emit: () => {} })
-  const [sha = ''] = (await house.tools.git.heads(remote.cloneUrl(name), ['HEAD'], never)).values()
+  const context = connect(parseSettings(environment), { program: programText, emit: () => {} })
+  const [sha = ''] = (await context.ports.git.heads(remote.cloneUrl(name), ['HEAD'], never)).values()
   const repository = { ...parseRepository(name, new URL(remote.url).host), id: '1' }
   const { run } = await summarise(
     { commit: { repository, sha, cloneUrl: remote.cloneUrl(name) }, attempt: 'bench' },
-    house,
+    context,
     never,
   )
   const token = randomBytes(20).toString('hex')

@@ -37,10 +37,10 @@ export async function buildAction(root: string, dist: string): Promise<void> {
  * name of an event a third and all of GitHub's API, to steps that end after a few milliseconds.
  */
 function onlyWhatIsUsed(root: string): Plugin {
-  const house = join(root, 'src', 'handoff') + sep
+  const context = join(root, 'src', 'handoff') + sep
   const action = join(root, 'src', 'action') + sep
   const fromGitHub = `${sep}${join('node_modules', '@actions')}${sep}`
-  const isQuiet = (path: string) => path.startsWith(house) || path.includes(fromGitHub)
+  const isQuiet = (path: string) => path.startsWith(context) || path.includes(fromGitHub)
   return {
     name: 'only what is used',
     setup({ onLoad, onResolve, resolve }) {
@@ -54,7 +54,7 @@ function onlyWhatIsUsed(root: string): Plugin {
         return isQuiet(found.path) ? { ...found, sideEffects: false } : undefined
       })
       onLoad({ filter: /[/\\]src[/\\]action[/\\][a-z-]+\.ts$/ }, async ({ path }) => {
-        const [text, door] = await Promise.all([readFile(path, 'utf8'), readFile(join(house, 'index.ts'), 'utf8')])
+        const [text, door] = await Promise.all([readFile(path, 'utf8'), readFile(join(context, 'index.ts'), 'utf8')])
         return { contents: throughTheDoor(text, door), loader: 'ts' }
       })
     },

@@ -78,9 +78,9 @@ function readWanted({ values, positionals }: Given<typeof command.options>): Wan
 async function answer({ request, json }: Wanted, stop: AbortSignal): Promise<void> {
   const settings = parseSettings(readEnvironment())
   const terminal = makeTerminal({ out: process.stderr, environment: process.env })
-  const house = connect(settings, { program: programText, emit: (event) => terminal.event(event) })
+  const context = connect(settings, { program: programText, emit: (event) => terminal.event(event) })
   const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limits.deadlineMs)])
-  const { record, run, reused } = await ask(request, house, signal)
+  const { record, run, reused } = await ask(request, context, signal)
   terminal.settle()
   const { host, owner, name } = request.repository
   const place = { host, repository: `${owner}/${name}` }

@@ -1,11 +1,11 @@
 // `npm run demo`: the whole product in one go. Summarises a commit in Sandbox A, destroys it, and asks a question in Sandbox B.
 import { performance } from 'node:perf_hooks'
 import {
+  type AppContext,
   type AskResult,
   ask,
   type Commit,
   connect,
-  type House,
   parseQuestion,
   type Summarised,
   summarise,
@@ -54,7 +54,7 @@ async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Pr
   const subject = await resolveTarget(given.target ?? repositoryRoot, clouds, stop)
   clouds.refuseImpossibleMix(subject.commit.cloneUrl)
   const settings = clouds.settings()
-  const house = connect(settings, {
+  const context = connect(settings, {
     program: programText,
     emit(event) {
       terminal.event(event)
@@ -66,41 +66,41 @@ async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Pr
   const { summary, answer } = await bothWalks(
     subject,
     { question: given.question, cloneToken },
-    house,
+    context,
     terminal,
     signal,
   )
-  const tree = await treeOf(house, summary.directory, signal)
+  const tree = await treeOf(context, summary.directory, signal)
   return reportOf({ subject, summary, answer, sandboxes, tree, clouds, milliseconds: performance.now() - started })
 }
 
 async function bothWalks(
   subject: Subject,
   { question, cloneToken }: { question: string; cloneToken: string | undefined },
-  house: House,
+  context: AppContext,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<{ summary: Summarised; answer: AskResult }> {
   const { commit } = subject
   terminal.heading(`Summarise ${subject.title} at ${commit.sha.slice(0, 12)}`)
   if (subject.note) terminal.line(`  ${subject.note}`)
-  const attempt = `demo-${house.tools.uniqueId()}`
+  const attempt = `demo-${context.ports.uniqueId()}`
   const token = cloneToken === undefined ? {} : { cloneToken }
-  const summary = await summarise({ commit, attempt, form: 'tar', ...token }, house, signal)
+  const summary = await summarise({ commit, attempt, form: 'tar', ...token }, context, signal)
   terminal.heading(`Ask: ${question.length > 200 ? `${question.slice(0, 200)}…` : question}`)
-  const answer = await ask(askRequest(commit, summary, question), house, signal)
+  const answer = await ask(askRequest(commit, summary, question), context, signal)
   terminal.settle()
   return { summary, answer }
 }
 
 /** What the run directory holds, as anybody with its key would see it. */
 async function treeOf(
-  house: House,
+  context: AppContext,
   directory: string,
   signal: AbortSignal,
 ): Promise<{ path: string; bytes: number }[]> {
   const below = async (folder: string): Promise<{ path: string; bytes: number }[]> => {
-    const entries = await house.tools.drive.list(`${directory}${folder}`, signal)
+    const entries = await context.ports.drive.list(`${directory}${folder}`, signal)
     const found = await Promise.all(
       entries.map(async ({ name, isDirectory, size }) =>
         isDirectory ? below(`${folder}/${name}`) : [{ path: `${folder}/${name}`.slice(1), bytes: size }],

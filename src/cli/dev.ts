@@ -80,7 +80,7 @@ async function summariseHere(
   stop: AbortSignal,
 ): Promise<string> {
   const subject = await resolveTarget(repositoryRoot, clouds, stop)
-  const house = connect(clouds.settings(), { program: programText, emit: () => {} })
+  const context = connect(clouds.settings(), { program: programText, emit: () => {} })
   const commit = {
     repository: parseRepository(name, new URL(server).host),
     sha: subject.commit.sha,
@@ -88,7 +88,7 @@ async function summariseHere(
     ref: 'refs/heads/main',
   }
   say(`\nSummarising ${commit.sha.slice(0, 12)} …`)
-  const { run } = await summarise({ commit, attempt: `dev-${house.tools.uniqueId()}` }, house, stop)
+  const { run } = await summarise({ commit, attempt: `dev-${context.ports.uniqueId()}` }, context, stop)
   say(`run ${run}`)
   return run
 }

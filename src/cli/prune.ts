@@ -107,16 +107,16 @@ await runCommand(command, async ({ values: flags }) => {
   const given = readEnvironment()
   // No sandbox and no model is asked for anything.
   const environment = { E2B_API_KEY: 'unused', LLM_API_KEY: 'unused', LLM_MODEL: 'unused', ...given }
-  const house = connect(parseSettings(environment), { program: programText, emit: () => undefined })
+  const context = connect(parseSettings(environment), { program: programText, emit: () => undefined })
   const signal = AbortSignal.timeout(60 * 60_000)
-  const plan = await planPrune(requestOf(flags, given), house, signal)
+  const plan = await planPrune(requestOf(flags, given), context, signal)
   const show = (text: string) => process.stdout.write(text)
   if (!flags.json) show(planAsText(plan, flags.yes ?? false))
   if (!flags.yes) {
     if (flags.json) show(planAsJson(plan))
     return 0
   }
-  const done = await prune(plan, house, signal, (one) => (flags.json ? undefined : show(prunedAsText(one))))
+  const done = await prune(plan, context, signal, (one) => (flags.json ? undefined : show(prunedAsText(one))))
   if (flags.json) show(prunedAsJson(plan, done))
   return done.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 })

@@ -69,7 +69,7 @@ const keys: Key[] = [
     of: 'the model’s service',
     where: 'For OpenAI make one at https://platform.openai.com/api-keys. Any OpenAI-compatible service will do.',
     async check(environment, signal) {
-      const { model } = connect(parseSettings(environment), { program: programText, emit: () => undefined }).tools
+      const { model } = connect(parseSettings(environment), { program: programText, emit: () => undefined }).ports
       await reach(environment['LLM_BASE_URL'] ?? '', signal)
       await model.check?.(signal)
       return `${model.host} accepts it for ${model.name}`
@@ -128,8 +128,8 @@ async function setUp({ values, untilInterrupted }: Given<typeof command.options>
   await settleTemplate(setup)
 
   terminal.heading('3. Sandboxes and drive9 together')
-  const house = connect(parseSettings(environment), { program: programText, emit: (event) => terminal.event(event) })
-  await smokeTest(house, terminal, setup.signal)
+  const context = connect(parseSettings(environment), { program: programText, emit: (event) => terminal.event(event) })
+  await smokeTest(context, terminal, setup.signal)
 
   terminal.heading('4. Your repository')
   terminal.line('Set the secrets; each value goes from the file to GitHub and is not shown:\n')

@@ -1,7 +1,7 @@
 // The smoke test: does what a summary and an answer stand on, and nothing else. One sandbox mounts, writes and drains; the host reads back; a
 // second sandbox reads the same bytes; both are destroyed. No model is asked.
 import { createHash, randomUUID } from 'node:crypto'
-import { HandoffError, type House } from '../handoff/index.js'
+import { type AppContext, HandoffError } from '../handoff/index.js'
 import type { Terminal } from './terminal.js'
 
 /** Everything that differs from run to run comes in by the environment. Without its supervisor the mount fails at once, and its log says why. */
@@ -27,11 +27,11 @@ const reading = `${mounting}
 sha256sum <"$HOME/run/written" | cut -c1-64
 drive9 umount --timeout 60s "$HOME/run"`
 
-export async function smokeTest(house: House, terminal: Terminal, signal: AbortSignal): Promise<void> {
-  const { drive } = house.tools
-  const directory = `${house.root}/smoke/${house.tools.uniqueId()}`
+export async function smokeTest(context: AppContext, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const { drive } = context.ports
+  const directory = `${context.root}/smoke/${context.ports.uniqueId()}`
   const marker = randomUUID()
-  const text = `written at ${house.tools.now().toISOString()} ${randomUUID()}`
+  const text = `written at ${context.ports.now().toISOString()} ${randomUUID()}`
   const encode = (value: string) => new TextEncoder().encode(value)
   try {
     await timed(terminal, 'directory and marker', () =>
@@ -39,13 +39,13 @@ export async function smokeTest(house: House, terminal: Terminal, signal: AbortS
     )
     const environment = { DRIVE9_SERVER: drive.server, REMOTE: directory, MARKER: marker, TEXT: text, MODE: '' }
     await timed(terminal, 'sandbox 1: mount, write, drain', () =>
-      inSandbox(house, directory, writing, environment, ['read', 'list', 'write', 'delete'], signal),
+      inSandbox(context, directory, writing, environment, ['read', 'list', 'write', 'delete'], signal),
     )
     const stored = await timed(terminal, 'host reads back', () => drive.digest(`${directory}/written`, signal))
     const wanted = createHash('sha256').update(text).digest('hex')
     expectSame('the host', stored?.sha256, wanted)
     const read = await timed(terminal, 'sandbox 2: mount, read', () =>
-      inSandbox(house, directory, reading, { ...environment, MODE: '--read-only' }, ['read', 'list'], signal),
+      inSandbox(context, directory, reading, { ...environment, MODE: '--read-only' }, ['read', 'list'], signal),
     )
     expectSame('the second sandbox', read.trim().split('\n').at(-1), wanted)
   } finally {
@@ -56,14 +56,14 @@ export async function smokeTest(house: House, terminal: Terminal, signal: AbortS
 type Operations = ('read' | 'list' | 'write' | 'delete')[]
 
 async function inSandbox(
-  house: House,
+  context: AppContext,
   directory: string,
   script: string,
   environment: Record<string, string>,
   operations: Operations,
   signal: AbortSignal,
 ): Promise<string> {
-  const { sandboxes, drive } = house.tools
+  const { sandboxes, drive } = context.ports
   const sandbox = await sandboxes.open(
     { metadata: { handoff: '1', role: 'smoke' }, lifetimeMs: 300_000, egress: drive.hosts },
     signal,

@@ -22,8 +22,8 @@ async function runSmoke({ untilInterrupted }: Given<typeof command.options>): Pr
   for (const { name, where } of clouds.introduction.filter((cloud) => cloud.name !== 'model'))
     terminal.line(`  ${name.padEnd(9)} ${where}`)
   clouds.refuseImpossibleMix('https://unused.invalid')
-  const house = connect(clouds.settings(), { program: programText, emit: (event) => terminal.event(event) })
-  await smokeTest(house, terminal, untilInterrupted())
+  const context = connect(clouds.settings(), { program: programText, emit: (event) => terminal.event(event) })
+  await smokeTest(context, terminal, untilInterrupted())
   terminal.line('The sandboxes and the directory work together.')
 }
 

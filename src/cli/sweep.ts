@@ -2,20 +2,20 @@
 // not carry our metadata and are never touched.
 
 import { hasLostOwner } from '../handoff/clients/e2b/keep-alive.js'
-import { connect, type House, parseSettings } from '../handoff/index.js'
+import { type AppContext, connect, parseSettings } from '../handoff/index.js'
 import { runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
 import { programText } from './sandbox-program.js'
 
-async function sweep(house: House, { act, all }: { act: boolean; all: boolean }): Promise<void> {
+async function sweep(context: AppContext, { act, all }: { act: boolean; all: boolean }): Promise<void> {
   const signal = AbortSignal.timeout(60_000)
-  const now = house.tools.now().getTime()
-  const ours = await house.tools.sandboxes.find({ handoff: '1' }, signal)
-  const orphans = ours.filter((sandbox) => all || hasLostOwner(sandbox, now, house.limits.deadlineMs))
+  const now = context.ports.now().getTime()
+  const ours = await context.ports.sandboxes.find({ handoff: '1' }, signal)
+  const orphans = ours.filter((sandbox) => all || hasLostOwner(sandbox, now, context.limits.deadlineMs))
   process.stdout.write(`${ours.length} sandboxes of handoff are alive, ${orphans.length} of them without an owner.\n`)
   await Promise.all(
     orphans.map(async ({ id, startedAt, metadata }) => {
-      const killed = act ? await house.tools.sandboxes.kill(id, signal) : false
+      const killed = act ? await context.ports.sandboxes.kill(id, signal) : false
       process.stdout.write(
         `  ${id} since ${startedAt}, ${metadata['role'] ?? '?'} of run ${metadata['run'] ?? '?'}: ${act ? (killed ? 'destroyed' : 'was gone') : 'would be destroyed'}\n`,
       )
@@ -42,6 +42,6 @@ const command = {
 await runCommand(command, async ({ values: { yes = false, all = false } }) => {
   // Only the sandboxes are needed; what else is not set stays unused.
   const environment = { DRIVE9_API_KEY: 'unused', LLM_API_KEY: 'unused', LLM_MODEL: 'unused', ...readEnvironment() }
-  const house = connect(parseSettings(environment), { program: programText, emit: () => undefined })
-  await sweep(house, { act: yes, all })
+  const context = connect(parseSettings(environment), { program: programText, emit: () => undefined })
+  await sweep(context, { act: yes, all })
 })

@@ -1,11 +1,11 @@
 // What both stories are given: the outside, and how this installation wants things done.
 
 import type { Prices } from './domain/model-prices.js'
-import type { Tools } from './domain/ports.js'
+import type { Ports } from './domain/ports.js'
 import type { GuestProgram } from './sandbox/run-program.js'
 
-export interface House {
-  tools: Tools
+export interface AppContext {
+  ports: Ports
   /** The program that is sent into sandboxes. */
   program: GuestProgram
   /** Where on the drive everything is. */
@@ -32,13 +32,13 @@ export interface House {
 
 /** What reading run directories takes: no machine and no model. */
 export interface ReadContext {
-  tools: Pick<Tools, 'drive' | 'git' | 'now'>
+  ports: Pick<Ports, 'drive' | 'git' | 'now'>
   root: string
 }
 
 /** What a sandbox may reach. */
-export function egressOf(house: House, ...more: string[]): string[] {
-  return [...new Set([...house.tools.drive.hosts, ...more])]
+export function egressOf(context: AppContext, ...more: string[]): string[] {
+  return [...new Set([...context.ports.drive.hosts, ...more])]
 }
 
 /** A margin over the walk's own deadline: the server's timer is the last guard, not the first. */

@@ -7,7 +7,7 @@ import type { GitHostConfig } from './clients/git/ls-remote.js'
 import { makeModel } from './clients/openai/client.js'
 import { guardModel } from './clients/redacting-model.js'
 import { systemClock } from './clients/system-clock.js'
-import type { House, ReadContext } from './context.js'
+import type { AppContext, ReadContext } from './context.js'
 import type { GitHost, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
 import { makeRedactor } from './domain/secrets/redactor.js'
@@ -27,14 +27,14 @@ export interface Wiring {
   now?: () => Date
 }
 
-export function connect(settings: Settings, wiring: Wiring): House {
+export function connect(settings: Settings, wiring: Wiring): AppContext {
   const notice = (text: string) => wiring.emit({ type: 'notice', text })
   const token = wiring.cloneToken ?? settings.cloneToken
   const { drive, model, limits } = settings
   const own = [settings.sandboxes.apiKey, drive.apiKey, model.apiKey, ...(token === undefined ? [] : [token])]
   const secrets = [...new Set([...own, ...(wiring.secrets ?? [])])]
   return {
-    tools: {
+    ports: {
       sandboxes: sandboxesLater({ ...settings.sandboxes, onNotice: notice }),
       drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
       model: guardModel(makeModel(model), secrets),
@@ -56,7 +56,7 @@ export function connect(settings: Settings, wiring: Wiring): House {
 /** For work that reads run directories and nothing else. */
 export function connectForReading({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
   const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
-  return { tools: { drive, git: gitLater({}), now: () => new Date() }, root }
+  return { ports: { drive, git: gitLater({}), now: () => new Date() }, root }
 }
 
 function sandboxesLater(settings: SandboxSettings): Sandboxes {

@@ -6,7 +6,7 @@ export { type GitHubOptions, makeGitHub } from './clients/github/client.js'
 export { type ActionsClaims, makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oidc.js'
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'
-export type { House, ReadContext } from './context.js'
+export type { AppContext, ReadContext } from './context.js'
 export { connect, connectForReading, type Wiring } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
@@ -48,7 +48,7 @@ export {
 } from './domain/settings.js'
 export { type Begun, beginRequest, keyLifetimeMs } from './store/idempotency-keys.js'
 export { type AcceptedNote, acceptedAbout, listAccepted } from './store/pending-answers.js'
-export { atOnce } from './util/map-concurrent.js'
+export { mapConcurrent } from './util/map-concurrent.js'
 export {
   type OwnWork,
   promiseAnswer,
@@ -70,7 +70,7 @@ export {
   type Visit,
 } from './workflows/answer/ask-service.js'
 export type { AcceptedQuestion, AskRequest, AskResult } from './workflows/answer/find-answer.js'
-export { type ChosenRun, type RunName, whichRun } from './workflows/answer/resolve-run.js'
+export { type ChosenRun, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export {
   citedFile,
   listRepositories,

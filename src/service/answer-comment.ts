@@ -1,5 +1,5 @@
 // A question in a comment: the conversation below it, to its end. The same as in the Action; here is how the service comes by the answer.
-import type * as House from '../handoff/index.js'
+import type * as Product from '../handoff/index.js'
 import type { Door } from './app.js'
 import { type Exchange, notesOf } from './http/http-function.js'
 import { problemOf } from './http/problem-details.js'
@@ -8,36 +8,36 @@ import { isOld } from './resume-pending.js'
 
 export interface Talk {
   here: Door
-  house: typeof House
-  service: House.Service
-  github: House.GitHub
-  note: House.AcceptedNote
+  context: typeof Product
+  service: Product.Service
+  github: Product.GitHub
+  note: Product.AcceptedNote
   /** When the work must be over, in milliseconds since 1970. */
   workBy: number
   background: Exchange['background']
   limit: Exchange['limit']
 }
 
-type Asked = NonNullable<House.AcceptedNote['asked']>
+type Asked = NonNullable<Product.AcceptedNote['asked']>
 type Reply = Outcome & { notes: string[] }
 type Progress = (text: string) => void
 
 /** Whether whoever wrote the comment may ask, as GitHub says it now. */
-export async function permissionOf({ here, house, github, note, workBy, limit }: Talk): Promise<House.MayAsk> {
+export async function permissionOf({ here, context, github, note, workBy, limit }: Talk): Promise<Product.MayAsk> {
   const { asked, post } = note
   if (!asked || !post || !('thread' in post)) throw new Error('This note is not of a comment.')
   const signal = limit.workUntil(workBy)
   const { repository } = post.thread
-  return house.mayAsk({ github, repository, user: asked.user, allow: here.settings.askPermission }, { signal })
+  return context.mayAsk({ github, repository, user: asked.user, allow: here.settings.askPermission }, { signal })
 }
 
 /**
  * Nobody is answered without the right, whoever comes to answer: the delivery, or the clock. What GitHub does not tell now stays noted. Returns what
  * came of it, for the log.
  */
-export async function answerComment(of: Talk, permission: Promise<House.MayAsk>): Promise<Record<string, unknown>> {
+export async function answerComment(of: Talk, permission: Promise<Product.MayAsk>): Promise<Record<string, unknown>> {
   const may = await permission.catch(async (error: unknown) => {
-    if (!mayWait(of.note, error)) await of.house.promiseKept(of.service, of.note)
+    if (!mayWait(of.note, error)) await of.context.promiseKept(of.service, of.note)
     throw error
   })
   if (may.allowed) return talk(of)
@@ -46,29 +46,29 @@ export async function answerComment(of: Talk, permission: Promise<House.MayAsk>)
 }
 
 /** A person sees at once that nobody is working on it; a bot hears nothing, two of them would talk for ever. */
-async function refuse({ house, service, github, note, workBy, limit }: Talk, silent: boolean): Promise<void> {
+async function refuse({ context, service, github, note, workBy, limit }: Talk, silent: boolean): Promise<void> {
   const signal = limit.workUntil(workBy)
   if (!silent && note.post && 'thread' in note.post) {
     await github
-      .addReaction(house.questionKey(note.post), 'confused', { signal, patient: false })
+      .addReaction(context.questionKey(note.post), 'confused', { signal, patient: false })
       .catch(() => undefined)
   }
-  await house.promiseKept(service, note)
+  await context.promiseKept(service, note)
 }
 
 async function talk(of: Talk): Promise<Record<string, unknown>> {
-  const { here, house, service, github, note, workBy, limit } = of
+  const { here, context, service, github, note, workBy, limit } = of
   const { asked, post } = note
   if (!asked || !post || !('thread' in post)) return {}
   const signal = limit.workUntil(workBy)
   const { host, owner, name } = note.repository
   const { serverUrl } = here.settings.github
-  const ending = await house.talk<Reply>({
+  const ending = await context.talk<Reply>({
     github,
     target: post,
     question: asked.text,
     asker: asked.user.login,
-    redact: service.house.redact,
+    redact: service.context.redact,
     place: { host, repository: `${owner}/${name}`, serverUrl, permalinks: 'github' },
     clock: service.clock,
     onNotice: () => {},
@@ -77,7 +77,7 @@ async function talk(of: Talk): Promise<Record<string, unknown>> {
   })
   // What time, a limit or an outage of GitHub ended stays noted, and the clock goes on with it; but not for ever.
   const waits = 'error' in ending && mayWait(note, ending.error)
-  if (!waits) await house.promiseKept(service, note)
+  if (!waits) await context.promiseKept(service, note)
   return {
     end: ending.end,
     ...('answer' in ending && ending.answer ? notesOfOutcome(ending.answer) : {}),
@@ -85,7 +85,7 @@ async function talk(of: Talk): Promise<Record<string, unknown>> {
   }
 }
 
-const mayWait = (note: House.AcceptedNote, error: unknown) => mayPass.has(problemOf(error).code) && !isOld(note)
+const mayWait = (note: Product.AcceptedNote, error: unknown) => mayPass.has(problemOf(error).code) && !isOld(note)
 
 const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit', 'sandbox', 'drive', 'git'])
 
@@ -93,36 +93,36 @@ const mayPass = new Set(['timeout', 'sandbox-limit', 'model-limit', 'sandbox', '
 async function answer(
   of: Talk,
   asked: Asked,
-  { thread, places }: House.TalkQuestion,
+  { thread, places }: Product.TalkQuestion,
   onProgress: Progress,
   signal: AbortSignal,
 ): Promise<Reply> {
-  const { house } = of
+  const { context } = of
   for (const place of places) {
     try {
       const outcome = await answerAt(of, asked, thread, place.name, onProgress, signal)
       return { ...outcome, notes: place.note === undefined ? [] : [place.note] }
     } catch (error) {
-      const unread = house.isHandoffError(error, 'not-found') || house.isHandoffError(error, 'not-sealed')
+      const unread = context.isHandoffError(error, 'not-found') || context.isHandoffError(error, 'not-sealed')
       if (!unread || place === places.at(-1)) throw error
     }
   }
-  throw new house.HandoffError('not-found', 'There is no summary yet.')
+  throw new context.HandoffError('not-found', 'There is no summary yet.')
 }
 
 function answerAt(
-  { here, house, service, github, note, workBy, background }: Talk,
+  { here, context, service, github, note, workBy, background }: Talk,
   asked: Asked,
   thread: string,
-  name: House.RunName,
+  name: Product.RunName,
   onProgress: Progress,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { repository } = note
   const fullName = `${repository.owner}/${repository.name}`
   const { serverUrl } = here.settings.github
-  const emit = (event: House.RunEvent) => {
-    const text = house.progressOf(event, fullName)
+  const emit = (event: Product.RunEvent) => {
+    const text = context.progressOf(event, fullName)
     if (text !== undefined) onProgress(text)
   }
   const order = {

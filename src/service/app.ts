@@ -1,7 +1,7 @@
 // The environment becomes the service, once per process. What a question needs as long as its answer may be in the ledger is here at once; the rest
 // of the house, and both SDKs, are loaded when somebody needs them.
 
-import type * as House from '../handoff/index.js'
+import type * as Product from '../handoff/index.js'
 import {
   connect,
   HandoffError,
@@ -20,12 +20,12 @@ export interface Door {
   environment: Environment
   settings: ServiceSettings
   /** All of the house. */
-  house(): Promise<typeof House>
+  context(): Promise<typeof Product>
   /** The service; rejects with `missing-setting` where it cannot be. One for each model that may be asked. */
-  service(model?: string): Promise<House.Service>
-  verifier(): Promise<House.OidcVerifier>
+  service(model?: string): Promise<Product.Service>
+  verifier(): Promise<Product.OidcVerifier>
   /** The line to GitHub; rejects where nobody gave us a word to say there. */
-  github(): Promise<House.GitHub>
+  github(): Promise<Product.GitHub>
   hasGitHub: boolean
 }
 
@@ -42,15 +42,15 @@ async function askProgram(): Promise<string> {
 
 function openDoor(environment: Environment): Door {
   const settings = settingsHere()
-  const services = new Map<string, Promise<House.Service>>()
-  let verifying: Promise<House.OidcVerifier> | undefined
-  let github: Promise<House.GitHub> | undefined
+  const services = new Map<string, Promise<Product.Service>>()
+  let verifying: Promise<Product.OidcVerifier> | undefined
+  let github: Promise<Product.GitHub> | undefined
   const secrets = secretsIn(environment)
   const redact = makeRedactor(secrets)
   cleanLogBy(redact)
-  const house = () => import('../handoff/index.js')
+  const context = () => import('../handoff/index.js')
 
-  async function newService(model: string | undefined): Promise<House.Service> {
+  async function newService(model: string | undefined): Promise<Product.Service> {
     const parsed = settingsOf(environment)
     const name = model ?? parsed.model.name
     const wired = connect(
@@ -62,18 +62,18 @@ function openDoor(environment: Environment): Door {
         redact,
       },
     )
-    const drive = withOurKey(wired.tools.drive, 'drive')
-    return makeService({ ...wired, tools: { ...wired.tools, drive } }, settings.limits, systemClock)
+    const drive = withOurKey(wired.ports.drive, 'drive')
+    return makeService({ ...wired, ports: { ...wired.ports, drive } }, settings.limits, systemClock)
   }
 
-  async function makeVerifier(): Promise<House.OidcVerifier> {
-    const { makeOidcVerifier } = await house()
+  async function makeVerifier(): Promise<Product.OidcVerifier> {
+    const { makeOidcVerifier } = await context()
     if (settings.oidc) return makeOidcVerifier(settings.oidc)
     throw new HandoffError('unauthorized', 'Jobs of GitHub Actions are not let in here.')
   }
 
-  async function makeGitHubLine(): Promise<House.GitHub> {
-    const { makeGitHub } = await house()
+  async function makeGitHubLine(): Promise<Product.GitHub> {
+    const { makeGitHub } = await context()
     const { apiUrl, serverUrl, token, app } = settings.github
     const credentials = app
       ? { appId: app.id, privateKey: app.privateKey }
@@ -92,7 +92,7 @@ function openDoor(environment: Environment): Door {
   return {
     environment,
     settings,
-    house,
+    context,
     service(model) {
       const key = model ?? ''
       const known = services.get(key) ?? newService(model)

@@ -1,27 +1,27 @@
 // An answer as a comment on a pull request, found again by its marker: however often it is posted, it stands there once.
-import type * as House from '../handoff/index.js'
+import type * as Product from '../handoff/index.js'
 import type { Door } from './app.js'
 import { placeOf, type Seen } from './http/responses.js'
 
 export interface Post {
-  record: House.CompletedAnswer
+  record: Product.CompletedAnswer
   seen: Seen
   reused: boolean
 }
 
 export async function postOnPull(
   here: Door,
-  service: House.Service,
+  service: Product.Service,
   { record, seen, reused }: Post,
   pull: number,
   signal: AbortSignal,
 ): Promise<{ url: string }> {
-  const [house, github] = await Promise.all([here.house(), here.github()])
+  const [context, github] = await Promise.all([here.context(), here.github()])
   const { repository } = seen.handoff
   const place = placeOf(here.settings.github, seen.handoff)
-  const { redact } = service.house
+  const { redact } = service.context
   const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice: () => {} }
-  const parts = await house.commentParts(commenting, { record, reused })
+  const parts = await context.commentParts(commenting, { record, reused })
   const urls: string[] = []
   for (const [index, part] of parts.entries()) {
     const marker = `<!-- handoff:answer v=1 id=${record.id} part=${index + 1} -->`
@@ -32,8 +32,8 @@ export async function postOnPull(
 
 /** The comment with this marker, as it should be; where it stands. */
 async function ensureOnce(
-  github: House.GitHub,
-  thread: House.Thread,
+  github: Product.GitHub,
+  thread: Product.Thread,
   marker: string,
   text: string,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 // One question on its way through the service, for whoever waits for it: over HTTP in three ways, from a comment, or because it was left behind.
 
-import type * as House from '../handoff/index.js'
+import type * as Product from '../handoff/index.js'
 import { followAnswer, staleNow, takeQuestion } from '../handoff/stored-answer.js'
 import type { Door } from './app.js'
 import { limited } from './http/request-deadline.js'
@@ -8,9 +8,9 @@ import type { Seen } from './http/responses.js'
 
 export interface Order {
   door: Door
-  service: House.Service
-  visit: House.Visit
-  request: House.AskRequest
+  service: Product.Service
+  visit: Product.Visit
+  request: Product.AskRequest
   /** Where the answer is posted too. */
   post?: { pull: number }
 }
@@ -30,11 +30,11 @@ export interface Placed extends Seen {
 }
 
 export interface Outcome {
-  record: House.CompletedAnswer
+  record: Product.CompletedAnswer
   seen: Seen
   reused: boolean
   /** What the head has changed of what the answer rests on, where it has moved on. */
-  stale?: House.AnswerStaleness
+  stale?: Product.AnswerStaleness
   comment?: { url: string }
 }
 
@@ -55,8 +55,8 @@ export interface Job {
 
 export function startJob(order: Order, signal: AbortSignal, listener: Listener): Job {
   let place: Placed | undefined
-  let found: House.Taken | undefined
-  let own: House.OwnWork | undefined
+  let found: Product.Taken | undefined
+  let own: Product.OwnWork | undefined
   let promised: Promise<void> | undefined
   let over = false
 
@@ -84,13 +84,13 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   }
 
   /** What was promised is about this run, whatever its branch has come to meanwhile. */
-  function requested(): House.AskRequest {
+  function requested(): Product.AskRequest {
     if (!promised || !found) return order.request
     const base = found.base && { compareWith: { run: found.base.handoff.run } }
     return { ...order.request, name: { run: found.run.handoff.run }, ...base }
   }
 
-  async function work(taken: Extract<House.Taken, { kind: 'ours' }>): Promise<Outcome> {
+  async function work(taken: Extract<Product.Taken, { kind: 'ours' }>): Promise<Outcome> {
     own = taken.work
     listener.onAccepted(place!)
     // Who promised it while somebody else was at it promised it for us too; the note stands already.
@@ -101,14 +101,14 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
     return posted({ record, seen: taken.run, reused, ...(stale === undefined ? {} : { stale }) })
   }
 
-  async function follow(taken: Extract<House.Taken, { kind: 'joined' }>): Promise<Outcome | undefined> {
+  async function follow(taken: Extract<Product.Taken, { kind: 'joined' }>): Promise<Outcome | undefined> {
     listener.onJoined(place!)
     const record = await followAnswer(order.service, taken.run.directory, taken.id, signal)
     return record && shownAgain(record, taken.run)
   }
 
   /** An answer that was not made for us: is it still true? */
-  async function shownAgain(record: House.CompletedAnswer, run: House.ChosenRun): Promise<Outcome> {
+  async function shownAgain(record: Product.CompletedAnswer, run: Product.ChosenRun): Promise<Outcome> {
     const stale = await staleNow(order.service, order.request, run, record, signal)
     return posted({ record, seen: run, reused: true, ...(stale === undefined ? {} : { stale }) })
   }
@@ -122,7 +122,7 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   /** What was promised and told needs no note any longer. The answer is there: a note that cannot be taken away costs the clock one look. */
   async function forget(outcome: Outcome): Promise<Outcome> {
     if (!promised) return outcome
-    const { promiseKept } = await order.door.house()
+    const { promiseKept } = await order.door.context()
     const promise = { answer: outcome.record.id, ...(order.post ? { post: order.post } : {}) }
     const forgetting = promised.then(() => promiseKept(order.service, promise)).catch(() => undefined)
     if (order.visit.background) order.visit.background(forgetting)
@@ -131,9 +131,9 @@ export function startJob(order: Order, signal: AbortSignal, listener: Listener):
   }
 
   /** Also what somebody else answers is promised: they may give it up, and our post is ours to promise. */
-  async function promiseIt(at: House.Taken): Promise<void> {
+  async function promiseIt(at: Product.Taken): Promise<void> {
     if (own) return own.promise(order.post)
-    const { promiseAnswer } = await order.door.house()
+    const { promiseAnswer } = await order.door.context()
     await promiseAnswer(order.service, order.visit, at, order.post)
   }
 

@@ -1,5 +1,5 @@
 // Questions that an instance left behind: taken up by whoever looks next, a poll or the cron.
-import type * as House from '../handoff/index.js'
+import type * as Product from '../handoff/index.js'
 import type { Door } from './app.js'
 import { type Exchange, notesOf } from './http/http-function.js'
 import { beforePosting, divideTime } from './http/request-deadline.js'
@@ -7,18 +7,18 @@ import { postOnPull } from './post-answer.js'
 import { notesOfOutcome } from './question-job.js'
 
 export interface Left {
-  repository: House.Repository
+  repository: Product.Repository
   run: string
   id: string
   caller: string
   /** That it was asked of. */
   model: string
   /** All that was promised about it. */
-  promises: House.AcceptedNote[]
+  promises: Product.AcceptedNote[]
 }
 
 /** Of whoever promised it. */
-export function leftOf(note: House.AcceptedNote, run: string, promises: House.AcceptedNote[]): Left {
+export function leftOf(note: Product.AcceptedNote, run: string, promises: Product.AcceptedNote[]): Left {
   const { repository, answer, caller, model } = note
   return { repository, run, id: answer, caller, model, promises }
 }
@@ -29,44 +29,45 @@ type Here = Pick<Exchange, 'limit' | 'background'>
 /** What became of it, for the log, and which of its promises nobody has to keep any longer. */
 interface Settled {
   notes: Notes
-  over: Pick<House.AcceptedNote, 'answer' | 'post'>[]
+  over: Pick<Product.AcceptedNote, 'answer' | 'post'>[]
 }
 
 /** Goes on with it as long as this invocation may. What is settled by then is not promised any longer. Returns it for the log. */
 export async function takeUp(here: Door, left: Left, exchange: Here): Promise<Notes> {
-  const [house, service] = await Promise.all([here.house(), serviceFor(here, left.model)])
-  const { notes, over } = await settle(here, house, service, left, exchange).catch(async (error: unknown) => {
-    const over = left.promises.filter((promise) => isHopeless(house, error) || isOld(promise))
-    await forget(house, service, over)
+  const [context, service] = await Promise.all([here.context(), serviceFor(here, left.model)])
+  const { notes, over } = await settle(here, context, service, left, exchange).catch(async (error: unknown) => {
+    const over = left.promises.filter((promise) => isHopeless(context, error) || isOld(promise))
+    await forget(context, service, over)
     throw error
   })
-  await forget(house, service, over)
+  await forget(context, service, over)
   return { answer: left.id, ...notes }
 }
 
-async function forget(house: typeof House, service: House.Service, over: Settled['over']): Promise<void> {
-  await Promise.all(over.map((promise) => house.promiseKept(service, promise)))
+async function forget(context: typeof Product, service: Product.Service, over: Settled['over']): Promise<void> {
+  await Promise.all(over.map((promise) => context.promiseKept(service, promise)))
 }
 
 /** Its run was pruned, replaced or broken, or its pull request is gone: the clock would try for ever. */
-const isHopeless = (house: typeof House, error: unknown) => house.isHandoffError(error) && hopeless.has(error.code)
+const isHopeless = (context: typeof Product, error: unknown) =>
+  context.isHandoffError(error) && hopeless.has(error.code)
 const hopeless = new Set(['not-found', 'not-sealed', 'forbidden', 'corrupt', 'unknown-version', 'invalid-input'])
 
 /** What could not be kept for so long is waited for by nobody, whatever the reason. */
-export const isOld = ({ until }: House.AcceptedNote) => Date.now() > until + longestMs
+export const isOld = ({ until }: Product.AcceptedNote) => Date.now() > until + longestMs
 const longestMs = 3 * 24 * 60 * 60 * 1_000
 
 /** Where the model is not offered any more, the question is told so by the usual one. */
-async function serviceFor(here: Door, model: string): Promise<House.Service> {
+async function serviceFor(here: Door, model: string): Promise<Product.Service> {
   const usual = await here.service()
-  const other = model !== usual.house.tools.model.name && here.settings.models.includes(model)
+  const other = model !== usual.context.ports.model.name && here.settings.models.includes(model)
   return other ? here.service(model) : usual
 }
 
 async function settle(
   here: Door,
-  house: typeof House,
-  service: House.Service,
+  context: typeof Product,
+  service: Product.Service,
   left: Left,
   { limit, background }: Here,
 ): Promise<Settled> {
@@ -74,30 +75,30 @@ async function settle(
   const signal = limit.workUntil(times.workBy)
   const posts = left.promises.filter(isPost)
   const workBy = posts.length > 0 ? beforePosting(times.workBy, Date.now()) : times.workBy
-  const visit: House.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' }, background }
-  const taken = await house.takeLeft(service, left, visit, signal)
+  const visit: Product.Visit = { caller: left.caller, workBy, emit: () => {}, labels: { request: 'left' }, background }
+  const taken = await context.takeLeft(service, left, visit, signal)
   if (taken?.kind === 'joined') return { notes: { joined: true }, over: [] }
   if (taken === undefined) return { notes: { gone: true }, over: [{ answer: left.id }, ...left.promises] }
   const answered = taken.kind === 'done' ? { ...taken, reused: true } : await goOn(taken.work, limit.workUntil(workBy))
   const kept = await Promise.all(
-    posts.map((promise) => posted(here, house, service, { ...answered, seen: taken.run }, promise, signal)),
+    posts.map((promise) => posted(here, context, service, { ...answered, seen: taken.run }, promise, signal)),
   )
   const stays = posts.filter((_promise, index) => !kept[index]!.over)
-  const over = left.promises.filter((promise) => !(stays as House.AcceptedNote[]).includes(promise))
+  const over = left.promises.filter((promise) => !(stays as Product.AcceptedNote[]).includes(promise))
   // Ours was made beside those that were left; in its place there may be an older one, of a version that had one note for all.
   const ours = stays.some(({ readAs }) => readAs === left.id) ? [] : [{ answer: left.id }]
   return { notes: Object.assign(notesOfOutcome(answered), ...kept.map(({ notes }) => notes)), over: [...ours, ...over] }
 }
 
-type Post = House.AcceptedNote & { post: { pull: number } }
+type Post = Product.AcceptedNote & { post: { pull: number } }
 
-const isPost = (note: House.AcceptedNote): note is Post => note.post !== undefined && 'pull' in note.post
+const isPost = (note: Product.AcceptedNote): note is Post => note.post !== undefined && 'pull' in note.post
 
 /** Over when it is posted, or never can be; what fails otherwise may go well the next time. */
 async function posted(
   here: Door,
-  house: typeof House,
-  service: House.Service,
+  context: typeof Product,
+  service: Product.Service,
   answered: Parameters<typeof postOnPull>[2],
   promise: Post,
   signal: AbortSignal,
@@ -106,12 +107,12 @@ async function posted(
     await postOnPull(here, service, answered, promise.post.pull, signal)
     return { over: true }
   } catch (error) {
-    return { over: isHopeless(house, error) || isOld(promise), notes: notesOf(error) }
+    return { over: isHopeless(context, error) || isOld(promise), notes: notesOf(error) }
   }
 }
 
 /** What cannot be promised now is worked on all the same: it would else wait for its turn to run out. */
-async function goOn(work: House.OwnWork, signal: AbortSignal): Promise<House.AskResult> {
+async function goOn(work: Product.OwnWork, signal: AbortSignal): Promise<Product.AskResult> {
   await work.promise().catch(() => undefined)
   return work.finish(signal)
 }

@@ -1,10 +1,10 @@
 // When a service behind us does not take our key, that is no fault of whoever asks: it must not look like their token was refused.
 
-import type * as House from '../handoff/index.js'
+import type * as Product from '../handoff/index.js'
 import { HandoffError, isHandoffError } from '../handoff/stored-answer.js'
 
 /** The same line, whose refusals of our key are failures of that service. */
-export function withOurKey<T extends object>(line: T, code: House.ErrorCode): T {
+export function withOurKey<T extends object>(line: T, code: Product.ErrorCode): T {
   const told = (error: unknown) => {
     const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')
     if (!ours) return error

@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await startWorld({ repositories: { 'octo/shop': repository.directory } })
   const never = new AbortController().signal
   for (const sha of repository.commits) {
-    await summarise({ commit: world.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, world.house, never)
+    await summarise({ commit: world.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, world.context, never)
   }
 })
 

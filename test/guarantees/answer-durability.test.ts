@@ -52,10 +52,10 @@ beforeAll(async () => {
   world = await startQuickWorld()
   await using process = await world.process({ patient: true })
   const place = world.place('octo/sealed')
-  run = (await summarise(place.summarise(process, 'first'), process.house, never)).run
+  run = (await summarise(place.summarise(process, 'first'), process.context, never)).run
   sealed = storedBelow(place.layout.repository)
   process.gate.passages.length = 0
-  await ask(place.ask(process, 'What is here?'), process.house, never)
+  await ask(place.ask(process, 'What is here?'), process.context, never)
   ledger.add(process.gate.passages)
   targets = targetsIn(process.gate.passages)
   world.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
@@ -144,7 +144,7 @@ async function disturbed(
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), 4_000)
   figures.asked += 1
-  const asking = ask(place.ask(process, question), process.house, stop.signal).catch((error: unknown) => ({ error }))
+  const asking = ask(place.ask(process, question), process.context, stop.signal).catch((error: unknown) => ({ error }))
   const ending = await Promise.race([asking, process.gate.died.then(() => 'died' as const)])
   clearTimeout(deadline)
   if (ending === 'died') {
@@ -163,7 +163,7 @@ async function disturbed(
 async function whoComesNext(place: Place, question: string): Promise<AskResult> {
   await using process = await world.process({ patient: true })
   process.later(3_600_000)
-  const result = await ask(place.ask(process, question), process.house, never)
+  const result = await ask(place.ask(process, question), process.context, never)
   if (!result.reused) figures['answered by whoever came next'] += 1
   const { count, wrong } = await sweepOrphans(world, place, process)
   figures['orphans swept'] += count
@@ -303,11 +303,11 @@ test.each<[string, Rule]>([
     const takeBack = drive.rule(rule)
     await using process = await world.process({ patient: true })
     const [before, machines] = [model.prompts.length, sandboxes.sandboxes.length]
-    const told = await ask(place.ask(process, questions[0]!), process.house, never).finally(takeBack)
+    const told = await ask(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
     slowEnd()
     expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
     expect(sameAsKept(place, told)).toEqual([])
-    expect(await ask(place.ask(process, questions[0]!), process.house, never)).toMatchObject({ reused: true })
+    expect(await ask(place.ask(process, questions[0]!), process.context, never)).toMatchObject({ reused: true })
     expect(model.prompts.length - before).toBe(1)
     drive.remove(place.layout.repository)
   },
@@ -317,7 +317,7 @@ test('whoever takes a question up later is charged for itself, however late the 
   const { drive } = world.clouds
   await using process = await world.process({ patient: true })
   const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 }
-  const { budgets } = await makeService(process.house, limits, systemClock).shared()
+  const { budgets } = await makeService(process.context, limits, systemClock).shared()
   const before = tokensOf(drive)
   const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
   const second = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
@@ -332,7 +332,7 @@ test.each(['twice', 'lose-reply'] as const)(
     const { drive } = world.clouds
     await using process = await world.process({ patient: true })
     const { budgets } = await makeService(
-      process.house,
+      process.context,
       { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 },
       systemClock,
     ).shared()
@@ -374,7 +374,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
   const before = tokensOf(drive)
   const asked = model.prompts.length
   let begun = false
-  process.house.tools.emit = ({ type }) => {
+  process.context.ports.emit = ({ type }) => {
     begun ||= type === 'model-text'
   }
   const takeBack = model.behave({ kind: 'stall', after: letters })

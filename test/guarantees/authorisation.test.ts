@@ -33,7 +33,7 @@ beforeAll(async () => {
   run = (
     await summarise(
       { ...rest, commit: { ...commit, repository: { ...commit.repository, id: '11' } } },
-      one.house,
+      one.context,
       never,
     )
   ).run
@@ -66,7 +66,7 @@ const repositoryAs = (name: string, id?: string) => {
 test.each<[string, () => Promise<unknown>, object]>([
   [
     'a question about a repository that was given the name of another',
-    () => ask(repositoryAs('octo/tools', '12'), one.house, never),
+    () => ask(repositoryAs('octo/tools', '12'), one.context, never),
     { code: 'forbidden', message: 'The run belongs to another repository that was once called octo/tools.' },
   ],
   [
@@ -75,7 +75,7 @@ test.each<[string, () => Promise<unknown>, object]>([
       const { commit, ...rest } = world.place('octo/tools').summarise(one, 'second')
       return summarise(
         { ...rest, commit: { ...commit, repository: { ...commit.repository, id: '12' } } },
-        one.house,
+        one.context,
         never,
       )
     },
@@ -83,28 +83,28 @@ test.each<[string, () => Promise<unknown>, object]>([
   ],
   [
     'the run of another repository, by its id',
-    () => ask({ ...repositoryAs('octo/other'), name: { run } }, one.house, never),
+    () => ask({ ...repositoryAs('octo/other'), name: { run } }, one.context, never),
     { code: 'not-found', message: expect.stringContaining('was never summarised') },
   ],
   [
     'a run id that leads out of its folder',
     () =>
-      ask({ ...repositoryAs('octo/other'), name: { run: `${'a'.repeat(40)}-../../tools/runs/x` } }, one.house, never),
+      ask({ ...repositoryAs('octo/other'), name: { run: `${'a'.repeat(40)}-../../tools/runs/x` } }, one.context, never),
     { code: 'invalid-input', message: expect.stringContaining('is not a run id') },
   ],
   [
     'a commit id that is a path',
-    () => ask({ ...repositoryAs('octo/other'), name: { commit: '../../../octo/tools/commits/x' } }, one.house, never),
+    () => ask({ ...repositoryAs('octo/other'), name: { commit: '../../../octo/tools/commits/x' } }, one.context, never),
     { code: 'invalid-input', message: expect.stringContaining('is not a full commit id') },
   ],
   [
     'a ref that is a path',
-    () => ask({ ...repositoryAs('octo/other'), name: { ref: 'refs/pull/../../commits/x' } }, one.house, never),
+    () => ask({ ...repositoryAs('octo/other'), name: { ref: 'refs/pull/../../commits/x' } }, one.context, never),
     { code: 'invalid-input', message: expect.stringContaining('is neither a branch nor a pull request') },
   ],
   [
     'an attempt under a name that leads elsewhere',
-    () => summarise(world.place('octo/new').summarise(one, '../../../elsewhere'), one.house, never),
+    () => summarise(world.place('octo/new').summarise(one, '../../../elsewhere'), one.context, never),
     { code: 'invalid-input', message: expect.stringContaining('cannot name an attempt') },
   ],
   [
@@ -116,7 +116,7 @@ test.each<[string, () => Promise<unknown>, object]>([
           name: { ref: 'refs/heads/main' },
           cloneUrl: 'http://me:secret@127.0.0.1:9/x.git',
         },
-        one.house,
+        one.context,
         never,
       ),
     { code: 'invalid-input', message: 'The clone address is not an http(s) address without credentials.' },
@@ -138,15 +138,17 @@ test('a run that a crash hid is not given to a repository that got the name mean
   const route = 'PUT /v1/fs/…/commits/{sha}.json'
   await using dying = await world.process({ faults: [{ cloud: 'drive', route, occurrence: 1, fault: 'dies before' }] })
   const stop = new AbortController()
-  const dead = summarise(pushOf('11', place.summarise(dying, 'first')), dying.house, stop.signal).catch(() => undefined)
+  const dead = summarise(pushOf('11', place.summarise(dying, 'first')), dying.context, stop.signal).catch(
+    () => undefined,
+  )
   await dying.gate.died
   stop.abort()
   await dead
   const before = spent()
-  const told = await refusal(summarise(pushOf('12', place.summarise(one, 'second')), one.house, never))
+  const told = await refusal(summarise(pushOf('12', place.summarise(one, 'second')), one.context, never))
   expect(told).toMatchObject({ code: 'forbidden', message: expect.stringContaining('another repository') })
   expect(spent()).toEqual(before)
-  const { run: mended } = await summarise(pushOf('11', place.summarise(one, 'third')), one.house, never)
+  const { run: mended } = await summarise(pushOf('11', place.summarise(one, 'third')), one.context, never)
   expect(mended).toMatch(/-first$/)
 })
 
@@ -154,8 +156,8 @@ test('what was written about a repository is not told of the one that got its na
   const { layout, summarise: push } = world.place('octo/tools')
   const { sha: commits } = push(one, 'x').commit
   const asked = (id: string) => ({ ...pushOf(id, push(one, 'x')), reuseFrom: { commits: [commits] } })
-  expect(await previousRun(one.house, [layout], asked('11'), never)).toMatchObject({ handoff: { run } })
-  expect(await previousRun(one.house, [layout], asked('12'), never)).toBeUndefined()
+  expect(await previousRun(one.context, [layout], asked('11'), never)).toMatchObject({ handoff: { run } })
+  expect(await previousRun(one.context, [layout], asked('12'), never)).toBeUndefined()
 })
 
 const sha = 'b'.repeat(40)

@@ -25,7 +25,7 @@ beforeAll(async () => {
   world = await startQuickWorld()
   place = world.place('octo/busy')
   houses = await Promise.all([1, 2, 3].map(() => world.process({ patient: true })))
-  ;({ directory } = await summarise(place.summarise(houses[0]!, 'first'), houses[0]!.house, never))
+  ;({ directory } = await summarise(place.summarise(houses[0]!, 'first'), houses[0]!.context, never))
 }, 60_000)
 
 afterAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 const alive = () => world.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length
-const asking = (process: QuickProcess, text: string) => ask(place.ask(process, text), process.house, never)
+const asking = (process: QuickProcess, text: string) => ask(place.ask(process, text), process.context, never)
 
 /** As a caller does who is told to come again: as often as it takes, and not before the time that was told. */
 async function patiently(process: QuickProcess, text: string): Promise<AskResult> {

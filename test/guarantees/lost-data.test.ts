@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, RecordedRequest, Rule } from '../../src/emulators/faulty-server.js'
 import { programFolder } from '../../src/emulators/start-all.js'
-import { type House, isHandoffError, layout, summarise } from '../../src/handoff/index.js'
+import { type AppContext, isHandoffError, layout, summarise } from '../../src/handoff/index.js'
 import { readSealed } from '../../src/handoff/store/run-store.js'
 import { startWorld, type World, type WorldOptions } from '../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
@@ -39,7 +39,7 @@ function start(options: Omit<WorldOptions, 'repositories'> = {}, path: string[] 
 
 interface Case {
   world: World
-  house: House
+  context: AppContext
   name: string
   walk(): Promise<unknown>
   /** Meets what the program in this case's sandbox asks of the drive, and not what the host asks. */
@@ -54,9 +54,9 @@ function caseIn(world: World, name: string): Case {
   const { drive } = world.clouds
   return {
     world,
-    house: world.house,
+    context: world.context,
     name,
-    walk: () => summarise({ commit, attempt: 'first' }, world.house, never),
+    walk: () => summarise({ commit, attempt: 'first' }, world.context, never),
     inside(rule, also) {
       const match = (request: RecordedRequest) => {
         const ours = request.path.includes(`/${name}/`) || request.body.includes(`/${name}/`)
@@ -80,7 +80,7 @@ async function ending({ world, walk, name, pointer }: Case): Promise<object> {
   expect(pointer()).toBeUndefined()
   const { repository: where } = world.commit(name, repository.head)
   const place = layout('/handoff', where)
-  expect(await readSealed(world.house.tools.drive, place, repository.head, never)).toBeUndefined()
+  expect(await readSealed(world.context.ports.drive, place, repository.head, never)).toBeUndefined()
   expect(world.clouds.drive.tree(place.repository).filter(({ path }) => path.endsWith('handoff.json'))).toEqual([])
   const machines = world.clouds.sandboxes.sandboxes.filter(({ metadata }) =>
     metadata['run']?.startsWith(repository.head),
@@ -194,7 +194,7 @@ describe('while the sandbox stores', () => {
         spoil(),
       fault: { kind: 'delay', milliseconds: 0 },
     })
-    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, world.house, never)
+    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, world.context, never)
     await expect(walk).rejects.toMatchObject({
       code: 'drive',
       message: expect.stringContaining(`${path} has other bytes than were sent`),

@@ -64,10 +64,10 @@ test('what a summary and an answer store has the fields of version 1: adding one
   const place = world.place('octo/format')
   await summarise(
     place.summarise(process, 'first', { requestedBy: { workflowRun: '1', actor: 'octocat' } }),
-    process.house,
+    process.context,
     never,
   )
-  await ask(place.ask(process, 'How are people greeted?'), process.house, never)
+  await ask(place.ask(process, 'How are people greeted?'), process.context, never)
   const stored = world.clouds.drive
     .tree(place.layout.repository)
     .filter(({ path, isDirectory }) => !isDirectory && path.endsWith('.json'))

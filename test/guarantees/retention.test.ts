@@ -32,7 +32,7 @@ async function schedule(seed: number): Promise<Schedule> {
   const random = randomFrom(seed)
   await using there = await keptRuns()
   const { drive, place } = there
-  there.house.tools.drive = makeDrive({
+  there.context.ports.drive = makeDrive({
     server: drive.url,
     key: drive.ownerKey,
     times: { answerMs: 500, silenceMs: 500, pauseMs: 1, tries: 3, settingUpMs: 2_500 },
@@ -40,7 +40,7 @@ async function schedule(seed: number): Promise<Schedule> {
   })
   /** The branches that the git host has. */
   let branches = ['refs/heads/main']
-  there.house.tools.git = { heads: async () => new Map(['HEAD', ...branches].map((name) => [name, sha(2)])) }
+  there.context.ports.git = { heads: async () => new Map(['HEAD', ...branches].map((name) => [name, sha(2)])) }
   const young = await fill(there)
   const readers = [1, 2].map((digit) => readerOf(drive, place, sha(digit), { mayBeReplaced: true }))
   const look = () => {
@@ -91,27 +91,27 @@ async function fill(there: KeptRuns): Promise<string[]> {
   return [kept, `${sha(2)}.json`, 'refs/heads/main']
 }
 
-const plan = ({ house }: KeptRuns) =>
+const plan = ({ context }: KeptRuns) =>
   planPrune(
     { keepDays: 90, keepRuns: 50, unfinishedHours: 24, closedPulls: true, cloneUrl: () => 'https://git.example.org/x' },
-    house,
+    context,
     never,
   )
 
 /** By somebody whom nothing disturbs. */
 async function remove(there: KeptRuns): Promise<void> {
-  for (const { outcome, why } of await prune(await plan(there), there.house, never))
+  for (const { outcome, why } of await prune(await plan(there), there.context, never))
     if (outcome === 'failed') throw new Error(why)
 }
 
 /** What is not an error of ours. */
 async function disturbed(there: KeptRuns): Promise<string[]> {
-  const { house, repository } = there
+  const { context, repository } = there
   const endings = await Promise.allSettled([
-    listRepositories(house, repository.host, never),
-    listRuns(house, repository, { limit: 5 }, never),
-    house.tools.drive.status(never),
-    plan(there).then((planned) => prune(planned, house, never)),
+    listRepositories(context, repository.host, never),
+    listRuns(context, repository, { limit: 5 }, never),
+    context.ports.drive.status(never),
+    plan(there).then((planned) => prune(planned, context, never)),
   ])
   return endings.flatMap((ending) =>
     ending.status === 'rejected' && !isHandoffError(ending.reason) ? [inspect(ending.reason)] : [],

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
-import { whichRun } from '../../src/handoff/workflows/answer/resolve-run.js'
+import { resolveRun } from '../../src/handoff/workflows/answer/resolve-run.js'
 import { type SummariseRequest, summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
 import type { FaultName, PlannedFault } from '../support/gate.js'
@@ -56,7 +56,7 @@ afterAll(async () => {
 
 async function undisturbed(world: QuickWorld): Promise<CallTarget[]> {
   await using process = await world.process({ patient: true })
-  await summarise(world.place('octo/undisturbed').summarise(process, 'first'), process.house, never)
+  await summarise(world.place('octo/undisturbed').summarise(process, 'first'), process.context, never)
   ledger.add(process.gate.passages)
   return targetsIn(process.gate.passages)
 }
@@ -147,7 +147,7 @@ test('of attempts that run at the same time one speaks for the commit, and all a
 
 /** The run that it was told of; none when its process died or it was refused in our words. */
 async function race(process: QuickProcess, request: SummariseRequest): Promise<{ run?: string; refused?: string }> {
-  const walk = summarise(request, process.house, AbortSignal.timeout(30_000)).then(
+  const walk = summarise(request, process.context, AbortSignal.timeout(30_000)).then(
     ({ run }) => ({ run }),
     (error: unknown) => (isHandoffError(error) ? { refused: error.message } : { run: inspect(error) }),
   )
@@ -183,15 +183,15 @@ test.each<[string, RegExp, FaultName]>([
   expect(await disturbed(small, dying, place.summarise(dying, 'disturbed'))).toEqual([])
   await using next = await small.process({ patient: true })
   const { repository, name } = place.ask(next, 'x')
-  const read = await whichRun({ repository }, name, next.house, place.layout, never)
+  const read = await resolveRun({ repository }, name, next.context, place.layout, never)
   expect(read.handoff.run).toMatch(/-disturbed$/)
-  const again = await summarise(place.summarise(next, 'second'), next.house, never)
+  const again = await summarise(place.summarise(next, 'second'), next.context, never)
   expect(again).toMatchObject({ run: read.handoff.run, reused: true })
 })
 
 test('the same with the real program and a mount inside the sandbox', async () => {
   await using process = await small.process({ patient: true, real: true })
-  await summarise(small.place('octo/real').summarise(process, 'first'), process.house, never)
+  await summarise(small.place('octo/real').summarise(process, 'first'), process.context, never)
   const all = targetsIn(process.gate.passages)
   // What the host does is broken above; here it is mostly what the programs in the sandbox meet.
   const inside = all.filter(({ cloud, route }) => cloud === 'inside' || cloud === 'git' || route.includes('Start'))
@@ -216,7 +216,7 @@ const rounds = 12
 test('a run that is replaced by force is whole at every moment, whatever call fails', async () => {
   const place = small.place('octo/replaced')
   const force = async (process: QuickProcess, attempt: string) =>
-    (await summarise(place.summarise(process, attempt, { force: true }), process.house, never)).run
+    (await summarise(place.summarise(process, attempt, { force: true }), process.context, never)).run
   await using first = await small.process({ patient: true })
   await force(first, 'first')
   for (let round = 0; round === 0 || (round < rounds && ledger.unbroken().length > 0); round += 1) {
@@ -237,7 +237,7 @@ test('a run that is replaced by force is whole at every moment, whatever call fa
 async function disturbed(world: QuickWorld, process: QuickProcess, request: SummariseRequest): Promise<string[]> {
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), patienceMs)
-  const walk = summarise(request, process.house, stop.signal).then(
+  const walk = summarise(request, process.context, stop.signal).then(
     () => 'sealed' as const,
     (error: unknown) => ({ error }),
   )
@@ -261,7 +261,7 @@ async function disturbed(world: QuickWorld, process: QuickProcess, request: Summ
 async function readByProduction(world: QuickWorld, place: Place): Promise<string[]> {
   await using process = await world.process({ patient: true })
   const { repository, name } = place.ask(process, 'x')
-  const seen = await whichRun({ repository }, name, process.house, place.layout, never).then(
+  const seen = await resolveRun({ repository }, name, process.context, place.layout, never).then(
     ({ handoff }) => handoff.run as string,
     (error: unknown) => (isHandoffError(error) ? error.code : `not an error of ours: ${String(error)}`),
   )
@@ -270,7 +270,7 @@ async function readByProduction(world: QuickWorld, place: Place): Promise<string
 
 async function second(world: QuickWorld, place: Place): Promise<string[]> {
   await using process = await world.process({ patient: true })
-  const { run } = await summarise(place.summarise(process, 'second'), process.house, never)
+  const { run } = await summarise(place.summarise(process, 'second'), process.context, never)
   const { count, wrong } = await sweepOrphans(world, place, process)
   figures['orphans swept'] += count
   const visible = readerOf(world.clouds.drive, place.layout, world.repository.head).run()
@@ -288,7 +288,7 @@ test.each<[string, (records: GuestRecord[]) => GuestRecord[]]>([
   const before = small.guest.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
   const place = small.place(`octo/${what.replaceAll(' ', '-')}`)
   await using process = await small.process({ patient: true })
-  const walk = summarise(place.summarise(process, 'first'), process.house, never)
+  const walk = summarise(place.summarise(process, 'first'), process.context, never)
   const error: unknown = await walk.catch((reason: unknown) => reason).finally(() => small.guest.can(() => before))
   expect(isHandoffError(error)).toBe(true)
   expect(

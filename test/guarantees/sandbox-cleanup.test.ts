@@ -46,12 +46,12 @@ async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summar
     summary: {
       place,
       process: first,
-      walk: (signal = never) => summarise(place.summarise(first, 'first'), first.house, signal),
+      walk: (signal = never) => summarise(place.summarise(first, 'first'), first.context, signal),
     },
     answer: {
       place,
       process: second,
-      walk: (signal = never) => ask(place.ask(second, 'How are people greeted?'), second.house, signal),
+      walk: (signal = never) => ask(place.ask(second, 'How are people greeted?'), second.context, signal),
     },
   }
 }
@@ -138,11 +138,11 @@ test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
     const place = world.place(`octo/cancelled-${index}`)
     await using process = await world.process()
     const stop = new AbortController()
-    process.house.tools.emit = (event) => {
+    process.context.ports.emit = (event) => {
       const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
       if (now === step) stop.abort()
     }
-    expect(await outcome(summarise(place.summarise(process, 'first'), process.house, stop.signal))).toBe('cancelled')
+    expect(await outcome(summarise(place.summarise(process, 'first'), process.context, stop.signal))).toBe('cancelled')
     expect({ step, alive: alive(machinesOf(place)) }).toEqual({ step, alive: [] })
   }
 })
@@ -160,18 +160,18 @@ test('cancelled at any of its steps, an answer leaves no sandbox', async () => {
   ] as const
   const place = world.place('octo/cancelled-answers')
   await using before = await world.process({ patient: true })
-  await summarise(place.summarise(before, 'first'), before.house, never)
+  await summarise(place.summarise(before, 'first'), before.context, never)
   for (const step of steps) {
     await using process = await world.process()
     const stop = new AbortController()
     let met = false
-    process.house.tools.emit = (event) => {
+    process.context.ports.emit = (event) => {
       const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
       if (now !== step) return
       met = true
       stop.abort()
     }
-    const ended = await outcome(ask(place.ask(process, `What is here, at ${step}?`), process.house, stop.signal))
+    const ended = await outcome(ask(place.ask(process, `What is here, at ${step}?`), process.context, stop.signal))
     // What is there by then is given all the same.
     expect({ step, met, ended: ['cancelled', 'well'].includes(ended) }).toEqual({ step, met: true, ended: true })
     expect({ step, alive: alive(machinesOf(place)) }).toEqual({ step, alive: [] })
@@ -189,7 +189,7 @@ test.each<FaultName>(['answers 500', 'is reset'])(
     ]
     await using process = await world.process({ faults, patient: true })
     const stop = new AbortController()
-    const ending = outcome(summarise(place.summarise(process, 'first'), process.house, stop.signal))
+    const ending = outcome(summarise(place.summarise(process, 'first'), process.context, stop.signal))
     await until('the program stores', () => process.gate.passages.some(({ route }) => route === storing))
     stop.abort()
     expect(await ending).toBe('cancelled')
@@ -215,7 +215,7 @@ const endsWithin = ({ createdAt, endsAt }: SandboxRecord) => (endsAt.getTime() -
 async function strangers(): Promise<SandboxRecord[]> {
   await using process = await world.process({ patient: true })
   const open = (metadata: Record<string, string>) =>
-    (process.house.tools.sandboxes as Sandboxes).open({ metadata, lifetimeMs: 60_000, egress: [] }, never)
+    (process.context.ports.sandboxes as Sandboxes).open({ metadata, lifetimeMs: 60_000, egress: [] }, never)
   await open({ project: 'another' })
   await open({ handoff: '2', role: 'summarise' })
   return world.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === undefined)

@@ -52,18 +52,18 @@ beforeAll(async () => {
   const commit = (sha: string) => world.commit(name, sha)
   earlier = await summarise(
     { commit: commit(repository.commits[0]!), attempt: 'earlier', cloneToken },
-    world.house,
+    world.context,
     never,
   )
   const seen = Promise.withResolvers<Glimpse>()
   world.remote.rule({ method: 'POST', path: /git-upload-pack/, times: 1, fault: { kind: 'delay', milliseconds: 800 } })
-  const house = world.another()
-  const { emit } = house.tools
-  house.tools.emit = (event) => {
+  const context = world.another()
+  const { emit } = context.ports
+  context.ports.emit = (event) => {
     emit(event)
     if (event.type === 'sandbox-open') look().then(seen.resolve, seen.reject)
   }
-  run = await summarise({ commit: commit(repository.head), attempt: 'watched', cloneToken }, house, never)
+  run = await summarise({ commit: commit(repository.head), attempt: 'watched', cloneToken }, context, never)
   glimpse = await seen.promise
 }, 60_000)
 
@@ -181,8 +181,8 @@ test('its token ends with the machine, and was never good for longer than the ma
 
 test('the machine that reads for an answer may not write, and its token ends too', async () => {
   const tried: number[] = []
-  const house = world.another()
-  const { emit } = house.tools
+  const context = world.another()
+  const { emit } = context.ports
   const attempt = async () => {
     const machine = world.clouds.sandboxes.sandboxes.at(-1)!
     const token = await until('its command runs', () => machine.commands.at(-1)?.environment['DRIVE9_API_KEY'])
@@ -192,12 +192,12 @@ test('the machine that reads for an answer may not write, and its token ends too
       tried.push((await fetch(path, { method, headers, ...(method === 'PUT' ? { body: '{}' } : {}) })).status)
   }
   let trying: Promise<void> | undefined
-  house.tools.emit = (event) => {
+  context.ports.emit = (event) => {
     emit(event)
     if (event.type === 'sandbox-open') trying = attempt()
   }
   const { repository: where } = world.commit(name, repository.head)
-  await ask({ repository: where, name: { run: run.run }, question: { text: 'What is a?' } }, house, never)
+  await ask({ repository: where, name: { run: run.run }, question: { text: 'What is a?' } }, context, never)
   await trying
   expect(tried).toEqual([200, 403, 403])
   const issued = world.clouds.drive.issuedTokens().at(-1)!
@@ -207,7 +207,7 @@ test('the machine that reads for an answer may not write, and its token ends too
 test('it reaches the drive and the git host; the one that answers reaches the drive alone', () => {
   const [, summarising, answering] = world.clouds.sandboxes.sandboxes
   const gitHost = new URL(world.remote.url).hostname
-  const { hosts } = world.house.tools.drive
+  const { hosts } = world.context.ports.drive
   expect(summarising!.networks.at(-1)).toEqual({ allowOut: [...new Set([...hosts, gitHost])], denyOut: ['0.0.0.0/0'] })
   expect(answering!.networks.at(-1)).toEqual({ allowOut: hosts, denyOut: ['0.0.0.0/0'] })
 })

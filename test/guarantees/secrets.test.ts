@@ -51,11 +51,11 @@ const commit = () => world.commit(name, repository.head, 'refs/heads/main')
 const told: Record<string, unknown> = {}
 
 test('a repository with keys in it is summarised and asked about, and none of them is shown to anybody', async () => {
-  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.house, never)
+  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.context, never)
   const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
   const answer = await ask(
     { repository: commit().repository, name: { run: summary.run }, question },
-    world.house,
+    world.context,
     never,
   )
   Object.assign(told, { 'the summary': summary, 'the answer': answer })
@@ -87,7 +87,7 @@ test.each(
   const question = { text: `What does ${which.replaceAll(/[^a-z]/g, ' ')} open?` }
   const answer = await ask(
     { repository: commit().repository, name: { commit: repository.head }, question },
-    world.house,
+    world.context,
     never,
   )
   stop()
@@ -128,7 +128,7 @@ describe('an error shows no key', () => {
     })
     const error: unknown = await summarise(
       { commit: other.commit(name, repository.head), attempt: 'first' },
-      other.house,
+      other.context,
       never,
     ).catch((reason: unknown) => reason)
     const command = other.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!
@@ -143,10 +143,10 @@ describe('an error shows no key', () => {
   })
 
   test('when a program in the sandbox breaks off with its token on its lips', async () => {
-    const house = world.another()
-    house.program = async () => lastWords
+    const context = world.another()
+    context.program = async () => lastWords
     const order = { commit: commit(), attempt: 'broken-off', force: true }
-    const error: unknown = await summarise(order, house, never).catch((reason: unknown) => reason)
+    const error: unknown = await summarise(order, context, never).catch((reason: unknown) => reason)
     const token = world.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!.environment['DRIVE9_API_KEY']!
     expect(error).toMatchObject({ code: 'sandbox', message: expect.stringContaining('no more of [redacted] for me') })
     expect(leaksInValues({ error, stack: (error as Error).stack }, { token })).toEqual([])
@@ -187,10 +187,10 @@ describe('an error shows no key', () => {
     ['the drive', { DRIVE9_API_KEY: 'drive9_wrong0123456789wrong0123456789' }],
     ['the model', { LLM_API_KEY: 'sk-wrong0123456789wrong0123456789' }],
   ])('when %s refuse it and repeat it', async (which, settings: Record<string, string>) => {
-    const house = world.another(settings)
+    const context = world.another(settings)
     const error: unknown = await summarise(
       { commit: commit(), attempt: `wrong-${which.length}`, force: true },
-      house,
+      context,
       never,
     ).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(Error)
@@ -200,12 +200,12 @@ describe('an error shows no key', () => {
 })
 
 test('a key in a question is redacted in the ledger, before the model, in a comment and in the log', async () => {
-  const house = world.another()
+  const context = world.another()
   const [ours, theirs] = [world.clouds.model.key, committed['a token of GitHub']]
   const text = `Is ${ours} or ${theirs} or ${Buffer.from(ours).toString('base64')} the key of src/settings.ts?`
   const [events, prompts] = [world.events.length, world.clouds.model.prompts.length]
   const request = { repository: commit().repository, name: { commit: repository.head }, question: { text } }
-  const answer = await ask(request, house, never)
+  const answer = await ask(request, context, never)
   expect(answer.record.question).toMatch(
     /^Is \[redacted\] or \[redacted\] or \[redacted\]\S* the key of src\/settings\.ts\?$/,
   )

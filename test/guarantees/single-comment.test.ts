@@ -120,7 +120,7 @@ test('an answer that a push made stale has one mark, and none when the push is t
     const mark = () =>
       markStale(
         lineTo(github, { token }),
-        { house: there.house, repository: there.repository, pull: pull.number },
+        { context: there.context, repository: there.repository, pull: pull.number },
         never,
       ).catch((error: unknown) => error)
     const wrong: string[] = []

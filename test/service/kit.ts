@@ -8,7 +8,7 @@ import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
 import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
 import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
-import { type House, type Summarised, summarise } from '../../src/handoff/index.js'
+import { type AppContext, type Summarised, summarise } from '../../src/handoff/index.js'
 import { type QuickGuest, startQuickGuest } from '../support/in-process-program.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { compileCache } from '../support/program.js'
@@ -86,7 +86,11 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     cloneUrl: world.remote.cloneUrl(name),
     ref: 'refs/heads/main',
   }
-  const run = await summarise({ commit, attempt: 'first' }, guest ? takenDown(world.house, guest) : world.house, never)
+  const run = await summarise(
+    { commit, attempt: 'first' },
+    guest ? takenDown(world.context, guest) : world.context,
+    never,
+  )
   const environment = {
     ...world.clouds.settings,
     DRIVE9_ROOT: '/handoff',
@@ -161,13 +165,13 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
 }
 
 /** What the real program reads in this house's next walk is what is found from then on. */
-function takenDown(house: House, guest: QuickGuest): House {
+function takenDown(context: AppContext, guest: QuickGuest): AppContext {
   const heard: GuestRecord[] = []
-  const sandboxes = listening(house.tools.sandboxes, (record) => {
+  const sandboxes = listening(context.ports.sandboxes, (record) => {
     heard.push(record)
     if (record.type === 'done') guest.can((before) => ({ ...before, find: foundIn(heard) }))
   })
-  return { ...house, tools: { ...house.tools, sandboxes } }
+  return { ...context, ports: { ...context.ports, sandboxes } }
 }
 
 /** Lines of a log that begin with a brace, as they are read by whoever looks for something. */

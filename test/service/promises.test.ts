@@ -22,7 +22,7 @@ beforeAll(async () => {
   world = await startQuickWorld()
   place = world.place('octo/promised')
   await using process = await world.process({ patient: true })
-  ;({ directory } = await summarise(place.summarise(process, 'first'), process.house, never))
+  ;({ directory } = await summarise(place.summarise(process, 'first'), process.context, never))
 }, 60_000)
 
 afterEach(async () => {
@@ -246,7 +246,7 @@ test('a post that was promised about a question that never ends in time is not t
   await job.outcome.catch(() => undefined)
   const made = machines()
   for (let times = 0; times < 9; times += 1) {
-    const [note] = await listAccepted(service.house.tools.drive, service.place, 10, never)
+    const [note] = await listAccepted(service.context.ports.drive, service.place, 10, never)
     if (!note) break
     await takeUp(doorTo(service), leftOf(note, note.run!, [note]), within(1_500)).catch(() => undefined)
   }
@@ -263,7 +263,7 @@ test('a question that was only waited with is not given up for it, however often
   await leftPromised(service, process, question)
   const made = machines()
   for (let times = 0; times < 7; times += 1) {
-    const [note] = await listAccepted(service.house.tools.drive, service.place, 10, never)
+    const [note] = await listAccepted(service.context.ports.drive, service.place, 10, never)
     const left = leftOf(note!, note!.run!, [note!])
     const ended = await takeUp(doorTo(service), left, within(400)).catch((error: { code: string }) => error.code)
     expect([ended, recordOf(question)?.status]).toEqual(['timeout', 'running'])
@@ -335,7 +335,7 @@ test.each<[string, Fault]>([
     expect(turns().running.map(({ holder }) => holder)).toEqual([id])
     expect(world.clouds.sandboxes.sandboxes[made]!.state).not.toBe('gone')
     for (const takeBack of rules) takeBack()
-    await service.house.tools.sandboxes.kill(world.clouds.sandboxes.sandboxes[made]!.id, never)
+    await service.context.ports.sandboxes.kill(world.clouds.sandboxes.sandboxes[made]!.id, never)
     const later = await serviceOf(process, laterMs).shared()
     const turn = await later.turns.enter({ holder: how, caller: 'next', until: Date.now() + 2 * laterMs })
     await turn.come(AbortSignal.timeout(1_000))
@@ -374,13 +374,13 @@ test.each([
   await using process = await world.process({ patient: true })
   const usual = serviceOf(process)
   const named = (name: string): Service => {
-    const model = { ...usual.house.tools.model, name }
-    return makeService({ ...usual.house, tools: { ...usual.house.tools, model } }, usual.limits, usual.clock)
+    const model = { ...usual.context.ports.model, name }
+    return makeService({ ...usual.context, ports: { ...usual.context.ports, model } }, usual.limits, usual.clock)
   }
   slowModel(3_000)
   await leftPromised(named('another'), process, question)
   rules.pop()!()
-  const [note] = await listAccepted(usual.house.tools.drive, usual.place, 10, never)
+  const [note] = await listAccepted(usual.context.ports.drive, usual.place, 10, never)
   const here = {
     ...doorTo(usual),
     service: async (model?: string) => (model === undefined ? usual : named(model)),

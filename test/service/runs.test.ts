@@ -13,7 +13,7 @@ beforeAll(async () => {
   for (const text of ['one', 'two']) {
     const sha = await here.repository.commit({ 'src/later.ts': `export const later = '${text}'\n` })
     const commit = { repository: here.where, sha, cloneUrl: here.world.remote.cloneUrl(name), ref: 'refs/heads/main' }
-    const { run } = await summarise({ commit, attempt: 'first' }, here.world.house, never)
+    const { run } = await summarise({ commit, attempt: 'first' }, here.world.context, never)
     runs.unshift(run)
   }
 }, 120_000)

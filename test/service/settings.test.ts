@@ -65,8 +65,8 @@ test.each(Object.entries(settings))('%s is wrong for the health check where it i
 
 /** What the house says of a deployment's limits when the first question has to be worked on. */
 function refusalOf(environment: Record<string, string>): Promise<HandoffError | undefined> {
-  const house = connect(parseSettings(environment), { program: async () => '', emit: () => {} })
-  const service = makeService(house, readServiceSettings(environment).limits, systemClock)
+  const context = connect(parseSettings(environment), { program: async () => '', emit: () => {} })
+  const service = makeService(context, readServiceSettings(environment).limits, systemClock)
   return service.shared().then(
     () => undefined,
     (error: unknown) => error as HandoffError,

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { ask, connect, parseSettings } from '../../src/handoff/index.js'
 
 const program = readFileSync(process.argv[2] ?? '', 'utf8')
-const house = connect(parseSettings(process.env), { program: async () => program, emit: () => undefined })
-house.tools.drive = { ...house.tools.drive, server: process.env['INSIDE'] ?? '' }
-await ask(JSON.parse(process.env['ASK'] ?? '{}'), house, AbortSignal.timeout(30_000)).catch(() => undefined)
+const context = connect(parseSettings(process.env), { program: async () => program, emit: () => undefined })
+context.ports.drive = { ...context.ports.drive, server: process.env['INSIDE'] ?? '' }
+await ask(JSON.parse(process.env['ASK'] ?? '{}'), context, AbortSignal.timeout(30_000)).catch(() => undefined)
 // Whoever started us wants to kill us; ending by ourselves would be no kill.
 setInterval(() => undefined, 1_000)

@@ -18,18 +18,22 @@ const limits = { sandboxes: 1, waiting: 5, perCaller: 5, tokensPerDay: 100_000_0
 const caller = 'somebody'
 const shared = '/handoff/_service'
 
-const house = async () => ({
+const context = async () => ({
   ...(await import('../../src/handoff/stored-answer.js')),
   ...(await import('../../src/handoff/index.js')),
 })
 /** The door of an instance that has this one service. */
 export const doorTo = (service: Service): Door =>
-  ({ house, service: async () => service, settings: { models: [service.house.tools.model.name] } }) as unknown as Door
+  ({
+    context,
+    service: async () => service,
+    settings: { models: [service.context.ports.model.name] },
+  }) as unknown as Door
 
 /** As another instance has it, perhaps some time later. */
-export function serviceOf({ house, later }: QuickProcess, afterMs = 0): Service {
+export function serviceOf({ context, later }: QuickProcess, afterMs = 0): Service {
   later(afterMs)
-  return makeService(house, limits, { ...systemClock, now: () => Date.now() + afterMs })
+  return makeService(context, limits, { ...systemClock, now: () => Date.now() + afterMs })
 }
 
 /** `POST /api/ask` by somebody who wants an answer in the background, and who waits for it. */
@@ -43,7 +47,7 @@ export async function servedTo(
   const now = service.clock.now()
   const names = [service.place.key(sha256(question)), service.place.delivery(sha256(question).slice(0, 32))]
   const asked = { body: sha256(place.name), now, until: now + 60_000 }
-  const begun = await Promise.all(names.map((name) => beginRequest(service.house.tools.drive, name, asked, signal)))
+  const begun = await Promise.all(names.map((name) => beginRequest(service.context.ports.drive, name, asked, signal)))
   const ours = begun.filter((one): one is Extract<Begun, { kind: 'begun' }> => one.kind === 'begun')
   const accepted = Promise.withResolvers<void>()
   const tell = (_place: Placed) => accepted.resolve()
@@ -86,7 +90,7 @@ export function orderOf(
     visit: {
       caller,
       workBy: service.clock.now() + workMs,
-      emit: process.house.tools.emit,
+      emit: process.context.ports.emit,
       labels: asked.labels ?? {},
       ...(background ? { background } : {}),
     },
@@ -103,7 +107,7 @@ const never = new AbortController().signal
 
 /** `GET /api/cron`, to its end: every promise that was left behind. */
 export async function takeUpAll(service: Service, signal: AbortSignal): Promise<void> {
-  const notes = await listAccepted(service.house.tools.drive, service.place, 100, signal)
+  const notes = await listAccepted(service.context.ports.drive, service.place, 100, signal)
   for (const note of notes.filter(({ until }) => until <= service.clock.now()))
     await takeUp(doorTo(service), leftBehind(note, note.run!, [note]), within(60_000))
 }

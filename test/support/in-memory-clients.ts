@@ -7,7 +7,7 @@ import { makeGitHost } from '../../src/handoff/clients/git/ls-remote.js'
 import { makeModel } from '../../src/handoff/clients/openai/client.js'
 import { guardModel } from '../../src/handoff/clients/redacting-model.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
-import type { House } from '../../src/handoff/context.js'
+import type { AppContext } from '../../src/handoff/context.js'
 import type { RunEvent } from '../../src/handoff/domain/run-events.js'
 import { makeRedactor } from '../../src/handoff/domain/secrets/redactor.js'
 import { uniqueId } from '../../src/handoff/util/unique-id.js'
@@ -32,10 +32,10 @@ const hasty = {
 export function houseAt(
   { clouds, events }: Wiring,
   url: Record<CloudName, string>,
-  program: House['program'],
+  program: AppContext['program'],
   patient: boolean,
   time: { offset: number },
-): House {
+): AppContext {
   const clock = manualClock({ start: Date.now(), jump: true })
   const drive = makeDrive({
     server: url.drive,
@@ -44,7 +44,7 @@ export function houseAt(
   })
   const emit = (event: RunEvent) => void events.push(event)
   return {
-    tools: {
+    ports: {
       sandboxes: makeSandboxes({
         apiKey: clouds.sandboxes.settings.E2B_API_KEY,
         template: 'handoff',

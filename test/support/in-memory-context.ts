@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { type LocalServer, type Reply, startServer } from '../../src/emulators/faulty-server.js'
 import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
 import { type Clouds, programFolder, startClouds } from '../../src/emulators/start-all.js'
-import type { House } from '../../src/handoff/context.js'
+import type { AppContext } from '../../src/handoff/context.js'
 import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/domain/run.js'
 import type { RunEvent } from '../../src/handoff/domain/run-events.js'
 import type { AskRequest } from '../../src/handoff/workflows/answer/answer-question.js'
@@ -58,7 +58,7 @@ export interface Place {
 
 export interface QuickProcess extends AsyncDisposable {
   close(): Promise<void>
-  house: House
+  context: AppContext
   gate: Gate
   /** Moves this process's idea of now, for leases. */
   later(milliseconds: number): void
@@ -136,7 +136,7 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     async process(plan = {}) {
       const gate = await startGate({ targets, ...plan })
       const clock = { offset: 0 }
-      const house = houseAt(
+      const context = houseAt(
         wiring,
         gate.url,
         plan.real ? realProgram : plan.patient ? guest.patient : guest.program,
@@ -144,7 +144,7 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
         clock,
       )
       return {
-        house,
+        context,
         gate,
         later: (milliseconds) => {
           clock.offset += milliseconds

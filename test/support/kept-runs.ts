@@ -11,7 +11,7 @@ import {
   type RunId,
 } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
-import { connect, type House } from '../../src/handoff/index.js'
+import { type AppContext, connect } from '../../src/handoff/index.js'
 import { point, seal, sha256 } from '../../src/handoff/store/run-store.js'
 
 export const day = 86_400_000
@@ -19,7 +19,7 @@ export const never = new AbortController().signal
 
 export interface KeptRuns extends AsyncDisposable {
   drive: LocalDrive
-  house: House
+  context: AppContext
   repository: Repository
   place: ReturnType<typeof layout>
   /** The drive's and the house's clock. */
@@ -58,13 +58,13 @@ export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
     LLM_API_KEY: 'x',
     LLM_MODEL: 'x',
   }
-  const house = connect(parseSettings(settings), {
+  const context = connect(parseSettings(settings), {
     program: async () => '',
     emit: () => undefined,
     now: () => new Date(time.now),
   })
   const repository = parseRepository(of, 'git.example.org')
-  const place = layout(house.root, repository)
+  const place = layout(context.root, repository)
   const daysAgo = async <T>(days: number, work: () => Promise<T>) => {
     time.now -= days * day
     try {
@@ -75,7 +75,7 @@ export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
   }
   return {
     drive,
-    house,
+    context,
     repository,
     place,
     time,
@@ -85,10 +85,10 @@ export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
         const handoff = handoffOf(repository, commit, options, new Date(time.now))
         const directory = place.run(handoff.run)
         for (const [path, text] of Object.entries(contents(options))) drive.write(`${directory}/${path}`, text)
-        const pointer = await seal(house.tools.drive, place, handoff, [], never)
+        const pointer = await seal(context.ports.drive, place, handoff, [], never)
         if (options.pointed === false) return handoff.run
-        await point(house.tools.drive, place, pointer, 0, never)
-        await house.tools.drive.remove(place.sealNote(handoff.run), { recursive: false, signal: never })
+        await point(context.ports.drive, place, pointer, 0, never)
+        await context.ports.drive.remove(place.sealNote(handoff.run), { recursive: false, signal: never })
         return handoff.run
       }),
     attempt(commit, files = [], name = 'died') {

@@ -6,7 +6,7 @@ import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-ser
 import { type Clouds, type CloudsOptions, startClouds } from '../../src/emulators/start-all.js'
 import { type Commit, parseRepository } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
-import { connect, type House, type RunEvent } from '../../src/handoff/index.js'
+import { type AppContext, connect, type RunEvent } from '../../src/handoff/index.js'
 import { roughly } from './counting.js'
 import { leaksOf } from './secrets.js'
 
@@ -22,12 +22,12 @@ export interface WorldOptions {
 export interface World extends AsyncDisposable {
   clouds: Required<Clouds>
   remote: GitRemote
-  house: House
+  context: AppContext
   events: RunEvent[]
   /** Secrets in play beyond those that the world made itself. */
   secrets: string[]
   /** A second house on the same clouds: another process. */
-  another(settings?: Record<string, string>): House
+  another(settings?: Record<string, string>): AppContext
   commit(name: string, sha: string, ref?: string): Commit
   close(): Promise<void>
 }
@@ -47,13 +47,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const events: RunEvent[] = []
   const environment = { ...clouds.settings, DRIVE9_ROOT: '/handoff', ...options.settings }
   const another = (settings: Record<string, string> = {}) => {
-    const house = connect(parseSettings({ ...environment, ...settings }), {
+    const context = connect(parseSettings({ ...environment, ...settings }), {
       program,
       emit: (event) => events.push(event),
       ...(options.cloneToken === undefined ? {} : { cloneToken: options.cloneToken }),
     })
-    house.tools.model = { ...house.tools.model, countTokens: roughly }
-    return house
+    context.ports.model = { ...context.ports.model, countTokens: roughly }
+    return context
   }
   const secrets: string[] = options.cloneToken === undefined ? [] : [options.cloneToken]
   const close = async () => {
@@ -71,7 +71,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   return {
     clouds,
     remote,
-    house: another(),
+    context: another(),
     events,
     secrets,
     another,

@@ -10,7 +10,7 @@ export interface Swept {
 
 export async function sweepOrphans(world: QuickWorld, place: Place, process: QuickProcess): Promise<Swept> {
   const signal = AbortSignal.timeout(60_000)
-  const { sandboxes } = process.house.tools
+  const { sandboxes } = process.context.ports
   const found = await sandboxes.find({ handoff: '1', scenario: place.name }, signal)
   await Promise.all(found.map(({ id }) => sandboxes.kill(id, signal)))
   const left = world.clouds.sandboxes.sandboxes.filter(

@@ -17,7 +17,7 @@ export function schedulesFrom(short: number, long: number): number[] {
 export async function runSchedules(
   seeds: number[],
   run: (seed: number) => Promise<Schedule>,
-  atOnce = 6,
+  mapConcurrent = 6,
 ): Promise<string[]> {
   const waiting = [...seeds]
   const failures: string[] = []
@@ -35,7 +35,7 @@ export async function runSchedules(
       console.error(failures.at(-1))
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: mapConcurrent }, worker))
   return failures
 }
 

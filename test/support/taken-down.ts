@@ -27,11 +27,13 @@ export async function takeDown(
   const { clouds } = wiring
   remote.serve(place.name, repository.directory)
   const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
-  const house = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, { offset: 0 })
+  const context = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, {
+    offset: 0,
+  })
   const heard: GuestRecord[] = []
-  house.tools.sandboxes = listening(house.tools.sandboxes, (record) => heard.push(record))
-  const at = { house, gate: { url: { git: remote.url } } } as QuickProcess
-  const { directory } = await summarise(place.summarise(at, 'taken-down'), house, never)
+  context.ports.sandboxes = listening(context.ports.sandboxes, (record) => heard.push(record))
+  const at = { context, gate: { url: { git: remote.url } } } as QuickProcess
+  const { directory } = await summarise(place.summarise(at, 'taken-down'), context, never)
   const stored = heard.filter((record) => record.type === 'stored')
   const files = stored.map(({ path }) => {
     const bytes = clouds.drive.readFile(`${directory}/${path}`)!

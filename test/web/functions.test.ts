@@ -29,7 +29,7 @@ beforeAll(async () => {
   })
   world = await startWorld({ repositories: { 'octo/tools': repository.directory } })
   const commit = world.commit('octo/tools', repository.head, 'refs/heads/main')
-  run = await summarise({ commit, attempt: 'first' }, world.house, new AbortController().signal)
+  run = await summarise({ commit, attempt: 'first' }, world.context, new AbortController().signal)
   const sha256 = createHash('sha256').update(secret).digest('hex')
   served = await startFunctions({
     root: join(import.meta.dirname, '../..'),

@@ -11,27 +11,27 @@ const tool = fileURLToPath(new URL('base-tool.mjs', import.meta.url))
 
 /** The PATH of a sandbox of `base`: what was installed in it, the tools that are played, and this machine's others. */
 export function baseSearchPath(cloudDirectory: string, sandboxDirectory: string, systemPath: string[]): string {
-  const tools = `${cloudDirectory}/base-tools`
+  const ports = `${cloudDirectory}/base-tools`
   try {
-    mkdirSync(tools)
-    fill(tools, systemPath)
+    mkdirSync(ports)
+    fill(ports, systemPath)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return `${sandboxDirectory}/usr/local/bin:${tools}`
+  return `${sandboxDirectory}/usr/local/bin:${ports}`
 }
 
-function fill(tools: string, systemPath: string[]): void {
+function fill(ports: string, systemPath: string[]): void {
   for (const name of played) {
     const text = `#!/bin/sh\nexec '${process.execPath}' '${tool}' ${name} "$@"\n`
-    writeFileSync(`${tools}/${name}`, text, { mode: 0o755 })
+    writeFileSync(`${ports}/${name}`, text, { mode: 0o755 })
   }
   const taken = new Set([...absent, ...played])
   for (const folder of systemPath) {
     for (const name of namesIn(folder)) {
       if (taken.has(name)) continue
       taken.add(name)
-      symlinkSync(`${folder}/${name}`, `${tools}/${name}`)
+      symlinkSync(`${folder}/${name}`, `${ports}/${name}`)
     }
   }
 }

@@ -8,7 +8,7 @@ import type { HandoffError } from './errors.js'
 import type { WantedReply } from './model-limits.js'
 import type { RunEvent } from './run-events.js'
 
-export interface Tools {
+export interface Ports {
   sandboxes: Sandboxes
   drive: Drive
   model: Model

@@ -10,7 +10,7 @@ import { recordReader } from '../domain/sandbox-protocol-decoder.js'
 import { makeRedactor } from '../domain/secrets/redactor.js'
 
 /** The text of the program for a walk; bundled once, read once by whoever starts the process. */
-export type GuestProgram = (walk: 'summarise' | 'ask') => Promise<string>
+export type GuestProgram = (timer: 'summarise' | 'ask') => Promise<string>
 
 export interface GuestRun {
   program: GuestProgram
@@ -55,10 +55,10 @@ const commands = {
 }
 
 /** The program travels inside the command: packed, because a command may have 128 KiB. Nothing in it depends on any input. */
-function commandFor(program: GuestProgram, walk: 'summarise' | 'ask'): Promise<string> {
-  const known = commands[walk].get(program)
+function commandFor(program: GuestProgram, timer: 'summarise' | 'ask'): Promise<string> {
+  const known = commands[timer].get(program)
   if (known) return known
-  const made = program(walk).then(async (text) => {
+  const made = program(timer).then(async (text) => {
     const packed = (await compress(text, { level: 9 })).toString('base64')
     return [
       'umask 022 && mkdir -p "$HOME/handoff" && cd "$HOME/handoff" &&',
@@ -67,7 +67,7 @@ function commandFor(program: GuestProgram, walk: 'summarise' | 'ask'): Promise<s
       'END',
     ].join('\n')
   })
-  commands[walk].set(program, made)
+  commands[timer].set(program, made)
   return made
 }
 

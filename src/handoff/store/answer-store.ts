@@ -8,7 +8,7 @@ import { decodeAnswer, encodeAnswer } from '../domain/answers/answer-codec.js'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Drive } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
-import { bySigns } from '../util/compare-text.js'
+import { compareText } from '../util/compare-text.js'
 
 const recordLimit = 4_000_000
 
@@ -153,7 +153,7 @@ export async function listAnswers(
   return entries
     .filter((entry) => /^[0-9a-f]{32}\.json$/.test(entry.name))
     .map((entry) => ({ id: entry.name.slice(0, 32), at: entry.modifiedAt ?? '' }))
-    .sort((a, b) => bySigns(b.at, a.at) || bySigns(a.id, b.id))
+    .sort((a, b) => compareText(b.at, a.at) || compareText(a.id, b.id))
 }
 
 /** The newest answers of a run, to see what was asked before. */

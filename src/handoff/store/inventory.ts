@@ -11,7 +11,7 @@ import {
 import type { Drive, DriveEntry } from '../domain/ports.js'
 import { artifact, type Layout, parseRunId, type RunId } from '../domain/run.js'
 import { type RemovalMark, readRemoval } from '../domain/tombstone.js'
-import { atOnce } from '../util/map-concurrent.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 import { readHandoff } from './run-store.js'
 
 /** Questions to the drive at once. */
@@ -68,7 +68,7 @@ export async function takeInventory(drive: Drive, place: Layout, signal: AbortSi
     if (run) inventory.runs.push({ run, path: place.run(run) })
     else inventory.strange.push(`${place.runs}/${entry.name}`)
   }
-  inventory.pointers = await atOnce(width, pointers, async (file) => ({
+  inventory.pointers = await mapConcurrent(width, pointers, async (file) => ({
     ...file,
     ...(await follow(drive, place, file.path, signal)),
   }))
@@ -118,7 +118,7 @@ export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal)
       named: refOf(kind, entry.name),
     })),
   )
-  const found = await atOnce(width, files, async ({ named, ...file }): Promise<RefThere | undefined> => {
+  const found = await mapConcurrent(width, files, async ({ named, ...file }): Promise<RefThere | undefined> => {
     const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
     const pointer = bytes === null ? undefined : pointerIn(bytes)
     // A file that says which ref it is of is believed when its name fits.
@@ -169,7 +169,7 @@ export async function measure(drive: Drive, directory: string, signal: AbortSign
   const sum: Measure = { files: 0, bytes: 0 }
   let folders = [directory]
   while (folders.length > 0) {
-    const listed = await atOnce(width, folders, async (folder) => ({
+    const listed = await mapConcurrent(width, folders, async (folder) => ({
       folder,
       entries: await drive.list(folder, signal),
     }))

@@ -3,7 +3,7 @@
 // A renewal that fails because the drive cannot be reached is tried again; the work goes on meanwhile, because it can only be kept under this
 // claim. When another process has the question, the work is stopped: it would be paid twice, and nothing of it could be kept.
 import { isHandoffError } from '../domain/errors.js'
-import type { Tools } from '../domain/ports.js'
+import type { Ports } from '../domain/ports.js'
 import { anyOf } from '../util/abort.js'
 import { type Held, leaseEnd, renew } from './answer-store.js'
 
@@ -19,7 +19,7 @@ const retryMs = 5_000
 const renewalMs = 10_000
 
 export function keepLease(
-  { drive, now, sleep }: Pick<Tools, 'drive' | 'now' | 'sleep'>,
+  { drive, now, sleep }: Pick<Ports, 'drive' | 'now' | 'sleep'>,
   directory: string,
   held: Held,
   by?: number,

@@ -6,9 +6,9 @@ import { isHandoffError } from '../domain/errors.js'
 import type { Thread } from '../domain/github.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Drive, DriveEntry } from '../domain/ports.js'
-import { bySigns } from '../util/compare-text.js'
+import { compareText } from '../util/compare-text.js'
 import * as read from '../util/decode.js'
-import { atOnce } from '../util/map-concurrent.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 import type { ServicePlace } from './service-paths.js'
 
 export interface AcceptedNote {
@@ -120,7 +120,7 @@ async function readNotes(
     const note = bytes && (decodeVersioned(bytes, shape, 'the note of an accepted question') as AcceptedNote)
     return note ? { ...note, readAs: name.replace('.json', '') } : undefined
   }
-  const notes = await atOnce(16, entries, (entry) =>
+  const notes = await mapConcurrent(16, entries, (entry) =>
     read(entry).catch((error: unknown) => {
       if (isHandoffError(error)) return undefined
       throw error
@@ -141,7 +141,7 @@ export async function listAccepted(
   signal: AbortSignal,
 ): Promise<AcceptedNote[]> {
   const entries = await listNames(drive, place, signal)
-  const oldest = entries.sort((a, b) => bySigns(a.modifiedAt ?? '', b.modifiedAt ?? '')).slice(0, most)
+  const oldest = entries.sort((a, b) => compareText(a.modifiedAt ?? '', b.modifiedAt ?? '')).slice(0, most)
   return readNotes(drive, place, oldest, signal)
 }
 
@@ -192,5 +192,5 @@ export async function forgetAbout(
   signal: AbortSignal,
 ): Promise<void> {
   const names = await namesAbout(drive, place, answer, signal)
-  await atOnce(8, names, ({ name }) => drive.remove(`${place.accepted}/${name}`, { recursive: false, signal }))
+  await mapConcurrent(8, names, ({ name }) => drive.remove(`${place.accepted}/${name}`, { recursive: false, signal }))
 }

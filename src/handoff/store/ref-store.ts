@@ -4,7 +4,7 @@
 // on it, so an older answer of the host can never replace a newer one; a force-push needs no case of its own.
 import { isHandoffError } from '../domain/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
-import type { Drive, Tools } from '../domain/ports.js'
+import type { Drive, Ports } from '../domain/ports.js'
 import { type Commit, type Layout, quote } from '../domain/run.js'
 
 /** How a ref is asked for at the host: a pull request's head has a name of its own there. */
@@ -18,22 +18,22 @@ export interface RefMove {
   finish(signal: AbortSignal): Promise<boolean>
 }
 
-type RefTools = Pick<Tools, 'drive' | 'git' | 'emit'>
+type RefTools = Pick<Ports, 'drive' | 'git' | 'emit'>
 
 /** Starts by reading the file's revision; `finish` asks the host and writes. */
-export function prepareRef(tools: RefTools, place: Layout, commit: Commit, signal: AbortSignal): RefMove {
+export function prepareRef(ports: RefTools, place: Layout, commit: Commit, signal: AbortSignal): RefMove {
   const { ref } = commit
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
-  const seen = lookAt(tools.drive, place, ref, signal)
+  const seen = lookAt(ports.drive, place, ref, signal)
   // `finish` reports its failure; until then it must not end the process.
   seen.catch(() => undefined)
   return {
     async finish(later) {
       try {
         const { revision, named } = await seen
-        return named === commit.sha || (await moveRef(tools, place, { ...commit, ref }, revision, later))
+        return named === commit.sha || (await moveRef(ports, place, { ...commit, ref }, revision, later))
       } catch (error) {
-        notMoved(tools, ref, commit, isHandoffError(error) ? error.message : 'An unexpected error.')
+        notMoved(ports, ref, commit, isHandoffError(error) ? error.message : 'An unexpected error.')
         return false
       }
     },
@@ -43,13 +43,13 @@ export function prepareRef(tools: RefTools, place: Layout, commit: Commit, signa
 const mostTries = 5
 
 async function moveRef(
-  tools: RefTools,
+  ports: RefTools,
   place: Layout,
   commit: Commit & { ref: string },
   revision: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { drive, git } = tools
+  const { drive, git } = ports
   const { ref, sha } = commit
   const path = place.ref(ref)
   let expectedRevision = revision
@@ -64,7 +64,7 @@ async function moveRef(
       expectedRevision = await revisionOf(drive, path, signal)
     }
   }
-  notMoved(tools, ref, commit, `Other jobs wrote it ${mostTries} times in between.`)
+  notMoved(ports, ref, commit, `Other jobs wrote it ${mostTries} times in between.`)
   return false
 }
 

@@ -17,7 +17,7 @@ import {
   type Handoff,
   sealLimit,
 } from '../domain/handoff-record.js'
-import type { Drive, DriveOperation, DriveToken, FileDigest, Tools } from '../domain/ports.js'
+import type { Drive, DriveOperation, DriveToken, FileDigest, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { readRemoval } from '../domain/tombstone.js'
 import { cleanupSignal } from '../util/step-timer.js'
@@ -33,7 +33,7 @@ const markerPath = '.handoff-marker'
 
 /** The directory, a token that opens it alone, and a marker that only a mount of it can show. All at once: the marker makes the directory. */
 export async function openRun(
-  tools: Pick<Tools, 'drive' | 'emit'>,
+  ports: Pick<Ports, 'drive' | 'emit'>,
   directory: string,
   secret: string,
   lifetimeSeconds: number,
@@ -41,11 +41,11 @@ export async function openRun(
 ): Promise<OpenedRun> {
   const marker = new TextEncoder().encode(`${secret}\n`)
   const [token, marked] = await Promise.allSettled([
-    issue(tools, directory, ['read', 'list', 'write', 'delete'], lifetimeSeconds, signal),
-    writeOnce(tools.drive, `${directory}/${markerPath}`, marker, signal),
+    issue(ports, directory, ['read', 'list', 'write', 'delete'], lifetimeSeconds, signal),
+    writeOnce(ports.drive, `${directory}/${markerPath}`, marker, signal),
   ])
   if (token.status === 'rejected') throw token.reason
-  const revoke = revoker(tools.drive, token.value)
+  const revoke = revoker(ports.drive, token.value)
   if (marked.status === 'rejected') {
     await revoke().catch(() => undefined)
     throw isHandoffError(marked.reason, 'conflict') ? startedBefore(directory) : marked.reason
@@ -61,20 +61,20 @@ function startedBefore(directory: string): HandoffError {
 
 /** For a sandbox that may only read. */
 export async function openSealed(
-  tools: Pick<Tools, 'drive' | 'emit'>,
+  ports: Pick<Ports, 'drive' | 'emit'>,
   directory: string,
   lifetimeSeconds: number,
   signal: AbortSignal,
 ): Promise<Pick<OpenedRun, 'token' | 'revoke'>> {
-  const token = await issue(tools, directory, ['read', 'list'], lifetimeSeconds, signal)
-  return { token, revoke: revoker(tools.drive, token) }
+  const token = await issue(ports, directory, ['read', 'list'], lifetimeSeconds, signal)
+  return { token, revoke: revoker(ports.drive, token) }
 }
 
 /** How long a token that was asked for is waited for once the work is to stop: one that we know can be revoked. */
 const lingerMs = 2_000
 
 async function issue(
-  { drive, emit }: Pick<Tools, 'drive' | 'emit'>,
+  { drive, emit }: Pick<Ports, 'drive' | 'emit'>,
   prefix: string,
   operations: DriveOperation[],
   lifetimeSeconds: number,

@@ -3,7 +3,7 @@
 import type { Drive } from '../domain/ports.js'
 import type { Repository } from '../domain/run.js'
 import { fullName, hostFolder } from '../domain/run.js'
-import { atOnce } from '../util/map-concurrent.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 
 /** Lists at once, where several owners are spelled alike. */
 const width = 4
@@ -18,7 +18,7 @@ export async function olderSpellings(
   const lower = fullName(repository).toLowerCase()
   let found = ['']
   for (const part of lower.split('/')) {
-    const below = await atOnce(width, found, async (path) => {
+    const below = await mapConcurrent(width, found, async (path) => {
       const entries = await drive.list(`${hostFolder(root, repository.host)}${path}`, signal)
       const alike = entries.filter(({ isDirectory, name }) => isDirectory && name.toLowerCase() === part)
       return alike.map(({ name }) => `${path}/${name}`)

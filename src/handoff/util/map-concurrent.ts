@@ -1,6 +1,10 @@
 // Many small pieces of work, so many at a time. Results in the order of the items; the first error ends it, after what was begun has ended.
 
-export async function atOnce<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrent<T, R>(
+  width: number,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = []
   const waiting = [...items.entries()].reverse()
   let failure: { error: unknown } | undefined

@@ -1,9 +1,9 @@
 // What both walks share: steps that are timed and told, and a sandbox that dies on every path.
 import { bothFailures } from '../domain/errors.js'
-import type { Sandbox, SandboxRequest, Tools } from '../domain/ports.js'
+import type { Ports, Sandbox, SandboxRequest } from '../domain/ports.js'
 import { type Step, steps } from '../domain/run-events.js'
 
-export interface Walk {
+export interface StepTimer {
   /** Does one step, tells its start and its end, and keeps its time. */
   step<T>(step: Step, work: () => Promise<T>): Promise<T>
   /** For steps that happen elsewhere and are told afterwards. */
@@ -12,15 +12,15 @@ export interface Walk {
   durations(): Record<string, number>
 }
 
-export function startWalk(tools: Pick<Tools, 'emit' | 'now'>): Walk {
+export function startTimer(ports: Pick<Ports, 'emit' | 'now'>): StepTimer {
   const times = new Map<Step, number>()
   const add = (step: Step, milliseconds: number) => times.set(step, (times.get(step) ?? 0) + milliseconds)
-  const clock = () => tools.now().getTime()
+  const clock = () => ports.now().getTime()
   return {
     async step(step, work) {
       const start = clock()
       let failed = true
-      tools.emit({ type: 'step-start', step, at: start })
+      ports.emit({ type: 'step-start', step, at: start })
       try {
         const result = await work()
         failed = false
@@ -28,14 +28,14 @@ export function startWalk(tools: Pick<Tools, 'emit' | 'now'>): Walk {
       } finally {
         const end = clock()
         add(step, end - start)
-        tools.emit({ type: 'step-end', step, at: end, milliseconds: end - start, ...(failed ? { failed } : {}) })
+        ports.emit({ type: 'step-end', step, at: end, milliseconds: end - start, ...(failed ? { failed } : {}) })
       }
     },
     note(step, milliseconds) {
       add(step, milliseconds)
       const at = clock()
-      tools.emit({ type: 'step-start', step, at: at - milliseconds })
-      tools.emit({ type: 'step-end', step, at, milliseconds })
+      ports.emit({ type: 'step-start', step, at: at - milliseconds })
+      ports.emit({ type: 'step-end', step, at, milliseconds })
     },
     durations: () =>
       Object.fromEntries(steps.flatMap((step) => (times.has(step) ? [[step, times.get(step) ?? 0]] : []))),
@@ -49,18 +49,18 @@ export interface OwnedSandbox {
 }
 
 export async function openSandbox(
-  walk: Walk,
-  tools: Tools,
+  timer: StepTimer,
+  ports: Ports,
   role: 'summarise' | 'ask',
   request: SandboxRequest,
   signal: AbortSignal,
 ): Promise<OwnedSandbox> {
-  const sandbox = await walk.step('open sandbox', () => tools.sandboxes.open(request, signal))
-  tools.emit({ type: 'sandbox-open', id: sandbox.id, role, template: sandbox.template })
+  const sandbox = await timer.step('open sandbox', () => ports.sandboxes.open(request, signal))
+  ports.emit({ type: 'sandbox-open', id: sandbox.id, role, template: sandbox.template })
   let closing: Promise<void> | undefined
   const kill = async () => {
-    await walk.step('close sandbox', () => sandbox.kill())
-    tools.emit({ type: 'sandbox-gone', id: sandbox.id, role })
+    await timer.step('close sandbox', () => sandbox.kill())
+    ports.emit({ type: 'sandbox-gone', id: sandbox.id, role })
   }
   return { sandbox, close: () => (closing ??= kill()) }
 }

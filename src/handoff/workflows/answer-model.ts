@@ -1,6 +1,6 @@
 // Asks the model for the words of an answer: within its context, once more where thinking left too little room, and counted whatever comes of it.
 
-import type { House } from '../context.js'
+import type { AppContext } from '../context.js'
 import type { Usage } from '../domain/answer.js'
 import { type Block, fitBlocks } from '../domain/answers/fit-blocks.js'
 import { answerTokens } from '../domain/answers/question-cost.js'
@@ -8,7 +8,7 @@ import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
 import { sizeOf } from './message-size.js'
 
 export interface Asking {
-  house: House
+  context: AppContext
 }
 
 export interface FittedRequest {
@@ -77,7 +77,7 @@ async function once(job: Asking, request: ModelRequest): Promise<ModelReply> {
   }
   const wanted = !request.signal.aborted
   try {
-    const reply = await job.house.tools.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
+    const reply = await job.context.ports.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
     told(job, request.purpose, reply.usage)
     return reply
   } catch (error) {
@@ -89,15 +89,15 @@ async function once(job: Asking, request: ModelRequest): Promise<ModelReply> {
   }
 }
 
-function told({ house }: Asking, purpose: string, { estimated: _, ...usage }: Usage): void {
-  house.tools.emit({ type: 'model-call', purpose, ...usage })
+function told({ context }: Asking, purpose: string, { estimated: _, ...usage }: Usage): void {
+  context.ports.emit({ type: 'model-call', purpose, ...usage })
 }
 
 /** The reply, where it has text; what is wrong with it is told. */
-export function withText({ house }: Asking, reply: ModelReply): ModelReply {
+export function withText({ context }: Asking, reply: ModelReply): ModelReply {
   const { problem, text } = reply
   if (text.trim() === '' && problem) throw problem
-  if (problem) house.tools.emit({ type: 'notice', text: [problem.message, problem.next].filter(Boolean).join(' ') })
+  if (problem) context.ports.emit({ type: 'notice', text: [problem.message, problem.next].filter(Boolean).join(' ') })
   return reply
 }
 

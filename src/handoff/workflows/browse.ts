@@ -1,6 +1,6 @@
 // What there is to see without a machine: repositories, runs, one run's summary, answers, and the lines that answers cite. Only reads.
 
-import type { House, ReadContext } from '../context.js'
+import type { AppContext, ReadContext } from '../context.js'
 import type { AnswerRecord, CompletedAnswer } from '../domain/answer.js'
 import { covers } from '../domain/citations/cited-lines.js'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
@@ -37,33 +37,33 @@ const wasSummarised = (folders: readonly string[]) => folders.includes('commits'
 
 /** `owner/name` of every repository of a git host that was summarised, as its folder is spelled. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
 export async function listRepositories(
-  house: House,
+  context: AppContext,
   host: string,
   signal: AbortSignal,
   { leads = () => true, isRepository = wasSummarised }: Choice = {},
 ): Promise<string[]> {
-  const top = hostFolder(house.root, host)
+  const top = hostFolder(context.root, host)
   const found: string[] = []
-  const walk = async (path: string, depth: number): Promise<void> => {
-    const entries = await house.tools.drive.list(`${top}${path}`, signal)
+  const timer = async (path: string, depth: number): Promise<void> => {
+    const entries = await context.ports.drive.list(`${top}${path}`, signal)
     const folders = entries.filter((entry) => entry.isDirectory).map(({ name }) => name)
     const below = folders.map((name) => `${path}/${name}`).filter((folder) => leads(folder.slice(1)))
     if (depth > 1 && (await isRepository(folders, `${top}${path}`))) found.push(path.slice(1))
-    else if (depth < 11) await Promise.all(below.map((folder) => walk(folder, depth + 1)))
+    else if (depth < 11) await Promise.all(below.map((folder) => timer(folder, depth + 1)))
   }
-  await walk('', 0)
+  await timer('', 0)
   return found.sort()
 }
 
 /** The sealed runs of a repository, the newest first; one whose record cannot be believed is passed over. */
 export async function listRuns(
-  house: House,
+  context: AppContext,
   repository: Repository,
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Page<Handoff>> {
-  const { drive } = house.tools
-  const entries = await pointersOf(house, repository, signal)
+  const { drive } = context.ports
+  const entries = await pointersOf(context, repository, signal)
   const page = pageOf(entries, wanted)
   const sealed = await Promise.all(
     page.items.map(({ id, place }) => readSealed(drive, place, id, signal).catch(unlessUnbelievable)),
@@ -77,31 +77,31 @@ interface Pointer extends Place {
 }
 
 /** The newest first. A commit that was summarised again in the place of now is shown once. */
-async function pointersOf(house: House, repository: Repository, signal: AbortSignal): Promise<Pointer[]> {
-  const { drive } = house.tools
+async function pointersOf(context: AppContext, repository: Repository, signal: AbortSignal): Promise<Pointer[]> {
+  const { drive } = context.ports
   const listed = async (place: Layout): Promise<Pointer[]> =>
     (await drive.list(place.commits, signal))
       .filter((entry) => /^[0-9a-f]{40}\.json$/.test(entry.name))
       .map((entry) => ({ id: entry.name.slice(0, 40), at: timeOf(entry), place }))
-  const older = olderLayout(house.root, repository)
-  const [now, before] = await Promise.all([listed(layout(house.root, repository)), older ? listed(older) : []])
-  const spelled = now.length + before.length > 0 ? [] : await olderSpellings(drive, house.root, repository, signal)
-  const elsewhere = await Promise.all(spelled.map((one) => listed(layoutAsSpelled(house.root, one))))
+  const older = olderLayout(context.root, repository)
+  const [now, before] = await Promise.all([listed(layout(context.root, repository)), older ? listed(older) : []])
+  const spelled = now.length + before.length > 0 ? [] : await olderSpellings(drive, context.root, repository, signal)
+  const elsewhere = await Promise.all(spelled.map((one) => listed(layoutAsSpelled(context.root, one))))
   const known = new Set(now.map(({ id }) => id))
   return [...now, ...before.filter(({ id }) => !known.has(id)), ...elsewhere.flat()].sort(newestFirst)
 }
 
-export async function runSummary(house: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
-  return readSummary(house, run.directory, run.handoff, signal)
+export async function runSummary(context: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
+  return readSummary(context, run.directory, run.handoff, signal)
 }
 
 export async function pageOfAnswers(
-  house: House,
+  context: AppContext,
   run: ChosenRun,
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Page<AnswerRecord>> {
-  const { drive } = house.tools
+  const { drive } = context.ports
   const page = pageOf(await listAnswers(drive, run.directory, signal), wanted)
   const records = await Promise.all(
     page.items.map(({ id }) => readAnswer(drive, run.directory, id, signal).catch(unlessUnbelievable)),
@@ -110,8 +110,13 @@ export async function pageOfAnswers(
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }
 }
 
-export async function oneAnswer(house: House, run: ChosenRun, id: string, signal: AbortSignal): Promise<AnswerRecord> {
-  const record = await readAnswer(house.tools.drive, run.directory, id, signal)
+export async function oneAnswer(
+  context: AppContext,
+  run: ChosenRun,
+  id: string,
+  signal: AbortSignal,
+): Promise<AnswerRecord> {
+  const record = await readAnswer(context.ports.drive, run.directory, id, signal)
   if (record) return record
   throw new HandoffError('not-found', `Run ${run.handoff.run} has no answer ${id}.`, {
     next: 'Ask the question with POST /api/ask.',
@@ -120,7 +125,7 @@ export async function oneAnswer(house: House, run: ChosenRun, id: string, signal
 
 /** What the newest summarised commit of the run's own ref changed of what an answer rests on; undefined when nothing, or nobody can tell. */
 export async function staleSince(
-  house: House,
+  context: AppContext,
   request: Pick<AskRequest, 'repository' | 'github'>,
   run: ChosenRun,
   record: CompletedAnswer,
@@ -128,9 +133,9 @@ export async function staleSince(
 ): Promise<AnswerStaleness | undefined> {
   const { ref } = run.handoff
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
-  const place = layout(house.root, request.repository)
-  const head = await asRemark(() => readRef(house.tools.drive, place, ref, signal))
-  return head === undefined ? undefined : staleAt(record, head, request, house, signal)
+  const place = layout(context.root, request.repository)
+  const head = await asRemark(() => readRef(context.ports.drive, place, ref, signal))
+  return head === undefined ? undefined : staleAt(record, head, request, context, signal)
 }
 
 export interface CitedPlace {
@@ -141,12 +146,12 @@ export interface CitedPlace {
 
 /** Lines of a file as an answer cites them; `answer` says which, or the newest that can be believed are looked through. */
 export async function citedFile(
-  house: House,
+  context: AppContext,
   run: ChosenRun,
   place: CitedPlace & { answer?: string },
   signal: AbortSignal,
 ): Promise<{ path: string; blob: string; from: number; lines: string[] }> {
-  const { drive } = house.tools
+  const { drive } = context.ports
   const read = (id: string) => readAnswer(drive, run.directory, id, signal)
   const newest = async () => (await listAnswers(drive, run.directory, signal)).slice(0, 20).map(({ id }) => id)
   for (const id of place.answer === undefined ? await newest() : [place.answer]) {

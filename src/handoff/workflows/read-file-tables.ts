@@ -13,13 +13,13 @@ const mostBytes = 64_000_000
 export type BlobsOfRun = ReadonlyMap<string, string>
 
 export async function blobsOf(
-  house: ReadContext,
+  context: ReadContext,
   run: Pick<ChosenRun, 'directory' | 'handoff'>,
   signal: AbortSignal,
 ): Promise<BlobsOfRun> {
   const { handoff, directory } = run
   const recorded = handoff.artifacts.find((entry) => entry.path === artifact.files)
-  const bytes = await house.tools.drive.read(`${directory}/${artifact.files}`, { maxBytes: mostBytes, signal })
+  const bytes = await context.ports.drive.read(`${directory}/${artifact.files}`, { maxBytes: mostBytes, signal })
   if (bytes === null || recorded === undefined || sha256(bytes) !== recorded.sha256) {
     throw new HandoffError('corrupt', `The table of files of run ${handoff.run} is not the one that was sealed.`, {
       next: 'Summarise the commit again with force.',

@@ -7,13 +7,13 @@ import { artifact } from '../domain/run.js'
 import { sha256 } from '../store/run-store.js'
 
 export async function readSummary(
-  house: ReadContext,
+  context: ReadContext,
   directory: string,
   handoff: Handoff,
   signal: AbortSignal,
 ): Promise<string> {
   const recorded = handoff.artifacts.find((entry) => entry.path === artifact.summary)
-  const bytes = await house.tools.drive.read(`${directory}/${artifact.summary}`, { maxBytes: 2_000_000, signal })
+  const bytes = await context.ports.drive.read(`${directory}/${artifact.summary}`, { maxBytes: 2_000_000, signal })
   if (bytes !== null && recorded !== undefined && sha256(bytes) === recorded.sha256)
     return new TextDecoder().decode(bytes)
   throw new HandoffError('corrupt', `The summary of run ${handoff.run} is not the one that was sealed.`, {

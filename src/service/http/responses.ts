@@ -1,11 +1,11 @@
 // What callers see of runs and answers.
 
-import type * as House from '../../handoff/index.js'
+import type * as Product from '../../handoff/index.js'
 import { answerData } from '../../handoff/stored-answer.js'
 import { jsonResponse } from './json.js'
 
 export interface Seen {
-  handoff: House.Handoff
+  handoff: Product.Handoff
   behind?: { head: string }
 }
 
@@ -13,16 +13,16 @@ export interface Viewer {
   serverUrl: string
 }
 
-export function addressOf(handoff: Pick<House.Handoff, 'run' | 'repository'>, answer?: string): string {
+export function addressOf(handoff: Pick<Product.Handoff, 'run' | 'repository'>, answer?: string): string {
   const part = answer === undefined ? '' : `/answers/${answer}`
   return `/api/runs/${handoff.run}${part}?repository=${encodeURIComponent(handoff.repository)}`
 }
 
-export function placeOf(viewer: Viewer, handoff: House.Handoff): House.AnswerPlace {
+export function placeOf(viewer: Viewer, handoff: Product.Handoff): Product.AnswerPlace {
   return { host: handoff.host, repository: handoff.repository, serverUrl: viewer.serverUrl, permalinks: 'github' }
 }
 
-export function runView(handoff: House.Handoff) {
+export function runView(handoff: Product.Handoff) {
   const { run, repository, commit, ref, sealedAt, model, survey, partial } = handoff
   return {
     run,
@@ -40,8 +40,8 @@ export function runView(handoff: House.Handoff) {
 export function answerView(
   viewer: Viewer,
   seen: Seen,
-  record: House.CompletedAnswer,
-  { stale, ...more }: { reused: boolean; stale?: House.AnswerStaleness; comment?: { url: string } },
+  record: Product.CompletedAnswer,
+  { stale, ...more }: { reused: boolean; stale?: Product.AnswerStaleness; comment?: { url: string } },
 ) {
   const { handoff, behind } = seen
   return {
@@ -58,7 +58,7 @@ export function answerView(
 }
 
 /** `told` is a sentence for people; the paths in it are foreign text. */
-function staleView({ head, valid, precision, told }: House.AnswerStaleness) {
+function staleView({ head, valid, precision, told }: Product.AnswerStaleness) {
   return { head, valid, precision, told }
 }
 
@@ -75,7 +75,7 @@ export function pendingView(seen: Seen, pending: PendingQuestion, status: 'queue
   return { status, id, repository, run, commit, question, acceptedAt, self: addressOf(handoff, id) }
 }
 
-export function failedView(seen: Seen, record: Extract<House.AnswerRecord, { status: 'failed' }>) {
+export function failedView(seen: Seen, record: Extract<Product.AnswerRecord, { status: 'failed' }>) {
   return {
     ...pendingView(seen, record, 'running'),
     status: 'failed' as const,

@@ -123,9 +123,9 @@ async function underName(
 ): Promise<Ready> {
   const { service } = order
   const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
-  const { drive } = service.house.tools
+  const { drive } = service.context.ports
   // Whoever may ask about a repository that nobody ever summarised leaves nothing behind by asking.
-  const { repository } = layout(service.house.root, order.request.repository)
+  const { repository } = layout(service.context.root, order.request.repository)
   if ((await drive.stat(repository, exchange.signal)) === null) return { order }
   const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
   const begun = await beginRequest(drive, path, asked, exchange.signal, exchange.background)

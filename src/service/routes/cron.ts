@@ -1,5 +1,5 @@
 // Takes up what was promised and left behind, and forgets names of requests that are too old to be repeated.
-import type * as House from '../../handoff/index.js'
+import type * as Product from '../../handoff/index.js'
 import { answerComment, permissionOf } from '../answer-comment.js'
 import { type Door, door } from '../app.js'
 import { bearsSecret } from '../auth/authenticate.js'
@@ -21,18 +21,18 @@ export async function sweep(exchange: Exchange): Promise<Response> {
       headers: { 'www-authenticate': 'Bearer realm="handoff-cron"' },
     })
   }
-  const [house, service] = await Promise.all([here.house(), here.service()])
-  const notes = await house.listAccepted(service.house.tools.drive, service.place, mostLookedAt, exchange.signal)
+  const [context, service] = await Promise.all([here.context(), here.service()])
+  const notes = await context.listAccepted(service.context.ports.drive, service.place, mostLookedAt, exchange.signal)
   const left = notes.filter((note) => note.until <= Date.now()).slice(0, mostAtOnce)
   // All that was promised about one answer is kept at once.
   const answers = Map.groupBy(left, ({ run, answer }) => `${run} ${answer}`)
   const taken = [...answers.values()].map(async (about) => {
     // What could not be settled now stays noted for the next time.
-    const notes = await takeUpNotes(here, house, service, about, exchange).catch(notesOf)
+    const notes = await takeUpNotes(here, context, service, about, exchange).catch(notesOf)
     return { answer: about[0]!.answer, ...notes }
   })
   const work = Promise.all([
-    forgetOld(service, house, exchange),
+    forgetOld(service, context, exchange),
     Promise.all(taken).then((all) => exchange.note({ taken: all })),
   ])
   exchange.background(work)
@@ -43,16 +43,16 @@ export async function sweep(exchange: Exchange): Promise<Response> {
 
 async function takeUpNotes(
   here: Door,
-  house: typeof House,
-  service: House.Service,
-  about: House.AcceptedNote[],
+  context: typeof Product,
+  service: Product.Service,
+  about: Product.AcceptedNote[],
   exchange: Exchange,
 ): Promise<Record<string, unknown>> {
   const note = about[0]!
   if (note.run !== undefined) return takeUp(here, leftOf(note, note.run, about), exchange)
   const { deadline, background, limit } = exchange
   const { workBy } = divideTime(deadline, Date.now())
-  const of = { here, house, service, github: await here.github(), note, workBy, background, limit }
+  const of = { here, context, service, github: await here.github(), note, workBy, background, limit }
   return answerComment(of, permissionOf(of))
 }
 
@@ -60,14 +60,14 @@ async function takeUpNotes(
 const width = 8
 
 /** As many as there is time for; neither folder waits for the other. */
-async function forgetOld(service: House.Service, house: typeof House, { limit }: Exchange): Promise<void> {
-  const { drive } = service.house.tools
+async function forgetOld(service: Product.Service, context: typeof Product, { limit }: Exchange): Promise<void> {
+  const { drive } = service.context.ports
   const signal = limit.workUntil(divideTime(limit.deadline, Date.now()).workBy)
-  const before = new Date(Date.now() - 2 * house.keyLifetimeMs).toISOString()
+  const before = new Date(Date.now() - 2 * context.keyLifetimeMs).toISOString()
   const forgetIn = async (folder: string) => {
     const entries = await drive.list(folder, signal)
     const old = entries.filter((entry) => entry.modifiedAt !== undefined && entry.modifiedAt < before)
-    await house.atOnce(width, old, ({ name }) =>
+    await context.mapConcurrent(width, old, ({ name }) =>
       drive.remove(`${folder}/${name}`, { recursive: false, signal }).catch(() => signal.throwIfAborted()),
     )
   }

@@ -1,7 +1,7 @@
 // POST /api/github: the webhook. Size, signature, event, then once for each delivery and each comment, then who asks: only then anything is
 // looked up. The answer is the same conversation as in the Action, held in the background.
 import { createHash } from 'node:crypto'
-import type * as House from '../../handoff/index.js'
+import type * as Product from '../../handoff/index.js'
 import { answerComment, permissionOf } from '../answer-comment.js'
 import { type Door, door } from '../app.js'
 import { type Exchange, notesOf } from '../http/http-function.js'
@@ -23,19 +23,19 @@ export async function postGitHub(exchange: Exchange): Promise<Response> {
   const { request } = exchange
   if (here.settings.webhookSecrets.length === 0) throw notSigned('There is no webhook here.')
   const bytes = await readBody(request, mostBytes)
-  const house = await here.house()
-  if (!house.isSigned(bytes, request.headers.get('x-hub-signature-256'), here.settings.webhookSecrets)) {
+  const context = await here.context()
+  if (!context.isSigned(bytes, request.headers.get('x-hub-signature-256'), here.settings.webhookSecrets)) {
     throw notSigned('The signature of the delivery is missing or wrong.')
   }
   wantJsonBody(request)
   const name = request.headers.get('x-github-event') ?? ''
   exchange.note({ event: name.slice(0, 60) })
   if (name === 'ping') return jsonResponse(200, { ok: true })
-  const event = house.readAskEvent(name, parseJson(bytes))
+  const event = context.readAskEvent(name, parseJson(bytes))
   if ('ignored' in event) return ignored(exchange, event.ignored)
-  const command = house.parseAskCommand(event.body)
+  const command = context.parseAskCommand(event.body)
   if (command === null || command.question === '') return ignored(exchange, 'There is no question behind /ask.')
-  if (house.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
+  if (context.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
   return take(exchange, here, { event, command, delivery: request.headers.get('x-github-delivery') ?? '', arrived })
 }
 
@@ -52,7 +52,7 @@ function ignored(exchange: Exchange, why: string): Response {
 }
 
 interface Asked {
-  event: House.AskEvent
+  event: Product.AskEvent
   command: { question: string; fresh: boolean }
   /** Empty where nobody says it. */
   delivery: string
@@ -60,21 +60,21 @@ interface Asked {
 }
 
 async function take(exchange: Exchange, here: Door, asked: Asked): Promise<Response> {
-  const [house, service, github] = await Promise.all([here.house(), here.service(), here.github()])
+  const [context, service, github] = await Promise.all([here.context(), here.service(), here.github()])
   const soon = AbortSignal.any([exchange.signal, exchange.limit.workUntil(asked.arrived + acknowledgeMs)])
-  const seen = await firstTime(exchange, house, service, { ...asked, soon })
+  const seen = await firstTime(exchange, context, service, { ...asked, soon })
   if (seen === undefined) {
     exchange.note({ duplicate: true })
     return jsonResponse(202, { duplicate: true })
   }
   const { workBy } = divideTime(exchange.deadline, Date.now())
-  const note = noteOf(here, house, service, asked, exchange.deadline)
+  const note = noteOf(here, context, service, asked, exchange.deadline)
   const { background, limit } = exchange
-  const of = { here, house, service, github, note, workBy, background, limit }
+  const of = { here, context, service, github, note, workBy, background, limit }
   const permission = permissionOf(of)
   // Looked at when the note stands; until then its failure is nobody's.
   permission.catch(() => undefined)
-  const noted = house.promiseComment(service, note, soon)
+  const noted = context.promiseComment(service, note, soon)
   // A note that landed after it was taken away would stay.
   const answering = noted
     .catch(() => undefined)
@@ -100,15 +100,15 @@ const notesAndThrow = (exchange: Exchange) => (error: unknown) => {
 /** Undefined for a delivery that comes again, and for a comment that is known by another delivery. */
 async function firstTime(
   exchange: Exchange,
-  house: typeof House,
-  service: House.Service,
+  context: typeof Product,
+  service: Product.Service,
   asked: Asked & { soon: AbortSignal },
 ): Promise<{ accept(pointer: { run: string; answer: string }): Promise<void> } | undefined> {
   const { event, delivery, soon } = asked
   const request = { body: hash('webhook'), now: Date.now(), until: exchange.deadline }
-  const { drive } = service.house.tools
+  const { drive } = service.context.ports
   const begin = (name: string) =>
-    house.beginRequest(drive, service.place.delivery(hash(name).slice(0, 32)), request, soon, exchange.background)
+    context.beginRequest(drive, service.place.delivery(hash(name).slice(0, 32)), request, soon, exchange.background)
   // One after the other: of two that came at once each would win one name, and neither would answer.
   const comment = await begin(commentName(event))
   if (comment.kind !== 'begun' || delivery === '') return comment.kind === 'begun' ? comment : undefined
@@ -134,17 +134,17 @@ async function letGo(exchange: Exchange, asked: Asked, name: { release(): Promis
   await Promise.race([released, pause(timeLeft(asked))])
 }
 
-const commentName = ({ repositoryId, target }: House.AskEvent) =>
+const commentName = ({ repositoryId, target }: Product.AskEvent) =>
   `comment ${repositoryId} ${target.thread.kind} ${target.question}`
 
 /** Written before the delivery is acknowledged: enough for anybody to answer it later. */
 function noteOf(
   here: Door,
-  house: typeof House,
-  service: House.Service,
+  context: typeof Product,
+  service: Product.Service,
   { event, command }: Asked,
   deadline: number,
-): House.AcceptedNote {
+): Product.AcceptedNote {
   const { thread } = event.target
   const slash = thread.repository.lastIndexOf('/')
   return {
@@ -158,11 +158,11 @@ function noteOf(
       id: String(event.repositoryId),
     },
     caller: `github:${event.repositoryId}`,
-    model: service.house.tools.model.name,
+    model: service.context.ports.model.name,
     post: event.target,
     asked: {
       // Enough to see that it is too long.
-      text: command.question.slice(0, 2 * house.longestQuestion),
+      text: command.question.slice(0, 2 * context.longestQuestion),
       pull: thread.number,
       asker: `github:${event.asker.login}`,
       user: { id: event.asker.id, login: event.asker.login, type: event.asker.type },

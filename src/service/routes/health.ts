@@ -1,5 +1,5 @@
 // Is it up, and has it what it needs? Says names, never values, and touches no cloud unless somebody with a token asks for more.
-import type * as House from '../../handoff/index.js'
+import type * as Product from '../../handoff/index.js'
 import type { Door } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
 import { environmentHere, settingsHere } from '../define-function.js'
@@ -36,9 +36,9 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   if (caller.way === 'job') throw notForJobs()
   using soon = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
-    check(here, async ({ house }) => (await house.tools.drive.status(soon.signal)).ready),
-    check(here, async ({ house }) => {
-      await house.tools.sandboxes.find({ handoff: '1' }, soon.signal)
+    check(here, async ({ context }) => (await context.ports.drive.status(soon.signal)).ready),
+    check(here, async ({ context }) => {
+      await context.ports.sandboxes.find({ handoff: '1' }, soon.signal)
       return true
     }),
   ])
@@ -88,7 +88,7 @@ interface Checked {
 }
 
 /** Only looks: nothing is started, and nothing is paid. */
-async function check(here: Door, look: (service: House.Service) => Promise<boolean>): Promise<Checked> {
+async function check(here: Door, look: (service: Product.Service) => Promise<boolean>): Promise<Checked> {
   const started = Date.now()
   const milliseconds = () => Date.now() - started
   try {

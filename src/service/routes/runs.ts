@@ -1,5 +1,5 @@
 // GET /api/runs and what is below it. Reads only, except that looking at a question which was left behind gets it going again.
-import type * as House from '../../handoff/index.js'
+import type * as Product from '../../handoff/index.js'
 import { type Door, door } from '../app.js'
 import { allow, authenticate, type Caller, leads, meets } from '../auth/authenticate.js'
 import type { Exchange } from '../http/http-function.js'
@@ -17,16 +17,16 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
   exchange.note({ caller: caller.name })
   wantJson(request)
   exchange.note({ part: asked.part ?? 'runs' })
-  const house = await here.house()
+  const context = await here.context()
   const service = await here.service()
-  const look: Look = { exchange, here, house, caller, service, asked, query: asked.query }
+  const look: Look = { exchange, here, context, caller, service, asked, query: asked.query }
   if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
-  const run = await oneRun(look, { run: house.parseRunId(asked.run) })
+  const run = await oneRun(look, { run: context.parseRunId(asked.run) })
   switch (asked.part) {
     case undefined:
       return jsonResponse(200, {
         ...runView(run.handoff),
-        summary: await house.runSummary(service.house, run, exchange.signal),
+        summary: await context.runSummary(service.context, run, exchange.signal),
         handoff: run.handoff,
       })
     case 'answers':
@@ -40,8 +40,8 @@ interface Look {
   exchange: Exchange
   here: Door
   caller: Caller
-  house: typeof House
-  service: House.Service
+  context: typeof Product
+  service: Product.Service
   asked: Address
   query: URLSearchParams
 }
@@ -83,13 +83,13 @@ function decoded(segment: string): string {
 
 const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
 
-async function repositories({ caller, here, house, service, exchange, query }: Look): Promise<Response> {
+async function repositories({ caller, here, context, service, exchange, query }: Look): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
   const host = new URL(here.settings.github.serverUrl).host
   const may = (test: typeof meets) => (name: string) =>
     caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
   // Whoever may see one repository causes no look at all the others.
-  const found = await house.listRepositories(service.house, host, exchange.signal, { leads: may(leads) })
+  const found = await context.listRepositories(service.context, host, exchange.signal, { leads: may(leads) })
   return jsonResponse(200, { repositories: spelledOnce(found.filter(may(meets))) })
 }
 
@@ -100,7 +100,7 @@ function spelledOnce(names: string[]): string[] {
 }
 
 async function runs(look: Look): Promise<Response> {
-  const { house, service, query, exchange, asked } = look
+  const { context, service, query, exchange, asked } = look
   const [ref, pull] = [query.get('ref'), query.get('pull')]
   if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
   if (ref !== null || pull !== null) {
@@ -109,14 +109,14 @@ async function runs(look: Look): Promise<Response> {
     return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
   }
   const { repository } = repositoryOf(look)
-  const page = await house.listRuns(service.house, repository, pageWanted(query), exchange.signal)
+  const page = await context.listRuns(service.context, repository, pageWanted(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
   return paged(asked, { runs: items.map(runView) }, page.next)
 }
 
-async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
-  const { here, house, service, query, exchange, asked } = look
-  const page = await house.pageOfAnswers(service.house, run, pageWanted(query), exchange.signal)
+async function answers(look: Look, run: Product.ChosenRun): Promise<Response> {
+  const { here, context, service, query, exchange, asked } = look
+  const page = await context.pageOfAnswers(service.context, run, pageWanted(query), exchange.signal)
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
     if (record.status === 'running') return pendingView(run, record, await stateOf(service, record))
@@ -126,9 +126,9 @@ async function answers(look: Look, run: House.ChosenRun): Promise<Response> {
   return paged(asked, { answers: await Promise.all(items) }, page.next)
 }
 
-async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Response> {
-  const { house, service, exchange } = look
-  const record = await house.oneAnswer(service.house, run, id, exchange.signal)
+async function answer(look: Look, run: Product.ChosenRun, id: string): Promise<Response> {
+  const { context, service, exchange } = look
+  const record = await context.oneAnswer(service.context, run, id, exchange.signal)
   if (record.status === 'done') {
     keepPromises(look, run, id)
     return jsonResponse(200, await doneView(look, run, record))
@@ -140,20 +140,20 @@ async function answer(look: Look, run: House.ChosenRun, id: string): Promise<Res
 }
 
 /** Who looks again later is told whether it is still true. */
-async function doneView(look: Look, run: House.ChosenRun, record: House.CompletedAnswer) {
-  const { house, service, here, exchange } = look
+async function doneView(look: Look, run: Product.ChosenRun, record: Product.CompletedAnswer) {
+  const { context, service, here, exchange } = look
   const { repository } = repositoryOf(look)
   const request = { repository, ...(here.hasGitHub ? { github: here.github } : {}) }
-  const stale = await house.staleSince(service.house, request, run, record, exchange.signal)
+  const stale = await context.staleSince(service.context, request, run, record, exchange.signal)
   return answerView(here.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
-type Pending = Extract<House.AnswerRecord, { status: 'running' }>
+type Pending = Extract<Product.AnswerRecord, { status: 'running' }>
 
 const isLeft = ({ leaseUntil }: Pending) => Date.parse(leaseUntil) <= Date.now()
 
 /** Running while somebody has a turn for it. */
-async function stateOf(service: House.Service, record: Pending): Promise<'queued' | 'running'> {
+async function stateOf(service: Product.Service, record: Pending): Promise<'queued' | 'running'> {
   if (isLeft(record)) return 'queued'
   const { turns } = await service.shared()
   // Whoever only looks is not told that the table of turns is busy.
@@ -162,7 +162,7 @@ async function stateOf(service: House.Service, record: Pending): Promise<'queued
 }
 
 /** When its lease ran out it was left behind, and whoever looks at it gets it going again. */
-function goOnWith(look: Look, run: House.ChosenRun, { id, model }: Pending): void {
+function goOnWith(look: Look, run: Product.ChosenRun, { id, model }: Pending): void {
   const { exchange, here, caller } = look
   const { repository } = repositoryOf(look)
   const goingOn = async () => {
@@ -174,7 +174,7 @@ function goOnWith(look: Look, run: House.ChosenRun, { id, model }: Pending): voi
 }
 
 /** An answer may be there while the comment that was promised with it is not. */
-function keepPromises(look: Look, run: House.ChosenRun, id: string): void {
+function keepPromises(look: Look, run: Product.ChosenRun, id: string): void {
   const { exchange, here } = look
   if (!here.hasGitHub) return
   const keeping = async () => {
@@ -184,13 +184,13 @@ function keepPromises(look: Look, run: House.ChosenRun, id: string): void {
   exchange.background(keeping())
 }
 
-function promisesAbout({ house, service, exchange }: Look, id: string): Promise<House.AcceptedNote[]> {
+function promisesAbout({ context, service, exchange }: Look, id: string): Promise<Product.AcceptedNote[]> {
   const signal = exchange.limit.workUntil(Date.now() + 10_000)
-  return house.acceptedAbout(service.house.tools.drive, service.place, id, signal)
+  return context.acceptedAbout(service.context.ports.drive, service.place, id, signal)
 }
 
-async function file(look: Look, run: House.ChosenRun): Promise<Response> {
-  const { house, service, query, exchange } = look
+async function file(look: Look, run: Product.ChosenRun): Promise<Response> {
+  const { context, service, query, exchange } = look
   const path = query.get('path') ?? ''
   const [from, to] = [Number(query.get('from')), Number(query.get('to') ?? query.get('from'))]
   const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0 && to >= from
@@ -198,26 +198,26 @@ async function file(look: Look, run: House.ChosenRun): Promise<Response> {
   const id = query.get('answer')
   if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
   const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
-  return jsonResponse(200, await house.citedFile(service.house, run, place, exchange.signal))
+  return jsonResponse(200, await context.citedFile(service.context, run, place, exchange.signal))
 }
 
-function repositoryOf({ caller, here, house, query }: Look): { repository: House.Repository; cloneUrl: string } {
+function repositoryOf({ caller, here, context, query }: Look): { repository: Product.Repository; cloneUrl: string } {
   const name = query.get('repository')
   if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
   const pattern = allow(caller, name)
   const { serverUrl } = here.settings.github
-  const repository = house.parseRepository(name, new URL(serverUrl).host)
+  const repository = context.parseRepository(name, new URL(serverUrl).host)
   return {
     repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
     cloneUrl: `${serverUrl}/${name}.git`,
   }
 }
 
-async function oneRun(look: Look, name: House.RunName): Promise<House.ChosenRun & Seen> {
-  const { house, service, exchange } = look
+async function oneRun(look: Look, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
+  const { context, service, exchange } = look
   const where = { ...repositoryOf(look), strict: true }
-  const place = house.layout(service.house.root, where.repository)
-  return house.whichRun(where, name, service.house, place, exchange.signal)
+  const place = context.layout(service.context.root, where.repository)
+  return context.resolveRun(where, name, service.context, place, exchange.signal)
 }
 
 function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {

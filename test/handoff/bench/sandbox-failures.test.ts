@@ -51,8 +51,8 @@ const world = (path = [programFolder], scale = '1', more: { programs?: string[] 
     clouds: { sandboxes: { path, environment: { E2B_DRIVE9_LOCAL_TIME_SCALE: scale }, ...more } },
   })
 
-const walk = (one: World) =>
-  summarise({ commit: one.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' }, one.house, never)
+const timer = (one: World) =>
+  summarise({ commit: one.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' }, one.context, never)
 
 async function failure(work: Promise<unknown>) {
   const error: unknown = await work.then(
@@ -74,9 +74,9 @@ const answer = (status: number, error: string) => ({ kind: 'answer', status, bod
 async function runTask(one: World, task: GuestTask, opened: Pick<OpenedRun, 'token' | 'revoke'>) {
   const records: GuestRecord[] = []
   const machine = { metadata: { handoff: '1' }, lifetimeMs: 60_000, egress: [] }
-  const sandbox = await one.house.tools.sandboxes.open(machine, never)
+  const sandbox = await one.context.ports.sandboxes.open(machine, never)
   const outcome = await runGuest(sandbox, {
-    program: one.house.program,
+    program: one.context.program,
     task,
     secrets: { DRIVE9_API_KEY: opened.token.secret },
     timeoutMs: 60_000,
@@ -96,7 +96,7 @@ describe('a mount', () => {
     await using one = await world()
     one.clouds.drive.rule({ match: fromSandbox(one), fault: answer(401, 'invalid API key') })
     one.remote.rule({ fault: { kind: 'hang' } })
-    expect(await failure(walk(one))).toMatchObject({
+    expect(await failure(timer(one))).toMatchObject({
       code: 'drive',
       message: expect.stringMatching(/did not mount the run directory \(exit 1\): remote root ".*": invalid API key/),
       next: expect.stringContaining('DRIVE9_API_KEY'),
@@ -106,12 +106,12 @@ describe('a mount', () => {
   test('that meets a server which starts is tried a second time', async () => {
     await using one = await world()
     one.clouds.drive.rule({ match: fromSandbox(one), path: /\?list=1/, times: 1, fault: answer(503, 'starting') })
-    await walk(one)
+    await timer(one)
   }, 20_000)
 
   test('of a program that is not there ends the run', async () => {
     await using one = await world([], '1', { programs: [] })
-    expect(await failure(walk(one))).toMatchObject({ message: expect.stringContaining('no program called drive9') })
+    expect(await failure(timer(one))).toMatchObject({ message: expect.stringContaining('no program called drive9') })
   }, 20_000)
 })
 
@@ -119,7 +119,7 @@ describe('a file that cannot be stored', () => {
   test('ends the run with the quota that refused it, which only the log names', async () => {
     await using one = await world([programFolder], '0.02')
     one.clouds.drive.setQuota({ files: 3 })
-    expect(await failure(walk(one))).toMatchObject({
+    expect(await failure(timer(one))).toMatchObject({
       code: 'drive-quota',
       message: expect.stringContaining('tenant file count quota exceeded'),
       next: expect.stringContaining('Remove old runs'),
@@ -130,7 +130,7 @@ describe('a file that cannot be stored', () => {
     await using one = await world([programFolder], '0.02')
     const tooLarge = answer(413, 'upload too large: max 10 bytes')
     one.clouds.drive.rule({ method: 'PUT', match: fromSandbox(one), fault: tooLarge })
-    expect(await failure(walk(one))).toMatchObject({
+    expect(await failure(timer(one))).toMatchObject({
       code: 'drive',
       message: expect.stringContaining('upload too large'),
       next: expect.stringContaining('Leave large files out'),
@@ -140,7 +140,7 @@ describe('a file that cannot be stored', () => {
   test('ends the run with the state of the network', async () => {
     await using one = await world([programFolder], '0.02')
     one.clouds.drive.rule({ method: 'PUT', match: fromSandbox(one), fault: { kind: 'reset' } })
-    expect(await failure(walk(one))).toMatchObject({
+    expect(await failure(timer(one))).toMatchObject({
       code: 'drive',
       message: expect.stringMatching(/EOF|connection reset/),
       next: expect.stringContaining('DRIVE9_SERVER'),
@@ -158,7 +158,7 @@ describe('a file that cannot be stored', () => {
   done
 }`)
     await using one = await world([path, programFolder], '0.02')
-    expect(await failure(walk(one))).toMatchObject({
+    expect(await failure(timer(one))).toMatchObject({
       code: 'drive-quota',
       message: expect.stringMatching(/tar could not be stored \(ENOENT\): .*tenant storage quota exceeded/),
     })
@@ -171,7 +171,7 @@ esac
 "$real" "$@" || exit
 [ "$1 $2" != "mount --profile=none" ] || { for last in "$@"; do :; done; ln -s /proc "$last/project"; }`)
     await using one = await world([path, programFolder], '0.02')
-    expect(await failure(walk(one))).toMatchObject({
+    expect(await failure(timer(one))).toMatchObject({
       code: 'drive',
       message: expect.stringMatching(/could not be stored \(ENOENT\): fs: invalid API key/),
     })
@@ -190,13 +190,13 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
   cat "$last/project/.handoff-1.tmp"
 ) >/dev/null 2>&1 </dev/null &`)
   await using one = await world([path, programFolder], '0.02')
-  const { tools } = one.house
+  const { ports } = one.context
   const commit = one.commit(name, repository.head)
   const directory = layout('/handoff', commit.repository).run(makeRunId(repository.head, 'pipe'))
-  const opened = await openRun(tools, directory, tools.uniqueId(), 60, never)
+  const opened = await openRun(ports, directory, ports.uniqueId(), 60, never)
   const task: SummariseTask = {
     task: 'summarise',
-    mount: { server: tools.drive.server, remote: directory, marker: opened.marker },
+    mount: { server: ports.drive.server, remote: directory, marker: opened.marker },
     clone: { url: commit.cloneUrl, sha: commit.sha },
     repositoryName: 'tools',
     form: 'tar',
@@ -210,14 +210,14 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
 
 describe('in the second sandbox', () => {
   async function sealed(one: World) {
-    const { directory, handoff } = await walk(one)
+    const { directory, handoff } = await timer(one)
     const place = layout('/handoff', one.commit(name, repository.head).repository)
-    const run = await readSealed(one.house.tools.drive, place, repository.head, never)
+    const run = await readSealed(one.context.ports.drive, place, repository.head, never)
     const needed = new Set<string>(['project/tools.git.tar', artifact.outline, artifact.summary])
     const task: FindTask = {
       task: 'find',
       mount: {
-        server: one.house.tools.drive.server,
+        server: one.context.ports.drive.server,
         remote: directory,
         marker: { path: artifact.handoff, sha256: run!.pointer.handoff },
       },
@@ -231,7 +231,7 @@ describe('in the second sandbox', () => {
   }
 
   async function find(one: World, task: FindTask, directory: string) {
-    const opened = await openSealed(one.house.tools, directory, 60, never)
+    const opened = await openSealed(one.context.ports, directory, 60, never)
     const { outcome, records } = await runTask(one, task, opened)
     const notices = records.filter((record) => record.type === 'notice').map(({ text }) => text)
     return { outcome, types: new Set(records.map(({ type }) => type)), notices }

@@ -47,7 +47,7 @@ const notices = () => world.events.filter((event) => event.type === 'notice').ma
 
 test('a header that is never added costs one more sandbox, which has the token in the environment of git', async () => {
   const commit = { ...world.commit('octo/closed', repository.head), cloneUrl: 'https://git.example/octo/closed.git' }
-  const { handoff } = await summarise({ commit, attempt: 'injected', cloneToken: token }, world.house, never)
+  const { handoff } = await summarise({ commit, attempt: 'injected', cloneToken: token }, world.context, never)
   expect(handoff.artifacts.map(({ path }) => path)).toContain('project/closed.git.tar')
   expect(rules()).toEqual([['git.example'], []])
   expect(commandsWithToken()).toEqual([false, true])
@@ -58,7 +58,7 @@ test('a header that is never added costs one more sandbox, which has the token i
 test('a header is not asked for where it could not be added: without TLS, or on another port', async () => {
   const before = world.clouds.sandboxes.sandboxes.length
   const commit = world.commit('octo/closed', repository.head)
-  await summarise({ commit, attempt: 'plain', cloneToken: token, force: true }, world.house, never)
+  await summarise({ commit, attempt: 'plain', cloneToken: token, force: true }, world.context, never)
   expect(rules().slice(before)).toEqual([[]])
   expect(commandsWithToken().slice(before)).toEqual([true])
 })

@@ -22,7 +22,7 @@ beforeAll(async () => {
   repository = await makeRepository(tokenFiles)
   world = await startWorld({ repositories: { [name]: repository.directory } })
   const commit = world.commit(name, repository.head, 'refs/heads/main')
-  run = await summarise({ commit, attempt: 'first' }, world.house, never)
+  run = await summarise({ commit, attempt: 'first' }, world.context, never)
 })
 
 afterAll(async () => {
@@ -39,8 +39,8 @@ const about = (text: string): AskRequest => ({
 
 /** A process with a clock of its own. */
 function processAt(clock: ManualClock) {
-  const house = world.another()
-  return { ...house, tools: { ...house.tools, now: () => new Date(clock.now()), sleep: clock.sleep } }
+  const context = world.another()
+  return { ...context, ports: { ...context.ports, now: () => new Date(clock.now()), sleep: clock.sleep } }
 }
 
 /** A process that has claimed the question and waits for its turn to have a sandbox, until `open` is called. */
@@ -167,7 +167,7 @@ test('a process whose question was taken over and is still being answered stops 
 
 test('an answer is kept although a renewal of its own claim came in between', async () => {
   const { id, answering, open } = await working('What does Token hold?', at(0))
-  const { drive } = world.house.tools
+  const { drive } = world.context.ports
   const held = { record: recordOf(id) as ClaimedAnswer, revision: (await drive.stat(fileOf(id), never))!.revision }
   const renewed = Buffer.from(JSON.stringify({ ...held.record, leaseUntil: new Date(start + 90_000).toISOString() }))
   await drive.write(fileOf(id), renewed, { expectedRevision: held.revision, signal: never })

@@ -32,11 +32,11 @@ const never = new AbortController().signal
 test.each(branches.map((ref, index) => [ref, index] as const))('%s', async (ref, index) => {
   const sha = repository.commits[index]!
   const commit = world.commit(name, sha, ref)
-  const made = await summarise({ commit, attempt: `long-${index}` }, world.house, never)
+  const made = await summarise({ commit, attempt: `long-${index}` }, world.context, never)
   expect(made).toMatchObject({ reused: false, refMoved: true })
   const { repository: asked, cloneUrl } = commit
   const question = { text: 'Where is refreshToken?', asker: 'test' }
-  const answer = await ask({ repository: asked, cloneUrl, name: { ref }, question }, world.house, never)
+  const answer = await ask({ repository: asked, cloneUrl, name: { ref }, question }, world.context, never)
   expect(answer.record.commit).toBe(sha)
 })
 
@@ -51,7 +51,7 @@ test('prune knows a long branch by the name in its file, and removes the file of
   const request = { keepDays: 90, keepRuns: 50, unfinishedHours: 24 }
   const cloneUrl = () => world.commit(name, repository.head).cloneUrl
   const gone = async () => {
-    const plan = await planPrune({ repository: asked, cloneUrl, ...request }, world.house, never)
+    const plan = await planPrune({ repository: asked, cloneUrl, ...request }, world.context, never)
     return plan.repositories.flatMap(({ items }) => items.map(({ name: ref }) => ref))
   }
   expect(await gone()).toEqual([])

@@ -33,8 +33,8 @@ beforeAll(async () => {
     { 'src/token/part1.ts': `${many['src/token/part1.ts']}export const added = refreshToken()\n` },
   ])
   world = await startWorld({ repositories: { [name]: repository.directory } })
-  await summarise({ commit: commit(0, 'refs/heads/old'), attempt: 'first' }, world.house, never)
-  await summarise({ commit: commit(1), attempt: 'first' }, world.house, never)
+  await summarise({ commit: commit(0, 'refs/heads/old'), attempt: 'first' }, world.context, never)
+  await summarise({ commit: commit(1), attempt: 'first' }, world.context, never)
 }, 60_000)
 
 beforeEach(() => {
@@ -73,11 +73,11 @@ function largest(since: number) {
 
 describe('a model that thinks before it writes', () => {
   test('summarises and answers', async () => {
-    const house = world.another(luna)
-    const made = await summarise({ commit: commit(1), attempt: 'thinking', force: true }, house, never)
+    const context = world.another(luna)
+    const made = await summarise({ commit: commit(1), attempt: 'thinking', force: true }, context, never)
     expect(made.handoff.partial).toBeUndefined()
     expect(made.handoff.usage.outputTokens).toBeGreaterThan(1_500)
-    const { record } = await ask(question('How is the token refreshed?'), house, never)
+    const { record } = await ask(question('How is the token refreshed?'), context, never)
     expect(record.citations.length).toBeGreaterThan(0)
     expect(record.usage.outputTokens).toBeGreaterThan(1_500)
   })
@@ -93,11 +93,11 @@ describe('a model that thinks before it writes', () => {
   })
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
-    const house = world.another({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
-    const told = await failure(ask(question('How is the token refreshed?'), house, never))
+    const context = world.another({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
+    const told = await failure(ask(question('How is the token refreshed?'), context, never))
     expect(told.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
     expect(told.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
-    const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, house, never))
+    const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
     expect(unsealed.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
   })
 })
@@ -106,7 +106,7 @@ describe('an answer', () => {
   test('that has no text is asked for once more, and the second is kept', async () => {
     world.clouds.model.behave({ kind: 'silent' }, { task: 'answer', times: 1 })
     const before = world.clouds.model.prompts.length
-    const { record } = await ask(question('How is the token refreshed?'), world.house, never)
+    const { record } = await ask(question('How is the token refreshed?'), world.context, never)
     expect(record.text).toContain('src/token')
     const [one, two] = world.clouds.model.prompts.slice(before)
     expect(two!.maxTokens).toBe(4 * one!.maxTokens!)
@@ -133,8 +133,8 @@ describe('an answer', () => {
       const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
     })
-    const house = world.another({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
-    const { record } = await ask(question('How is the token refreshed?'), house, never)
+    const context = world.another({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
+    const { record } = await ask(question('How is the token refreshed?'), context, never)
     expect(record).toMatchObject({ truncated: false, text: 'The token is refreshed in time.' })
     const shown = world.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
     expect(shown.join('').trim()).toBe('The token is')
@@ -143,7 +143,7 @@ describe('an answer', () => {
 
   test('without search words goes on with those of the question', async () => {
     world.clouds.model.behave({ kind: 'silent' }, { task: 'terms' })
-    const { record } = await ask(question('Wie wird refreshToken benutzt und warum?'), world.house, never)
+    const { record } = await ask(question('Wie wird refreshToken benutzt und warum?'), world.context, never)
     expect(record.citations.length).toBeGreaterThan(0)
     expect(notices()).toContain(
       'The model named no words to search for; the words of the question alone were searched.',
@@ -151,10 +151,10 @@ describe('an answer', () => {
   })
 
   test('counts what the service had in its cache, and what that costs less', async () => {
-    const house = world.another(luna)
+    const context = world.another(luna)
     const text = 'What does every token part do?'
-    const cold = (await ask(question(text), house, never)).record
-    const warm = (await ask(question(text), house, never)).record
+    const cold = (await ask(question(text), context, never)).record
+    const warm = (await ask(question(text), context, never)).record
     expect(cold.usage.cachedInputTokens).toBeUndefined()
     expect(cold.usage.cacheWriteTokens).toBeGreaterThan(1_000)
     expect(warm.usage.cachedInputTokens).toBeGreaterThan(1_000)
@@ -167,22 +167,22 @@ describe('a model that takes 8,000 tokens in one request', () => {
   const small = { LLM_MODEL: 'offline-small-context', LLM_CONTEXT_TOKENS: '8000' }
 
   test('is never sent more, whatever an answer, its thread and a comparison have to show', async () => {
-    const house = world.another(small)
+    const context = world.another(small)
     const before = world.clouds.model.prompts.length
     const thread = 'small'
     for (const text of ['How is the token refreshed?', 'And what of token 7?', 'What does each part of token do?']) {
-      const { record } = await ask(question(text, { thread }), house, never)
+      const { record } = await ask(question(text, { thread }), context, never)
       expect(record.citations.every(({ verified }) => verified)).toBe(true)
     }
     world.clouds.model.behave({ kind: 'ask-more' }, { task: 'answer', times: 2 })
-    await ask(question('What is in every token part?'), house, never)
+    await ask(question('What is in every token part?'), context, never)
     const { record } = await compare(
       {
         ...question('What changed in how tokens are refreshed?'),
         from: { commit: repository.commits[0]! },
         to: { commit: repository.commits[1]! },
       },
-      house,
+      context,
       never,
     )
     expect(record.excerpts.length).toBeGreaterThan(0)
@@ -222,7 +222,7 @@ describe('what can be refused', () => {
   })
 
   test('is looked at once for many questions, and again after it failed', async () => {
-    const house = world.another()
+    const context = world.another()
     const looks = () => world.clouds.model.requests.filter(({ path }) => path === '/v1/models').length
     const before = looks()
     world.clouds.model.rule({
@@ -231,9 +231,9 @@ describe('what can be refused', () => {
       times: 1,
       fault: { kind: 'answer', status: 403, body: '{}' },
     })
-    await failure(ask(question('How is the token refreshed?'), house, never))
-    await ask(question('How is the token refreshed?'), house, never)
-    await ask(question('What does requestToken need?'), house, never)
+    await failure(ask(question('How is the token refreshed?'), context, never))
+    await ask(question('How is the token refreshed?'), context, never)
+    await ask(question('What does requestToken need?'), context, never)
     expect(looks() - before).toBe(2)
   })
 })

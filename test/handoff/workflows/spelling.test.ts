@@ -34,13 +34,13 @@ const summarised = (name: string, index: number, attempt: string) =>
       attempt,
       reuseFrom: { refs: [ref] },
     },
-    world.house,
+    world.context,
     never,
   )
 
 const asked = (name: string, about: { run: string } | { commit: string } | { ref: string }, text: string) => {
   const { repository: where } = world.commit(name, repository.head)
-  return ask({ repository: where, name: about, question: { text, asker: 'test' } }, world.house, never)
+  return ask({ repository: where, name: about, question: { text, asker: 'test' } }, world.context, never)
 }
 
 const paths = () => world.clouds.drive.tree('/handoff').map(({ path }) => path)
@@ -81,7 +81,7 @@ test('an old directory is read under each spelling, keeps its answers, and is bu
     expect([name, run.directory, record.commit]).toEqual([name, asSpelled().run(made.run), repository.commits[0]])
     expect((await asked(name, { ref }, `Where is refreshToken in ${name}?`)).run.directory).toBe(run.directory)
     const { repository: one } = world.commit(name, repository.head)
-    const { items } = await listRuns(world.house, one, { limit: 5 }, never)
+    const { items } = await listRuns(world.context, one, { limit: 5 }, never)
     expect(items.map(({ run: id }) => id)).toEqual([made.run])
   }
   expect(paths().filter((path) => path.startsWith(now))).toEqual([])
@@ -97,20 +97,20 @@ test('an old directory is read under each spelling, keeps its answers, and is bu
   for (const name of spellings)
     for (const [index, { run }] of [made, next].entries())
       expect((await asked(name, { commit: repository.commits[index]! }, 'What is it?')).run.handoff.run).toBe(run)
-  const { items } = await listRuns(world.house, where(), { limit: 5 }, never)
+  const { items } = await listRuns(world.context, where(), { limit: 5 }, never)
   expect(items.map(({ run }) => run).sort()).toEqual([made.run, next.run].sort())
 }, 120_000)
 
 test('prune takes up both directories, by the name of the repository and by looking for all', async () => {
-  const { house } = world
+  const { context } = world
   const request = { keepDays: 0, keepRuns: 0, unfinishedHours: 1 }
-  const plan = await planPrune({ repository: where(), ...request }, house, never)
-  const all = await planPrune(request, house, never)
+  const plan = await planPrune({ repository: where(), ...request }, context, never)
+  const all = await planPrune(request, context, never)
   const named = (one: typeof plan) =>
     one.repositories.map(({ repository: { owner, name } }) => `${owner}/${name}`).sort()
   expect(named(plan)).toEqual(['Octo/Tools', 'octo/tools'])
   expect(named(all)).toEqual(named(plan))
-  expect((await listRepositories(house, where().host, never)).sort()).toEqual(named(plan))
-  const outcomes = await prune(plan, house, never)
+  expect((await listRepositories(context, where().host, never)).sort()).toEqual(named(plan))
+  const outcomes = await prune(plan, context, never)
   expect(outcomes.filter(({ outcome }) => outcome === 'failed')).toEqual([])
 })

@@ -1,6 +1,6 @@
 // A run is handed out only for the repository that it was made of, which GitHub's number tells and its name does not.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { whichRun } from '../../../src/handoff/workflows/answer/resolve-run.js'
+import { resolveRun } from '../../../src/handoff/workflows/answer/resolve-run.js'
 import { type KeptRuns, keptRuns, never, sha } from '../../support/kept-runs.js'
 
 let there: KeptRuns
@@ -21,7 +21,7 @@ async function outcome(commit: string, { id, strict }: Asked) {
     repository: { ...there.repository, ...(id === undefined ? {} : { id }) },
     ...(strict === undefined ? {} : { strict }),
   }
-  return whichRun(where, { commit }, there.house, there.place, never).then(
+  return resolveRun(where, { commit }, there.context, there.place, never).then(
     (chosen) => chosen.handoff.commit,
     (error: { code: string }) => error.code,
   )

@@ -19,11 +19,11 @@ export interface Group<T> {
  */
 export function leavesOf<T extends Sized>(items: readonly T[], bound: number): Group<T>[] {
   const groups: Group<T>[] = []
-  const walk = (from: number, to: number, depth: number): void => {
+  const timer = (from: number, to: number, depth: number): void => {
     if (sum(items, from, to) <= bound || to - from === 1) pack(groups, items.slice(from, to), bound)
-    else for (const [start, end] of runs(items, from, to, depth)) walk(start, end, depth + 1)
+    else for (const [start, end] of runs(items, from, to, depth)) timer(start, end, depth + 1)
   }
-  if (items.length > 0) walk(0, items.length, 0)
+  if (items.length > 0) timer(0, items.length, 0)
   return groups.map((group) => ({ ...group, directory: commonDirectory(group.items.map((item) => item.path)) }))
 }
 

@@ -1,6 +1,6 @@
 // One question under the limits of the service: turn, budget, claim. Whatever happens then, turn and budget are given back.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { AnswerRecord, FailedAnswer } from '../../domain/answer.js'
 import { mostOfQuestion, type QuestionModel } from '../../domain/answers/question-cost.js'
 import type { Clock } from '../../domain/clock.js'
@@ -45,9 +45,9 @@ export interface OwnWork {
 /** A machine's lifetime is told in seconds, and counted from when the service hears of it. */
 const turnMarginMs = 2_000
 
-export function share(house: House, place: ServicePlace, limits: ServiceLimits, clock: Clock): Shared {
-  const { drive, model } = house.tools
-  const trouble = troubleWith(limits, model, house.prices)
+export function share(context: AppContext, place: ServicePlace, limits: ServiceLimits, clock: Clock): Shared {
+  const { drive, model } = context.ports
+  const trouble = troubleWith(limits, model, context.prices)
   if (trouble) throw trouble
   return { turns: makeTurns(drive, place.turns, limits, clock), budgets: makeBudgets(drive, place, limits, clock) }
 }
@@ -82,9 +82,9 @@ export async function takeLeft(
   signal: AbortSignal,
 ): Promise<Taken | undefined> {
   const visit = counted(visitor)
-  const house = houseFor(service, visit)
+  const context = houseFor(service, visit)
   const { id } = left
-  const { run, record, resume } = await findQuestion({ ...left, labels: visit.labels }, house, signal)
+  const { run, record, resume } = await findQuestion({ ...left, labels: visit.labels }, context, signal)
   const found = { id, run }
   if (record?.status === 'done') return { ...found, kind: 'done', record }
   if (record === undefined || (record.status === 'failed' && !isWorthATry(record, service.clock.now())))
@@ -183,7 +183,7 @@ function mannerOf(service: Service, id: string, turn: Turn, hold: Hold): Manner 
 
 /** Another may have promised it: who was here before us, or who joined us. When nobody can tell, it is not given up for them. */
 function somebodyWaits(service: Service, id: string): Promise<boolean> {
-  return isAccepted(service.house.tools.drive, service.place, id, AbortSignal.timeout(5_000)).catch(() => true)
+  return isAccepted(service.context.ports.drive, service.place, id, AbortSignal.timeout(5_000)).catch(() => true)
 }
 
 interface Owned {
@@ -207,7 +207,7 @@ function ownWork({ service, visit, accepted, hold, settle, release }: Owned): Ow
   /** Nobody is to look for it again, whoever was promised it. */
   const takeBack = async () => {
     await promising?.catch(() => undefined)
-    await forgetAbout(service.house.tools.drive, service.place, id, cleanupSignal()).catch(() => undefined)
+    await forgetAbout(service.context.ports.drive, service.place, id, cleanupSignal()).catch(() => undefined)
   }
   return {
     async promise(post) {
@@ -241,7 +241,7 @@ export async function promiseAnswer(
   { id, run }: Found,
   post?: AcceptedNote['post'],
 ): Promise<void> {
-  const { drive, model } = service.house.tools
+  const { drive, model } = service.context.ports
   const { host, repository, repositoryId } = run.handoff
   const slash = repository.lastIndexOf('/')
   const note: AcceptedNote = {
@@ -264,11 +264,11 @@ export async function promiseAnswer(
 
 /** Promises something whose run is not chosen yet. */
 export async function promiseComment(service: Service, note: AcceptedNote, signal: AbortSignal): Promise<void> {
-  await noteAccepted(service.house.tools.drive, service.place, note, signal)
+  await noteAccepted(service.context.ports.drive, service.place, note, signal)
 }
 
 export async function promiseKept(service: Service, promise: PromiseName): Promise<void> {
-  await forgetAccepted(service.house.tools.drive, service.place, promise, cleanupSignal())
+  await forgetAccepted(service.context.ports.drive, service.place, promise, cleanupSignal())
 }
 
 /** For what passes by itself the question is put back; undefined for what would only happen again. */
@@ -296,17 +296,17 @@ const costOfRecord = ({ usage, cost }: AskResult['record']) => ({
 })
 
 /** Nothing for an answer that was there; for one that somebody else gave first, what ours had cost. */
-function costOfVisit({ house }: Service, visit: CountedVisit): { tokens: number; cost: number } {
+function costOfVisit({ context }: Service, visit: CountedVisit): { tokens: number; cost: number } {
   const used = visit.spent()
-  const cost = costOf(used, house.tools.model.name, house.prices)?.amount ?? 0
+  const cost = costOf(used, context.ports.model.name, context.prices)?.amount ?? 0
   return { tokens: used.inputTokens + used.outputTokens, cost }
 }
 
 /** What the model has taught since may be more than a caller has in a day: who has spent nothing may still ask. */
-function atMost({ house, limits }: Service): { tokens: number; cost: number } {
-  const { model } = house.tools
+function atMost({ context, limits }: Service): { tokens: number; cost: number } {
+  const { model } = context.ports
   const most = mostOfQuestion(model)
-  const cost = costOf(most, model.name, house.prices)?.amount ?? 0
+  const cost = costOf(most, model.name, context.prices)?.amount ?? 0
   return {
     tokens: Math.min(most.inputTokens + most.outputTokens, limits.tokensPerDay ?? Number.POSITIVE_INFINITY),
     cost: Math.min(cost, limits.costPerDay ?? Number.POSITIVE_INFINITY),

@@ -4,7 +4,7 @@
 // the directory, finds what bears on the question, and is gone as soon as the model has what it needs. Nothing the model says is believed
 // before it was checked against the lines it was shown.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../../domain/answer.js'
 import { nearDuplicate } from '../../domain/answers/question.js'
 import { answerFile } from '../../domain/answers/render-answer.js'
@@ -21,8 +21,8 @@ import {
 } from '../../store/answer-store.js'
 import { keepLease } from '../../store/lease.js'
 import { anyOf, orAborted } from '../../util/abort.js'
-import { bySigns } from '../../util/compare-text.js'
-import { cleanupSignal, shortlyAfter, type Walk } from '../../util/step-timer.js'
+import { compareText } from '../../util/compare-text.js'
+import { cleanupSignal, type StepTimer, shortlyAfter } from '../../util/step-timer.js'
 import { inProgress } from './claim.js'
 import {
   type AcceptedQuestion,
@@ -39,8 +39,8 @@ import type { ChosenRun, RunName } from './resolve-run.js'
 
 export type { AcceptedQuestion, AskRequest, AskResult, Manner, PreparedQuestion } from './find-answer.js'
 
-export async function ask(request: AskRequest, house: House, signal: AbortSignal): Promise<AskResult> {
-  const accepted = await acceptQuestion(request, house, signal)
+export async function ask(request: AskRequest, context: AppContext, signal: AbortSignal): Promise<AskResult> {
+  const accepted = await acceptQuestion(request, context, signal)
   return accepted.answer(signal)
 }
 
@@ -50,22 +50,22 @@ export interface CompareRequest extends Omit<AskRequest, 'name' | 'compareWith'>
 }
 
 /** "What changed in how X works between A and B?" The answer stands in the ledger of the later run. */
-export async function compare(request: CompareRequest, house: House, signal: AbortSignal): Promise<AskResult> {
+export async function compare(request: CompareRequest, context: AppContext, signal: AbortSignal): Promise<AskResult> {
   const { from, to, ...rest } = request
-  return ask({ ...rest, name: to, compareWith: from }, house, signal)
+  return ask({ ...rest, name: to, compareWith: from }, context, signal)
 }
 
 /** Everything up to the claim: cheap, no machine, no model. */
 export async function acceptQuestion(
   request: AskRequest,
-  house: House,
+  context: AppContext,
   signal: AbortSignal,
 ): Promise<AcceptedQuestion> {
-  const prepared = await prepareQuestion(request, house, signal)
+  const prepared = await prepareQuestion(request, context, signal)
   return prepared.accept(signal)
 }
 
-type Asked = Pick<Work, 'question' | 'house' | 'run' | 'base' | 'walk' | 'labels'>
+type Asked = Pick<Work, 'question' | 'context' | 'run' | 'base' | 'timer' | 'labels'>
 
 /** How long the writing of a claim is waited for when nobody wants it any more: one that stood there unknown would keep everybody waiting. */
 const settlingMs = 5_000
@@ -77,21 +77,21 @@ export async function acceptClaim(
   manner: Manner,
   signal: AbortSignal,
 ): Promise<AcceptedQuestion> {
-  const { house, run, walk } = job
-  const { tools } = house
+  const { context, run, timer } = job
+  const { ports } = context
   const settling = shortlyAfter(signal, settlingMs)
   // Begun beside what is waited for anyway; its end is waited for before a machine is paid for.
-  const checking = tools.model.check?.(neverAborted)
+  const checking = ports.model.check?.(neverAborted)
   checking?.catch(() => undefined)
   const [claiming, reading] = await Promise.allSettled([
-    walk.step('claim', () => claim(tools.drive, run.directory, wanted, tools.now(), settling)),
-    recentAnswers(tools.drive, run.directory, 20, signal),
+    timer.step('claim', () => claim(ports.drive, run.directory, wanted, ports.now(), settling)),
+    recentAnswers(ports.drive, run.directory, 20, signal),
   ])
   if (claiming.status === 'rejected') throw claiming.reason
   const claimed = claiming.value
-  if (claimed.kind === 'answered') return answeredBefore(claimed.record, run, house)
-  if (claimed.kind === 'running') throw inProgress(claimed.record, tools.now())
-  tools.emit({ type: 'answer-claimed', id: wanted.id })
+  if (claimed.kind === 'answered') return answeredBefore(claimed.record, run, context)
+  if (claimed.kind === 'running') throw inProgress(claimed.record, ports.now())
+  ports.emit({ type: 'answer-claimed', id: wanted.id })
   const held = { ...job, held: claimed.held, manner, ...(checking ? { checking } : {}) }
   try {
     // Only what is needed of them is kept: a question may wait for long, beside many others.
@@ -113,11 +113,11 @@ function settledValue<T>(settled: PromiseSettledResult<T>, signal: AbortSignal):
 
 interface Work {
   question: Question & { text: string }
-  house: House
+  context: AppContext
   run: ChosenRun
   /** The earlier run of a comparison. */
   base?: ChosenRun
-  walk: Walk
+  timer: StepTimer
   held: Held
   /** An earlier answer that is this one's too. */
   same?: CompletedAnswer
@@ -143,8 +143,8 @@ async function modelChecked({ checking }: Work, signal: AbortSignal): Promise<vo
 }
 
 async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
-  const { tools, limits } = job.house
-  const lease = keepLease(tools, job.run.directory, job.held, limits.sandboxBy)
+  const { ports, limits } = job.context
+  const lease = keepLease(ports, job.run.directory, job.held, limits.sandboxBy)
   const signal = anyOf(asked, lease.lost)
   let begun = false
   try {
@@ -166,22 +166,22 @@ async function work(job: Work, asked: AbortSignal): Promise<AskResult> {
 }
 
 function answered(job: Work, signal: AbortSignal): Promise<Answered> {
-  const { question, house, run, base, walk, thread, labels } = job
-  const asked = { question, house, run, walk, thread, labels }
+  const { question, context, run, base, timer, thread, labels } = job
+  const asked = { question, context, run, timer, thread, labels }
   return base ? compareFrom({ ...asked, base }, signal) : answerFrom(asked, signal)
 }
 
 /** The process that has the question now may have answered it already. It alone writes the record. */
-async function answeredByOther({ house, run, held }: Work, lost: unknown): Promise<AskResult> {
-  const record = await readAnswer(house.tools.drive, run.directory, held.record.id, cleanupSignal())
+async function answeredByOther({ context, run, held }: Work, lost: unknown): Promise<AskResult> {
+  const record = await readAnswer(context.ports.drive, run.directory, held.record.id, cleanupSignal())
   if (record?.status === 'done') return { record, run, reused: true }
   throw lost
 }
 
 /** Its id and what it costs are made of the model that was asked for: nobody else's words are kept under it. */
-function refuseOtherModel({ held, house }: Work): void {
+function refuseOtherModel({ held, context }: Work): void {
   const { model } = held.record
-  if (model === house.tools.model.name) return
+  if (model === context.ports.model.name) return
   throw new HandoffError('model', `The model ${quote(model)}, which this was asked of, is not offered any more.`, {
     next: 'Ask again, with a model that is.',
   })
@@ -195,7 +195,7 @@ function nearlySame(job: Asked, earlier: CompletedAnswer[]): CompletedAnswer | u
       record.thread === undefined &&
       record.reusedFrom === undefined &&
       record.compareWith === undefined &&
-      record.model === job.house.tools.model.name &&
+      record.model === job.context.ports.model.name &&
       nearDuplicate(record.question, job.question.text),
   )
 }
@@ -204,7 +204,7 @@ function threadOf({ question }: Asked, earlier: CompletedAnswer[]): Said[] {
   if (question.thread === undefined) return []
   return earlier
     .filter((record) => record.thread === question.thread)
-    .sort((a, b) => bySigns(a.acceptedAt, b.acceptedAt))
+    .sort((a, b) => compareText(a.acceptedAt, b.acceptedAt))
     .map((record) => ({ question: record.question, text: record.text, searched: record.searched }))
 }
 
@@ -235,19 +235,19 @@ function reusedParts(record: CompletedAnswer): Answered {
  * who gave up would be told as a failure, and a promise of it never be taken off.
  */
 async function keep(job: Work, answered: Answered & { reusedFrom?: string }): Promise<AskResult> {
-  const { house, run, walk, held } = job
-  const { drive } = house.tools
+  const { context, run, timer, held } = job
+  const { drive } = context.ports
   const record: CompletedAnswer = {
     ...headOf(held),
     ...answered,
     status: 'done',
-    completedAt: house.tools.now().toISOString(),
+    completedAt: context.ports.now().toISOString(),
     seconds: Object.fromEntries(
-      Object.entries(walk.durations()).map(([step, milliseconds]) => [step, milliseconds / 1_000]),
+      Object.entries(timer.durations()).map(([step, milliseconds]) => [step, milliseconds / 1_000]),
     ),
   }
   const signal = cleanupSignal()
-  const kept = await walk.step('keep', async () => {
+  const kept = await timer.step('keep', async () => {
     const stands = await complete(drive, run.directory, held, record, signal)
     if (stands === record) await showLatest(job, record, signal)
     return stands
@@ -260,8 +260,8 @@ async function keep(job: Work, answered: Answered & { reusedFrom?: string }): Pr
 }
 
 /** For people who look into the directory, and only what stands in the ledger. The answer is given whether or not this can be written. */
-async function showLatest({ house, run }: Work, record: CompletedAnswer, signal: AbortSignal): Promise<void> {
-  const { drive, emit } = house.tools
+async function showLatest({ context, run }: Work, record: CompletedAnswer, signal: AbortSignal): Promise<void> {
+  const { drive, emit } = context.ports
   try {
     await keepLatest(drive, run.directory, record.acceptedAt, answerFile(record, run.handoff), signal)
   } catch (error) {
@@ -280,7 +280,7 @@ function headOf({ record }: Held) {
 const mostTries = 5
 
 /** Put back for whoever looks next, where somebody waits for it and it may go well then; else its record says why it ended. */
-async function letGo(job: Pick<Work, 'house' | 'run' | 'held' | 'manner'>, error: unknown, begun: boolean) {
+async function letGo(job: Pick<Work, 'context' | 'run' | 'held' | 'manner'>, error: unknown, begun: boolean) {
   // Who was overtaken gives nothing up for the other; what is still ours then is theirs from now on.
   if (isHandoffError(error, 'in-progress')) return putBack(job, 0, false)
   const wait = isHandoffError(error) ? await job.manner.handBack?.(error) : undefined
@@ -292,23 +292,30 @@ async function letGo(job: Pick<Work, 'house' | 'run' | 'held' | 'manner'>, error
 /** Too many wanted the same at once: that says nothing against the question. */
 const isCrowd = (error: unknown) => isHandoffError(error, 'sandbox-limit') || isHandoffError(error, 'model-limit')
 
-function isWornOut({ house, held }: Pick<Work, 'house' | 'held'>, counts: boolean): boolean {
+function isWornOut({ context, held }: Pick<Work, 'context' | 'held'>, counts: boolean): boolean {
   const { tries = 0, acceptedAt } = held.record
-  return (counts && tries >= mostTries) || house.tools.now().getTime() - Date.parse(acceptedAt) > longestMs
+  return (counts && tries >= mostTries) || context.ports.now().getTime() - Date.parse(acceptedAt) > longestMs
 }
 
 /** The claim stays and its lease ends now, or a little later: whoever looks next goes on, and counts us, unless we only waited. */
-async function putBack({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>, waitMs: number, counts: boolean) {
+async function putBack(
+  { context, run, held }: Pick<Work, 'context' | 'run' | 'held'>,
+  waitMs: number,
+  counts: boolean,
+) {
   const { tries = 0 } = held.record
   const left = {
-    leaseUntil: new Date(house.tools.now().getTime() + waitMs).toISOString(),
+    leaseUntil: new Date(context.ports.now().getTime() + waitMs).toISOString(),
     tries: counts ? tries : Math.max(0, tries - 1),
   }
-  await handOver(house.tools.drive, run.directory, held, left, AbortSignal.timeout(5_000)).catch(() => undefined)
+  await handOver(context.ports.drive, run.directory, held, left, AbortSignal.timeout(5_000)).catch(() => undefined)
 }
 
 /** The record says what became of the question, so that the next who asks need not wait for a lease. False where that could not be written. */
-async function giveUp({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>, error: unknown): Promise<boolean> {
+async function giveUp(
+  { context, run, held }: Pick<Work, 'context' | 'run' | 'held'>,
+  error: unknown,
+): Promise<boolean> {
   const { code, message, next } = isHandoffError(error)
     ? error
     : new HandoffError('cancelled', 'An unexpected error ended the work.')
@@ -316,10 +323,10 @@ async function giveUp({ house, run, held }: Pick<Work, 'house' | 'run' | 'held'>
   const record = {
     ...headOf(held),
     status: 'failed' as const,
-    completedAt: house.tools.now().toISOString(),
+    completedAt: context.ports.now().toISOString(),
     error: told,
   }
-  const writing = complete(house.tools.drive, run.directory, held, record, AbortSignal.timeout(5_000))
+  const writing = complete(context.ports.drive, run.directory, held, record, AbortSignal.timeout(5_000))
   return writing.then(
     (stands) => stands === record,
     () => false,

@@ -3,7 +3,7 @@
 //
 // All limits stand in the directory, so they hold over as many instances as there are. What only work needs is loaded when there is work.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
 import type { Clock } from '../../domain/clock.js'
 import { type ErrorCode, HandoffError } from '../../domain/errors.js'
@@ -22,7 +22,7 @@ import type { ChosenRun } from './resolve-run.js'
 export interface ServiceLimits extends TurnLimits, BudgetLimits {}
 
 export interface Service {
-  house: House
+  context: AppContext
   place: ServicePlace
   limits: ServiceLimits
   clock: Clock
@@ -65,27 +65,27 @@ export interface Found {
 /** A sandbox dies by itself so long after the work had to be over. */
 export const graceMs = 5_000
 
-export function makeService(house: House, limits: ServiceLimits, clock: Clock): Service {
-  const place = servicePlace(house.root)
+export function makeService(context: AppContext, limits: ServiceLimits, clock: Clock): Service {
+  const place = servicePlace(context.root)
   let sharing: Promise<Shared> | undefined
-  const share = async () => (await import('./admission.js')).share(house, place, limits, clock)
-  return { house, place, limits, clock, shared: () => (sharing ??= share()) }
+  const share = async () => (await import('./admission.js')).share(context, place, limits, clock)
+  return { context, place, limits, clock, shared: () => (sharing ??= share()) }
 }
 
 /** The house as one request sees it: events go to the request, its trace goes on, and nothing outlives its time. */
-export function houseFor(service: Service, visit: Visit): House {
-  const { house, clock } = service
+export function houseFor(service: Service, visit: Visit): AppContext {
+  const { context, clock } = service
   const leftMs = Math.max(1_000, visit.workBy - clock.now())
-  const deadlineMs = Math.min(house.limits.deadlineMs, leftMs)
-  const { model } = house.tools
+  const deadlineMs = Math.min(context.limits.deadlineMs, leftMs)
+  const { model } = context.ports
   const { trace } = visit
   const traced =
     trace === undefined ? model : { ...model, complete: (call: ModelRequest) => model.complete({ ...call, trace }) }
   return {
-    ...house,
+    ...context,
     ...(visit.background ? { background: visit.background } : {}),
-    tools: { ...house.tools, emit: visit.emit, model: traced },
-    limits: { ...house.limits, deadlineMs, sandboxBy: visit.workBy + graceMs },
+    ports: { ...context.ports, emit: visit.emit, model: traced },
+    limits: { ...context.limits, deadlineMs, sandboxBy: visit.workBy + graceMs },
   }
 }
 
@@ -125,8 +125,8 @@ export async function takeQuestion(
   signal: AbortSignal,
 ): Promise<Taken> {
   const visit = counted(visitor)
-  const house = houseFor(service, visit)
-  const prepared = await prepareQuestion({ ...request, labels: visit.labels }, house, signal)
+  const context = houseFor(service, visit)
+  const prepared = await prepareQuestion({ ...request, labels: visit.labels }, context, signal)
   const { id, run, base, known } = prepared
   const found: Found = { id, run, ...(base ? { base } : {}) }
   if (known?.status === 'done') {
@@ -139,7 +139,7 @@ export async function takeQuestion(
   const wanted = { found, sandboxes: sandboxesFor(request), known }
   const taking = underLimits(service, wanted, visit, (manner) => prepared.accept(signal, manner))
   // What a machine is asked for with takes a while to load, and nothing else happens then: so it waits until the drive is being asked for the limits.
-  const warming = service.clock.sleep(1, signal).then(() => house.tools.sandboxes.warm?.())
+  const warming = service.clock.sleep(1, signal).then(() => context.ports.sandboxes.warm?.())
   warming.catch(() => undefined)
   return taking
 }
@@ -153,7 +153,7 @@ export async function staleNow(
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   const head = run.behind?.head
-  return head === undefined ? undefined : staleAt(record, head, request, service.house, signal)
+  return head === undefined ? undefined : staleAt(record, head, request, service.context, signal)
 }
 
 /** Looks until somebody else's answer is there, or `signal` is aborted. Undefined: nobody is at it any more, and it may be asked again. */
@@ -164,7 +164,7 @@ export async function followAnswer(
   signal: AbortSignal,
 ): Promise<CompletedAnswer | undefined> {
   for (let wait = 150; ; wait = Math.min(wait * 1.5, 1_000)) {
-    const record = await readAnswer(service.house.tools.drive, directory, id, signal)
+    const record = await readAnswer(service.context.ports.drive, directory, id, signal)
     if (record?.status === 'done') return record
     if (record?.status === 'failed' && wasGivenUp(record)) return undefined
     if (record?.status === 'failed') throw failureOf(record)

@@ -1,6 +1,6 @@
 // What the ledger is told before the work: the claim of a question, under an id that is made of what is asked and of whom.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, Question } from '../../domain/answer.js'
 import { answerIdOf } from '../../domain/answers/question.js'
 import { HandoffError } from '../../domain/errors.js'
@@ -25,16 +25,16 @@ export function idFor(
   question: Question & { text: string },
   run: string,
   base: string | undefined,
-  { tools }: House,
+  { ports }: AppContext,
 ): string {
   return answerIdOf(
     {
       // No run id holds a space.
       run: base ? `${run} since ${base}` : run,
       question: question.text,
-      model: tools.model.name,
+      model: ports.model.name,
       ...(question.thread === undefined ? {} : { thread: question.thread }),
-      ...(question.fresh ? { nonce: question.nonce ?? tools.uniqueId() } : {}),
+      ...(question.fresh ? { nonce: question.nonce ?? ports.uniqueId() } : {}),
     },
     sha256,
   )
@@ -45,9 +45,9 @@ export function claimFor(
   id: string,
   run: ChosenRun,
   base: ChosenRun | undefined,
-  { tools, limits }: House,
+  { ports, limits }: AppContext,
 ): ClaimedAnswer {
-  const now = tools.now()
+  const now = ports.now()
   return {
     version: 1,
     id,
@@ -57,11 +57,11 @@ export function claimFor(
     ...(question.thread === undefined ? {} : { thread: question.thread }),
     ...(question.asker === undefined ? {} : { asker: question.asker }),
     ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
-    model: tools.model.name,
+    model: ports.model.name,
     acceptedAt: now.toISOString(),
     status: 'running',
     leaseUntil: leaseEnd(now, limits.sandboxBy),
-    claim: tools.uniqueId(),
+    claim: ports.uniqueId(),
     ...(question.fresh ? { fresh: true } : {}),
   }
 }

@@ -1,18 +1,18 @@
 // Which question it is, and what the ledger knows of it: everything that is read before anything is written. Whoever asks what was asked before
 // needs nothing else, so what the work itself needs is loaded only when there is work.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { AnswerRecord, CompletedAnswer, Question } from '../../domain/answer.js'
 import { parseQuestion } from '../../domain/answers/question.js'
 import { type HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { GitHub } from '../../domain/github.js'
 import { type Layout, layout, parseRunId } from '../../domain/run.js'
 import { readAnswer } from '../../store/answer-store.js'
-import { startWalk } from '../../util/step-timer.js'
+import { startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
 import type { acceptClaim } from './answer-question.js'
 import { claimFor, idFor } from './claim.js'
-import { type ChosenRun, type RunName, type Where, whichRun } from './resolve-run.js'
+import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
 
 export interface AskRequest extends Where {
   name: RunName
@@ -71,35 +71,35 @@ export const longestMs = 24 * 60 * 60 * 1_000
 /** Only reads: which run, which id, and what the ledger knows. */
 export async function prepareQuestion(
   request: AskRequest,
-  house: House,
+  context: AppContext,
   signal: AbortSignal,
 ): Promise<PreparedQuestion> {
-  const { tools } = house
+  const { ports } = context
   const asked = { ...request.question, text: parseQuestion(request.question.text) }
-  const place = layout(house.root, request.repository)
-  const walk = startWalk(tools)
-  const chosen = (name: RunName) => whichRun(request, name, house, place, signal)
-  const looking = walk.step('look up', () =>
+  const place = layout(context.root, request.repository)
+  const timer = startTimer(ports)
+  const chosen = (name: RunName) => resolveRun(request, name, context, place, signal)
+  const looking = timer.step('look up', () =>
     Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
   )
   looking.catch(() => undefined)
-  const early = lookEarly({ ...request, question: asked }, house, place, signal)
+  const early = lookEarly({ ...request, question: asked }, context, place, signal)
   const [run, base] = await looking
   if (base) (await import('./generate-comparison.js')).refuseSame(base, run)
-  const id = early?.id ?? idFor(asked, run.handoff.run, base?.handoff.run, house)
+  const id = early?.id ?? idFor(asked, run.handoff.run, base?.handoff.run, context)
   const record = early?.directory === run.directory ? early.record : undefined
-  const known = isUnique(asked) ? undefined : await (record ?? readAnswer(tools.drive, run.directory, id, signal))
+  const known = isUnique(asked) ? undefined : await (record ?? readAnswer(ports.drive, run.directory, id, signal))
   return {
     id,
     run,
     ...(base ? { base } : {}),
     ...(known === undefined ? {} : { known }),
     accept: async (later, manner = {}) => {
-      if (known?.status === 'done') return withStaleness(answeredBefore(known, run, house), request, house)
-      const question = { ...asked, text: house.redact(asked.text) }
-      const wanted = claimFor(question, id, run, base, house)
-      const job = { question, house, run, ...(base ? { base } : {}), walk, labels: request.labels ?? {} }
-      return withStaleness(await acceptLater(job, wanted, manner, later), request, house)
+      if (known?.status === 'done') return withStaleness(answeredBefore(known, run, context), request, context)
+      const question = { ...asked, text: context.redact(asked.text) }
+      const wanted = claimFor(question, id, run, base, context)
+      const job = { question, context, run, ...(base ? { base } : {}), timer, labels: request.labels ?? {} }
+      return withStaleness(await acceptLater(job, wanted, manner, later), request, context)
     },
   }
 }
@@ -112,28 +112,28 @@ const isUnique = (question: Question) => question.fresh === true && question.non
 /** Who names the run itself need not wait for its pointer: the record is read beside it, and believed only when the run is. */
 function lookEarly(
   { name, compareWith, question }: AskRequest,
-  house: House,
+  context: AppContext,
   place: Layout,
   signal: AbortSignal,
 ): { id: string; directory: string; record: Promise<AnswerRecord | undefined> } | undefined {
   if (!('run' in name) || compareWith || isUnique(question)) return undefined
   const run = parseRunId(name.run)
-  const id = idFor(question, run, undefined, house)
-  const record = readAnswer(house.tools.drive, place.run(run), id, signal)
+  const id = idFor(question, run, undefined, context)
+  const record = readAnswer(context.ports.drive, place.run(run), id, signal)
   // Whatever is wrong with the run is what is told.
   record.catch(() => undefined)
   return { id, directory: place.run(run), record }
 }
 
 /** Only where the run is behind: an answer about the head itself is as new as can be. */
-function withStaleness(accepted: AcceptedQuestion, request: AskRequest, house: House): AcceptedQuestion {
+function withStaleness(accepted: AcceptedQuestion, request: AskRequest, context: AppContext): AcceptedQuestion {
   const head = accepted.run.behind?.head
   if (head === undefined) return accepted
   return {
     ...accepted,
     async answer(signal) {
       const result = await accepted.answer(signal)
-      const stale = await staleAt(result.record, head, request, house, signal)
+      const stale = await staleAt(result.record, head, request, context, signal)
       return stale ? { ...result, stale } : result
     },
   }
@@ -143,12 +143,12 @@ export function staleAt(
   record: CompletedAnswer,
   head: string,
   { repository, github }: Pick<AskRequest, 'repository' | 'github'>,
-  house: House,
+  context: AppContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   return asRemark(async () => {
     const { stalenessOf } = await import('../pull-request/check-answer.js')
-    return stalenessOf({ repository, record, head }, house, await github?.(), signal)
+    return stalenessOf({ repository, record, head }, context, await github?.(), signal)
   })
 }
 
@@ -162,8 +162,8 @@ export async function asRemark<T>(look: () => Promise<T>): Promise<T | undefined
   }
 }
 
-export function answeredBefore(record: CompletedAnswer, run: ChosenRun, house: House): AcceptedQuestion {
-  house.tools.emit({ type: 'answer-reused', id: record.id })
+export function answeredBefore(record: CompletedAnswer, run: ChosenRun, context: AppContext): AcceptedQuestion {
+  context.ports.emit({ type: 'answer-reused', id: record.id })
   const { id, acceptedAt } = record
   return { id, run, acceptedAt, done: record, answer: async () => ({ record, run, reused: true }) }
 }

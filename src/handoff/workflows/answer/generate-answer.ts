@@ -3,7 +3,7 @@
 // The machine lives as long as the model may still ask for more. The moment its reply shows that it is answering, the machine is ended, while
 // the rest of the answer is still being written.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, Question, Usage } from '../../domain/answer.js'
 import {
   answerBlocks,
@@ -22,11 +22,11 @@ import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { sha256 } from '../../store/run-store.js'
-import { together, undoing, type Walk } from '../../util/step-timer.js'
+import { type StepTimer, together, undoing } from '../../util/step-timer.js'
 import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from '../answer-model.js'
 import { readSummary } from '../read-summary.js'
 import type { ChosenRun } from './resolve-run.js'
-import { type Look, lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './search-sandbox.js'
+import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 
 export type Answered = Pick<
   CompletedAnswer,
@@ -49,9 +49,9 @@ export type Said = Pick<CompletedAnswer, 'question' | 'text' | 'searched'>
 
 export interface AnswerJob {
   question: Question & { text: string }
-  house: House
+  context: AppContext
   run: ChosenRun
-  walk: Walk
+  timer: StepTimer
   /** Earlier answers of the same thread, oldest first. */
   thread: Said[]
   /** Written on the sandbox, beside our own. */
@@ -62,10 +62,10 @@ export interface AnswerJob {
 const excerptBytes = 44_000
 
 export async function answerFrom(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
-  const { house, run } = job
+  const { context, run } = job
   const [open, [summary, terms]] = await together(
     openForReading(job, signal),
-    Promise.all([readSummary(house, run.directory, run.handoff, signal), searchTerms(job, signal)]),
+    Promise.all([readSummary(context, run.directory, run.handoff, signal), searchTerms(job, signal)]),
     { first: ({ close }) => close() },
   )
   return undoing(() => converse({ ...job, open, summary, terms }, signal), [open.close])
@@ -90,7 +90,7 @@ export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<
   const messages = termsMessages(job.question.text)
   const wanted = { answerTokens: termTokens, effort: 'least' } as const
   const reply = await complete(job, { purpose: 'terms', messages, ...wanted, signal })
-  if (reply.text.trim() === '') job.house.tools.emit({ type: 'notice', text: noTerms })
+  if (reply.text.trim() === '') job.context.ports.emit({ type: 'notice', text: noTerms })
   return { words: [...words, ...parseTerms(reply.text)], usage: reply.usage }
 }
 
@@ -104,14 +104,14 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
     // A reply that began like an answer and then asked for more has cost us the machine: the model answers with what it has seen.
     const last = round === mostRounds || talk.open.closing()
     if (!talk.open.closing()) {
-      await talk.walk.step('find', () => {
-        const looking = lookInside(talk, talk.open, shown, lookFor(talk, requests), signal)
+      await talk.timer.step('find', () => {
+        const looking = searchSandbox(talk, talk.open, shown, lookFor(talk, requests), signal)
         // Meanwhile what talks to the model is loaded; what is wrong with it is said when the model is asked.
-        talk.house.tools.model.warm?.().catch(() => undefined)
+        talk.context.ports.model.warm?.().catch(() => undefined)
         return looking
       })
     }
-    const reply = await talk.walk.step('answer', () => askModel(talk, shown, round, last, signal))
+    const reply = await talk.timer.step('answer', () => askModel(talk, shown, round, last, signal))
     usage = addUsage(usage, reply.usage)
     const parsed = parseReply(reply.text)
     if (parsed.kind === 'more' && !last) {
@@ -120,7 +120,7 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
     }
     await talk.open.close()
     if (parsed.kind === 'more') throw neverAnswered()
-    return talk.walk.step('check', async () => checked(talk, shown, parsed, reply, round, usage))
+    return talk.timer.step('check', async () => checked(talk, shown, parsed, reply, round, usage))
   }
 }
 
@@ -130,8 +130,8 @@ function neverAnswered(): HandoffError {
   })
 }
 
-function lookFor({ house, question, terms }: Conversation, requests: MoreRequest[]): Look {
-  const textBytes = bytesToShow(house.tools.model, excerptBytes)
+function lookFor({ context, question, terms }: Conversation, requests: MoreRequest[]): Look {
+  const textBytes = bytesToShow(context.ports.model, excerptBytes)
   return { question: question.text, terms: terms.words, textBytes, requests }
 }
 
@@ -142,7 +142,7 @@ async function askModel(
   last: boolean,
   signal: AbortSignal,
 ): Promise<ModelReply> {
-  const { emit, model } = talk.house.tools
+  const { emit, model } = talk.context.ports
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
@@ -183,8 +183,8 @@ function checked(
 ): Answered {
   const paths = new Set(shown.excerpts.map((excerpt) => excerpt.path))
   const { text, citations, unsupported } = verifyCitations(parsed.markdown, shown.excerpts, (path) => paths.has(path))
-  const { model } = talk.house.tools
-  const cost = costOf(usage, model.name, talk.house.prices)
+  const { model } = talk.context.ports
+  const cost = costOf(usage, model.name, talk.context.prices)
   const { sandbox } = talk.open
   return {
     text,

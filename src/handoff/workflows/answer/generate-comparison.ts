@@ -22,7 +22,7 @@ import { type BlobsOfRun, blobsOf } from '../read-file-tables.js'
 import { readSummary } from '../read-summary.js'
 import { type Answered, type AnswerJob, type SearchTerms, searchTerms } from './generate-answer.js'
 import type { ChosenRun } from './resolve-run.js'
-import { lookInside, nothingShown, type OpenRun, openForReading, type Shown } from './search-sandbox.js'
+import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 
 export interface CompareJob extends AnswerJob {
   /** The earlier run; `run` is the later one. */
@@ -70,10 +70,10 @@ export async function compareFrom(job: CompareJob, signal: AbortSignal): Promise
   return undoing(() => work(job, halves as [Half, Half], terms, () => close(opened), signal), [() => close(opened)])
 }
 
-async function readRun({ house }: CompareJob, run: ChosenRun, signal: AbortSignal) {
+async function readRun({ context }: CompareJob, run: ChosenRun, signal: AbortSignal) {
   const [summary, blobs] = await Promise.all([
-    readSummary(house, run.directory, run.handoff, signal),
-    blobsOf(house, run, signal),
+    readSummary(context, run.directory, run.handoff, signal),
+    blobsOf(context, run, signal),
   ])
   return { summary, blobs }
 }
@@ -85,18 +85,18 @@ async function work(
   close: () => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const rounds = await job.walk.step('find', () => findBoth(job, halves, terms.words, signal))
+  const rounds = await job.timer.step('find', () => findBoth(job, halves, terms.words, signal))
   await close()
-  const { reply, sides } = await job.walk.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
-  return job.walk.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
+  const { reply, sides } = await job.timer.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
+  return job.timer.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }
 
 /** The same search in both; then what each has to show of the other's places. How many looks it took. */
 async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], signal: AbortSignal): Promise<number> {
   const question = job.question.text
-  const { model } = job.house.tools
+  const { model } = job.context.ports
   const look = (half: Half, requests: MoreRequest[], textBytes: number) =>
-    lookInside({ ...job, run: half.run }, half.open, half.shown, { question, terms, textBytes, requests }, signal)
+    searchSandbox({ ...job, run: half.run }, half.open, half.shown, { question, terms, textBytes, requests }, signal)
   await both(halves, (half) => look(half, [], Math.floor(bytesToShow(model, 2 * findBytes) / 2)))
   const [earlier, later] = halves
   const wanted = new Map([
@@ -134,7 +134,7 @@ async function askModel(
   [from, to]: [Side, Side],
   signal: AbortSignal,
 ): Promise<{ reply: ModelReply; sides: [Side, Side] }> {
-  const { emit, model } = job.house.tools
+  const { emit, model } = job.context.ports
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
@@ -174,9 +174,9 @@ function checked(
   const parsed = parseReply(reply.text)
   if (parsed.kind === 'more') throw onlyAsked()
   const { text, citations, unsupported, cited } = verifyComparison(parsed.markdown, sides)
-  const { model } = job.house.tools
+  const { model } = job.context.ports
   const usage = addUsage({ ...terms.usage }, reply.usage)
-  const cost = costOf(usage, model.name, job.house.prices)
+  const cost = costOf(usage, model.name, job.context.prices)
   const { sandbox } = halves[1].open
   return {
     text,

@@ -33,15 +33,15 @@ export interface Where {
   strict?: boolean
 }
 
-export async function whichRun(
+export async function resolveRun(
   where: Where,
   name: RunName,
-  house: ReadContext,
+  context: ReadContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  const chosen = await inPlace(where, name, house, place, signal).catch(async (error: unknown) => {
-    const older = isHandoffError(error, 'not-found') ? await inOlderPlace(where, name, house, signal) : undefined
+  const chosen = await inPlace(where, name, context, place, signal).catch(async (error: unknown) => {
+    const older = isHandoffError(error, 'not-found') ? await inOlderPlace(where, name, context, signal) : undefined
     if (older) return older
     throw error
   })
@@ -64,23 +64,23 @@ export async function whichRun(
 function inPlace(
   where: Where,
   name: RunName,
-  house: ReadContext,
+  context: ReadContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  return 'ref' in name ? byRef(where, name.ref, house, place, signal) : byCommit(name, house, place, signal)
+  return 'ref' in name ? byRef(where, name.ref, context, place, signal) : byCommit(name, context, place, signal)
 }
 
 /** A run of before names were stored in lower case. */
 async function inOlderPlace(
   where: Where,
   name: RunName,
-  house: ReadContext,
+  context: ReadContext,
   signal: AbortSignal,
 ): Promise<ChosenRun | undefined> {
-  for (const spelled of await olderSpellings(house.tools.drive, house.root, where.repository, signal)) {
+  for (const spelled of await olderSpellings(context.ports.drive, context.root, where.repository, signal)) {
     try {
-      return await inPlace(where, name, house, layoutAsSpelled(house.root, spelled), signal)
+      return await inPlace(where, name, context, layoutAsSpelled(context.root, spelled), signal)
     } catch (error) {
       if (!isHandoffError(error, 'not-found')) throw error
     }
@@ -90,14 +90,14 @@ async function inOlderPlace(
 
 async function byCommit(
   name: { run: string } | { commit: string },
-  house: ReadContext,
+  context: ReadContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
   const run = 'run' in name ? parseRunId(name.run) : undefined
   const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
-  const sealed = await sealedOrRecovered(house, place, sha, signal, run)
-  if (!sealed) throw await absent(house, place, sha, run, signal)
+  const sealed = await sealedOrRecovered(context, place, sha, signal, run)
+  if (!sealed) throw await absent(context, place, sha, run, signal)
   if (run !== undefined && sealed.handoff.run !== run) {
     throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
       next: `Ask about run ${sealed.handoff.run}.`,
@@ -107,15 +107,15 @@ async function byCommit(
 }
 
 async function sealedOrRecovered(
-  house: ReadContext,
+  context: ReadContext,
   place: Layout,
   sha: string,
   signal: AbortSignal,
   expected?: RunId,
 ): Promise<SealedRun | undefined> {
   return (
-    (await readSealed(house.tools.drive, place, sha, signal, expected)) ??
-    (await recoverSealed(house.tools.drive, place, sha, signal))
+    (await readSealed(context.ports.drive, place, sha, signal, expected)) ??
+    (await recoverSealed(context.ports.drive, place, sha, signal))
   )
 }
 
@@ -124,13 +124,13 @@ const longestAttemptMs = 3_600_000
 
 /** Never there, being made, or failed: three different things to do next. */
 async function absent(
-  house: ReadContext,
+  context: ReadContext,
   place: Layout,
   sha: string,
   run: RunId | undefined,
   signal: AbortSignal,
 ): Promise<HandoffError> {
-  const entries = await house.tools.drive.list(place.runs, signal)
+  const entries = await context.ports.drive.list(place.runs, signal)
   const attempts = entries.filter((entry) => (run ? entry.name === run : entry.name.startsWith(`${sha}-`)))
   const what = run ? `Run ${run}` : `Commit ${sha}`
   if (attempts.length === 0) {
@@ -138,7 +138,7 @@ async function absent(
       next: 'Summarise the commit first: push it, or run the workflow by hand.',
     })
   }
-  const oldest = house.tools.now().getTime() - longestAttemptMs
+  const oldest = context.ports.now().getTime() - longestAttemptMs
   const ended = attempts.every(({ modifiedAt }) => modifiedAt !== undefined && Date.parse(modifiedAt) < oldest)
   if (ended) {
     return new HandoffError('not-sealed', `${what} is not complete: the attempt to summarise it failed.`, {
@@ -155,11 +155,11 @@ async function absent(
 async function byRef(
   where: Where,
   ref: string,
-  house: ReadContext,
+  context: ReadContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  const { drive, git } = house.tools
+  const { drive, git } = context.ports
   place.ref(ref)
   const [head, named] = await Promise.all([
     where.cloneUrl === undefined
@@ -168,7 +168,7 @@ async function byRef(
     readRef(drive, place, ref, signal),
   ])
   const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
-  const sealed = await Promise.all(candidates.map((sha) => sealedOrRecovered(house, place, sha, signal)))
+  const sealed = await Promise.all(candidates.map((sha) => sealedOrRecovered(context, place, sha, signal)))
   const index = sealed.findIndex((run) => run !== undefined)
   const found = sealed[index]
   if (!found) throw noneOf(where, ref, head)

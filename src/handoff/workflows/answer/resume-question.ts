@@ -1,14 +1,14 @@
 // A question that an instance left behind, because its time was over or because it died, goes on in another.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { AnswerRecord, ClaimedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { isHandoffError } from '../../domain/errors.js'
 import { layout, type Repository } from '../../domain/run.js'
 import { leaseEnd, readAnswer } from '../../store/answer-store.js'
-import { startWalk } from '../../util/step-timer.js'
+import { startTimer } from '../../util/step-timer.js'
 import { type AcceptedQuestion, acceptClaim } from './answer-question.js'
 import type { Manner } from './find-answer.js'
-import { type ChosenRun, whichRun } from './resolve-run.js'
+import { type ChosenRun, resolveRun } from './resolve-run.js'
 
 export interface LeftQuestion {
   repository: Repository
@@ -25,27 +25,31 @@ export interface FoundQuestion {
 }
 
 /** What became of a question. */
-export async function findQuestion(left: LeftQuestion, house: House, signal: AbortSignal): Promise<FoundQuestion> {
-  const { tools } = house
-  const walk = startWalk(tools)
-  const place = layout(house.root, left.repository)
-  const look = (run: string) => walk.step('look up', () => whichRun(left, { run }, house, place, signal))
+export async function findQuestion(
+  left: LeftQuestion,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<FoundQuestion> {
+  const { ports } = context
+  const timer = startTimer(ports)
+  const place = layout(context.root, left.repository)
+  const look = (run: string) => timer.step('look up', () => resolveRun(left, { run }, context, place, signal))
   const run = await look(left.run)
-  const record = await readAnswer(tools.drive, run.directory, left.id, signal)
+  const record = await readAnswer(ports.drive, run.directory, left.id, signal)
   return {
     run,
     record,
     async resume(before, manner = {}) {
       const base = before.compareWith && (await look(before.compareWith.run))
       const { tries = 0, ...claimed } = claimedAgain(before)
-      const leaseUntil = leaseEnd(tools.now(), house.limits.sandboxBy)
-      const wanted = { ...claimed, leaseUntil, claim: tools.uniqueId(), tries: tries + 1 }
+      const leaseUntil = leaseEnd(ports.now(), context.limits.sandboxBy)
+      const wanted = { ...claimed, leaseUntil, claim: ports.uniqueId(), tries: tries + 1 }
       const job = {
         question: questionOf(wanted),
-        house,
+        context,
         run,
         ...(base ? { base } : {}),
-        walk,
+        timer,
         labels: left.labels ?? {},
       }
       return acceptClaim(job, wanted, manner, signal).catch((error) => {

@@ -1,6 +1,6 @@
 // Sandbox B and what it shows: a machine that may read one run's directory and nothing else, one crossing for each look.
 
-import { egressOf, type House, lifetimeMargin } from '../../context.js'
+import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Sandbox } from '../../domain/ports.js'
@@ -9,12 +9,12 @@ import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../..
 import { runGuest } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-store.js'
 import { orAborted } from '../../util/abort.js'
-import { openSandbox, together, type Walk } from '../../util/step-timer.js'
+import { openSandbox, type StepTimer, together } from '../../util/step-timer.js'
 import type { ChosenRun } from './resolve-run.js'
 
 export interface Looking {
-  house: House
-  walk: Walk
+  context: AppContext
+  timer: StepTimer
   run: ChosenRun
   /** Written on the sandbox, beside our own. */
   labels?: Record<string, string>
@@ -30,23 +30,23 @@ export interface OpenRun {
   closing(): boolean
 }
 
-export async function openForReading({ house, walk, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
-  const { tools } = house
-  const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = house.limits
+export async function openForReading({ context, timer, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
+  const { ports } = context
+  const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = context.limits
   // Counted from now: whoever waited for a turn has less time left.
-  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - tools.now().getTime()))
+  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.now().getTime()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [owned, opened] = await together(
-    openSandbox(walk, tools, 'ask', { metadata, lifetimeMs, egress: egressOf(house) }, signal),
-    openSealed(tools, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
+    openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal),
+    openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
     { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
   )
   let closing: Promise<void> | undefined
   const end = async () => {
-    const [gone, revoked] = await Promise.allSettled([endedSoon(house, owned.close()), opened.revoke()])
+    const [gone, revoked] = await Promise.allSettled([endedSoon(context, owned.close()), opened.revoke()])
     // Both only read, and end by themselves: no reason to throw an answer away.
-    if (gone.status === 'rejected') tools.emit({ type: 'notice', text: machineLeft(gone.reason) })
-    if (revoked.status === 'rejected') tools.emit({ type: 'notice', text: tokenLeft })
+    if (gone.status === 'rejected') ports.emit({ type: 'notice', text: machineLeft(gone.reason) })
+    if (revoked.status === 'rejected') ports.emit({ type: 'notice', text: tokenLeft })
   }
   return {
     sandbox: owned.sandbox,
@@ -59,7 +59,7 @@ export async function openForReading({ house, walk, run, labels }: Looking, sign
 /** An answer that is paid does not wait for a service that does not say whether a machine has ended. */
 const killPatienceMs = 5_000
 
-function endedSoon({ background }: House, closing: Promise<void>): Promise<void> {
+function endedSoon({ background }: AppContext, closing: Promise<void>): Promise<void> {
   if (!background) return closing
   background(closing)
   return orAborted(closing, AbortSignal.timeout(killPatienceMs), 'the sandbox was being ended')
@@ -88,46 +88,46 @@ export interface Look {
 }
 
 /** One crossing: the first round finds, later ones fetch what the model asked for. What comes is added to `shown`. */
-export async function lookInside(
+export async function searchSandbox(
   looking: Looking,
   open: OpenRun,
   shown: Shown,
   look: Look,
   signal: AbortSignal,
 ): Promise<void> {
-  const { house, run } = looking
+  const { context, run } = looking
   const search = searchFor(look, shown.excerpts)
   const first = look.requests.length === 0 && shown.excerpts.length === 0
-  const task = first ? findTask(house, run, search) : moreTask(run, search, look.requests)
+  const task = first ? findTask(context, run, search) : moreTask(run, search, look.requests)
   const before = shown.excerpts.length
   await runGuest(open.sandbox, {
-    program: house.program,
+    program: context.program,
     task,
     secrets: task.task === 'find' ? { DRIVE9_API_KEY: open.token } : {},
-    timeoutMs: house.limits.deadlineMs,
+    timeoutMs: context.limits.deadlineMs,
     signal,
     onRecord: (record) => take(looking, shown, record),
   })
   const found = shown.excerpts.slice(before)
   const files = new Set(found.map((excerpt) => excerpt.path)).size
-  house.tools.emit({ type: 'excerpts-found', count: found.length, files })
+  context.ports.emit({ type: 'excerpts-found', count: found.length, files })
 }
 
-function take({ house, walk }: Looking, shown: Shown, record: GuestRecord): void {
-  if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(house.redact) })
+function take({ context, timer }: Looking, shown: Shown, record: GuestRecord): void {
+  if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(context.redact) })
   else if (record.type === 'listing') shown.listings.push(record)
   else if (record.type === 'searched') shown.searched = [...new Set([...shown.searched, ...record.terms])]
-  else if (record.type === 'notice') house.tools.emit({ type: 'notice', text: record.text })
-  else if (record.type === 'step' && record.step === 'mount') walk.note('mount', record.milliseconds)
+  else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
+  else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
 
-function findTask(house: House, { handoff, directory, pointer }: ChosenRun, search: Search): FindTask {
+function findTask(context: AppContext, { handoff, directory, pointer }: ChosenRun, search: Search): FindTask {
   const clonePath = clonePathOf({ handoff })
   const needed = new Set<string>([clonePath, artifact.outline, artifact.summary])
   return {
     task: 'find',
     mount: {
-      server: house.tools.drive.server,
+      server: context.ports.drive.server,
       remote: directory,
       marker: { path: artifact.handoff, sha256: pointer.handoff },
     },

@@ -1,6 +1,6 @@
 // What would be removed of one repository. Reads the drive, and asks the git host and GitHub where it can; where it cannot, things stay.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import { isHandoffError } from '../../domain/errors.js'
 import { decodeHandoff, sealLimit } from '../../domain/handoff-record.js'
 import { judgeRuns, type KeptRun } from '../../domain/retention.js'
@@ -8,12 +8,12 @@ import { artifact, fullName, layoutAsSpelled, type Repository, type RunId, shaOf
 import { readRemoval } from '../../domain/tombstone.js'
 import { type FileThere, type Inventory, measure, type RefThere, takeInventory, width } from '../../store/inventory.js'
 import { hostRef } from '../../store/ref-store.js'
-import { atOnce } from '../../util/map-concurrent.js'
+import { mapConcurrent } from '../../util/map-concurrent.js'
 import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './types.js'
 
 export interface Pruning {
   request: PruneRequest
-  house: House
+  context: AppContext
   notices: string[]
 }
 
@@ -28,24 +28,24 @@ export async function planRepository(
   repository: Repository,
   signal: AbortSignal,
 ): Promise<RepositoryPlan> {
-  const { request, house } = pruning
-  const inventory = await takeInventory(house.tools.drive, layoutAsSpelled(house.root, repository), signal)
+  const { request, context } = pruning
+  const inventory = await takeInventory(context.ports.drive, layoutAsSpelled(context.root, repository), signal)
   for (const path of inventory.strange) pruning.notices.push(`${path} is not a name of ours; it stays.`)
   const refs = await judgeRefs(pruning, repository, inventory.refs, signal)
   const verdicts = judgeRuns(await sealedRuns(pruning, repository, inventory, signal), {
     keepDays: request.keepDays,
     keepRuns: request.keepRuns,
-    now: house.tools.now().getTime(),
+    now: context.ports.now().getTime(),
     needed: refs.needed,
     gone: refs.gone,
   })
   const pointers = new Map(inventory.pointers.map((pointer) => [pointer.sha, pointer]))
-  const removed = await atOnce(
+  const removed = await mapConcurrent(
     width,
     verdicts.filter((verdict) => !verdict.keep),
     async ({ run: { run, sha }, why }): Promise<PruneItem> => {
       const pointer = pointers.get(sha)!
-      const { files, bytes } = await measure(house.tools.drive, inventory.place.run(run), signal)
+      const { files, bytes } = await measure(context.ports.drive, inventory.place.run(run), signal)
       const act = { how: 'sealed' as const, place: inventory.place, run, pointer }
       return { kind: 'run', name: run, why, files: files + 1, bytes: bytes + pointer.bytes, act }
     },
@@ -62,10 +62,10 @@ export async function planRepository(
 const keptHours = 24
 
 /** True for what was last written long enough ago that no attempt can still be at it. Without a time nothing is old. */
-function isOld({ request, house }: Pruning, at: string | undefined, leastHours = keptHours): boolean {
+function isOld({ request, context }: Pruning, at: string | undefined, leastHours = keptHours): boolean {
   const hours = Math.max(request.unfinishedHours, leastHours)
-  const patience = Math.max(hours * hourMs, house.limits.deadlineMs + marginMs)
-  return at !== undefined && Date.parse(at) < house.tools.now().getTime() - patience
+  const patience = Math.max(hours * hourMs, context.limits.deadlineMs + marginMs)
+  return at !== undefined && Date.parse(at) < context.ports.now().getTime() - patience
 }
 
 // ── refs ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,7 +107,7 @@ function need({ needed }: JudgedRefs, sha: string | undefined, why: string): voi
 
 /** A host that knows nothing at all of the repository is not believed. */
 async function goneBranches(
-  { request, house, notices }: Pruning,
+  { request, context, notices }: Pruning,
   repository: Repository,
   branches: RefThere[],
   signal: AbortSignal,
@@ -116,7 +116,7 @@ async function goneBranches(
   if (address === undefined || branches.length === 0) return new Set()
   try {
     const names = branches.map(({ ref }) => hostRef(ref)).filter((ref) => /^refs\/[^\s\p{Cc}]{1,500}$/u.test(ref))
-    const heads = await house.tools.git.heads(address, ['HEAD', ...names], signal)
+    const heads = await context.ports.git.heads(address, ['HEAD', ...names], signal)
     if (heads.size > 0) return new Set(names.filter((ref) => !heads.has(ref)))
     notices.push(`The git host shows no branch of ${nameOf(repository)} at all; its refs stay.`)
   } catch (error) {
@@ -133,10 +133,10 @@ async function judgePulls(
   judged: JudgedRefs,
   signal: AbortSignal,
 ): Promise<void> {
-  const { request, house } = pruning
+  const { request, context } = pruning
   const github = request.github?.(repository)
-  const oldest = new Date(house.tools.now().getTime() - request.keepDays * 24 * hourMs).toISOString()
-  await atOnce(4, pulls, async (pull) => {
+  const oldest = new Date(context.ports.now().getTime() - request.keepDays * 24 * hourMs).toISOString()
+  await mapConcurrent(4, pulls, async (pull) => {
     const number = Number(pull.ref.slice('refs/pull/'.length))
     const known = github && (await pullNow(pruning, github, repository, number, signal))
     if (known === undefined) {
@@ -171,19 +171,19 @@ async function pullNow(
 // ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function sealedRuns(
-  { house, notices }: Pruning,
+  { context, notices }: Pruning,
   repository: Repository,
   inventory: Inventory,
   signal: AbortSignal,
 ): Promise<KeptRun[]> {
-  const { drive, now } = house.tools
+  const { drive, now } = context.ports
   const whole = inventory.pointers.flatMap((pointer) => (pointer.state === 'whole' ? [pointer] : []))
   for (const pointer of inventory.pointers) {
     if (pointer.state === 'unreadable')
       notices.push(`The run of ${pointer.sha} of ${nameOf(repository)} stays: ${pointer.why}`)
   }
   const lately = new Date(now().getTime() - busyMs).toISOString()
-  return atOnce(width, whole, async ({ sha, pointer, handoff }) => {
+  return mapConcurrent(width, whole, async ({ sha, pointer, handoff }) => {
     const asked = await drive.list(`${inventory.place.run(pointer.run)}/${artifact.ledger}`, signal)
     const busy = asked.some((entry) => (entry.modifiedAt ?? '') > lately)
     const branch = handoff.ref?.startsWith('refs/heads/') ? { branch: handoff.ref } : {}
@@ -197,7 +197,9 @@ async function leftBehind(pruning: Pruning, inventory: Inventory, signal: AbortS
   // What an unreadable pointer names is not known: no run of its commit is touched.
   const unknown = new Set(inventory.pointers.flatMap((one) => (one.state === 'unreadable' ? [one.sha] : [])))
   const silent = inventory.runs.filter(({ run }) => !spoken.has(run) && !unknown.has(shaOf(run)))
-  const attempts = await atOnce(width, silent, ({ run, path }) => judgeSilent(pruning, inventory, run, path, signal))
+  const attempts = await mapConcurrent(width, silent, ({ run, path }) =>
+    judgeSilent(pruning, inventory, run, path, signal),
+  )
   const pointers = inventory.pointers.flatMap((one) => {
     const abandoned = one.state === 'marked' && isOld(pruning, one.at)
     const lost = one.state === 'gone' && isOld(pruning, one.at)
@@ -226,7 +228,7 @@ async function judgeSilent(
   path: string,
   signal: AbortSignal,
 ): Promise<PruneItem | undefined> {
-  const { drive } = pruning.house.tools
+  const { drive } = pruning.context.ports
   const { place } = inventory
   const size = await measure(drive, path, signal)
   if (!isOld(pruning, size.newest, 0)) return undefined
@@ -241,10 +243,10 @@ async function judgeSilent(
 }
 
 /** Sealed, and a crash hid it: its note brings it to light when somebody next looks for the commit, as long as it would be kept. */
-function waits({ request, house }: Pruning, { notes, pointers }: Inventory, run: RunId): boolean {
+function waits({ request, context }: Pruning, { notes, pointers }: Inventory, run: RunId): boolean {
   const note: FileThere | undefined = notes.find((one) => one.run === run)
   const spokenFor = pointers.some((one) => one.sha === shaOf(run) && one.state === 'whole')
-  const oldest = house.tools.now().getTime() - request.keepDays * 24 * hourMs
+  const oldest = context.ports.now().getTime() - request.keepDays * 24 * hourMs
   return note?.at !== undefined && !spokenFor && Date.parse(note.at) > oldest
 }
 

@@ -3,14 +3,14 @@
 // Two steps. The plan only reads and says what would go, why, and how many bytes; carrying it out looks again before each removal, so that what
 // somebody came to need in between stays. Both may be repeated and may run beside everything else.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import { type ErrorCode, isHandoffError } from '../../domain/errors.js'
 import { type Layout, layoutAsSpelled, parseRepository, type Repository } from '../../domain/run.js'
 import * as removal from '../../store/delete-run.js'
 import { fileAt, measure, runOf, width } from '../../store/inventory.js'
 import { servicePlace } from '../../store/service-paths.js'
 import { olderSpellings } from '../../store/spellings.js'
-import { atOnce } from '../../util/map-concurrent.js'
+import { mapConcurrent } from '../../util/map-concurrent.js'
 import { listRepositories } from '../browse.js'
 import { planRepository } from './plan-repository.js'
 import {
@@ -25,38 +25,38 @@ import {
 
 const dayMs = 86_400_000
 
-export async function planPrune(request: PruneRequest, house: House, signal: AbortSignal): Promise<PrunePlan> {
+export async function planPrune(request: PruneRequest, context: AppContext, signal: AbortSignal): Promise<PrunePlan> {
   const notices: string[] = []
-  const madeAt = house.tools.now().toISOString()
+  const madeAt = context.ports.now().toISOString()
   const repositories = request.repository
-    ? await everySpelling(house, request.repository, signal)
-    : await everyRepository(house, notices, signal)
+    ? await everySpelling(context, request.repository, signal)
+    : await everyRepository(context, notices, signal)
   const plans: RepositoryPlan[] = []
   // One after the other: each asks enough at once by itself.
   for (const repository of repositories)
-    plans.push(await planRepository({ request, house, notices }, repository, signal))
-  const service = request.repository ? [] : await serviceLeftovers(house, signal)
+    plans.push(await planRepository({ request, context, notices }, repository, signal))
+  const service = request.repository ? [] : await serviceLeftovers(context, signal)
   return { madeAt, repositories: plans, service, notices }
 }
 
 /** Its folder of now, and those of before names were stored in lower case. */
-async function everySpelling(house: House, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
-  const older = await olderSpellings(house.tools.drive, house.root, repository, signal)
+async function everySpelling(context: AppContext, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
+  const older = await olderSpellings(context.ports.drive, context.root, repository, signal)
   return [{ ...repository, owner: repository.owner.toLowerCase(), name: repository.name.toLowerCase() }, ...older]
 }
 
-async function everyRepository(house: House, notices: string[], signal: AbortSignal): Promise<Repository[]> {
-  const { drive } = house.tools
+async function everyRepository(context: AppContext, notices: string[], signal: AbortSignal): Promise<Repository[]> {
+  const { drive } = context.ports
   // Attempts that all failed leave `runs` without `commits`. On some hosts a project may be called `runs`: the names in it tell.
   const isRepository = async (folders: readonly string[], path: string) =>
     folders.includes('commits') ||
     (folders.includes('runs') && (await drive.list(`${path}/runs`, signal)).some(({ name }) => runOf(name)))
-  const top = await drive.list(house.root === '' ? '/' : house.root, signal)
+  const top = await drive.list(context.root === '' ? '/' : context.root, signal)
   const found: Repository[] = []
   for (const entry of top.filter((one) => one.isDirectory && !one.name.startsWith('_'))) {
     const host = entry.name.replace('_', ':')
     try {
-      for (const name of await listRepositories(house, host, signal, { isRepository }))
+      for (const name of await listRepositories(context, host, signal, { isRepository }))
         found.push(parseRepository(name, host))
     } catch (error) {
       if (!isHandoffError(error, 'invalid-input')) throw error
@@ -67,8 +67,8 @@ async function everyRepository(house: House, notices: string[], signal: AbortSig
 }
 
 /** Days that the service's small files are of use to anybody, with time to spare. */
-async function serviceLeftovers(house: House, signal: AbortSignal): Promise<PruneItem[]> {
-  const place = servicePlace(house.root)
+async function serviceLeftovers(context: AppContext, signal: AbortSignal): Promise<PruneItem[]> {
+  const place = servicePlace(context.root)
   const budgets = place.budget('x').replace(/\/[^/]*$/, '')
   const folders = [
     { folder: place.keys, days: 2, why: 'the name of a request, long over' },
@@ -76,9 +76,9 @@ async function serviceLeftovers(house: House, signal: AbortSignal): Promise<Prun
     { folder: place.accepted, days: 14, why: 'a question that nobody took up' },
     { folder: budgets, days: 3, why: 'the budget of a day that is over' },
   ]
-  const lists = await atOnce(width, folders, async ({ folder, days, why }) => {
-    const before = new Date(house.tools.now().getTime() - days * dayMs).toISOString()
-    const old = (await house.tools.drive.list(folder, signal)).filter(
+  const lists = await mapConcurrent(width, folders, async ({ folder, days, why }) => {
+    const before = new Date(context.ports.now().getTime() - days * dayMs).toISOString()
+    const old = (await context.ports.drive.list(folder, signal)).filter(
       (entry) => !entry.isDirectory && entry.modifiedAt !== undefined && entry.modifiedAt < before,
     )
     return old.map((entry) => fileItem('service', fileAt(folder, entry), why))
@@ -92,7 +92,7 @@ const removers = 4
 /** Does what was planned, and tells of each item as soon as it is known. One that fails does not keep the others. */
 export async function prune(
   plan: PrunePlan,
-  house: House,
+  context: AppContext,
   signal: AbortSignal,
   onDone: (done: Pruned) => void = () => undefined,
 ): Promise<Pruned[]> {
@@ -105,21 +105,21 @@ export async function prune(
     // Refs first: a ref must not lead to a run that is gone.
     for (const early of [true, false]) {
       const now = items.filter((item) => (item.kind === 'ref') === early)
-      const act = async (item: PruneItem) => told({ repository, ...(await carryOut(item, plan, house, signal)) })
-      all.push(...(await atOnce(removers, now, act)))
+      const act = async (item: PruneItem) => told({ repository, ...(await carryOut(item, plan, context, signal)) })
+      all.push(...(await mapConcurrent(removers, now, act)))
     }
-    await tidy(house, layoutAsSpelled(house.root, repository), signal)
+    await tidy(context, layoutAsSpelled(context.root, repository), signal)
   }
-  const act = async (item: PruneItem) => told(await carryOut(item, plan, house, signal))
-  all.push(...(await atOnce(removers, plan.service, act)))
+  const act = async (item: PruneItem) => told(await carryOut(item, plan, context, signal))
+  all.push(...(await mapConcurrent(removers, plan.service, act)))
   return all
 }
 
 const ends: ErrorCode[] = ['cancelled', 'timeout', 'unauthorized']
 
-async function carryOut(item: PruneItem, plan: PrunePlan, house: House, signal: AbortSignal): Promise<Pruned> {
+async function carryOut(item: PruneItem, plan: PrunePlan, context: AppContext, signal: AbortSignal): Promise<Pruned> {
   try {
-    const stayed = await remove(item.act, plan, house, signal)
+    const stayed = await remove(item.act, plan, context, signal)
     return stayed === undefined ? { item, outcome: 'removed' } : { item, outcome: 'stayed', why: stayed }
   } catch (error) {
     if (!isHandoffError(error) || ends.includes(error.code)) throw error
@@ -127,8 +127,13 @@ async function carryOut(item: PruneItem, plan: PrunePlan, house: House, signal: 
   }
 }
 
-async function remove(act: PruneAct, plan: PrunePlan, house: House, signal: AbortSignal): Promise<removal.Stayed> {
-  const { drive, now } = house.tools
+async function remove(
+  act: PruneAct,
+  plan: PrunePlan,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<removal.Stayed> {
+  const { drive, now } = context.ports
   const at = now().toISOString()
   switch (act.how) {
     case 'sealed': {
@@ -150,8 +155,8 @@ async function remove(act: PruneAct, plan: PrunePlan, house: House, signal: Abor
 }
 
 /** The folders of a repository of which nothing is left. */
-async function tidy(house: House, place: Layout, signal: AbortSignal): Promise<void> {
-  const { drive } = house.tools
+async function tidy(context: AppContext, place: Layout, signal: AbortSignal): Promise<void> {
+  const { drive } = context.ports
   const left = await Promise.all([place.commits, place.runs].map((path) => drive.list(path, signal)))
   if (left.some((entries) => entries.length > 0)) return
   if ((await measure(drive, place.refs, signal)).files > 0) return

@@ -42,7 +42,7 @@ export function citedNow({ commit, citations }: Pick<CompletedAnswer, 'commit' |
  */
 export async function stalenessOf(
   request: { repository: Repository; record: Kept; head: string },
-  house: ReadContext,
+  context: ReadContext,
   github: GitHub | undefined,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
@@ -50,7 +50,7 @@ export async function stalenessOf(
   if (record.commit === head || citedNow(record).length === 0) return undefined
   const ways = [
     () => github && stalenessByGitHub(request, github, signal),
-    () => stalenessByRuns(request, house, signal),
+    () => stalenessByRuns(request, context, signal),
   ]
   for (const way of ways) {
     try {
@@ -80,15 +80,15 @@ async function stalenessByGitHub(
 /** Undefined unless both commits have a sealed run that can be believed. */
 export async function stalenessByRuns(
   { repository, record, head }: { repository: Repository; record: Kept; head: string },
-  house: ReadContext,
+  context: ReadContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
-  const places = [layout(house.root, repository), olderLayout(house.root, repository)]
+  const places = [layout(context.root, repository), olderLayout(context.root, repository)]
   const [then, now] = await Promise.all(
     [record.commit, head].map(async (sha) => {
       for (const place of places) {
-        const run = place && (await readSealed(house.tools.drive, place, sha, signal))
-        if (run) return blobsOf(house, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)
+        const run = place && (await readSealed(context.ports.drive, place, sha, signal))
+        if (run) return blobsOf(context, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)
       }
       return undefined
     }),

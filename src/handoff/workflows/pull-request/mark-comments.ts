@@ -15,7 +15,7 @@ import { readAnswer } from '../../store/answer-store.js'
 import { type AnswerStaleness, stalenessOf } from './check-answer.js'
 
 export interface MarkRequest {
-  house: ReadContext
+  context: ReadContext
   repository: Repository
   /** Its number. */
   pull: number
@@ -86,16 +86,16 @@ function shownIn(body: string): { of: string; part: number } | undefined {
 
 async function treat(
   github: GitHub,
-  { house, repository, onNotice }: MarkRequest,
+  { context, repository, onNotice }: MarkRequest,
   { first, text }: OwnAnswer,
   head: string,
   call: Call,
 ): Promise<'marked' | 'cleared' | 'untouched'> {
   if (staleHead(first.body) === head) return 'untouched'
   try {
-    const record = await recordOf(house, repository, text, call.signal)
+    const record = await recordOf(context, repository, text, call.signal)
     if (!record) return 'untouched'
-    const found = await stalenessOf({ repository, record, head }, house, github, call.signal)
+    const found = await stalenessOf({ repository, record, head }, context, github, call.signal)
     // What nobody can tell stays as it is.
     if (!found && record.commit !== head) return 'untouched'
     const gone = found !== undefined && !found.valid
@@ -111,7 +111,7 @@ async function treat(
 }
 
 async function recordOf(
-  house: ReadContext,
+  context: ReadContext,
   repository: Repository,
   text: string,
   signal: AbortSignal,
@@ -119,8 +119,8 @@ async function recordOf(
   const named = answerOf(text)
   if (!named) return undefined
   const read = (place: Layout | undefined) =>
-    place && readAnswer(house.tools.drive, place.run(parseRunId(named.run)), named.answer, signal)
-  const record = (await read(layout(house.root, repository))) ?? (await read(olderLayout(house.root, repository)))
+    place && readAnswer(context.ports.drive, place.run(parseRunId(named.run)), named.answer, signal)
+  const record = (await read(layout(context.root, repository))) ?? (await read(olderLayout(context.root, repository)))
   return record?.status === 'done' ? record : undefined
 }
 

@@ -1,6 +1,6 @@
 // Between the survey and the seal: the summary is written (or taken over), and becomes the files that only the host may write.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import { readFileTable } from '../../domain/file-table.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import { artifact, fullName } from '../../domain/run.js'
@@ -28,7 +28,7 @@ export interface SummaryFiles {
 const usualConcurrency = 8
 
 /** What one summary may spend, and how fast. */
-export function limitsOf({ limits, prices }: Pick<House, 'limits' | 'prices'>): SummaryOrder['limits'] {
+export function limitsOf({ limits, prices }: Pick<AppContext, 'limits' | 'prices'>): SummaryOrder['limits'] {
   return {
     inputTokens: limits.inputTokens,
     ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
@@ -39,26 +39,26 @@ export function limitsOf({ limits, prices }: Pick<House, 'limits' | 'prices'>): 
 
 export async function summaryOf(
   request: SummariseRequest,
-  house: House,
+  context: AppContext,
   survey: Survey,
   known: KnownBefore,
   signal: AbortSignal,
 ): Promise<SummaryFiles> {
-  const { tools } = house
-  const notice = (text: string) => tools.emit({ type: 'notice', text })
+  const { ports } = context
+  const notice = (text: string) => ports.emit({ type: 'notice', text })
   const { previous, table, checkpoint } = known
   const prose = previous && readProse(previous.prose, notice)
   const written = await writeSummary({
     survey,
     ...(table ? { table } : {}),
-    model: tools.model,
-    limits: limitsOf(house),
+    model: ports.model,
+    limits: limitsOf(context),
     ...(previous && prose ? { previous: { prose, summary: previous.summary } } : {}),
     checkpoint,
-    emit: tools.emit,
+    emit: ports.emit,
     signal,
   })
-  return filesOf(request, house, survey, written)
+  return filesOf(request, context, survey, written)
 }
 
 /** What is read while the sandbox works or while what it stored is being read back, so that the model need not wait for it. */
@@ -70,14 +70,18 @@ export interface KnownBefore {
 }
 
 /** Every path of the commit, to check what the model names. It was hashed a moment ago; it is still data of a sandbox and is read as such. */
-export async function fileTable(house: House, directory: string, signal: AbortSignal): Promise<FileTable | undefined> {
-  const bytes = await house.tools.drive.read(`${directory}/${artifact.files}`, { maxBytes: 60_000_000, signal })
+export async function fileTable(
+  context: AppContext,
+  directory: string,
+  signal: AbortSignal,
+): Promise<FileTable | undefined> {
+  const bytes = await context.ports.drive.read(`${directory}/${artifact.files}`, { maxBytes: 60_000_000, signal })
   return bytes === null ? undefined : readFileTable(bytes)
 }
 
 /** Prose that an attempt before this one paid for. Its reading starts now; a failure shows when it is asked for. */
-export function checkpointAt(house: House, path: string, signal: AbortSignal): Checkpoint {
-  const { drive } = house.tools
+export function checkpointAt(context: AppContext, path: string, signal: AbortSignal): Checkpoint {
+  const { drive } = context.ports
   const reading = drive.read(path, { maxBytes: proseLimit, signal })
   reading.catch(() => undefined)
   return {
@@ -92,7 +96,12 @@ export function checkpointAt(house: House, path: string, signal: AbortSignal): C
   }
 }
 
-function filesOf(request: SummariseRequest, house: House, survey: Survey, written: WrittenSummary): SummaryFiles {
+function filesOf(
+  request: SummariseRequest,
+  context: AppContext,
+  survey: Survey,
+  written: WrittenSummary,
+): SummaryFiles {
   const { commit } = request
   const summary =
     written.unchanged ??
@@ -102,7 +111,7 @@ function filesOf(request: SummariseRequest, house: House, survey: Survey, writte
       sections: written.sections,
       counts: survey.counts,
       secrets: survey.secrets.length,
-      model: house.tools.model.name,
+      model: context.ports.model.name,
       ...(written.partial === undefined ? {} : { partial: written.partial }),
     })
   const files = [

@@ -1,6 +1,6 @@
 // The earlier run whose prose may be reused: the first of the candidates that is sealed and whole. Reusing saves money; failing to is no error.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import { artifact, type Layout, type Repository } from '../../domain/run.js'
 import { readRef } from '../../store/ref-store.js'
@@ -18,29 +18,34 @@ export interface ReuseSources {
 }
 
 export async function previousRun(
-  house: House,
+  context: AppContext,
   places: Layout[],
   request: ReuseSources,
   signal: AbortSignal,
 ): Promise<PreviousRun | undefined> {
   try {
     for (const place of places) {
-      const found = await firstWhole(house, place, request, await candidates(house, place, request, signal), signal)
+      const found = await firstWhole(context, place, request, await candidates(context, place, request, signal), signal)
       if (found) return found
     }
     return undefined
   } catch {
     // Nobody waits for this; the walk goes on as a full run, and an outage shows itself elsewhere.
     if (!signal.aborted)
-      house.tools.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised afresh.' })
+      context.ports.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised afresh.' })
     return undefined
   }
 }
 
-async function candidates(house: House, place: Layout, request: ReuseSources, signal: AbortSignal): Promise<string[]> {
+async function candidates(
+  context: AppContext,
+  place: Layout,
+  request: ReuseSources,
+  signal: AbortSignal,
+): Promise<string[]> {
   const refs = [...new Set([request.commit.ref, ...(request.reuseFrom?.refs ?? [])])].filter((ref) => ref !== undefined)
   const named = await Promise.all(
-    refs.map((ref) => readRef(house.tools.drive, place, ref, signal).catch(() => undefined)),
+    refs.map((ref) => readRef(context.ports.drive, place, ref, signal).catch(() => undefined)),
   )
   const commits = [...(request.reuseFrom?.commits ?? []), ...named].filter(
     (sha) => sha !== undefined && /^[0-9a-f]{40}$/.test(sha),
@@ -49,13 +54,13 @@ async function candidates(house: House, place: Layout, request: ReuseSources, si
 }
 
 async function firstWhole(
-  house: House,
+  context: AppContext,
   place: Layout,
   { commit: { repository } }: ReuseSources,
   commits: string[],
   signal: AbortSignal,
 ): Promise<PreviousRun | undefined> {
-  const { drive } = house.tools
+  const { drive } = context.ports
   for (const sha of commits) {
     const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
     // What was written about a repository that had the name before is not to be told of this one.

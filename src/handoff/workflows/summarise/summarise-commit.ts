@@ -3,7 +3,7 @@
 // Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
 // it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
 
-import type { House } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import {
@@ -21,7 +21,7 @@ import {
 import { verifyPlainForm } from '../../store/plain-form.js'
 import { prepareRef } from '../../store/ref-store.js'
 import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../../store/run-store.js'
-import { startWalk, type Walk } from '../../util/step-timer.js'
+import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { readSummary } from '../read-summary.js'
 import { checkpointAt, fileTable, limitsOf, type SummaryFiles, summaryOf } from './build-artifacts.js'
 import { refuseImpossible } from './plan-summary.js'
@@ -60,39 +60,43 @@ export interface Summarised {
   otherwise: string[]
 }
 
-export async function summarise(request: SummariseRequest, house: House, signal: AbortSignal): Promise<Summarised> {
+export async function summarise(
+  request: SummariseRequest,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<Summarised> {
   parseSha(request.commit.sha)
-  const place = layout(house.root, request.commit.repository)
-  const walk = startWalk(house.tools)
+  const place = layout(context.root, request.commit.repository)
+  const timer = startTimer(context.ports)
   // Beside the look at the directory, so that it takes no time; who finds a run there need not know.
-  const checking = house.tools.model.check?.(signal)
+  const checking = context.ports.model.check?.(signal)
   checking?.catch(() => undefined)
-  const [known, before] = await walk.step('look up', () =>
-    Promise.all([lookUp(request, house, place, signal), sealedBefore(request, house, signal)]),
+  const [known, before] = await timer.step('look up', () =>
+    Promise.all([lookUp(request, context, place, signal), sealedBefore(request, context, signal)]),
   )
-  if (known.sealed && !request.force) return reuse(request, house, place, known.sealed, signal)
-  if (before) return reuse(request, house, before.place, before.sealed, signal)
-  refuseImpossible({ model: house.tools.model, limits: limitsOf(house) })
+  if (known.sealed && !request.force) return reuse(request, context, place, known.sealed, signal)
+  if (before) return reuse(request, context, before.place, before.sealed, signal)
+  refuseImpossible({ model: context.ports.model, limits: limitsOf(context) })
   await checking
-  return make(request, house, place, walk, known.revision, signal)
+  return make(request, context, place, timer, known.revision, signal)
 }
 
 /** The sealed run of the commit from before names were stored in lower case. One that cannot be read is made again. */
-async function sealedBefore({ commit, force }: SummariseRequest, house: House, signal: AbortSignal) {
-  const place = olderLayout(house.root, commit.repository)
+async function sealedBefore({ commit, force }: SummariseRequest, context: AppContext, signal: AbortSignal) {
+  const place = olderLayout(context.root, commit.repository)
   if (!place || force) return undefined
-  const sealed = await readSealed(house.tools.drive, place, commit.sha, signal).catch(() => undefined)
+  const sealed = await readSealed(context.ports.drive, place, commit.sha, signal).catch(() => undefined)
   return sealed && isOf(sealed.handoff, commit.repository) ? { sealed, place } : undefined
 }
 
 /** The sealed run of the commit, mended if a crash hid it, and the pointer's revision for a conditional write. */
 async function lookUp(
   request: SummariseRequest,
-  house: House,
+  context: AppContext,
   place: Layout,
   signal: AbortSignal,
 ): Promise<{ sealed?: SealedRun; revision: number }> {
-  const { drive } = house.tools
+  const { drive } = context.ports
   const { sha } = request.commit
   const [revision, sealed] = await Promise.all([
     drive.stat(place.pointer(sha), signal).then((found) => found?.revision ?? 0),
@@ -127,17 +131,17 @@ function sameRepository({ repository }: Pick<Commit, 'repository'>, handoff: Han
 
 async function reuse(
   request: SummariseRequest,
-  house: House,
+  context: AppContext,
   place: Layout,
   sealed: SealedRun,
   signal: AbortSignal,
 ): Promise<Summarised> {
   const { handoff } = sealed
   const directory = place.run(handoff.run)
-  house.tools.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
+  context.ports.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
   const [summary, refMoved] = await Promise.all([
-    readSummary(house, directory, handoff, signal),
-    prepareRef(house.tools, place, request.commit, signal).finish(signal),
+    readSummary(context, directory, handoff, signal),
+    prepareRef(context.ports, place, request.commit, signal).finish(signal),
   ])
   return {
     run: handoff.run,
@@ -146,55 +150,55 @@ async function reuse(
     summary,
     reused: true,
     refMoved,
-    otherwise: otherwise(request, house, handoff),
+    otherwise: otherwise(request, context, handoff),
   }
 }
 
 async function make(
   request: SummariseRequest,
-  house: House,
+  context: AppContext,
   place: Layout,
-  walk: Walk,
+  timer: StepTimer,
   revision: number,
   signal: AbortSignal,
 ): Promise<Summarised> {
-  const { tools } = house
+  const { ports } = context
   const run = makeRunId(request.commit.sha, request.attempt)
   const directory = place.run(run)
-  tools.emit({ type: 'run-chosen', run, directory, reused: false })
+  ports.emit({ type: 'run-chosen', run, directory, reused: false })
 
   // Nobody waits for these until the model is asked; they are read while the sandbox works.
-  const older = olderLayout(house.root, request.commit.repository)
-  const previous = previousRun(house, older ? [place, older] : [place], request, signal)
-  const checkpoint = checkpointAt(house, place.checkpoint(request.commit.sha), signal)
-  const found = await readRepository({ request, house, walk, run, directory }, signal)
-  const [table] = await walk.step('verify', () =>
+  const older = olderLayout(context.root, request.commit.repository)
+  const previous = previousRun(context, older ? [place, older] : [place], request, signal)
+  const checkpoint = checkpointAt(context, place.checkpoint(request.commit.sha), signal)
+  const found = await readRepository({ request, context, timer, run, directory }, signal)
+  const [table] = await timer.step('verify', () =>
     Promise.all([
-      fileTable(house, directory, signal),
-      verifyStored(tools.drive, directory, found.stored, signal),
+      fileTable(context, directory, signal),
+      verifyStored(ports.drive, directory, found.stored, signal),
       request.form === 'plain' &&
-        verifyPlainForm(tools.drive, directory, request.commit.repository, found.stored, signal),
+        verifyPlainForm(ports.drive, directory, request.commit.repository, found.stored, signal),
     ]),
   )
 
-  const written = await walk.step('summarise', async () =>
-    summaryOf(request, house, found.survey, { previous: await previous, table, checkpoint }, signal),
+  const written = await timer.step('summarise', async () =>
+    summaryOf(request, context, found.survey, { previous: await previous, table, checkpoint }, signal),
   )
-  const sealedAt = tools.now().toISOString()
-  const ref = prepareRef(tools, place, request.commit, signal)
-  const handoff = recordOf(request, house, run, found, written, await previous, walk, sealedAt)
-  const pointer = await walk.step('seal', () => seal(tools.drive, place, handoff, written.files, signal))
-  const [speaking, refMoved] = await walk.step('point', () =>
-    Promise.all([point(tools.drive, place, pointer, revision, signal), ref.finish(signal)]),
+  const sealedAt = ports.now().toISOString()
+  const ref = prepareRef(ports, place, request.commit, signal)
+  const handoff = recordOf(request, context, run, found, written, await previous, timer, sealedAt)
+  const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, written.files, signal))
+  const [speaking, refMoved] = await timer.step('point', () =>
+    Promise.all([point(ports.drive, place, pointer, revision, signal), ref.finish(signal)]),
   )
-  await leaveNothingBehind(house, place, run, signal)
-  if (speaking.run !== run) return yieldTo(request, house, place, run, signal)
+  await leaveNothingBehind(context, place, run, signal)
+  if (speaking.run !== run) return yieldTo(request, context, place, run, signal)
   return { run, directory, handoff, summary: written.summary, reused: false, refMoved, otherwise: [] }
 }
 
 /** Old runs do not say their patterns; those are taken for the same. */
-function otherwise(request: SummariseRequest, house: House, { model, form, patterns }: Handoff): string[] {
-  const now = house.tools.model
+function otherwise(request: SummariseRequest, context: AppContext, { model, form, patterns }: Handoff): string[] {
+  const now = context.ports.model
   return [
     ...(model.name === now.name && model.host === now.host ? [] : [`the model ${quote(model.name)} at ${model.host}`]),
     ...(patterns === undefined || patterns === patternsOf(request) ? [] : ['other patterns in include or exclude']),
@@ -208,37 +212,37 @@ const patternsOf = ({ include = [], exclude = [] }: SummariseRequest) =>
   sha256(new TextEncoder().encode(JSON.stringify({ include, exclude })))
 
 /** The note and the parts paid for have done their work; whether they go now or by the next prune changes nothing for a reader. */
-async function leaveNothingBehind(house: House, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
-  const gone = (path: string) => house.tools.drive.remove(path, { recursive: false, signal }).catch(() => false)
+async function leaveNothingBehind(context: AppContext, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
+  const gone = (path: string) => context.ports.drive.remove(path, { recursive: false, signal }).catch(() => false)
   await Promise.all([gone(place.sealNote(run)), gone(place.checkpoint(shaOf(run)))])
 }
 
 /** Another attempt at the same commit was first. Its run is the answer, and ours is removed. */
 async function yieldTo(
   request: SummariseRequest,
-  house: House,
+  context: AppContext,
   place: Layout,
   run: RunId,
   signal: AbortSignal,
 ): Promise<Summarised> {
-  await house.tools.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
-  const sealed = await readSealed(house.tools.drive, place, request.commit.sha, signal)
+  await context.ports.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
+  const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
   if (!sealed)
     throw new HandoffError('conflict', 'Another attempt at this commit was first, and its run is gone again.', {
       next: 'Try again.',
     })
   sameRepository(request.commit, sealed.handoff)
-  return reuse(request, house, place, sealed, signal)
+  return reuse(request, context, place, sealed, signal)
 }
 
 function recordOf(
   request: SummariseRequest,
-  house: House,
+  context: AppContext,
   run: RunId,
   found: Found,
   summary: SummaryFiles,
   previous: PreviousRun | undefined,
-  walk: Walk,
+  timer: StepTimer,
   sealedAt: string,
 ): Handoff {
   const { commit } = request
@@ -259,8 +263,8 @@ function recordOf(
     survey: found.survey.counts,
     secrets: found.survey.secrets.length,
     ...part,
-    model: { name: house.tools.model.name, host: house.tools.model.host },
-    durations: walk.durations(),
+    model: { name: context.ports.model.name, host: context.ports.model.host },
+    durations: timer.durations(),
     sandbox: found.sandbox,
     ...(found.drive9 ? { drive9: found.drive9 } : {}),
     ...(request.requestedBy ? { requestedBy: request.requestedBy } : {}),

@@ -3,7 +3,7 @@
 // Three crossings: create, run, kill. The machine gets a token that opens one directory, for its own lifetime; its word is taken for nothing
 // but what it stored and what it saw.
 
-import { egressOf, type House, lifetimeMargin } from '../../context.js'
+import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
@@ -13,13 +13,13 @@ import { textBytesFor } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
 import { runGuest } from '../../sandbox/run-program.js'
 import { type OpenedRun, openRun } from '../../store/run-store.js'
-import { type OwnedSandbox, openSandbox, together, undoing, type Walk } from '../../util/step-timer.js'
+import { type OwnedSandbox, openSandbox, type StepTimer, together, undoing } from '../../util/step-timer.js'
 import type { SummariseRequest } from './summarise-commit.js'
 
 export interface Reading {
   request: SummariseRequest
-  house: House
-  walk: Walk
+  context: AppContext
+  timer: StepTimer
   run: RunId
   directory: string
 }
@@ -34,7 +34,7 @@ export interface Found {
 
 /** Everything that needs the sandbox: three round trips, and nothing of it is left when this returns. */
 export async function readRepository(reading: Reading, signal: AbortSignal): Promise<Found> {
-  const { request, house, directory } = reading
+  const { request, context, directory } = reading
   const first = nothingHeard()
   try {
     return await readOnce(reading, first, headerFor(request), signal)
@@ -43,12 +43,12 @@ export async function readRepository(reading: Reading, signal: AbortSignal): Pro
   }
   // E2B's open-source control plane accepts such a rule and has nothing that applies it.
   const { hostname } = new URL(request.commit.cloneUrl)
-  house.tools.emit({
+  context.ports.emit({
     type: 'notice',
     text: `E2B accepted the clone token as a header and ${hostname} was not shown it; a second sandbox gets the token in its environment.`,
   })
   // No two sandboxes share a directory: the first one is gone, and so is its token.
-  await house.tools.drive.remove(directory, { recursive: true, signal })
+  await context.ports.drive.remove(directory, { recursive: true, signal })
   return readOnce(reading, nothingHeard(), undefined, signal)
 }
 
@@ -68,14 +68,14 @@ async function readOnce(
   injectHeaders: InjectedHeaders,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { house, walk, directory } = reading
-  const { tools } = house
-  const lifetimeMs = house.limits.deadlineMs + lifetimeMargin
-  const textBytes = mostText(house)
+  const { context, timer, directory } = reading
+  const { ports } = context
+  const lifetimeMs = context.limits.deadlineMs + lifetimeMargin
+  const textBytes = mostText(context)
   const [owned, opened] = await together(
-    openSandbox(walk, tools, 'summarise', sandboxRequest(reading, lifetimeMs, injectHeaders), signal),
-    walk.step('open directory', () =>
-      openRun(tools, directory, tools.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
+    openSandbox(timer, ports, 'summarise', sandboxRequest(reading, lifetimeMs, injectHeaders), signal),
+    timer.step('open directory', () =>
+      openRun(ports, directory, ports.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
@@ -83,7 +83,7 @@ async function readOnce(
 }
 
 function sandboxRequest(
-  { request, house, run }: Reading,
+  { request, context, run }: Reading,
   lifetimeMs: number,
   injectHeaders: InjectedHeaders,
 ): SandboxRequest {
@@ -98,14 +98,14 @@ function sandboxRequest(
       ...(request.requestedBy?.workflowRun ? { workflow: request.requestedBy.workflowRun } : {}),
     },
     lifetimeMs,
-    egress: egressOf(house, hostname),
+    egress: egressOf(context, hostname),
     ...(injectHeaders ? { injectHeaders } : {}),
   }
 }
 
 /** The model's budget in bytes. Counting may have to load a vocabulary; that goes beside the start of the machine. */
-function mostText({ tools, limits }: House): Promise<number> {
-  const counting = textBytesFor(tools.model.countTokens, limits.inputTokens).then((bytes) => Math.min(6_000_000, bytes))
+function mostText({ ports, limits }: AppContext): Promise<number> {
+  const counting = textBytesFor(ports.model.countTokens, limits.inputTokens).then((bytes) => Math.min(6_000_000, bytes))
   counting.catch(() => undefined)
   return counting
 }
@@ -118,13 +118,13 @@ async function work(
   textBytes: Promise<number>,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { request, house } = reading
+  const { request, context } = reading
   const { sandbox } = owned
   await runGuest(sandbox, {
-    program: house.program,
+    program: context.program,
     task: taskOf(reading, opened, await textBytes),
     secrets: secretsFor(request, sandbox, opened),
-    timeoutMs: house.limits.deadlineMs,
+    timeoutMs: context.limits.deadlineMs,
     signal,
     onRecord(record) {
       hear(reading, heard, record)
@@ -138,7 +138,7 @@ async function work(
   }
   expectStored(request, stored)
   const { files, read, cut, skipped } = survey.counts
-  house.tools.emit({ type: 'survey-done', files, read, cut, skipped })
+  context.ports.emit({ type: 'survey-done', files, read, cut, skipped })
   return {
     survey: { ...survey, texts },
     stored,
@@ -160,18 +160,18 @@ interface Heard {
 
 const nothingHeard = (): Heard => ({ stored: [], notices: [], texts: [], tokenUnused: false })
 
-function hear({ walk, house }: Reading, heard: Heard, record: GuestRecord): void {
+function hear({ timer, context }: Reading, heard: Heard, record: GuestRecord): void {
   switch (record.type) {
     case 'step':
-      walk.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
+      timer.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
       break
     case 'stored':
       heard.stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
       break
     case 'drive9':
       heard.drive9 = { version: record.version, sha256: record.sha256 }
-      house.tools.emit({ type: 'drive9-identified', ...heard.drive9 })
-      expectPinned(house, heard.drive9)
+      context.ports.emit({ type: 'drive9-identified', ...heard.drive9 })
+      expectPinned(context, heard.drive9)
       break
     case 'survey':
       heard.survey = record
@@ -190,7 +190,7 @@ function hear({ walk, house }: Reading, heard: Heard, record: GuestRecord): void
 const lostOfPlainForm = 'entries of the plain form could not be kept as they are; analysis/tree.json names them.'
 
 /** Our own template and `base` have the pinned program; another template has what it was built with. */
-function expectPinned({ drive9Sha256 }: House, { version, sha256 }: { version: string; sha256: string }): void {
+function expectPinned({ drive9Sha256 }: AppContext, { version, sha256 }: { version: string; sha256: string }): void {
   if (drive9Sha256 === undefined || drive9Sha256 === sha256) return
   throw new HandoffError(
     'sandbox',
@@ -216,11 +216,11 @@ function expectStored(request: SummariseRequest, stored: Artifact[]): void {
   )
 }
 
-function taskOf({ request, house, directory }: Reading, opened: OpenedRun, textBytes: number): SummariseTask {
+function taskOf({ request, context, directory }: Reading, opened: OpenedRun, textBytes: number): SummariseTask {
   const { commit } = request
   return {
     task: 'summarise',
-    mount: { server: house.tools.drive.server, remote: directory, marker: opened.marker },
+    mount: { server: context.ports.drive.server, remote: directory, marker: opened.marker },
     clone: { url: commit.cloneUrl, sha: commit.sha, ...(commit.ref === undefined ? {} : { ref: commit.ref }) },
     repositoryName: commit.repository.name,
     form: request.form ?? 'tar',

@@ -23,7 +23,7 @@ beforeAll(async () => {
   world = await startWorld({ repositories: { [name]: repository.directory } })
   run = await summarise(
     { commit: world.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
-    world.house,
+    world.context,
     never,
   )
 })
@@ -60,7 +60,7 @@ async function refusal(work: Promise<unknown>) {
 }
 
 test('an answer rests on lines of the commit, and every citation is checked', async () => {
-  const { record, reused } = await ask(question('How is the token refreshed?'), world.house, never)
+  const { record, reused } = await ask(question('How is the token refreshed?'), world.context, never)
   expect(reused).toBe(false)
   expect(record).toMatchObject({
     status: 'done',
@@ -78,7 +78,7 @@ test('an answer rests on lines of the commit, and every citation is checked', as
 test('Sandbox B read only, had no way to the git host, and its token is revoked', () => {
   const machine = world.clouds.sandboxes.sandboxes.at(-1)!
   expect(machine).toMatchObject({ state: 'gone', metadata: { role: 'ask', run: run.run } })
-  expect(machine.networks.at(-1)!.allowOut).toEqual(world.house.tools.drive.hosts)
+  expect(machine.networks.at(-1)!.allowOut).toEqual(world.context.ports.drive.hosts)
   const token = world.clouds.drive.issuedTokens().at(-1)!
   expect(token.revoked).toBe(true)
   expect(token.scopes).toEqual([{ prefix: run.directory, ops: ['read', 'list'] }])
@@ -86,13 +86,13 @@ test('Sandbox B read only, had no way to the git host, and its token is revoked'
 
 test('the same question again is answered from the ledger, without a machine', async () => {
   const before = machines()
-  const { reused } = await ask(question('  how is the token refreshed ?'), world.house, never)
+  const { reused } = await ask(question('  how is the token refreshed ?'), world.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
 })
 
 test('nearly the same words reuse the answer and say so', async () => {
   const before = machines()
-  const { record, reused } = await ask(question('How is the token refreshed here?'), world.house, never)
+  const { record, reused } = await ask(question('How is the token refreshed here?'), world.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
   expect(record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
   expect(record.cited?.length).toBeGreaterThan(0)
@@ -107,12 +107,12 @@ test('nearly the same words to another model are answered by that model', async 
 
 test('fresh answers again', async () => {
   const before = machines()
-  const { reused } = await ask(question('How is the token refreshed?', { fresh: true }), world.house, never)
+  const { reused } = await ask(question('How is the token refreshed?', { fresh: true }), world.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: false, machines: 1 })
 })
 
 test('the latest answer stands whole in qa-response.md', async () => {
-  const { record } = await ask(question('Which colour is it?'), world.house, never)
+  const { record } = await ask(question('Which colour is it?'), world.context, never)
   const text = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
   expect(text).toContain('Which colour is it?')
   expect(text.startsWith(`<!-- handoff:latest accepted=${record.acceptedAt} -->\n`)).toBe(true)
@@ -139,7 +139,7 @@ test('different questions at once do not mix', async () => {
 
 test('a model that asks for more gets one more crossing', async () => {
   world.clouds.model.behave({ kind: 'ask-more' }, { times: 1 })
-  const { record } = await ask(question('Tell me about issuedAt'), world.house, never)
+  const { record } = await ask(question('Tell me about issuedAt'), world.context, never)
   expect(record.rounds).toBe(2)
   expect(world.clouds.sandboxes.sandboxes.at(-1)!.commands).toHaveLength(2)
 })
@@ -148,13 +148,13 @@ test('a reply that begins like an answer and then asks for more costs no second 
   const thinking = `I should look at the code first.\n${'Some more thoughts that nobody wants to read. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
   world.clouds.model.behave({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
   const before = machines()
-  const { record } = await ask(question('What does Token hold?'), world.house, never)
+  const { record } = await ask(question('What does Token hold?'), world.context, never)
   expect({ status: record.status, machines: machines() - before }).toEqual({ status: 'done', machines: 1 })
 })
 
 test('forged citations are dropped, and the sentences that lost theirs are marked', async () => {
   world.clouds.model.behave({ kind: 'forge', how: 'path' }, { times: 1 })
-  const { record } = await ask(question('Who calls refreshToken?'), world.house, never)
+  const { record } = await ask(question('Who calls refreshToken?'), world.context, never)
   const dropped = record.citations.filter((citation) => !citation.verified)
   expect(dropped.length).toBeGreaterThan(0)
   for (const citation of dropped) expect(record.text).not.toContain(`[${citation.path}:${citation.from}`)
@@ -163,29 +163,29 @@ test('forged citations are dropped, and the sentences that lost theirs are marke
 test('a model that fails leaves a failed record, no machine, and room to ask again', async () => {
   const takeBack = world.clouds.model.behave({ kind: 'broken', status: 500 })
   const asked = question('What is account?')
-  expect(await refusal(ask(asked, world.house, AbortSignal.timeout(20_000)))).toMatchObject({ code: 'model' })
+  expect(await refusal(ask(asked, world.context, AbortSignal.timeout(20_000)))).toMatchObject({ code: 'model' })
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
   takeBack()
-  const { record } = await ask(asked, world.house, never)
+  const { record } = await ask(asked, world.context, never)
   expect(record.status).toBe('done')
 })
 
 test('an interrupted question ends its machine and says that it was stopped', async () => {
   const stop = new AbortController()
-  const house = world.another()
-  const emit = house.tools.emit
-  house.tools.emit = (event) => {
+  const context = world.another()
+  const emit = context.ports.emit
+  context.ports.emit = (event) => {
     emit(event)
     if (event.type === 'sandbox-open') stop.abort()
   }
-  expect(await refusal(ask(question('What is stopped?'), house, stop.signal))).toMatchObject({ code: 'cancelled' })
+  expect(await refusal(ask(question('What is stopped?'), context, stop.signal))).toMatchObject({ code: 'cancelled' })
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
 })
 
 test('an answer whose time ends while it is being kept is kept whole, and told', async () => {
   const stop = new AbortController()
-  const house = world.another()
-  const { drive } = house.tools
+  const context = world.another()
+  const { drive } = context.ports
   const write: typeof drive.write = (path, bytes, options) => {
     const isDone = path.includes('/analysis/qa/') && JSON.parse(Buffer.from(bytes).toString()).status === 'done'
     // It lands, and whoever waits for the reply hears that it is over.
@@ -193,8 +193,8 @@ test('an answer whose time ends while it is being kept is kept whole, and told',
     if (isDone) stop.abort()
     return landing
   }
-  house.tools.drive = { ...drive, write }
-  const { record } = await ask(question('What is kept at the last moment?'), house, stop.signal)
+  context.ports.drive = { ...drive, write }
+  const { record } = await ask(question('What is kept at the last moment?'), context, stop.signal)
   expect(stop.signal.aborted).toBe(true)
   expect(record.status).toBe('done')
   const latest = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
@@ -203,9 +203,9 @@ test('an answer whose time ends while it is being kept is kept whole, and told',
 
 test('by branch: the head of the host, and what is behind it is said', async () => {
   const byBranch = { ...question('Which colour is it?'), name: { ref: 'refs/heads/main' } }
-  expect(await ask(byBranch, world.house, never)).toMatchObject({ reused: true, run: { handoff: { run: run.run } } })
+  expect(await ask(byBranch, world.context, never)).toMatchObject({ reused: true, run: { handoff: { run: run.run } } })
   const head = await repository.commit({ 'src/later.ts': 'export const later = true\n' })
-  const { run: chosen } = await ask(byBranch, world.house, never)
+  const { run: chosen } = await ask(byBranch, world.context, never)
   expect(chosen.behind).toEqual({ head })
 })
 
@@ -217,7 +217,7 @@ test.each([
   ['a tag', { ref: 'refs/tags/v1' }, 'invalid-input'],
 ])('%s is its own clear error, before any machine', async (_what, named, code) => {
   const before = machines()
-  expect(await refusal(ask({ ...question('What?'), name: named }, world.house, never))).toMatchObject({
+  expect(await refusal(ask({ ...question('What?'), name: named }, world.context, never))).toMatchObject({
     code,
     next: expect.any(String),
   })
@@ -229,28 +229,28 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
   const place = layout('/handoff', question('x').repository)
   const other = 'c'.repeat(40)
   drive.write(`${place.runs}/${other}-1/.handoff-marker`, 'x')
-  expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.house, never))).toMatchObject({
+  expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.context, never))).toMatchObject({
     code: 'not-sealed',
     retryAfterSeconds: 30,
   })
-  const later = { ...world.house.tools, now: () => new Date(Date.now() + 3_700_000) }
+  const later = { ...world.context.ports, now: () => new Date(Date.now() + 3_700_000) }
   const failed = { ...question('What?'), name: { commit: other } }
-  const told = await refusal(ask(failed, { ...world.house, tools: later }, never))
+  const told = await refusal(ask(failed, { ...world.context, ports: later }, never))
   expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })
   expect(told).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
   expect(
-    await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.house, never)),
+    await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.context, never)),
   ).toMatchObject({
     code: 'not-sealed',
     message: expect.stringContaining(run.run),
   })
   const pointer = drive.readFile(place.pointer(repository.commits[0]!))!
   drive.write(place.pointer(repository.commits[0]!), pointer.toString().replace('"version": 1', '"version": 2'))
-  expect(await refusal(ask(question('What now?'), world.house, never))).toMatchObject({ code: 'unknown-version' })
+  expect(await refusal(ask(question('What now?'), world.context, never))).toMatchObject({ code: 'unknown-version' })
   drive.write(place.pointer(repository.commits[0]!), pointer)
   const handoff = drive.readFile(`${run.directory}/analysis/handoff.json`)!
   drive.write(`${run.directory}/analysis/handoff.json`, Buffer.concat([handoff, Buffer.from(' ')]))
-  expect(await refusal(ask(question('What now?'), world.house, never))).toMatchObject({ code: 'corrupt' })
+  expect(await refusal(ask(question('What now?'), world.context, never))).toMatchObject({ code: 'corrupt' })
   drive.write(`${run.directory}/analysis/handoff.json`, handoff)
 })
 
@@ -261,12 +261,12 @@ test('a clone that was changed on the drive is not believed', async () => {
   const changed = Buffer.from(tar)
   changed[600] = (changed[600] ?? 0) ^ 1
   drive.write(path, changed)
-  expect(await refusal(ask(question('Is this believed?'), world.house, never))).toMatchObject({ code: 'corrupt' })
+  expect(await refusal(ask(question('Is this believed?'), world.context, never))).toMatchObject({ code: 'corrupt' })
   drive.write(path, tar)
 })
 
 test.each(['', '   ', '?'.repeat(100_000)])('a question of a length that makes no sense is refused', async (text) => {
   const before = machines()
-  expect(await refusal(ask(question(text), world.house, never))).toMatchObject({ code: 'invalid-input' })
+  expect(await refusal(ask(question(text), world.context, never))).toMatchObject({ code: 'invalid-input' })
   expect(machines()).toBe(before)
 })

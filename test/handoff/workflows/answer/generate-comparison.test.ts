@@ -45,7 +45,7 @@ beforeAll(async () => {
   await repository.git('update-ref', 'refs/heads/old', first)
   world = await startWorld({ repositories: { [name]: repository.directory } })
   const make = (sha: string, ref: string) =>
-    summarise({ commit: world.commit(name, sha, ref), attempt: 'first' }, world.house, never)
+    summarise({ commit: world.commit(name, sha, ref), attempt: 'first' }, world.context, never)
   ;[earlier, later] = await Promise.all([make(first, 'refs/heads/old'), make(second, 'refs/heads/main')])
 })
 beforeEach(() => {
@@ -76,7 +76,7 @@ test('the answer rests on lines of both commits, and every citation says of whic
   const before = machines().length
   const { record, run, reused } = await compare(
     request('What changed in how the token is refreshed?'),
-    world.house,
+    world.context,
     never,
   )
   expect({ reused, run: run.handoff.run }).toEqual({ reused: false, run: later.run })
@@ -110,10 +110,10 @@ test('both machines are gone before the model is asked, and it learns what becam
 
 test('it stands in the ledger of the later run, and is answered from there the next time', async () => {
   const before = machines().length
-  const { record, reused } = await compare(request('what changed in how the token is refreshed'), world.house, never)
+  const { record, reused } = await compare(request('what changed in how the token is refreshed'), world.context, never)
   expect({ reused, machines: machines().length - before }).toEqual({ reused: true, machines: 0 })
   const chosen = { handoff: later.handoff, directory: later.directory } as never
-  expect(await oneAnswer(world.house, chosen, record.id, never)).toEqual(record)
+  expect(await oneAnswer(world.context, chosen, record.id, never)).toEqual(record)
   const latest = world.clouds.drive.readFile(`${later.directory}/analysis/qa-response.md`)!.toString()
   expect(latest).toContain(`Compared \`${earlier.handoff.commit.slice(0, 7)}\` with`)
 })
@@ -123,7 +123,7 @@ test('the other way round it is another question', async () => {
     from: { run: later.run },
     to: { run: earlier.run },
   })
-  const { record, reused } = await compare(turned, world.house, never)
+  const { record, reused } = await compare(turned, world.context, never)
   expect({ reused, run: record.run, with: record.compareWith?.run }).toEqual({
     reused: false,
     run: earlier.run,
@@ -133,13 +133,13 @@ test('the other way round it is another question', async () => {
 
 test('a question that was left behind goes on as a comparison', async () => {
   const stop = new AbortController()
-  const house = { ...world.house, tools: { ...world.house.tools } }
-  house.tools.emit = (event) => {
+  const context = { ...world.context, ports: { ...world.context.ports } }
+  context.ports.emit = (event) => {
     world.events.push(event)
     if (event.type === 'sandbox-open') stop.abort()
   }
   const asked = request('What is the margin now?')
-  await expect(compare(asked, house, stop.signal)).rejects.toMatchObject({ code: 'cancelled' })
+  await expect(compare(asked, context, stop.signal)).rejects.toMatchObject({ code: 'cancelled' })
   expect(machines().every(({ state }) => state === 'gone')).toBe(true)
   const id = world.events.flatMap((event) => (event.type === 'answer-claimed' ? [event.id] : []))[0]!
   const path = `${later.directory}/analysis/qa/${id}.json`
@@ -147,7 +147,7 @@ test('a question that was left behind goes on as a comparison', async () => {
   const { error: _error, completedAt: _at, ...head } = failed
   const left = { ...head, status: 'running', leaseUntil: '2020-01-01T00:00:00.000Z', claim: 'dead' }
   world.clouds.drive.write(path, JSON.stringify(left))
-  const found = await findQuestion({ ...asked, run: later.run, id }, world.house, never)
+  const found = await findQuestion({ ...asked, run: later.run, id }, world.context, never)
   const resumed = await found.resume(left)
   const { record } = await resumed!.answer(never)
   expect(record.compareWith?.run).toBe(earlier.run)
@@ -157,9 +157,9 @@ test('a question that was left behind goes on as a comparison', async () => {
 test('a commit with itself, and one that was never summarised, are refused before a machine is paid for', async () => {
   const before = machines().length
   const same = request('What changed?', { from: { commit: later.handoff.commit } })
-  expect(await refusal(compare(same, world.house, never))).toBe('invalid-input')
+  expect(await refusal(compare(same, world.context, never))).toBe('invalid-input')
   const unknown = request('What changed?', { from: { commit: 'e'.repeat(40) } })
-  expect(await refusal(compare(unknown, world.house, never))).toBe('not-found')
+  expect(await refusal(compare(unknown, world.context, never))).toBe('not-found')
   expect(machines().length).toBe(before)
 })
 
@@ -168,7 +168,7 @@ test('one side that is broken ends both machines and is said', async () => {
   const path = `${earlier.directory}/project/tools.git.tar`
   const tar = drive.readFile(path)!
   drive.write(path, Buffer.concat([tar, Buffer.from('x')]))
-  expect(await refusal(compare(request('Is it broken?'), world.house, never))).toBe('corrupt')
+  expect(await refusal(compare(request('Is it broken?'), world.context, never))).toBe('corrupt')
   drive.write(path, tar)
   expect(machines().every(({ state }) => state === 'gone')).toBe(true)
 })

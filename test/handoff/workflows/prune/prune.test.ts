@@ -30,15 +30,15 @@ afterEach(async () => {
 const plan = (more: Partial<PruneRequest> = {}) =>
   planPrune(
     { repository: there.repository, keepDays: 90, keepRuns: 50, unfinishedHours: 24, ...more },
-    there.house,
+    there.context,
     never,
   )
 const going = (of: PrunePlan) =>
   of.repositories.flatMap(({ items }) => items.map(({ kind, name }) => `${kind} ${name}`))
 const staying = (of: PrunePlan) =>
   Object.fromEntries(of.repositories.flatMap(({ kept }) => kept.map((one) => [one.run, one.why])))
-const act = async (of: PrunePlan) => (await prune(of, there.house, never)).map(({ outcome, why }) => why ?? outcome)
-const look = (commit: string) => readSealed(there.house.tools.drive, there.place, commit, never)
+const act = async (of: PrunePlan) => (await prune(of, there.context, never)).map(({ outcome, why }) => why ?? outcome)
+const look = (commit: string) => readSealed(there.context.ports.drive, there.place, commit, never)
 
 describe('what goes', () => {
   test('runs that are too old, or that have too many newer ones', async () => {
@@ -93,7 +93,7 @@ describe('what goes', () => {
     // A project that is called like a folder of ours, in a group on a host with subgroups.
     const named = layout('/handoff', parseRepository('group/sub/runs', 'git.example.org'))
     there.drive.write(`${named.runs}/${sha(2)}-died/.handoff-marker`, 'x')
-    const all = () => planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 1 }, there.house, never)
+    const all = () => planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 1 }, there.context, never)
     there.time.now += 59 * 60_000
     expect(going(await all())).toEqual([])
     there.time.now += 2 * 60_000
@@ -123,7 +123,7 @@ describe('what goes', () => {
     const used = there.drive.readAll()
     there.drive.setQuota(quotaOf({ files: used.length, bytes: used.reduce((sum, { bytes }) => sum + bytes.length, 0) }))
     const write = (name: string) =>
-      there.house.tools.drive.write(`${there.place.runs}/${name}`, new Uint8Array(8), { signal: never })
+      there.context.ports.drive.write(`${there.place.runs}/${name}`, new Uint8Array(8), { signal: never })
     await expect(write('new')).rejects.toMatchObject({ code: 'drive-quota' })
     there.time.now += 2 * 3_600_000
     expect(await act(await plan({ unfinishedHours: 1 }))).toEqual(['removed', 'removed', 'removed'])
@@ -134,7 +134,7 @@ describe('what goes', () => {
     const run = there.attempt(sha(1), ['project/tools.git.tar'])
     there.time.now += day
     const planned = await plan({ unfinishedHours: 1 })
-    const { drive } = there.house.tools
+    const { drive } = there.context.ports
     const remove: typeof drive.remove = async (path, options) => {
       const removed = await drive.remove(path, options)
       // Its clone has gone just now.
@@ -145,8 +145,8 @@ describe('what goes', () => {
       return removed
     }
     there.drive.setQuota({ files: there.files().length })
-    const house = { ...there.house, tools: { ...there.house.tools, drive: { ...drive, remove } } }
-    expect((await prune(planned, house, never)).map(({ outcome }) => outcome)).toEqual(['removed'])
+    const context = { ...there.context, ports: { ...there.context.ports, drive: { ...drive, remove } } }
+    expect((await prune(planned, context, never)).map(({ outcome }) => outcome)).toEqual(['removed'])
     expect(await look(sha(1))).toBeUndefined()
     expect(there.files(there.place.run(run))).toEqual([])
   })
@@ -171,7 +171,7 @@ describe('what goes', () => {
   test('a run that a crash hid comes to light as long as it would be kept', async () => {
     const hidden = await there.sealed(sha(1), { days: 3, pointed: false })
     expect(going(await plan())).toEqual([])
-    const found = await recoverSealed(there.house.tools.drive, there.place, sha(1), never)
+    const found = await recoverSealed(there.context.ports.drive, there.place, sha(1), never)
     expect(found?.handoff.run).toBe(hidden)
     await there.sealed(sha(2), { days: 100, pointed: false })
     expect(going(await plan())).toContain(`attempt ${sha(2)}-first`)
@@ -193,7 +193,7 @@ describe('what goes', () => {
     }
     await there.daysAgo(30, () => write('-old'))
     await write('-new')
-    const all = await planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 24 }, there.house, never)
+    const all = await planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 24 }, there.context, never)
     expect(all.service.map(({ name }) => name)).toEqual([
       'keys/a-old.json',
       'deliveries/b-old.json',
@@ -212,7 +212,7 @@ describe('what goes', () => {
     there.drive.write(other.checkpoint(sha(9)), '{}')
     there.drive.write('/handoff/not a host/file', 'x')
     there.time.now += 2 * day
-    const all = await planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 24 }, there.house, never)
+    const all = await planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 24 }, there.context, never)
     expect(all.repositories.map(({ repository }) => `${repository.host}/${repository.owner}`)).toEqual([
       'git.example.org/octo',
       'git.example.org:8443/group/sub',
@@ -277,7 +277,7 @@ describe('refs', () => {
   test('of branches that the git host has no more go, and their runs with them when their time has come', async () => {
     await using repository = await makeRepository({ 'a.ts': 'a' }, { refs: { 'refs/heads/kept%2F': 0 } })
     const remote = await startGitRemote({ repositories: { 'octo/tools': repository.directory } })
-    there.house.tools.git = makeGitHost()
+    there.context.ports.git = makeGitHost()
     const main = await there.sealed(sha(1), { days: 100, ref: 'refs/heads/main' })
     await there.sealed(sha(2), { days: 100, ref: 'refs/heads/gone' })
     await there.sealed(sha(3), { days: 100, ref: 'refs/heads/kept%2F' })
@@ -297,7 +297,7 @@ describe('refs', () => {
   test('stay where the git host cannot be asked, or shows nothing at all', async () => {
     await using empty = await makeRepository([])
     const remote = await startGitRemote({ repositories: { 'octo/tools': empty.directory } })
-    there.house.tools.git = makeGitHost()
+    there.context.ports.git = makeGitHost()
     await there.sealed(sha(1), { days: 100 })
     there.ref('refs/heads/main', sha(1))
     expect(going(await plan())).toEqual([])
@@ -354,7 +354,7 @@ describe('beside others', () => {
   test('a commit that was summarised anew in between keeps its new run', async () => {
     await there.sealed(sha(1), { days: 100 })
     const made = await plan()
-    const { drive } = there.house.tools
+    const { drive } = there.context.ports
     const old = (await look(sha(1)))!
     const revision = (await drive.stat(there.place.pointer(sha(1)), never))!.revision
     const handoff = { ...old.handoff, run: `${sha(1)}-anew` as typeof old.handoff.run }
@@ -364,7 +364,7 @@ describe('beside others', () => {
   })
 
   test('an attempt that is sealed in between stays; one that comes too late is never sealed', async () => {
-    const { drive } = there.house.tools
+    const { drive } = there.context.ports
     await there.sealed(sha(8), { days: 1 })
     const template = (await look(sha(8)))!.handoff
     const [won, lost] = [there.attempt(sha(1)), there.attempt(sha(2))]
@@ -410,7 +410,7 @@ describe('beside others', () => {
     const kept = await there.sealed(sha(6), { days: 1 })
     await there.daysAgo(3, async () => void there.attempt(sha(7)))
     const plans = await Promise.all([plan(), plan(), plan()])
-    const outcomes = await Promise.all(plans.map((one) => prune(one, there.house, never)))
+    const outcomes = await Promise.all(plans.map((one) => prune(one, there.context, never)))
     expect(outcomes.flat().filter(({ outcome }) => outcome === 'failed')).toEqual([])
     expect((await look(sha(6)))?.handoff.run).toBe(kept)
     for (const digit of [1, 2, 3, 4, 5]) expect(await look(sha(digit))).toBeUndefined()
@@ -421,11 +421,11 @@ describe('beside others', () => {
   test('one that died after it had begun is finished by the next, and the commit can be summarised anew at once', async () => {
     await there.sealed(sha(1), { days: 100 })
     const stop = new AbortController()
-    const { drive } = there.house.tools
+    const { drive } = there.context.ports
     const dying = {
-      ...there.house,
-      tools: {
-        ...there.house.tools,
+      ...there.context,
+      ports: {
+        ...there.context.ports,
         drive: {
           ...drive,
           remove: async (path: string, options: { recursive: boolean; signal: AbortSignal }) => {
@@ -444,7 +444,7 @@ describe('beside others', () => {
 
   test('a summary that meets a removal waits for its end and then speaks for the commit', async () => {
     await there.sealed(sha(1), { days: 100 })
-    const { drive } = there.house.tools
+    const { drive } = there.context.ports
     const old = (await look(sha(1)))!
     const handoff = { ...old.handoff, run: `${sha(1)}-late` as typeof old.handoff.run }
     const pointer = await seal(drive, there.place, handoff, [], never)
@@ -469,13 +469,13 @@ describe('beside others', () => {
   test('a drive that refuses costs that item alone', async () => {
     const first = await there.sealed(sha(1), { days: 100 })
     await there.sealed(sha(2), { days: 100 })
-    const { drive } = there.house.tools
+    const { drive } = there.context.ports
     const remove: typeof drive.remove = async (path, options) => {
       if (path.startsWith(there.place.run(first))) throw new HandoffError('drive', 'drive9 is tired.')
       return drive.remove(path, options)
     }
-    const house = { ...there.house, tools: { ...there.house.tools, drive: { ...drive, remove } } }
-    const done = await prune(await plan(), house, never)
+    const context = { ...there.context, ports: { ...there.context.ports, drive: { ...drive, remove } } }
+    const done = await prune(await plan(), context, never)
     expect(done.map(({ outcome, why }) => why ?? outcome).sort()).toEqual(['drive9 is tired.', 'removed'])
   })
 })

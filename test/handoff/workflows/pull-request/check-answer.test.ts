@@ -19,7 +19,7 @@ afterEach(() => there[Symbol.asyncDispose]())
 const sealed = (commit: string, blobs: Record<string, number>) =>
   there.sealed(commit, { files: tableOf(commit, blobs) })
 const ask = (record: ReturnType<typeof keepAnswer>, head: string) =>
-  stalenessByRuns({ repository: there.repository, record, head }, there.house, never)
+  stalenessByRuns({ repository: there.repository, record, head }, there.context, never)
 
 describe('by the tables of two runs', () => {
   const before = { 'a.ts': 1, 'b.ts': 2, 'c.ts': 3, 'd.ts': 4 }
@@ -69,8 +69,8 @@ describe('by the tables of two runs', () => {
     )
     await expect(ask(record, sha(2))).rejects.toMatchObject({ code: 'corrupt' })
     const asked = { repository: there.repository, record, head: sha(2) }
-    expect(await stalenessOf(asked, there.house, undefined, never)).toBeUndefined()
-    expect(await stalenessOf({ ...asked, head: sha(1) }, there.house, undefined, never)).toBeUndefined()
+    expect(await stalenessOf(asked, there.context, undefined, never)).toBeUndefined()
+    expect(await stalenessOf({ ...asked, head: sha(1) }, there.context, undefined, never)).toBeUndefined()
   })
 })
 
@@ -84,20 +84,20 @@ test('an answer that is shown again through a ref whose head moved says what tha
   const run = await sealed(answered, { 'a.ts': 1 })
   there.ref('refs/heads/main', answered)
   const question = { text: 'What is it?' }
-  const id = answerIdOf({ run, question: question.text, model: there.house.tools.model.name }, sha256)
+  const id = answerIdOf({ run, question: question.text, model: there.context.ports.model.name }, sha256)
   const record = keepAnswer(there, run, [cited('a.ts', 2)], id)
-  there.house.tools.git = { heads: async () => new Map([['refs/heads/main', head]]) }
+  there.context.ports.git = { heads: async () => new Map([['refs/heads/main', head]]) }
   const request = {
     repository: there.repository,
     cloneUrl: 'https://git.example.org/octo/tools.git',
     name: { ref: 'refs/heads/main' },
     question,
   }
-  const shown = await askAgain({ ...request, github: async () => github }, there.house, never)
+  const shown = await askAgain({ ...request, github: async () => github }, there.context, never)
   expect(shown).toMatchObject({ reused: true, record: { id: record.id }, run: { behind: { head } } })
   expect(shown.stale).toMatchObject({ head, valid: false, sentence: 'the one cited range changed: a.ts:2' })
   // Nobody to ask, and no run of the head: the answer comes all the same.
-  const alone = await askAgain(request, there.house, never)
+  const alone = await askAgain(request, there.context, never)
   expect({ id: alone.record.id, stale: alone.stale }).toEqual({ id, stale: undefined })
 })
 
@@ -113,7 +113,7 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   await sealed(head, { 'a.ts': 2 })
   const record = keepAnswer(there, run, [cited('a.ts', 1), cited('a.ts', 2)])
   const of = (asked: typeof record, at: string) =>
-    stalenessOf({ repository: there.repository, record: asked, head: at }, there.house, github, never)
+    stalenessOf({ repository: there.repository, record: asked, head: at }, there.context, github, never)
   const found = await of(record, head)
   expect(found).toMatchObject({ precision: 'lines', changed: [{ path: 'a.ts', from: 2, to: 2, why: 'changed' }] })
   const shown = answerMarkdown(

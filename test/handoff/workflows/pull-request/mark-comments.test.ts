@@ -54,7 +54,7 @@ async function mark() {
   const onNotice = (text: string) => notices.push(text)
   const done = await markStale(
     github,
-    { house: there.house, repository: there.repository, pull: pull.number, onNotice },
+    { context: there.context, repository: there.repository, pull: pull.number, onNotice },
     never,
   )
   return {

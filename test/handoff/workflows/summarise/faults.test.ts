@@ -26,8 +26,8 @@ test('when the ref and the seal are both refused, the walk ends with one error a
   const faults = [drive('HEAD /v1/fs/…/refs/heads/{name}.json'), drive('PUT /v1/fs/…/commits/{run}.sealing.json')]
   await using one = await world.process({ faults })
   const place = world.place('octo/refused')
-  const walk = summarise(place.summarise(one, 'first'), one.house, new AbortController().signal)
-  await expect(walk).rejects.toMatchObject({ code: 'forbidden' })
+  const timer = summarise(place.summarise(one, 'first'), one.context, new AbortController().signal)
+  await expect(timer).rejects.toMatchObject({ code: 'forbidden' })
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', hear)
   expect(one.gate.passages.filter(({ fault }) => fault)).toHaveLength(2)

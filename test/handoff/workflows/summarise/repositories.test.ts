@@ -35,7 +35,7 @@ async function serve(name: string, files: Files): Promise<TestRepository> {
 }
 
 const run = (name: string, sha: string, more: object = {}) =>
-  summarise({ commit: world.commit(name, sha), attempt: 'one', cloneToken: token, ...more }, world.house, never)
+  summarise({ commit: world.commit(name, sha), attempt: 'one', cloneToken: token, ...more }, world.context, never)
 
 async function refusal(work: Promise<unknown>) {
   const error = await work.then(
@@ -90,7 +90,7 @@ test.each(['tar', 'plain'] as const)(
         name: { run: result.run },
         question: { text: 'What does countSheep do?' },
       },
-      world.house,
+      world.context,
       never,
     )
     expect(record.citations.some((citation) => citation.verified && citation.path === 'src/count.ts')).toBe(true)
@@ -101,7 +101,7 @@ test('the wrong credential is refused in words that say what to do', async () =>
   const repository = await serve('private/closed', ordinary)
   const commit = world.commit('private/closed', repository.head)
   const error = await refusal(
-    summarise({ commit, attempt: 'one', cloneToken: 'ghs_wrong_wrong_wrong_wrong' }, world.house, never),
+    summarise({ commit, attempt: 'one', cloneToken: 'ghs_wrong_wrong_wrong_wrong' }, world.context, never),
   )
   expect(error).toMatchObject({ code: 'git', next: expect.stringContaining('clone-token') })
 })
@@ -177,7 +177,7 @@ test('paths that are no text, LFS pointers, submodules, other encodings: every f
 function asked(name: string, run: string) {
   const { repository } = world.commit(name, 'd'.repeat(40))
   const stop = AbortSignal.timeout(20_000)
-  return ask({ repository, name: { run }, question: { text: 'What is in here?' } }, world.house, stop)
+  return ask({ repository, name: { run }, question: { text: 'What is in here?' } }, world.context, stop)
 }
 
 test('a repository with no text at all is sealed and says so', async () => {
@@ -210,7 +210,7 @@ test('a host that shows only its refs still gives the commit that a ref names', 
   const repository = await serve('odd/strict', ordinary)
   await repository.git('config', 'uploadpack.allowAnySHA1InWant', 'false')
   const commit = world.commit('odd/strict', repository.head, 'refs/heads/main')
-  expect(await summarise({ commit, attempt: 'one', cloneToken: token }, world.house, never)).toMatchObject({
+  expect(await summarise({ commit, attempt: 'one', cloneToken: token }, world.context, never)).toMatchObject({
     reused: false,
   })
 })

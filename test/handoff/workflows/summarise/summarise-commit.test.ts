@@ -49,7 +49,7 @@ const storedBelow = (directory: string) =>
 const steps = (events: RunEvent[]) => events.filter((event) => event.type === 'step-end').map((event) => event.step)
 
 test('a push becomes a sealed run that hashes to what its pointer says', async () => {
-  const result = await summarise(request(), world.house, never)
+  const result = await summarise(request(), world.context, never)
   expect(result).toMatchObject({ reused: false, refMoved: true })
   const { drive } = world.clouds
   const pointer = JSON.parse(drive.readFile(place().pointer(repository.head))!.toString())
@@ -99,7 +99,7 @@ test('its token opened one directory, for a time, and is revoked', () => {
 
 test('the same commit again needs no sandbox and no model', async () => {
   const before = { sandboxes: world.clouds.sandboxes.sandboxes.length, prompts: world.clouds.model.prompts.length }
-  const result = await summarise(request(), world.house, never)
+  const result = await summarise(request(), world.context, never)
   expect(result).toMatchObject({ reused: true, refMoved: true })
   expect(result.summary).toContain('## What it is and for whom')
   expect({ sandboxes: world.clouds.sandboxes.sandboxes.length, prompts: world.clouds.model.prompts.length }).toEqual(
@@ -109,7 +109,7 @@ test('the same commit again needs no sandbox and no model', async () => {
 
 test('a ref that a crash left behind is mended on the way', async () => {
   world.clouds.drive.remove(place().ref('refs/heads/main'))
-  await summarise(request(), world.house, never)
+  await summarise(request(), world.context, never)
   expect(world.clouds.drive.readFile(place().ref('refs/heads/main'))).toBeDefined()
 })
 
@@ -121,14 +121,14 @@ test('a ref that cannot be written costs a notice, not the sealed run', async ()
     path: /\/refs\/heads\//,
     fault: { kind: 'answer', status: 403, body: '{"error":"no"}' },
   })
-  const again = await summarise(request({ force: true }), world.house, never)
+  const again = await summarise(request({ force: true }), world.context, never)
   expect(again).toMatchObject({ reused: false, refMoved: false })
-  const reused = await summarise(request(), world.house, never)
+  const reused = await summarise(request(), world.context, never)
   expect(reused).toMatchObject({ reused: true, refMoved: false })
   refuse()
   const notices = world.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
   expect(notices.filter((text) => text.includes('refs/heads/main'))).toHaveLength(2)
-  expect((await summarise(request(), world.house, never)).refMoved).toBe(true)
+  expect((await summarise(request(), world.context, never)).refMoved).toBe(true)
 })
 
 test('a pointer that a crash left behind is mended from the note, without a sandbox', async () => {
@@ -138,7 +138,7 @@ test('a pointer that a crash left behind is mended from the note, without a sand
   drive.write(place().sealNote(run), pointer)
   drive.remove(place().pointer(repository.head))
   const before = world.clouds.sandboxes.sandboxes.length
-  const result = await summarise(request(), world.house, never)
+  const result = await summarise(request(), world.context, never)
   expect(result).toMatchObject({ run, reused: true })
   expect(world.clouds.sandboxes.sandboxes.length).toBe(before)
   expect(JSON.parse(drive.readFile(place().pointer(repository.head))!.toString())).toMatchObject({ run })
@@ -153,7 +153,7 @@ test('a handoff that a sandbox forged is not believed without a note of the host
   drive.remove(place().sealNote(run))
   const forged = `${repository.head}-forged`
   drive.write(`${place().runs}/${forged}/analysis/handoff.json`, real.toString().replaceAll(run, forged))
-  const result = await summarise(request(), world.house, never)
+  const result = await summarise(request(), world.context, never)
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(forged)
 })
@@ -165,17 +165,17 @@ test('force makes a new run, and the pointer never shows anything half', async (
   let running = true
   const watch = (async () => {
     while (running) {
-      const sealed = await readSealed(world.house.tools.drive, place(), repository.head, never)
+      const sealed = await readSealed(world.context.ports.drive, place(), repository.head, never)
       seen.push(sealed?.handoff.run ?? 'nothing')
     }
   })()
-  const result = await summarise(request({ force: true }), world.house, never)
+  const result = await summarise(request({ force: true }), world.context, never)
   running = false
   await watch
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(before.run)
   expect(new Set(seen)).toEqual(new Set(seen.includes(result.run) ? [before.run, result.run] : [before.run]))
-  expect(await readSealed(world.house.tools.drive, place(), repository.head, never)).toMatchObject({
+  expect(await readSealed(world.context.ports.drive, place(), repository.head, never)).toMatchObject({
     handoff: { run: result.run },
   })
 })
@@ -197,7 +197,7 @@ test('of attempts that race for one commit one wins, and the others return its r
 })
 
 test('steps are told in the order of the story', async () => {
-  await summarise(request({ force: true }), world.house, never)
+  await summarise(request({ force: true }), world.context, never)
   const order = steps(world.events)
   for (const [first, later] of [
     ['look up', 'open sandbox'],
@@ -222,7 +222,7 @@ async function refusal(work: Promise<unknown>) {
 
 test('a commit that does not exist is a clear error, and nothing is sealed', async () => {
   const commit = world.commit(name, 'f'.repeat(40))
-  expect(await refusal(summarise({ commit, attempt: 'absent' }, world.house, never))).toMatchObject({
+  expect(await refusal(summarise({ commit, attempt: 'absent' }, world.context, never))).toMatchObject({
     code: 'not-found',
     next: expect.stringContaining('commit id'),
   })
@@ -232,8 +232,8 @@ test('a commit that does not exist is a clear error, and nothing is sealed', asy
 test('an attempt whose directory somebody began is refused, and nothing of theirs is touched', async () => {
   const sha = 'd'.repeat(40)
   const path = `${place().run(parseRunId(`${sha}-taken`))}/.handoff-marker`
-  await world.house.tools.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })
-  const error = await refusal(summarise({ commit: world.commit(name, sha), attempt: 'taken' }, world.house, never))
+  await world.context.ports.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })
+  const error = await refusal(summarise({ commit: world.commit(name, sha), attempt: 'taken' }, world.context, never))
   expect(error).toMatchObject({ code: 'conflict' })
   expect(world.clouds.drive.readFile(path)!.toString()).toBe('of somebody else\n')
   expect(world.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)).toEqual([])
@@ -242,7 +242,7 @@ test('an attempt whose directory somebody began is refused, and nothing of their
 test('a repository that is not there is a clear error', async () => {
   const commit = { ...request().commit, cloneUrl: request().commit.cloneUrl.replace('tools', 'nothing') }
   expect(
-    await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, world.house, never)),
+    await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, world.context, never)),
   ).toMatchObject({ code: 'git' })
 })
 
@@ -251,13 +251,13 @@ test('an interrupted walk leaves no sandbox and no pointer', async () => {
   const fresh = await makeRepository({ 'b.ts': 'export const b = 2\n' })
   world.remote.serve('octo/stopped', fresh.directory)
   const commit = world.commit('octo/stopped', fresh.head)
-  const house = world.another()
-  const emit = house.tools.emit
-  house.tools.emit = (event) => {
+  const context = world.another()
+  const emit = context.ports.emit
+  context.ports.emit = (event) => {
     emit(event)
     if (event.type === 'sandbox-open') stop.abort()
   }
-  expect(await refusal(summarise({ commit, attempt: 'stopped' }, house, stop.signal))).toMatchObject({
+  expect(await refusal(summarise({ commit, attempt: 'stopped' }, context, stop.signal))).toMatchObject({
     code: 'cancelled',
   })
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
