@@ -10,6 +10,7 @@ WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json vercel.json ./
 COPY api ./api
+COPY web ./web
 COPY dist ./dist
 ENV HOST=0.0.0.0 PORT=3000
 EXPOSE 3000

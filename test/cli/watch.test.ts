@@ -82,7 +82,7 @@ test('a file that is written, replaced, and written again', async () => {
 
 test('deep files, folders that are new, and a file beside the folders', async () => {
   write('src/handoff/workflows/answer/answer-question.ts')
-  await hears(/^src\/handoff\/hall\/ask\.ts changed: begun again$/)
+  await hears(/^src\/handoff\/workflows\/answer\/answer-question\.ts changed: begun again$/)
   mkdirSync(join(root, 'src/handoff/attic'))
   await hears(/^src\/handoff\/attic changed/)
   write('src/handoff/attic/old.ts')
