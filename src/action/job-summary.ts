@@ -1,6 +1,13 @@
 // What people read of a run: the job summary, and the one comment on a pull request. The model's words and the repository's names are made
 // harmless by the house; only the frame is ours.
-import { fitMarkdown, type Handoff, type Summarised, safeInline, safeMarkdown, safeTable } from '../handoff/index.js'
+import {
+  fitMarkdown,
+  type Handoff,
+  type SummariseResult,
+  safeInline,
+  safeMarkdown,
+  safeTable,
+} from '../handoff/index.js'
 import { type Context, runPage } from './event-context.js'
 
 export const stickyMarker = '<!-- handoff:summary v=1 -->'
@@ -10,7 +17,7 @@ const commentBytes = 60_000
 const count = (value: number) => value.toLocaleString('en-US')
 const code = (text: string) => `\`${text.replace(/[`\r\n|]/g, ' ')}\``
 
-export function handoffReport(result: Summarised, context: Context): string {
+export function handoffReport(result: SummariseResult, context: Context): string {
   const { handoff } = result
   const parts = [
     `# handoff: ${safeInline(handoff.repository)} at ${code(handoff.commit.slice(0, 12))}`,
@@ -29,7 +36,7 @@ export function handoffReport(result: Summarised, context: Context): string {
 }
 
 /** Says that the reported run is not what the settings of this job would make, and how to get that. */
-export function otherSettings({ run, otherwise }: Summarised): string {
+export function otherSettings({ run, otherwise }: SummariseResult): string {
   return `Run ${run} was made with other settings: ${otherwise.join('; ')}. To replace it with a new one, run the job with force: true.`
 }
 

@@ -1,7 +1,7 @@
 // Summarises the commit of the event, and reports the sealed run: outputs, files, log and job summary.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { encodeHandoff, type Summarised, type SummariseRequest, summarise } from '../handoff/index.js'
+import { encodeHandoff, type SummariseRequest, type SummariseResult, summarise } from '../handoff/index.js'
 import { runPage } from './event-context.js'
 import { commitOf, type Job, type OpenHouse, openHouse } from './job-context.js'
 import { handoffReport, otherSettings } from './job-summary.js'
@@ -32,7 +32,7 @@ function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRe
   }
 }
 
-async function tellJob(job: Job, result: Summarised): Promise<void> {
+async function tellJob(job: Job, result: SummariseResult): Promise<void> {
   const { runner, context, redact } = job
   const { handoff } = result
   const folder = join(context.temporary, `handoff-${result.run}`)

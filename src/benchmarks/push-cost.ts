@@ -3,12 +3,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { makeCounting } from '../handoff/clients/count-tokens.js'
-import { textBytesFor } from '../handoff/domain/summary/estimate-cost.js'
-import { mentionsIn } from '../handoff/domain/summary/path-mentions.js'
-import { decodeProse, encodeProse } from '../handoff/domain/summary/summary-cache.js'
-import { sectionsMarkdown, summaryFile } from '../handoff/domain/summary/summary-document.js'
+import { surveyTextBytes } from '../handoff/domain/summary/estimate-cost.js'
+import { findMentions } from '../handoff/domain/summary/path-mentions.js'
+import { decodeSummaryCache, encodeSummaryCache } from '../handoff/domain/summary/summary-cache.js'
+import { renderSummary, sectionsMarkdown } from '../handoff/domain/summary/summary-document.js'
 import { summaryInstructions } from '../handoff/domain/summary/summary-prompt.js'
-import { type SummaryOrder, type WrittenSummary, writeSummary } from '../handoff/index.js'
+import { type SummaryInput, type WrittenSummary, writeSummary } from '../handoff/index.js'
 import { survey } from '../handoff/sandbox/program/survey/index.js'
 import { talkingModel } from './verbose-model.js'
 
@@ -108,10 +108,10 @@ export async function measurePushes(
 ): Promise<IncrementalReport> {
   const inputTokens = options.inputTokens ?? 400_000
   const model = talkingModel(makeCounting('gpt-4o'), options.contextTokens ?? 128_000)
-  const limits = { inputTokens, textBytes: await textBytesFor(model.countTokens, inputTokens) }
+  const limits = { inputTokens, textBytes: await surveyTextBytes(model.countTokens, inputTokens) }
   const look = surveyor(repositoryDirectory, limits.textBytes)
   const history = await lastCommits(repositoryDirectory, commits + 1)
-  const order = async (commit: string, previous?: SummaryOrder['previous']): Promise<SummaryOrder> => ({
+  const order = async (commit: string, previous?: SummaryInput['previous']): Promise<SummaryInput> => ({
     ...(await look(commit)),
     model,
     limits: { inputTokens, concurrency: 4 },
@@ -141,7 +141,7 @@ export async function measurePushes(
     full: {
       calls: full.calls,
       inputTokens: full.usage.inputTokens,
-      describedFiles: full.prose.files.filter((file) => !file.leftOut).length,
+      describedFiles: full.cache.files.filter((file) => !file.leftOut).length,
       ...(full.partial === undefined ? {} : { partial: full.partial }),
     },
     fullAtTheEnd: { calls: last.calls, inputTokens: last.usage.inputTokens },
@@ -150,7 +150,7 @@ export async function measurePushes(
     stale: [...checks.stale],
     uncovered: [...checks.uncovered],
     instructions: await model.countTokens(summaryInstructions),
-    proseBytes: encodeProse(written.prose).length,
+    proseBytes: encodeSummaryCache(written.cache).length,
   }
 }
 
@@ -162,7 +162,7 @@ async function lastCommits(directory: string, count: number): Promise<string[]> 
 /** Surveys commit after commit, each with what the one before had looked into. */
 function surveyor(gitDirectory: string, textBytes: number) {
   let cache: Uint8Array | undefined
-  return async (commit: string): Promise<Pick<SummaryOrder, 'survey' | 'table'>> => {
+  return async (commit: string): Promise<Pick<SummaryInput, 'survey' | 'table'>> => {
     const limits = { textBytes, include: [], exclude: [] }
     const found = await survey({ gitDirectory, commit, limits, ...(cache ? { cache } : {}) })
     cache = found.store()
@@ -171,12 +171,12 @@ function surveyor(gitDirectory: string, textBytes: number) {
 }
 
 /** What the next push finds in the run directory: through bytes. */
-function kept(written: WrittenSummary, { survey: seen, model }: SummaryOrder): NonNullable<SummaryOrder['previous']> {
+function kept(written: WrittenSummary, { survey: seen, model }: SummaryInput): NonNullable<SummaryInput['previous']> {
   const { sections, partial } = written
   const { commit, counts, secrets } = seen
   const summary =
     written.unchanged ??
-    summaryFile({
+    renderSummary({
       sections,
       repository: 'bench/it',
       commit,
@@ -185,12 +185,12 @@ function kept(written: WrittenSummary, { survey: seen, model }: SummaryOrder): N
       secrets: secrets.length,
       ...(partial ? { partial } : {}),
     })
-  return { prose: decodeProse(encodeProse(written.prose)), summary }
+  return { cache: decodeSummaryCache(encodeSummaryCache(written.cache)), summary }
 }
 
 /** Of the texts that were chosen before or now. */
-function changedFiles(before: SummaryOrder, now: SummaryOrder): number {
-  const blobs = (order: SummaryOrder) => new Map(order.survey.texts.map(({ path, blob }) => [path, blob]))
+function changedFiles(before: SummaryInput, now: SummaryInput): number {
+  const blobs = (order: SummaryInput) => new Map(order.survey.texts.map(({ path, blob }) => [path, blob]))
   const [former, present] = [blobs(before), blobs(now)]
   const gone = [...former.keys()].filter((path) => !present.has(path))
   return gone.length + [...present].filter(([path, blob]) => former.get(path) !== blob).length
@@ -219,11 +219,11 @@ function rowOf(
 
 // ── staleness ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function remember(ever: Set<string>, { table }: SummaryOrder): void {
+function remember(ever: Set<string>, { table }: SummaryInput): void {
   for (const path of pathsOf(table)) ever.add(path)
 }
 
-function pathsOf(table: SummaryOrder['table']): Set<string> {
+function pathsOf(table: SummaryInput['table']): Set<string> {
   const paths = new Set<string>()
   for (const { path } of table?.files ?? []) {
     for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) paths.add(at)
@@ -233,12 +233,12 @@ function pathsOf(table: SummaryOrder['table']): Set<string> {
 
 function check(
   written: WrittenSummary,
-  { table }: SummaryOrder,
+  { table }: SummaryInput,
   found: { stale: Set<string>; uncovered: Set<string>; ever: Set<string> },
 ): void {
   const there = pathsOf(table)
   const text = sectionsMarkdown(written.sections)
-  for (const { path } of mentionsIn([text, ...written.prose.parts.map((part) => part.text)].join('\n\n'))) {
+  for (const { path } of findMentions([text, ...written.cache.parts.map((part) => part.text)].join('\n\n'))) {
     const plain = path.replace(/\/$/, '')
     if (found.ever.has(plain) && !there.has(plain)) found.stale.add(`${plain} at ${table?.commit}`)
   }

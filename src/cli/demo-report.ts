@@ -1,5 +1,12 @@
 // What the demo shows at the end, for people and as one JSON document.
-import { type AskResult, artifact, type Citation, fullName, type Handoff, type Summarised } from '../handoff/index.js'
+import {
+  type AskResult,
+  artifact,
+  type Citation,
+  fullName,
+  type Handoff,
+  type SummariseResult,
+} from '../handoff/index.js'
 import type { OpenClouds } from './resolve-clouds.js'
 import type { Subject } from './resolve-repository.js'
 import { harmless, seconds, type Terminal } from './terminal.js'
@@ -25,7 +32,7 @@ export interface DemoReport {
 
 export interface DemoFacts {
   subject: Subject
-  summary: Summarised
+  summary: SummariseResult
   answer: AskResult
   sandboxes: DemoReport['sandboxes']
   tree: { path: string; bytes: number }[]

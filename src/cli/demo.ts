@@ -7,7 +7,7 @@ import {
   type Commit,
   connect,
   parseQuestion,
-  type Summarised,
+  type SummariseResult,
   summarise,
 } from '../handoff/index.js'
 import { type Given, runCommand } from './command-line.js'
@@ -80,7 +80,7 @@ async function bothWalks(
   context: AppContext,
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<{ summary: Summarised; answer: AskResult }> {
+): Promise<{ summary: SummariseResult; answer: AskResult }> {
   const { commit } = subject
   terminal.heading(`Summarise ${subject.title} at ${commit.sha.slice(0, 12)}`)
   if (subject.note) terminal.line(`  ${subject.note}`)
@@ -111,7 +111,7 @@ async function treeOf(
   return (await below('')).sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-function askRequest(commit: Commit, summary: Summarised, question: string) {
+function askRequest(commit: Commit, summary: SummariseResult, question: string) {
   return {
     repository: commit.repository,
     cloneUrl: commit.cloneUrl,

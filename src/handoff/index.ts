@@ -104,5 +104,5 @@ export {
 } from './workflows/pull-request/comment-lifecycle.js'
 export { type Marked, type MarkRequest, markStale } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
-export { type Summarised, type SummariseRequest, summarise } from './workflows/summarise/summarise-commit.js'
-export { type SummaryOrder, type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'
+export { type SummariseRequest, type SummariseResult, summarise } from './workflows/summarise/summarise-commit.js'
+export { type SummaryInput, type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { measurePushes } from '../../src/benchmarks/push-cost.js'
-import { textBytesFor } from '../../src/handoff/domain/summary/estimate-cost.js'
+import { surveyTextBytes } from '../../src/handoff/domain/summary/estimate-cost.js'
 import { largeRepository } from '../handoff/workflows/summarise/kit.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'incremental-'))
@@ -52,8 +52,8 @@ it('measures pushes by what they send, on a real history', async () => {
 })
 
 it('asks a survey for as much text as a limit in tokens has room for', async () => {
-  const perByte = await textBytesFor(async (text) => text.length, 100_000)
-  const perFour = await textBytesFor(async (text) => Math.ceil(text.length / 4), 100_000)
+  const perByte = await surveyTextBytes(async (text) => text.length, 100_000)
+  const perFour = await surveyTextBytes(async (text) => Math.ceil(text.length / 4), 100_000)
   expect(perByte).toBeLessThan(100_000)
   expect(perFour / perByte).toBeCloseTo(4, 1)
 })

@@ -13,7 +13,7 @@ import { isSigned } from '../../src/handoff/clients/github/webhook-signature.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { ask } from '../../src/handoff/workflows/answer/answer-question.js'
 import { mayAsk } from '../../src/handoff/workflows/pull-request/check-permission.js'
-import { previousRun } from '../../src/handoff/workflows/summarise/previous-run.js'
+import { findPreviousRun } from '../../src/handoff/workflows/summarise/previous-run.js'
 import { type SummariseRequest, summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { manualClock } from '../support/clock.js'
 import { type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
@@ -156,8 +156,8 @@ test('what was written about a repository is not told of the one that got its na
   const { layout, summarise: push } = world.place('octo/tools')
   const { sha: commits } = push(one, 'x').commit
   const asked = (id: string) => ({ ...pushOf(id, push(one, 'x')), reuseFrom: { commits: [commits] } })
-  expect(await previousRun(one.context, [layout], asked('11'), never)).toMatchObject({ handoff: { run } })
-  expect(await previousRun(one.context, [layout], asked('12'), never)).toBeUndefined()
+  expect(await findPreviousRun(one.context, [layout], asked('11'), never)).toMatchObject({ handoff: { run } })
+  expect(await findPreviousRun(one.context, [layout], asked('12'), never)).toBeUndefined()
 })
 
 const sha = 'b'.repeat(40)

@@ -19,7 +19,7 @@ import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'
 import { parseSettings, secretSettings } from '../../src/handoff/domain/settings.js'
 import { settingTable } from '../../src/handoff/domain/settings-reference.js'
-import { decodeProse } from '../../src/handoff/domain/summary/summary-cache.js'
+import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cache.js'
 import { anyText } from '../handoff/domain/any-text.js'
 import { hostileMarkdown as hostilePieces } from '../handoff/domain/markdown/hostile-markdown.js'
 import { findings } from '../handoff/domain/markdown/markdown-tree.js'
@@ -123,7 +123,7 @@ describe('what is read from the drive', () => {
     ['a claim', fixture('answer-running.json'), decodeAnswer],
     ['a commit pointer', fixture('pointer.json'), decodePointer],
     ['a ref', fixture('ref.json'), decodeRef],
-    ['prose', prose, decodeProse],
+    ['prose', prose, decodeSummaryCache],
     ['a table of files', table, readFileTable],
   ]
 
@@ -154,7 +154,7 @@ describe('what is read from the drive', () => {
   })
 
   test('no name of a field reaches what all objects share', () => {
-    for (const decode of [decodeAnswer, decodePointer, decodeProse, readFileTable]) {
+    for (const decode of [decodeAnswer, decodePointer, decodeSummaryCache, readFileTable]) {
       taken(() =>
         decode(
           new TextEncoder().encode(

@@ -7,7 +7,7 @@ import { decodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodeHandoff, decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'
-import { decodeProse } from '../../src/handoff/domain/summary/summary-cache.js'
+import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cache.js'
 import { ask } from '../../src/handoff/workflows/answer/answer-question.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { startQuickWorld } from '../support/in-memory-context.js'
@@ -88,7 +88,7 @@ test.each<[string, (bytes: Uint8Array) => unknown]>([
   ['a commit pointer', decodePointer],
   ['a ref', decodeRef],
   ['an answer', decodeAnswer],
-  ['prose', decodeProse],
+  ['prose', decodeSummaryCache],
 ])('%s of a version that is not known yet is refused with a sentence, whatever else it holds', (_what, decode) => {
   for (const rest of [{}, { run: 7 }, { anything: ['new'] }]) {
     const bytes = new TextEncoder().encode(JSON.stringify({ version: 2, ...rest }))

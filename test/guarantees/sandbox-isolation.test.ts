@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
 import { programFolder } from '../../src/emulators/start-all.js'
-import { ask, layout, type Summarised, summarise } from '../../src/handoff/index.js'
+import { ask, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { madeByTest } from '../support/calls.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { processesAbout } from '../support/processes.js'
@@ -40,8 +40,8 @@ interface Glimpse {
 let slowGit: string
 let world: World
 let repository: TestRepository
-let earlier: Summarised
-let run: Summarised
+let earlier: SummariseResult
+let run: SummariseResult
 let glimpse: Glimpse
 
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
 import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
 import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
-import { type AppContext, type Summarised, summarise } from '../../src/handoff/index.js'
+import { type AppContext, type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { type QuickGuest, startQuickGuest } from '../support/in-process-program.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { compileCache } from '../support/program.js'
@@ -33,7 +33,7 @@ export interface Deployment extends AsyncDisposable {
   world: World
   repository: TestRepository
   where: Repository
-  run: Summarised
+  run: SummariseResult
   /** The environment of an instance. */
   environment: Record<string, string>
   /** The first instance. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
-import { type Summarised, summarise } from '../../src/handoff/index.js'
+import { type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
@@ -15,7 +15,7 @@ import { answered, ask, enter, newest } from './kit.js'
 
 let repository: TestRepository
 let world: World
-let run: Summarised
+let run: SummariseResult
 let served: RunningFunctions
 let browser: Browser | undefined
 let watched: Watched | undefined

@@ -105,7 +105,7 @@ export const artifact = {
   /** Only beside the plain form: every plain file with its hash, and what the drive could not keep. */
   treeTable: 'analysis/tree.json',
   outline: 'analysis/outline.json',
-  prose: 'analysis/prose.json',
+  summaryCache: 'analysis/prose.json',
   summary: 'analysis/code-summary.md',
   handoff: 'analysis/handoff.json',
   latestAnswer: 'analysis/qa-response.md',

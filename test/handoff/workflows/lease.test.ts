@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ClaimedAnswer } from '../../../src/handoff/domain/answer.js'
 import { decodeAnswer } from '../../../src/handoff/domain/answers/answer-codec.js'
-import { type AskRequest, ask, isHandoffError, type Summarised, summarise } from '../../../src/handoff/index.js'
+import { type AskRequest, ask, isHandoffError, type SummariseResult, summarise } from '../../../src/handoff/index.js'
 import { complete } from '../../../src/handoff/store/answer-store.js'
 import { makeService, takeQuestion } from '../../../src/handoff/workflows/answer/ask-service.js'
 import { prepareQuestion } from '../../../src/handoff/workflows/answer/find-answer.js'
@@ -16,7 +16,7 @@ const name = 'octo/tools'
 const never = new AbortController().signal
 let world: World
 let repository: TestRepository
-let run: Summarised
+let run: SummariseResult
 
 beforeAll(async () => {
   repository = await makeRepository(tokenFiles)

@@ -2,7 +2,7 @@
 // directory was named as the repository was spelled.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { layoutAsSpelled, olderLayout } from '../../../src/handoff/domain/run.js'
-import { ask, layout, planPrune, prune, type Summarised, summarise } from '../../../src/handoff/index.js'
+import { ask, layout, planPrune, prune, type SummariseResult, summarise } from '../../../src/handoff/index.js'
 import { listRepositories, listRuns } from '../../../src/handoff/workflows/browse.js'
 import { startWorld, type World } from '../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
@@ -13,7 +13,7 @@ const never = new AbortController().signal
 const ref = 'refs/heads/first'
 let world: World
 let repository: TestRepository
-let made: Summarised
+let made: SummariseResult
 
 beforeAll(async () => {
   const files = [1, 2].map((count) => ({ 'src/token.ts': `export const refreshToken = () => ${count}\n` }))

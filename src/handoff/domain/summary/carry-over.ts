@@ -1,51 +1,51 @@
 // Carries prose over to a later commit: what still holds stays, what moved is renamed in the words, what is gone is taken out of them, and what
 // changed becomes work. Only the work costs anything.
 
-import { type CommitFacts, worldFor } from './commit-facts.js'
-import { type ChangedFile, type Changes, movedLine, pathMover, proseFileOf } from './diff-commits.js'
-import { atGlance, changedLines } from './excerpt-limit.js'
-import { forgetting, goneDirectories, parentOf, type World } from './path-index.js'
+import { type CommitFacts, pathIndexFor } from './commit-facts.js'
+import { type ChangedFile, type CommitDiff, createCachedFile, movedLine, pathMover } from './diff-commits.js'
+import { changedLines, limitNewFile } from './excerpt-limit.js'
+import { goneDirectories, type PathIndex, parentOf, withoutPaths } from './path-index.js'
 import { mapMentions, mentionText } from './path-mentions.js'
-import type { Sizes } from './request-sizes.js'
+import type { RequestSizes } from './request-sizes.js'
 import type { SourceFile } from './source-files.js'
-import type { Prose, ProsePart } from './summary-cache.js'
+import type { CachedPart, SummaryCache } from './summary-cache.js'
 import { mapSections, type Sections } from './summary-document.js'
 import { addLeaves, childrenOf, type Draft, emptyDraft, rejoin, type SizedFile, shownFile } from './summary-draft.js'
 import type { ShownFile } from './summary-prompt.js'
-import { type VerifiedText, verifyClaims } from './verify-paths.js'
+import { type VerifiedText, verifyPaths } from './verify-paths.js'
 
-export interface Carrying {
-  prose: Prose
+export interface CarryOverInput {
+  cache: SummaryCache
   sections: Sections
-  changes: Changes
+  changes: CommitDiff
   facts: CommitFacts
-  sizes: Sizes
+  sizes: RequestSizes
   tokensOf: (path: string) => number
   /** Files that were left out for a limit are described now. */
   fillGaps: boolean
 }
 
-export function carriedDraft(carrying: Carrying): Draft {
+export function carryOver(carrying: CarryOverInput): Draft {
   const draft: Draft = { ...emptyDraft(), fresh: false }
-  for (const part of carrying.prose.parts) draft.parts.set(part.id, { ...part })
+  for (const part of carrying.cache.parts) draft.parts.set(part.id, { ...part })
   const added = carryFiles(draft, carrying)
   carryWords(draft, carrying)
   const { gone } = carrying.changes
   draft.gone = shortest(
     gone,
     goneDirectories(
-      carrying.prose.files.map((file) => file.path),
+      carrying.cache.files.map((file) => file.path),
       carrying.facts.paths,
     ),
   )
   for (const path of [...gone, ...carrying.changes.moved.keys()]) draft.touched.paths.add(path)
-  if (carrying.prose.parts.length === 0) directWork(draft, carrying, added)
+  if (carrying.cache.parts.length === 0) directWork(draft, carrying, added)
   else partWork(draft, carrying, added)
   return draft
 }
 
 /** Returns what has to be described for the first time. */
-function carryFiles(draft: Draft, { changes, fillGaps, facts }: Carrying): SourceFile[] {
+function carryFiles(draft: Draft, { changes, fillGaps, facts }: CarryOverInput): SourceFile[] {
   const added: SourceFile[] = []
   for (const [path, before] of changes.kept) {
     const file = facts.byPath.get(path)
@@ -55,13 +55,13 @@ function carryFiles(draft: Draft, { changes, fillGaps, facts }: Carrying): Sourc
   for (const file of changes.unseen) draft.files.set(file.path, file)
   for (const change of changes.changed) {
     const { file, marks, before } = change
-    const entry = proseFileOf(file, marks, before.part)
+    const entry = createCachedFile(file, marks, before.part)
     // What a limit left out stays out, changed or not, until the limit is raised.
     draft.files.set(file.path, before.leftOut && !fillGaps ? { ...entry, leftOut: true } : entry)
     if (before.leftOut && fillGaps) added.push(file)
   }
   for (const { file, marks } of changes.added) {
-    draft.files.set(file.path, proseFileOf(file, marks))
+    draft.files.set(file.path, createCachedFile(file, marks))
     added.push(file)
   }
   return added
@@ -69,20 +69,20 @@ function carryFiles(draft: Draft, { changes, fillGaps, facts }: Carrying): Sourc
 
 // ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function carryWords(draft: Draft, carrying: Carrying): void {
-  const { changes, facts, prose } = carrying
+function carryWords(draft: Draft, carrying: CarryOverInput): void {
+  const { changes, facts, cache } = carrying
   draft.sections = carrying.sections
   if (changes.changed.length + changes.gone.length + changes.moved.size === 0) return
   // What changed and was not chosen again exists, but nothing that was said of it can be trusted.
-  const world = forgetting(
-    worldFor(
+  const pathIndex = withoutPaths(
+    pathIndexFor(
       facts,
       draft.files.values(),
-      prose.files.map((file) => file.path),
+      cache.files.map((file) => file.path),
     ),
     new Set(changes.gone),
   )
-  const carry = wordCarrier(changes, world)
+  const carry = wordCarrier(changes, pathIndex)
   draft.sections = mapSections(carrying.sections, (text, index) => {
     const carried = carry(text)
     if (carried.removed > 0) draft.touched.sections.add(index)
@@ -90,13 +90,13 @@ function carryWords(draft: Draft, carrying: Carrying): void {
   })
   for (const part of draft.parts.values()) {
     part.text = carry(part.text).markdown
-    const directory = pathMover(changes.moved, (path) => world.exists(path))(part.directory)
+    const directory = pathMover(changes.moved, (path) => pathIndex.exists(path))(part.directory)
     part.directory = directory ?? part.directory
   }
 }
 
-function wordCarrier(changes: Changes, world: World): (text: string) => VerifiedText {
-  const move = pathMover(changes.moved, (path) => world.exists(path))
+function wordCarrier(changes: CommitDiff, pathIndex: PathIndex): (text: string) => VerifiedText {
+  const move = pathMover(changes.moved, (path) => pathIndex.exists(path))
   const changed = new Map<string, ChangedFile>(changes.changed.map((change) => [change.before.path, change]))
   return (text) => {
     const renamed = mapMentions(
@@ -111,9 +111,9 @@ function wordCarrier(changes: Changes, world: World): (text: string) => Verified
           old === undefined || !change ? old : (movedLine(change, old) ?? old)
         return mentionText(now ?? path, place(line), place(to))
       },
-      world.odd,
+      pathIndex.odd,
     )
-    return verifyClaims(renamed, world)
+    return verifyPaths(renamed, pathIndex)
   }
 }
 
@@ -137,7 +137,7 @@ function touch(draft: Draft, file: SourceFile): void {
 }
 
 /** A small repository: the sections are told of the files themselves. */
-function directWork(draft: Draft, { changes }: Carrying, added: SourceFile[]): void {
+function directWork(draft: Draft, { changes }: CarryOverInput, added: SourceFile[]): void {
   for (const change of changes.changed) {
     const shown = change.before.leftOut ? undefined : changedLines(change)
     if (!shown) continue
@@ -145,7 +145,7 @@ function directWork(draft: Draft, { changes }: Carrying, added: SourceFile[]): v
     touch(draft, change.file)
   }
   for (const file of added) {
-    draft.direct.push(shownFile(atGlance(file)))
+    draft.direct.push(shownFile(limitNewFile(file)))
     touch(draft, file)
     described(draft, file.path)
   }
@@ -162,7 +162,7 @@ interface Affected {
   added: SourceFile[]
 }
 
-function partWork(draft: Draft, carrying: Carrying, added: SourceFile[]): void {
+function partWork(draft: Draft, carrying: CarryOverInput, added: SourceFile[]): void {
   const affected = new Map<number, Affected>()
   const of = (part: number) => {
     const known = affected.get(part)
@@ -177,7 +177,7 @@ function partWork(draft: Draft, carrying: Carrying, added: SourceFile[]): void {
     of(change.before.part).shown.push(shown)
     touch(draft, change.file)
   }
-  const former = new Map(carrying.prose.files.map((file) => [file.path, file.part]))
+  const former = new Map(carrying.cache.files.map((file) => [file.path, file.part]))
   for (const path of carrying.changes.gone) {
     const part = former.get(path)
     if (part !== undefined) of(part).gone.push(path)
@@ -193,7 +193,12 @@ function partWork(draft: Draft, carrying: Carrying, added: SourceFile[]): void {
 }
 
 /** Gives new files to the leaf of their directory, unless they are so many that they deserve one of their own. */
-function settle(draft: Draft, carrying: Carrying, added: SourceFile[], of: (part: number) => Affected): SourceFile[] {
+function settle(
+  draft: Draft,
+  carrying: CarryOverInput,
+  added: SourceFile[],
+  of: (part: number) => Affected,
+): SourceFile[] {
   const homes = homesOf(draft)
   const weights = new Map<number, number>()
   for (const { part, path } of draft.files.values()) {
@@ -243,7 +248,7 @@ function dropEmpty(draft: Draft): void {
   for (const part of [...draft.parts.values()]) if (part.kind === 'leaf' && !used.has(part.id)) drop(draft, part)
 }
 
-function drop(draft: Draft, part: ProsePart): void {
+function drop(draft: Draft, part: CachedPart): void {
   draft.parts.delete(part.id)
   const parent = part.parent === undefined ? undefined : draft.parts.get(part.parent)
   if (!parent) return
@@ -251,13 +256,13 @@ function drop(draft: Draft, part: ProsePart): void {
   if (childrenOf(draft, parent.id).length === 0) drop(draft, parent)
 }
 
-function leafWork(draft: Draft, carrying: Carrying, part: ProsePart, entry: Affected): Draft['work'][number] {
+function leafWork(draft: Draft, carrying: CarryOverInput, part: CachedPart, entry: Affected): Draft['work'][number] {
   const members = [...draft.files.values()].filter((file) => file.part === part.id)
   const files = members
     .flatMap((member) => carrying.facts.byPath.get(member.path) ?? [])
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   part.tokens = files.reduce((sum, file) => sum + carrying.tokensOf(file.path), 0)
-  const shown = [...entry.shown, ...entry.added.map((file) => shownFile(atGlance(file)))]
+  const shown = [...entry.shown, ...entry.added.map((file) => shownFile(limitNewFile(file)))]
   const weight = (list: readonly { lines: readonly unknown[] }[]) =>
     list.reduce((sum, file) => sum + file.lines.length, 0)
   const afresh = files.length === members.length && weight(shown) > weight(files) * 0.6
@@ -265,9 +270,9 @@ function leafWork(draft: Draft, carrying: Carrying, part: ProsePart, entry: Affe
   return { part, files, change: { files: shown, gone: entry.gone } }
 }
 
-function placeNewLeaves(draft: Draft, carrying: Carrying, homeless: SourceFile[]): void {
+function placeNewLeaves(draft: Draft, carrying: CarryOverInput, homeless: SourceFile[]): void {
   const items: SizedFile[] = homeless.map((file) => {
-    const seen = atGlance(file)
+    const seen = limitNewFile(file)
     const tokens = Math.ceil((carrying.tokensOf(file.path) * seen.lines.length) / file.lines.length)
     return { path: file.path, tokens, file: seen }
   })

@@ -2,7 +2,7 @@
 // these pieces follow the content, so an insertion moves the pieces after it and changes none of them.
 
 /** A piece of a file: how many lines it has and what they hash to. */
-export interface Mark {
+export interface ChunkHash {
   hash: string
   lines: number
 }
@@ -13,8 +13,8 @@ export type Sha256 = (text: string) => string
 const longestPiece = { lines: 32, characters: 3_000 }
 const hashDigits = 12
 
-export function marksOf(lines: readonly { text: string }[], sha256: Sha256): Mark[] {
-  const marks: Mark[] = []
+export function hashChunks(lines: readonly { text: string }[], sha256: Sha256): ChunkHash[] {
+  const marks: ChunkHash[] = []
   let piece: string[] = []
   let characters = 0
   const close = () => {
@@ -38,11 +38,11 @@ function isBorder(text: string): boolean {
   return ((hash >>> 13) & 7) === 0
 }
 
-export function encodeMarks(marks: readonly Mark[]): string {
+export function encodeChunkHashes(marks: readonly ChunkHash[]): string {
   return marks.map((mark) => `${mark.hash}${mark.lines.toString(36)}`).join(',')
 }
 
-export function decodeMarks(text: string): Mark[] {
+export function decodeChunkHashes(text: string): ChunkHash[] {
   if (text === '') return []
   return text.split(',').map((entry) => ({
     hash: entry.slice(0, hashDigits),
@@ -51,7 +51,7 @@ export function decodeMarks(text: string): Mark[] {
 }
 
 /** What an encoded list looks like, for whoever reads one that somebody else wrote. */
-export const marksPattern = /^([0-9a-f]{12}[0-9a-z]{1,4}(,[0-9a-f]{12}[0-9a-z]{1,4})*)?$/
+export const chunkHashesPattern = /^([0-9a-f]{12}[0-9a-z]{1,4}(,[0-9a-f]{12}[0-9a-z]{1,4})*)?$/
 
 export interface Alignment {
   /** Places in the new lines, from 0, end excluded, that hold something new or stand where something went away. */
@@ -62,7 +62,7 @@ export interface Alignment {
   moved: (line: number) => number
 }
 
-export function align(before: readonly Mark[], after: readonly Mark[]): Alignment {
+export function align(before: readonly ChunkHash[], after: readonly ChunkHash[]): Alignment {
   const pairs = pairsOf(before, after)
   const starts = { before: startsOf(before), after: startsOf(after) }
   const partner = new Map(pairs.map(([old, now]) => [old, now]))
@@ -78,7 +78,7 @@ interface Starts {
   after: number[]
 }
 
-function startsOf(marks: readonly Mark[]): number[] {
+function startsOf(marks: readonly ChunkHash[]): number[] {
   const starts = [0]
   for (const mark of marks) starts.push(starts.at(-1)! + mark.lines)
   return starts
@@ -124,7 +124,7 @@ function changedRanges(pairs: [number, number][], oldCount: number, starts: numb
 }
 
 /** Pieces that are the same in both, in order in both: from the ends first, then around pieces that are unique. */
-function pairsOf(before: readonly Mark[], after: readonly Mark[]): [number, number][] {
+function pairsOf(before: readonly ChunkHash[], after: readonly ChunkHash[]): [number, number][] {
   let head = 0
   while (head < before.length && head < after.length && same(before[head]!, after[head]!)) head++
   let tail = 0
@@ -136,9 +136,14 @@ function pairsOf(before: readonly Mark[], after: readonly Mark[]): [number, numb
   return pairs
 }
 
-const same = (a: Mark, b: Mark) => a.hash === b.hash && a.lines === b.lines
+const same = (a: ChunkHash, b: ChunkHash) => a.hash === b.hash && a.lines === b.lines
 
-function middlePairs(before: readonly Mark[], after: readonly Mark[], head: number, tail: number): [number, number][] {
+function middlePairs(
+  before: readonly ChunkHash[],
+  after: readonly ChunkHash[],
+  head: number,
+  tail: number,
+): [number, number][] {
   const inBefore = uniquePlaces(before, head, before.length - tail)
   const inAfter = uniquePlaces(after, head, after.length - tail)
   const anchors: [number, number][] = []
@@ -151,7 +156,7 @@ function middlePairs(before: readonly Mark[], after: readonly Mark[], head: numb
 }
 
 /** Where each hash stands; -1 when it stands in several places. */
-function uniquePlaces(marks: readonly Mark[], from: number, to: number): Map<string, number> {
+function uniquePlaces(marks: readonly ChunkHash[], from: number, to: number): Map<string, number> {
   const places = new Map<string, number>()
   for (let index = from; index < to; index++) {
     const { hash } = marks[index]!

@@ -1,10 +1,10 @@
 // A survey and, where the host has it, the whole file table, as the summary needs them.
 
 import type { FileTable, Survey } from '../survey.js'
-import { goneDirectories, type World, worldOf } from './path-index.js'
-import { isOddPath } from './path-mentions.js'
+import { createPathIndex, goneDirectories, type PathIndex } from './path-index.js'
+import { isUnusualPath } from './path-mentions.js'
 import { lastLine, type SourceFile, sourceFiles } from './source-files.js'
-import type { ProseFile } from './summary-cache.js'
+import type { CachedFile } from './summary-cache.js'
 
 export interface CommitFacts {
   commit: string
@@ -63,21 +63,25 @@ const definition =
   /^\s*(export|public|abstract|class|def|func|fn|function|interface|type|struct|impl|module|package|namespace|const|pub|async)\b/
 
 /** `described` are the entries of the prose as it is being written; `before` the paths that an earlier commit had. */
-export function worldFor(facts: CommitFacts, described: Iterable<ProseFile>, before: Iterable<string> = []): World {
+export function pathIndexFor(
+  facts: CommitFacts,
+  described: Iterable<CachedFile>,
+  before: Iterable<string> = [],
+): PathIndex {
   const lines = new Map<string, number>()
   for (const file of described) lines.set(file.path, file.lines)
   for (const file of facts.files) lines.set(file.path, Math.max(lastLine(file), lines.get(file.path) ?? 0))
   const known = facts.blobOf ? facts.paths : [...new Set([...facts.paths, ...lines.keys()])]
   const former = [...before]
   const gone = [...former, ...goneDirectories(former, known)]
-  return worldOf({
+  return createPathIndex({
     paths: known,
     directories: facts.trees.keys(),
     lines,
     firstLine: (path) => facts.byPath.get(path)?.lines.find((line) => definition.test(line.text))?.number,
     gone,
     odd: [...lines.keys(), ...gone]
-      .filter(isOddPath)
+      .filter(isUnusualPath)
       .slice(0, mostOdd)
       .sort((a, b) => b.length - a.length),
   })

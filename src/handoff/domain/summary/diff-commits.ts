@@ -1,23 +1,23 @@
 // What happened between the commit that prose was written for and this one, as far as the prose is concerned.
-import { type Alignment, align, type Mark, marksOf, type Sha256 } from './chunk-hashes.js'
+import { type Alignment, align, type ChunkHash, hashChunks, type Sha256 } from './chunk-hashes.js'
 import { parentOf } from './path-index.js'
 import { lastLine, type SourceFile } from './source-files.js'
-import type { Prose, ProseFile } from './summary-cache.js'
+import type { CachedFile, SummaryCache } from './summary-cache.js'
 
 export interface ChangedFile {
   file: SourceFile
-  before: ProseFile
-  marks: Mark[]
+  before: CachedFile
+  marks: ChunkHash[]
   alignment: Alignment
 }
 
-export interface Changes {
+export interface CommitDiff {
   /** Described at the blob it still has. By the path it has now; `before` may have had another. */
-  kept: Map<string, ProseFile>
+  kept: Map<string, CachedFile>
   changed: ChangedFile[]
-  added: { file: SourceFile; marks: Mark[] }[]
+  added: { file: SourceFile; marks: ChunkHash[] }[]
   /** Still there as they were, only not chosen this time. */
-  unseen: ProseFile[]
+  unseen: CachedFile[]
   /** Former paths whose descriptions hold no more: removed, or changed and not chosen. */
   gone: string[]
   /** Former path to present path, also of files that changed at the same time. */
@@ -27,7 +27,7 @@ export interface Changes {
 }
 
 /** The commit as it is now. */
-export interface Present {
+export interface CurrentCommit {
   files: readonly SourceFile[]
   /** The blob of any path of the commit; undefined when there is no such path. Absent when the whole table is not known. */
   blobOf?: (path: string) => string | undefined
@@ -39,13 +39,13 @@ export interface Present {
  * No source change means: every file that was described is still described, at the same blob and path, and no file was chosen that was not
  * known. What is skipped (images, lock files, generated code) may change as it likes.
  */
-export function isSame(changes: Changes): boolean {
+export function isUnchanged(changes: CommitDiff): boolean {
   return changes.changed.length + changes.added.length + changes.gone.length + changes.moved.size === 0
 }
 
-export function compare(prose: Prose, present: Present, sha256: Sha256): Changes {
-  const former = new Map(prose.files.map((file) => [file.path, file]))
-  const kept = new Map<string, ProseFile>()
+export function diffCommits(cache: SummaryCache, present: CurrentCommit, sha256: Sha256): CommitDiff {
+  const former = new Map(cache.files.map((file) => [file.path, file]))
+  const kept = new Map<string, CachedFile>()
   const changed: ChangedFile[] = []
   const fresh: SourceFile[] = []
   for (const file of present.files) {
@@ -55,7 +55,7 @@ export function compare(prose: Prose, present: Present, sha256: Sha256): Changes
     else if (before.blob === file.blob) kept.set(file.path, before)
     else changed.push(changeOf(file, before, sha256))
   }
-  const untouched = untouchedDirectories(prose, present)
+  const untouched = untouchedDirectories(cache, present)
   const unseen = [...former.values()].filter((file) => isThere(file, present, untouched))
   for (const file of unseen) former.delete(file.path)
   // A file that is chosen for the first time in a directory that did not change is no change of the source.
@@ -64,33 +64,33 @@ export function compare(prose: Prose, present: Present, sha256: Sha256): Changes
   const taken = new Set(moved.values())
   const added = candidates
     .filter((file) => !taken.has(file.path))
-    .map((file) => ({ file, marks: marksOf(file.lines, sha256) }))
+    .map((file) => ({ file, marks: hashChunks(file.lines, sha256) }))
   const gone = [...former.keys()].filter((path) => !moved.has(path))
-  return { kept, changed, added, unseen, gone, moved, overlap: overlapOf(prose, kept, unseen, changed) }
+  return { kept, changed, added, unseen, gone, moved, overlap: overlapOf(cache, kept, unseen, changed) }
 }
 
-function changeOf(file: SourceFile, before: ProseFile, sha256: Sha256): ChangedFile {
-  const marks = marksOf(file.lines, sha256)
+function changeOf(file: SourceFile, before: CachedFile, sha256: Sha256): ChangedFile {
+  const marks = hashChunks(file.lines, sha256)
   return { file, before, marks, alignment: align(before.marks, marks) }
 }
 
-function untouchedDirectories(prose: Prose, present: Present): (path: string) => boolean {
+function untouchedDirectories(cache: SummaryCache, present: CurrentCommit): (path: string) => boolean {
   return (path) => {
     const directory = parentOf(path)
-    const tree = Object.hasOwn(prose.trees, directory) ? prose.trees[directory] : undefined
+    const tree = Object.hasOwn(cache.trees, directory) ? cache.trees[directory] : undefined
     return tree !== undefined && tree === present.trees.get(directory)
   }
 }
 
-function isThere(file: ProseFile, present: Present, untouched: (path: string) => boolean): boolean {
+function isThere(file: CachedFile, present: CurrentCommit, untouched: (path: string) => boolean): boolean {
   return untouched(file.path) || present.blobOf?.(file.path) === file.blob
 }
 
 /** Finds where files went: the same blob first, then at least half of the same lines. */
 function movesOf(
   candidates: SourceFile[],
-  former: Map<string, ProseFile>,
-  kept: Map<string, ProseFile>,
+  former: Map<string, CachedFile>,
+  kept: Map<string, CachedFile>,
   changed: ChangedFile[],
   sha256: Sha256,
 ): Map<string, string> {
@@ -110,7 +110,7 @@ function movesOf(
   }
   const pieces = piecesOf(left.values())
   for (const file of others) {
-    const marks = marksOf(file.lines, sha256)
+    const marks = hashChunks(file.lines, sha256)
     const before = mostAlike(marks, file.lines.length, pieces, left)
     if (before === undefined) continue
     left.delete(before.path)
@@ -122,8 +122,8 @@ function movesOf(
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 
-function piecesOf(files: Iterable<ProseFile>): Map<string, ProseFile[]> {
-  const pieces = new Map<string, ProseFile[]>()
+function piecesOf(files: Iterable<CachedFile>): Map<string, CachedFile[]> {
+  const pieces = new Map<string, CachedFile[]>()
   for (const file of files) {
     for (const { hash } of file.marks) {
       const others = pieces.get(hash)
@@ -136,36 +136,41 @@ function piecesOf(files: Iterable<ProseFile>): Map<string, ProseFile[]> {
 }
 
 function mostAlike(
-  marks: Mark[],
+  marks: ChunkHash[],
   lines: number,
-  pieces: Map<string, ProseFile[]>,
-  left: Map<string, ProseFile>,
-): ProseFile | undefined {
-  const shared = new Map<ProseFile, number>()
+  pieces: Map<string, CachedFile[]>,
+  left: Map<string, CachedFile>,
+): CachedFile | undefined {
+  const shared = new Map<CachedFile, number>()
   for (const mark of marks) {
     for (const file of pieces.get(mark.hash) ?? []) {
       if (left.has(file.path)) shared.set(file, (shared.get(file) ?? 0) + mark.lines)
     }
   }
-  let best: ProseFile | undefined
+  let best: CachedFile | undefined
   for (const [file, count] of shared) {
     if (count >= Math.max(lines, linesIn(file)) / 2 && count > (best ? shared.get(best)! : 0)) best = file
   }
   return best
 }
 
-const linesIn = (file: ProseFile) => file.marks.reduce((sum, mark) => sum + mark.lines, 0)
+const linesIn = (file: CachedFile) => file.marks.reduce((sum, mark) => sum + mark.lines, 0)
 
-function overlapOf(prose: Prose, kept: Map<string, ProseFile>, unseen: ProseFile[], changed: ChangedFile[]): number {
-  const weight = (file: ProseFile) => Math.max(1, linesIn(file))
-  const total = prose.files.reduce((sum, file) => sum + weight(file), 0)
+function overlapOf(
+  cache: SummaryCache,
+  kept: Map<string, CachedFile>,
+  unseen: CachedFile[],
+  changed: ChangedFile[],
+): number {
+  const weight = (file: CachedFile) => Math.max(1, linesIn(file))
+  const total = cache.files.reduce((sum, file) => sum + weight(file), 0)
   const same = [...kept.values(), ...unseen].reduce((sum, file) => sum + weight(file), 0)
   const partly = changed.reduce((sum, { alignment, before }) => sum + Math.min(alignment.kept, weight(before)), 0)
   return total === 0 ? 0 : (same + partly) / total
 }
 
 /** The entry that is kept for a file as it is now. */
-export function proseFileOf(file: SourceFile, marks: Mark[], part?: number): ProseFile {
+export function createCachedFile(file: SourceFile, marks: ChunkHash[], part?: number): CachedFile {
   const whole =
     (file.form === 'full' || file.form === 'head') && file.lines.every((line, index) => line.number === index + 1)
   return {

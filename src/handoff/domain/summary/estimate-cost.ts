@@ -1,7 +1,7 @@
 // What a summary from nothing would take, and what of the chosen text there is room for.
 
-import { leavesOf } from './partition.js'
-import { expectedProse, overhead, type Sizes } from './request-sizes.js'
+import { splitIntoLeaves } from './partition.js'
+import { expectedPartTokens, overhead, type RequestSizes } from './request-sizes.js'
 import type { SizedFile } from './summary-draft.js'
 import type { Amount } from './token-budget.js'
 
@@ -13,12 +13,12 @@ export interface Estimate extends Amount {
 const perRequest = 350
 
 /** `items` are in the order of paths. */
-export function estimateFresh(items: readonly SizedFile[], sizes: Sizes): Estimate {
+export function estimateFresh(items: readonly SizedFile[], sizes: RequestSizes): Estimate {
   const total = items.reduce((sum, item) => sum + item.tokens, 0)
   const last = { input: overhead, output: sizes.summary.output + sizes.thinking }
   if (total <= sizes.oneCall) return { calls: 1, input: total + last.input, output: last.output }
   const bound = sizes.part.input - sizes.part.output
-  const requests = leavesOf(items, bound).reduce(
+  const requests = splitIntoLeaves(items, bound).reduce(
     (sum, leaf) => sum + Math.max(1, Math.ceil(tokensIn(leaf.items) / bound)),
     0,
   )
@@ -27,23 +27,23 @@ export function estimateFresh(items: readonly SizedFile[], sizes: Sizes): Estima
   let tops = requests
   while (tops > sizes.top) {
     const groups = Math.ceil(tops / sizes.joined)
-    input += tops * expectedProse + groups * perRequest
+    input += tops * expectedPartTokens + groups * perRequest
     calls += groups
     tops = groups
   }
   return {
     calls: calls + 1,
-    input: input + tops * expectedProse + last.input,
-    output: calls * (expectedProse + sizes.thinking) + last.output,
+    input: input + tops * expectedPartTokens + last.input,
+    output: calls * (expectedPartTokens + sizes.thinking) + last.output,
   }
 }
 
 const tokensIn = (items: readonly { tokens: number }[]) => items.reduce((sum, item) => sum + item.tokens, 0)
 
 /** The most central files that a budget has room for, in the order of paths. A file that is too large for the rest is passed over. */
-export function chooseWithin(
+export function chooseFiles(
   items: readonly SizedFile[],
-  sizes: Sizes,
+  sizes: RequestSizes,
   fits: (amount: Amount) => boolean,
 ): { chosen: SizedFile[]; left: SizedFile[] } {
   if (fits(estimateFresh(items, sizes))) return { chosen: [...items], left: [] }
@@ -70,7 +70,7 @@ export function chooseWithin(
 }
 
 /** So small that leaving it out would save nothing worth a gap. */
-const little = 80
+const negligibleTokens = 80
 
 function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> {
   const taken = new Set<SizedFile>()
@@ -80,7 +80,7 @@ function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> 
     room -= item.tokens
     taken.add(item)
   }
-  for (const item of ranked) if (item.tokens <= little) take(item)
+  for (const item of ranked) if (item.tokens <= negligibleTokens) take(item)
   for (const item of ranked) take(item)
   return taken
 }
@@ -107,7 +107,7 @@ const shownSample = sample.map((line, index) => `${index + 120}| ${line}\n`).joi
  * How many bytes of text a survey should choose for a limit in tokens: as many as will fit, with their numbers, in the model's own counting,
  * and a little less. What is too much all the same is left out by the host.
  */
-export async function textBytesFor(
+export async function surveyTextBytes(
   countTokens: (text: string) => Promise<number>,
   inputTokens: number,
 ): Promise<number> {

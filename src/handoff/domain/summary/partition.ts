@@ -17,7 +17,7 @@ export interface Group<T> {
  * Leaves: whole directories where they fit, else their subdirectories and their files in groups; neighbours that are small share a leaf. An
  * item that is larger than the bound has a leaf of its own. `items` are in the order of paths.
  */
-export function leavesOf<T extends Sized>(items: readonly T[], bound: number): Group<T>[] {
+export function splitIntoLeaves<T extends Sized>(items: readonly T[], bound: number): Group<T>[] {
   const groups: Group<T>[] = []
   const timer = (from: number, to: number, depth: number): void => {
     if (sum(items, from, to) <= bound || to - from === 1) pack(groups, items.slice(from, to), bound)
@@ -74,7 +74,7 @@ export function commonDirectory(paths: readonly string[]): string {
  * Joins neighbours into groups of at most `most`, cutting where the directories differ most; returns undefined when there is nothing to join.
  * `names` are the directories of the parts, in order.
  */
-export function joinsOf(names: readonly string[], most: number): [from: number, to: number][] | undefined {
+export function groupNeighbours(names: readonly string[], most: number): [from: number, to: number][] | undefined {
   if (names.length <= most || most < 2) return undefined
   const groups: [number, number][] = []
   for (let from = 0; from < names.length; ) {

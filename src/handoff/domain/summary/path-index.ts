@@ -1,6 +1,6 @@
 // What is known of a commit's paths and lines, to check a model's words against.
 
-export interface World {
+export interface PathIndex {
   /** Of files and of directories. */
   exists(path: string): boolean
   isDirectory(path: string): boolean
@@ -18,7 +18,7 @@ export interface World {
   odd: readonly string[]
 }
 
-export interface WorldFacts {
+export interface PathIndexInput {
   /** Files. Their directories follow. */
   paths: Iterable<string>
   /** Directories that may hold none of these files. */
@@ -31,7 +31,7 @@ export interface WorldFacts {
   odd?: readonly string[]
 }
 
-export function worldOf(facts: WorldFacts): World {
+export function createPathIndex(facts: PathIndexInput): PathIndex {
   const files = new Set(facts.paths)
   const directories = new Set<string>()
   for (const directory of facts.directories ?? []) addDirectory(directories, directory)
@@ -60,11 +60,11 @@ export function worldOf(facts: WorldFacts): World {
 }
 
 /** The same, but what is said of these paths counts as wrong, whether they are there or not. */
-export function forgetting(world: World, paths: ReadonlySet<string>): World {
+export function withoutPaths(pathIndex: PathIndex, paths: ReadonlySet<string>): PathIndex {
   return {
-    ...world,
-    exists: (path) => !paths.has(path) && world.exists(path),
-    gone: (path) => paths.has(path) || world.gone(path),
+    ...pathIndex,
+    exists: (path) => !paths.has(path) && pathIndex.exists(path),
+    gone: (path) => paths.has(path) || pathIndex.gone(path),
   }
 }
 

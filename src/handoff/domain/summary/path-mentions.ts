@@ -14,9 +14,9 @@ export interface Mention {
 }
 
 /** `odd` are paths that no tokenizer would find (with spaces, quotes, commas), longest first; they are looked for letter by letter. */
-export function mentionsIn(text: string, odd: readonly string[] = []): Mention[] {
+export function findMentions(text: string, odd: readonly string[] = []): Mention[] {
   const taken = new Uint8Array(text.length)
-  const mentions = oddMentions(text, odd, taken)
+  const mentions = unusualMentions(text, odd, taken)
   let from = 0
   for (const span of codeSpans(text)) {
     mentions.push(...bareMentions(text.slice(from, span.start), from, 'bare', taken))
@@ -56,7 +56,7 @@ export function mapMentions(
 ): string {
   let result = ''
   let from = 0
-  for (const mention of mentionsIn(text, odd)) {
+  for (const mention of findMentions(text, odd)) {
     const other = change(mention)
     if (other === undefined || mention.start < from) continue
     result += text.slice(from, mention.start) + other
@@ -71,7 +71,7 @@ export function mentionText(path: string, line?: number, to?: number): string {
 }
 
 /** Is this a path that only a search letter by letter finds? */
-export function isOddPath(path: string): boolean {
+export function isUnusualPath(path: string): boolean {
   return !/^[^\s`"'“”‘’<>|*,;—…()[\]{}:!?]+$/.test(path) || /^[.#~/]*\/|\.$/.test(path)
 }
 
@@ -80,7 +80,7 @@ const longestWord = 400
 
 const lineSuffix = /(?::L?(\d{1,9})(?:[-–](?:L?)(\d{1,9}))?(?::\d+)?|#L(\d{1,9})(?:-L?(\d{1,9}))?)$/
 
-function oddMentions(text: string, odd: readonly string[], taken: Uint8Array): Mention[] {
+function unusualMentions(text: string, odd: readonly string[], taken: Uint8Array): Mention[] {
   const mentions: Mention[] = []
   for (const path of odd) {
     for (let start = text.indexOf(path); start >= 0; start = text.indexOf(path, start + path.length)) {

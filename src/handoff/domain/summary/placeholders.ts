@@ -3,11 +3,11 @@
 // touches, not what there is.
 
 import { tidy } from './clean-model-text.js'
-import { parentOf, type World } from './path-index.js'
-import { mentionsIn } from './path-mentions.js'
+import { type PathIndex, parentOf } from './path-index.js'
+import { findMentions } from './path-mentions.js'
 import { sentencesOf } from './verify-paths.js'
 
-export interface Abridged {
+export interface TextWithPlaceholders {
   /** With `[kept 1]` in place of what is held back. */
   text: string
   held: ReadonlyMap<number, string>
@@ -17,11 +17,16 @@ export interface Abridged {
 const shortest = 60
 
 /** `first` is the number of the first mark, so that several texts in one request can be told apart. */
-export function abridge(text: string, paths: ReadonlySet<string>, world: World, first = 1): Abridged {
+export function insertPlaceholders(
+  text: string,
+  paths: ReadonlySet<string>,
+  pathIndex: PathIndex,
+  first = 1,
+): TextWithPlaceholders {
   const near = new Set([...paths].map(parentOf))
   const stays = (sentence: string) => {
     if (isFence(sentence)) return false
-    const named = placesIn(sentence, world)
+    const named = placesIn(sentence, pathIndex)
     return named.length > 0 && !named.some((path) => paths.has(path) || near.has(path))
   }
   const held = new Map<number, string>()
@@ -38,16 +43,17 @@ export function abridge(text: string, paths: ReadonlySet<string>, world: World, 
 }
 
 /** Files and directories; a single word that happens to be a directory's name means nothing of the kind. */
-function placesIn(sentence: string, world: World): string[] {
-  return mentionsIn(sentence, world.odd)
+function placesIn(sentence: string, pathIndex: PathIndex): string[] {
+  return findMentions(sentence, pathIndex.odd)
     .filter(
-      ({ path, line, style }) => world.exists(path) && (line !== undefined || style === 'code' || /[/.]/.test(path)),
+      ({ path, line, style }) =>
+        pathIndex.exists(path) && (line !== undefined || style === 'code' || /[/.]/.test(path)),
     )
     .map(({ path }) => path.replace(/\/+$/, ''))
 }
 
 /** Puts back what marks stand for; what the reply forgot comes at the end, and a mark of no meaning goes. */
-export function restore(reply: string, held: ReadonlyMap<number, string>): string {
+export function restorePlaceholders(reply: string, held: ReadonlyMap<number, string>): string {
   if (held.size === 0) return reply
   const waiting = new Map(held)
   const text = reply.replace(/\[kept (\d{1,9})\]/g, (_, digits: string) => {

@@ -11,7 +11,7 @@ export interface RequestSize {
   reply: number
 }
 
-export interface Sizes {
+export interface RequestSizes {
   part: RequestSize
   combine: RequestSize
   summary: RequestSize
@@ -28,12 +28,14 @@ export interface Sizes {
 const comfortable = { part: 16_000, combine: 12_000, summary: 32_000 }
 const replies = { part: 700, combine: 900, summary: 3_000 }
 /** What a description of a part is expected to have. */
-export const expectedProse = 450
+export const expectedPartTokens = 450
 /** What the instructions and the names of blocks take at most. */
 export const overhead = 700
 const smallestContext = 3_000
 
-export function sizesFor(model: Pick<Model, 'contextTokens' | 'replyTokens' | 'expectedThinking'>): Sizes {
+export function requestSizesFor(
+  model: Pick<Model, 'contextTokens' | 'replyTokens' | 'expectedThinking'>,
+): RequestSizes {
   const { contextTokens, expectedThinking: thinking } = model
   if (contextTokens < smallestContext) {
     throw new HandoffError(
@@ -52,7 +54,8 @@ export function sizesFor(model: Pick<Model, 'contextTokens' | 'replyTokens' | 'e
   const part = size(comfortable.part, replies.part, 6)
   const combine = size(comfortable.combine, replies.combine, 5)
   const summary = size(comfortable.summary, replies.summary, 3)
-  const room = (request: RequestSize) => Math.max(2, Math.floor(((request.input - overhead) * 0.8) / expectedProse))
+  const room = (request: RequestSize) =>
+    Math.max(2, Math.floor(((request.input - overhead) * 0.8) / expectedPartTokens))
   return {
     part,
     combine,

@@ -5,12 +5,12 @@
 import * as read from '../../util/decode.js'
 import { isHandoffError } from '../errors.js'
 import { decodeVersioned } from '../handoff-record.js'
-import { decodeMarks, encodeMarks, type Mark, marksPattern } from './chunk-hashes.js'
+import { type ChunkHash, chunkHashesPattern, decodeChunkHashes, encodeChunkHashes } from './chunk-hashes.js'
 import { cleanModelText } from './clean-model-text.js'
 import { mapSections, type Sections } from './summary-document.js'
 
 /** A file that was described, at the blob that was described. */
-export interface ProseFile {
+export interface CachedFile {
   path: string
   blob: string
   /** The last line that is known to exist. */
@@ -22,11 +22,11 @@ export interface ProseFile {
   /** Its text was numbered line by line from its start, so that places in it can be followed. */
   whole?: true
   /** What its text hashed to, piece by piece. */
-  marks: Mark[]
+  marks: ChunkHash[]
 }
 
 /** A leaf tells of files; any other part joins the parts that name it as their parent. */
-export interface ProsePart {
+export interface CachedPart {
   id: number
   /** `leaf` or `joined` */
   kind: 'leaf' | 'joined'
@@ -40,7 +40,7 @@ export interface ProsePart {
   text: string
 }
 
-export interface Prose {
+export interface SummaryCache {
   version: 1
   commit: string
   /** Prose of another model or under other instructions is not reused. */
@@ -50,13 +50,13 @@ export interface Prose {
   inputTokens: number
   /** Tree ids of the directories that hold the files; the same id means that nothing in it changed. */
   trees: Record<string, string>
-  files: ProseFile[]
-  parts: ProsePart[]
+  files: CachedFile[]
+  parts: CachedPart[]
   summary?: { key: string; sections: Sections }
 }
 
 /** Beyond this the pieces' hashes are left out, and then everything: a file that changed is then read whole again. */
-export const proseLimit = 6_000_000
+export const summaryCacheLimit = 6_000_000
 
 const limits = { files: 100_000, parts: 5_000, trees: 100_000, path: 8_192, text: 20_000, marks: 400_000, height: 30 }
 
@@ -77,7 +77,7 @@ const shape = read.object({
       leftOut: read.optional(read.oneOf(1)),
       whole: read.optional(read.oneOf(1)),
       marks: (value: unknown, at: string) =>
-        read.pattern(marksPattern, 'a list of hashes')(read.string(limits.marks)(value, at), at),
+        read.pattern(chunkHashesPattern, 'a list of hashes')(read.string(limits.marks)(value, at), at),
     }),
     limits.files,
   ),
@@ -96,23 +96,23 @@ const shape = read.object({
   summary: read.optional(read.object({ key: read.sha256, sections: read.array(read.string(60_000), 4) })),
 })
 
-export function encodeProse(prose: Prose): Uint8Array {
-  const pruned = pruneProse(prose)
+export function encodeSummaryCache(cache: SummaryCache): Uint8Array {
+  const pruned = pruneSummaryCache(cache)
   const bytes = bytesOf(pruned, true)
-  if (bytes.length <= proseLimit) return bytes
+  if (bytes.length <= summaryCacheLimit) return bytes
   const smaller = bytesOf(pruned, false)
-  return smaller.length <= proseLimit ? smaller : bytesOf({ ...pruned, trees: {}, files: [], parts: [] }, false)
+  return smaller.length <= summaryCacheLimit ? smaller : bytesOf({ ...pruned, trees: {}, files: [], parts: [] }, false)
 }
 
-function bytesOf(prose: Prose, withMarks: boolean): Uint8Array {
-  const files = prose.files.map(({ leftOut, whole, marks, ...file }) => ({
+function bytesOf(cache: SummaryCache, withMarks: boolean): Uint8Array {
+  const files = cache.files.map(({ leftOut, whole, marks, ...file }) => ({
     ...file,
     ...(leftOut ? { leftOut: 1 } : {}),
     ...(whole ? { whole: 1 } : {}),
-    marks: withMarks ? encodeMarks(marks) : '',
+    marks: withMarks ? encodeChunkHashes(marks) : '',
   }))
   // One file and one part to a line: people look at this file too, and git shows what changed in it.
-  const { files: _files, parts, ...head } = prose
+  const { files: _files, parts, ...head } = cache
   const list = (rows: unknown[]) =>
     rows.length === 0 ? '[]' : `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`
   const text = `${JSON.stringify(head).slice(0, -1)},\n"files":${list(files)},\n"parts":${list(parts)}}\n`
@@ -120,7 +120,7 @@ function bytesOf(prose: Prose, withMarks: boolean): Uint8Array {
 }
 
 /** Rejects with `corrupt` or `unknown-version`. Texts are cleaned: they may have been written by somebody who is not us. */
-export function decodeProse(bytes: Uint8Array): Prose {
+export function decodeSummaryCache(bytes: Uint8Array): SummaryCache {
   const found = decodeVersioned(bytes, (value, at) => checked(shape(value, at)), 'prose.json')
   return {
     ...found,
@@ -128,7 +128,7 @@ export function decodeProse(bytes: Uint8Array): Prose {
       ...file,
       ...(leftOut ? { leftOut: true as const } : {}),
       ...(whole ? { whole: true as const } : {}),
-      marks: decodeMarks(marks),
+      marks: decodeChunkHashes(marks),
     })),
     parts: found.parts.map((part) => ({ ...part, text: cleanModelText(part.text) })),
     ...(found.summary === undefined
@@ -139,15 +139,18 @@ export function decodeProse(bytes: Uint8Array): Prose {
             sections: mapSections(found.summary.sections as Sections, (text) => cleanModelText(text)),
           },
         }),
-  } as Prose
+  } as SummaryCache
 }
 
 /** The same, for whoever can do without: what cannot be used is told and ignored. */
-export function readProse(bytes: Uint8Array | null | undefined, notice: (text: string) => void): Prose | undefined {
+export function readSummaryCache(
+  bytes: Uint8Array | null | undefined,
+  notice: (text: string) => void,
+): SummaryCache | undefined {
   if (!bytes) return undefined
   try {
-    if (bytes.length > proseLimit) throw new RangeError('too large')
-    return decodeProse(bytes)
+    if (bytes.length > summaryCacheLimit) throw new RangeError('too large')
+    return decodeSummaryCache(bytes)
   } catch (error) {
     const why = isHandoffError(error, 'unknown-version') ? 'was written by a newer handoff' : 'cannot be read'
     notice(`The prose of the earlier run ${why}; the repository is described afresh.`)
@@ -158,16 +161,16 @@ export function readProse(bytes: Uint8Array | null | undefined, notice: (text: s
 type Shape = ReturnType<typeof shape>
 
 /** What a shape cannot say: that everything refers to something, nothing twice and nothing to itself. */
-function checked(prose: Shape): Shape {
-  const parts = new Map(prose.parts.map((part) => [part.id, part]))
-  if (parts.size !== prose.parts.length) throw new read.DecodeError('a part is there twice')
-  if (new Set(prose.files.map((file) => file.path)).size !== prose.files.length)
+function checked(cache: Shape): Shape {
+  const parts = new Map(cache.parts.map((part) => [part.id, part]))
+  if (parts.size !== cache.parts.length) throw new read.DecodeError('a part is there twice')
+  if (new Set(cache.files.map((file) => file.path)).size !== cache.files.length)
     throw new read.DecodeError('a file is there twice')
-  for (const file of prose.files) {
+  for (const file of cache.files) {
     if (file.part !== undefined && parts.get(file.part)?.kind !== 'leaf')
       throw new read.DecodeError('a file has no part')
   }
-  for (const part of prose.parts) {
+  for (const part of cache.parts) {
     let above = part
     for (let height = 0; above.parent !== undefined; height++) {
       const parent = parts.get(above.parent)
@@ -175,22 +178,22 @@ function checked(prose: Shape): Shape {
       above = parent
     }
   }
-  if (prose.summary !== undefined && prose.summary.sections.length !== 4)
+  if (cache.summary !== undefined && cache.summary.sections.length !== 4)
     throw new read.DecodeError('there are not four sections')
-  return prose
+  return cache
 }
 
 /** Without parts that tell of nothing any more, and trees that hold none of the files. */
-export function pruneProse(prose: Prose): Prose {
-  const byId = new Map(prose.parts.map((part) => [part.id, part]))
+export function pruneSummaryCache(cache: SummaryCache): SummaryCache {
+  const byId = new Map(cache.parts.map((part) => [part.id, part]))
   const live = new Set<number>()
-  for (const { part: leaf } of prose.files) {
+  for (const { part: leaf } of cache.files) {
     if (leaf === undefined || live.has(leaf) || !byId.get(leaf)?.text) continue
     for (let id: number | undefined = leaf; id !== undefined && !live.has(id); id = byId.get(id)?.parent) live.add(id)
   }
-  const parts = prose.parts.filter((part) => live.has(part.id) && part.text !== '')
+  const parts = cache.parts.filter((part) => live.has(part.id) && part.text !== '')
   const there = new Set(parts.map((part) => part.id))
-  const files = prose.files.map((file) => {
+  const files = cache.files.map((file) => {
     if (file.part === undefined || there.has(file.part)) return file
     const { part: _part, ...rest } = file
     return { ...rest, leftOut: true as const }
@@ -201,6 +204,6 @@ export function pruneProse(prose: Prose): Prose {
     return rest
   })
   const directories = new Set(files.map((file) => file.path.slice(0, Math.max(0, file.path.lastIndexOf('/')))))
-  const trees = Object.fromEntries(Object.entries(prose.trees).filter(([directory]) => directories.has(directory)))
-  return { ...prose, trees, files, parts: kept }
+  const trees = Object.fromEntries(Object.entries(cache.trees).filter(([directory]) => directories.has(directory)))
+  return { ...cache, trees, files, parts: kept }
 }

@@ -2,9 +2,9 @@
 import { longestLine, pathText } from '../prompt-blocks.js'
 import type { SkipReason, SurveyCounts } from '../survey.js'
 import { cleanModelText, tidy } from './clean-model-text.js'
-import { isOddPath, mentionsIn } from './path-mentions.js'
+import { findMentions, isUnusualPath } from './path-mentions.js'
 
-export { type Verification, type VerifiedText, verifyClaims } from './verify-paths.js'
+export { type Verification, type VerifiedText, verifyPaths } from './verify-paths.js'
 
 export const headings = [
   'What it is and for whom',
@@ -106,14 +106,16 @@ export function sectionsMarkdown(sections: Sections): string {
 const alsoThere = 'Also at the top level: '
 
 /** Names in the second section every directory at the top that no section mentions: an account of a repository must not lose one. */
-export function coverTopLevel(sections: Sections, topLevel: readonly string[]): Sections {
-  const bare = withoutCover(sections)
+export function addMissingTopLevel(sections: Sections, topLevel: readonly string[]): Sections {
+  const bare = removeAddedTopLevel(sections)
   const text = bare.join('\n\n')
   // `docs/` or `docs/a.md`, not the word docs.
   const named = new Set(
-    mentionsIn(text).flatMap(({ path }) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : [])),
+    findMentions(text).flatMap(({ path }) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : [])),
   )
-  const unnamed = topLevel.filter((name) => !named.has(name) && !(isOddPath(name) && text.includes(`${name}/`))).sort()
+  const unnamed = topLevel
+    .filter((name) => !named.has(name) && !(isUnusualPath(name) && text.includes(`${name}/`)))
+    .sort()
   if (unnamed.length === 0) return bare
   const [purpose, structure, reading, running] = bare
   const line = `${alsoThere}${unnamed.map((directory) => codeSpan(`${directory}/`)).join(', ')}.`
@@ -121,7 +123,7 @@ export function coverTopLevel(sections: Sections, topLevel: readonly string[]): 
 }
 
 /** Takes back what `coverTopLevel` added. */
-export function withoutCover(sections: Sections): Sections {
+export function removeAddedTopLevel(sections: Sections): Sections {
   return mapSections(sections, (section) => {
     const lines = section.split('\n')
     return tidy(lines.filter((line) => !line.startsWith(alsoThere)).join('\n'))
@@ -136,7 +138,7 @@ function codeSpan(path: string): string {
 
 // ── the file for people ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export interface SummaryFile {
+export interface SummaryDocument {
   sections: Sections
   /** `owner/name` */
   repository: string
@@ -152,14 +154,14 @@ export interface SummaryFile {
 const closing = '\n---\n\n'
 
 /** `code-summary.md`. The same input gives the same bytes. */
-export function summaryFile(file: SummaryFile): string {
+export function renderSummary(file: SummaryDocument): string {
   const title = `# ${oneLine(file.repository)} at ${file.commit}\n\n`
   const partial = file.partial === undefined ? '' : `> Not complete: ${oneLine(file.partial)}\n\n`
   const note = `Written by the model ${oneLine(file.model)} from what is counted here. A later commit that changes nothing of it keeps this text as it is.\n`
   return `${title}${partial}${sectionsMarkdown(file.sections)}${closing}${coverageTable(file)}\n${note}`
 }
 
-function coverageTable(file: SummaryFile): string {
+function coverageTable(file: SummaryDocument): string {
   const { counts } = file
   const reasons = (Object.entries(counts.reasons) as [SkipReason, number][])
     .filter(([, count]) => count > 0)
@@ -183,7 +185,7 @@ function oneLine(text: string): string {
 }
 
 /** The sections of a file that `summaryFile` made; undefined when it is not one. */
-export function readSummaryFile(markdown: string): Sections | undefined {
+export function parseSummary(markdown: string): Sections | undefined {
   const end = markdown.lastIndexOf(closing)
   if (end < 0 || !markdown.startsWith('# ')) return undefined
   let rest = markdown.slice(0, end)

@@ -2,18 +2,18 @@
 
 import type { FileKind } from '../survey.js'
 import type { Sha256 } from './chunk-hashes.js'
-import { marksOf } from './chunk-hashes.js'
-import { proseFileOf } from './diff-commits.js'
-import { joinsOf, leavesOf } from './partition.js'
-import type { Sizes } from './request-sizes.js'
+import { hashChunks } from './chunk-hashes.js'
+import { createCachedFile } from './diff-commits.js'
+import { groupNeighbours, splitIntoLeaves } from './partition.js'
+import type { RequestSizes } from './request-sizes.js'
 import type { SourceFile } from './source-files.js'
-import type { Prose, ProseFile, ProsePart } from './summary-cache.js'
+import type { CachedFile, CachedPart, SummaryCache } from './summary-cache.js'
 import type { Sections } from './summary-document.js'
 import type { ShownFile } from './summary-prompt.js'
 
 /** A leaf whose text has to be written or changed. */
 export interface LeafWork {
-  part: ProsePart
+  part: CachedPart
   /** All of its files that were chosen. */
   files: SourceFile[]
   /** Only what changed, to be read with the text there is; absent when the text is written afresh. */
@@ -23,8 +23,8 @@ export interface LeafWork {
 export interface Draft {
   /** Written from nothing; otherwise there is earlier text everywhere. */
   fresh: boolean
-  files: Map<string, ProseFile>
-  parts: Map<number, ProsePart>
+  files: Map<string, CachedFile>
+  parts: Map<number, CachedPart>
   sections?: Sections
   work: LeafWork[]
   /** What a draft from nothing tells of. */
@@ -45,14 +45,14 @@ export interface SizedFile {
 }
 
 /** Everything is asked for. `left` are files that there is no room for. */
-export function freshDraft(chosen: SizedFile[], left: SourceFile[], sizes: Sizes, sha256: Sha256): Draft {
+export function newDraft(chosen: SizedFile[], left: SourceFile[], sizes: RequestSizes, sha256: Sha256): Draft {
   const draft: Draft = { ...emptyDraft(), chosen }
   const total = chosen.reduce((sum, item) => sum + item.tokens, 0)
   if (total <= sizes.oneCall) draft.direct = chosen.map(({ file }) => shownFile(file))
   else addLeaves(draft, chosen, sizes)
   for (const { file } of draft.direct.length > 0 ? chosen : []) addFile(draft, file, sha256)
   for (const work of draft.work) for (const file of work.files) addFile(draft, file, sha256, work.part.id)
-  for (const file of left) draft.files.set(file.path, { ...proseFileOf(file, []), leftOut: true })
+  for (const file of left) draft.files.set(file.path, { ...createCachedFile(file, []), leftOut: true })
   planJoins(draft, sizes)
   return draft
 }
@@ -72,13 +72,13 @@ export function emptyDraft(): Draft {
 }
 
 function addFile(draft: Draft, file: SourceFile, sha256: Sha256, part?: number): void {
-  draft.files.set(file.path, proseFileOf(file, marksOf(file.lines, sha256), part))
+  draft.files.set(file.path, createCachedFile(file, hashChunks(file.lines, sha256), part))
 }
 
 /** New leaves for these files, each with its work. */
-export function addLeaves(draft: Draft, items: SizedFile[], sizes: Sizes): LeafWork[] {
+export function addLeaves(draft: Draft, items: SizedFile[], sizes: RequestSizes): LeafWork[] {
   const bound = sizes.part.input - sizes.part.output
-  const added = leavesOf(items, bound).map(({ directory, items: members }) => {
+  const added = splitIntoLeaves(items, bound).map(({ directory, items: members }) => {
     const part = addPart(draft, 'leaf', directory)
     part.tokens = members.reduce((sum, item) => sum + item.tokens, 0)
     return { part, files: members.map((item) => item.file) }
@@ -87,9 +87,9 @@ export function addLeaves(draft: Draft, items: SizedFile[], sizes: Sizes): LeafW
   return added
 }
 
-function addPart(draft: Draft, kind: ProsePart['kind'], directory: string): ProsePart {
+function addPart(draft: Draft, kind: CachedPart['kind'], directory: string): CachedPart {
   const id = Math.max(-1, ...draft.parts.keys()) + 1
-  const part: ProsePart = { id, kind, directory, key: '', tokens: 0, text: '' }
+  const part: CachedPart = { id, kind, directory, key: '', tokens: 0, text: '' }
   draft.parts.set(id, part)
   return part
 }
@@ -100,18 +100,18 @@ export function shownFile(file: SourceFile): ShownFile {
 
 // ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function childrenOf(draft: Draft, parent: number | undefined): ProsePart[] {
+export function childrenOf(draft: Draft, parent: number | undefined): CachedPart[] {
   return [...draft.parts.values()].filter((part) => part.parent === parent).sort(byDirectory)
 }
 
-function byDirectory(a: ProsePart, b: ProsePart): number {
+function byDirectory(a: CachedPart, b: CachedPart): number {
   return a.directory < b.directory ? -1 : a.directory > b.directory ? 1 : a.id - b.id
 }
 
 /** Puts joined parts above the leaves until the last request can take what is on top. */
-export function planJoins(draft: Draft, sizes: Sizes): void {
+export function planJoins(draft: Draft, sizes: RequestSizes): void {
   for (let tops = childrenOf(draft, undefined); tops.length > sizes.top; tops = childrenOf(draft, undefined)) {
-    const groups = joinsOf(
+    const groups = groupNeighbours(
       tops.map((part) => part.directory),
       sizes.joined,
     )
@@ -120,7 +120,7 @@ export function planJoins(draft: Draft, sizes: Sizes): void {
   }
 }
 
-function joinParts(draft: Draft, members: ProsePart[]): void {
+function joinParts(draft: Draft, members: CachedPart[]): void {
   if (members.length < 2) return
   const directories = members.map((part) => `${part.directory}/`)
   let common = members[0]!.directory
@@ -132,7 +132,7 @@ function joinParts(draft: Draft, members: ProsePart[]): void {
 }
 
 /** After many pushes there may be too many parts on top, or too many under one: then they are joined anew. */
-export function rejoin(draft: Draft, sizes: Sizes): void {
+export function rejoin(draft: Draft, sizes: RequestSizes): void {
   const crowded = (parent: number | undefined, most: number) => childrenOf(draft, parent).length > most * 1.5
   const joined = [...draft.parts.values()].filter((part) => part.kind === 'joined')
   if (!crowded(undefined, sizes.top) && !joined.some((part) => crowded(part.id, sizes.joined))) return
@@ -155,7 +155,7 @@ export function setKeys(draft: Draft, written: { model: string; prompts: number 
         (members.get(part.id) ?? []).map((file) => `${file.blob} ${file.path}`),
       )
   }
-  const joinedKey = (part: ProsePart): string => {
+  const joinedKey = (part: CachedPart): string => {
     if (part.kind === 'joined') part.key = key('joined', childrenOf(draft, part.id).map(joinedKey))
     return part.key
   }
@@ -170,11 +170,11 @@ export function summaryKey(draft: Draft, written: { model: string; prompts: numb
 }
 
 /** The draft as it can be kept. */
-export function proseOf(
+export function draftToCache(
   draft: Draft,
-  head: Pick<Prose, 'commit' | 'model' | 'prompts' | 'inputTokens' | 'trees'>,
+  head: Pick<SummaryCache, 'commit' | 'model' | 'prompts' | 'inputTokens' | 'trees'>,
   key?: string,
-): Prose {
+): SummaryCache {
   return {
     version: 1,
     ...head,

@@ -4,7 +4,7 @@ import type { Cost, Usage } from '../answer.js'
 import { HandoffError } from '../errors.js'
 import { costOf, type Prices } from '../model-prices.js'
 
-export interface SpendingLimits {
+export interface BudgetLimits {
   inputTokens: number
   outputTokens?: number
   /** US dollars. Needs a price that is known. */
@@ -22,7 +22,7 @@ export interface Reservation {
   settle(used?: Usage): void
 }
 
-export interface Spending {
+export interface TokenBudget {
   /** Undefined when there is no room for it. */
   reserve(amount: Amount): Reservation | undefined
   /** Would this, all of it, fit into an untouched budget? */
@@ -31,7 +31,7 @@ export interface Spending {
   used(): { usage: Usage; cost: Cost | undefined; calls: number }
 }
 
-export function startSpending(limits: SpendingLimits, model: string): Spending {
+export function createTokenBudget(limits: BudgetLimits, model: string): TokenBudget {
   const price = (amount: Amount) =>
     costOf({ inputTokens: amount.input, outputTokens: amount.output }, model, limits.prices)
   if (limits.maxCost !== undefined && price({ input: 1, output: 1 }) === undefined) {

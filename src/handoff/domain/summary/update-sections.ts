@@ -3,9 +3,9 @@
 
 import type { FileKind } from '../survey.js'
 import { tidy } from './clean-model-text.js'
-import type { World } from './path-index.js'
-import { mentionsIn } from './path-mentions.js'
-import { type Abridged, restore } from './placeholders.js'
+import type { PathIndex } from './path-index.js'
+import { findMentions } from './path-mentions.js'
+import { restorePlaceholders, type TextWithPlaceholders } from './placeholders.js'
 import { type ParsedSections, parseSections, type Sections } from './summary-document.js'
 import { sentencesOf } from './verify-paths.js'
 
@@ -18,11 +18,11 @@ export interface Touched {
 }
 
 /** By what a kind of file tells of; and every section that names something that changed. */
-export function sectionsTouched(sections: Sections, touched: Touched): number[] {
+export function affectedSections(sections: Sections, touched: Touched): number[] {
   const shown = new Set(touched.sections)
   for (const kind of touched.kinds) shown.add(sectionOfKind(kind))
   sections.forEach((text, index) => {
-    if (mentionsIn(text).some(({ path }) => touched.paths.has(path))) shown.add(index)
+    if (findMentions(text).some(({ path }) => touched.paths.has(path))) shown.add(index)
     if (text === '') shown.add(index)
   })
   if (shown.size === 0) shown.add(1)
@@ -35,24 +35,24 @@ function sectionOfKind(kind: FileKind): number {
 }
 
 /** `before` are the sections, `shown` those of them whose text was sent, as `briefs` have it. */
-export function updatedSections(
+export function mergeSections(
   before: Sections,
   reply: string,
   shown: readonly number[],
-  briefs: readonly Abridged[],
+  briefs: readonly TextWithPlaceholders[],
   touched: Touched,
-  world: World,
+  pathIndex: PathIndex,
 ): Sections {
   const parsed: ParsedSections = parseSections(reply)
   const after = before.map((text, index) => {
     const said = parsed.sections[index]!
     return shown.includes(index) && said !== '' && !/^as before\.?$/i.test(said)
-      ? restore(said, briefs[index]!.held)
+      ? restorePlaceholders(said, briefs[index]!.held)
       : text
   }) as Sections
   const everywhere = after.join('\n\n')
   return after.map((text, index) =>
-    text === before[index] ? text : keepLost(before[index]!, text, touched, world, everywhere),
+    text === before[index] ? text : restoreForgotten(before[index]!, text, touched, pathIndex, everywhere),
   ) as Sections
 }
 
@@ -60,10 +60,16 @@ export function updatedSections(
  * Puts back what the earlier text said of paths that are there still, did not change, and are named no more: it was forgotten, not refuted.
  * Whole paragraphs and list items come back as they were, single sentences at the end.
  */
-export function keepLost(before: string, after: string, touched: Touched, world: World, everywhere = after): string {
-  const named = new Set(mentionsIn(everywhere, world.odd).map(({ path }) => path))
+export function restoreForgotten(
+  before: string,
+  after: string,
+  touched: Touched,
+  pathIndex: PathIndex,
+  everywhere = after,
+): string {
+  const named = new Set(findMentions(everywhere, pathIndex.odd).map(({ path }) => path))
   const isLost = (text: string) => {
-    const paths = mentionsIn(text, world.odd).flatMap(({ path }) => (world.exists(path) ? [path] : []))
+    const paths = findMentions(text, pathIndex.odd).flatMap(({ path }) => (pathIndex.exists(path) ? [path] : []))
     return paths.length > 0 && !paths.some((path) => named.has(path) || touched.paths.has(path))
   }
   const units = unitsOf(before)

@@ -2,8 +2,8 @@
 // with the sentence that said it.
 
 import { tidy } from './clean-model-text.js'
-import type { World } from './path-index.js'
-import { type Mention, mapMentions, mentionsIn, mentionText } from './path-mentions.js'
+import type { PathIndex } from './path-index.js'
+import { findMentions, type Mention, mapMentions, mentionText } from './path-mentions.js'
 
 export interface Verification {
   /** Mentions of a path that were looked at. */
@@ -18,9 +18,9 @@ export interface VerifiedText extends Verification {
   markdown: string
 }
 
-export function verifyClaims(markdown: string, world: World): VerifiedText {
+export function verifyPaths(markdown: string, pathIndex: PathIndex): VerifiedText {
   const counts: Verification = { checked: 0, repaired: 0, removed: 0 }
-  const kept = blocksOf(markdown).map((block) => verifyBlock(block, world, counts))
+  const kept = blocksOf(markdown).map((block) => verifyBlock(block, pathIndex, counts))
   const text = kept.filter((block) => block !== undefined).join('\n')
   return { markdown: tidy(text), ...counts }
 }
@@ -31,41 +31,45 @@ const noClaim: Verdict = { kind: 'no claim' }
 const wrong: Verdict = { kind: 'wrong' }
 
 /** What one mention is worth. */
-export function judge(mention: Mention, world: World): Verdict {
+export function checkMention(mention: Mention, pathIndex: PathIndex): Verdict {
   const { path } = mention
-  if (world.exists(path)) return judgeLine(mention, path, world, false)
-  if (world.gone(path)) return wrong
+  if (pathIndex.exists(path)) return checkLine(mention, path, pathIndex, false)
+  if (pathIndex.gone(path)) return wrong
   const fixed = /^[^*?]*(?=\/[^/]*\*)/.exec(path)?.[0]
-  if (fixed !== undefined) return world.gone(fixed) ? wrong : noClaim
+  if (fixed !== undefined) return pathIndex.gone(fixed) ? wrong : noClaim
   if (path.startsWith('../')) return noClaim
   if (path.startsWith('/')) {
     const inside = path.replace(/^\/+/, '')
-    return world.exists(inside) ? judgeLine(mention, inside, world, true) : world.gone(inside) ? wrong : noClaim
+    return pathIndex.exists(inside)
+      ? checkLine(mention, inside, pathIndex, true)
+      : pathIndex.gone(inside)
+        ? wrong
+        : noClaim
   }
-  if (!looksLikePath(mention, world)) return noClaim
-  const meant = meantPath(path, world)
-  if (meant !== undefined) return judgeLine(mention, meant, world, true)
-  const several = !path.includes('/') && world.withName(path).length > 1
+  if (!looksLikePath(mention, pathIndex)) return noClaim
+  const meant = meantPath(path, pathIndex)
+  if (meant !== undefined) return checkLine(mention, meant, pathIndex, true)
+  const several = !path.includes('/') && pathIndex.withName(path).length > 1
   return several && mention.line === undefined ? noClaim : wrong
 }
 
-function judgeLine(mention: Mention, path: string, world: World, moved: boolean): Verdict {
+function checkLine(mention: Mention, path: string, pathIndex: PathIndex, moved: boolean): Verdict {
   const { line, to } = mention
   const repair = (from?: number, until?: number): Verdict => ({ kind: 'repair', text: mentionText(path, from, until) })
   // A hostile name must not come into the text by our own hand.
   if (moved && /[\p{Cc}`<\u2028\u2029]/u.test(path)) return wrong
   if (line === undefined) return moved ? repair() : { kind: 'right' }
-  if (world.isDirectory(path)) return repair()
-  const last = world.linesOf(path)
-  if (line < 1 || (last !== undefined && line > last)) return repair(world.firstLine(path) ?? 1)
+  if (pathIndex.isDirectory(path)) return repair()
+  const last = pathIndex.linesOf(path)
+  if (line < 1 || (last !== undefined && line > last)) return repair(pathIndex.firstLine(path) ?? 1)
   const end = to !== undefined && (to < line || (last !== undefined && to > last)) ? undefined : to
   if (end !== to) return repair(line, to! < line ? undefined : last)
   return moved ? repair(line, to) : { kind: 'right' }
 }
 
 /** The one file that ends with what was written, or that has its name. */
-function meantPath(path: string, world: World): string | undefined {
-  const candidates = world.withName(path.slice(path.lastIndexOf('/') + 1))
+function meantPath(path: string, pathIndex: PathIndex): string | undefined {
+  const candidates = pathIndex.withName(path.slice(path.lastIndexOf('/') + 1))
   const ending = candidates.filter((candidate) => candidate.endsWith(`/${path}`))
   if (ending.length > 0) return ending.length === 1 ? ending[0] : undefined
   return candidates.length === 1 ? candidates[0] : undefined
@@ -77,13 +81,13 @@ const sure =
 /** Endings that are also words, methods or names of products. */
 const unsure = /\.(js|json|jsonc|html|htm|css|scss|less|xml|sql|txt|csv|h|c|m|r|d|pl|map|lock|env|conf|properties)$/i
 
-function looksLikePath(mention: Mention, world: World): boolean {
+function looksLikePath(mention: Mention, pathIndex: PathIndex): boolean {
   const { path, line, style } = mention
   if (/[:\\(){}<>$]|^[\d.]+$|^@|^-|\/\//.test(path)) return false
   const slash = path.includes('/')
   const ending = path.slice(path.lastIndexOf('.') + 1)
-  const known = sure.test(path) || (unsure.test(path) && (ending.length > 1 || world.hasExtension(ending)))
-  const inTree = slash && world.exists(path.slice(0, path.indexOf('/')))
+  const known = sure.test(path) || (unsure.test(path) && (ending.length > 1 || pathIndex.hasExtension(ending)))
+  const inTree = slash && pathIndex.exists(path.slice(0, path.indexOf('/')))
   if (line !== undefined) return known || inTree
   if (style === 'words') return false
   // Nothing but a directory is written with a slash at its end.
@@ -120,18 +124,19 @@ function blocksOf(markdown: string): Block[] {
   return blocks
 }
 
-function verifyBlock(block: Block, world: World, counts: Verification): string | undefined {
+function verifyBlock(block: Block, pathIndex: PathIndex, counts: Verification): string | undefined {
   if (block.kind === 'as is') return block.text
   const sentences = block.kind === 'line' ? [block.text] : sentencesOf(block.text)
-  const kept = sentences.flatMap((sentence) => verifySentence(sentence, world, counts) ?? [])
+  const kept = sentences.flatMap((sentence) => verifySentence(sentence, pathIndex, counts) ?? [])
   const text = kept.join('').trimEnd()
   return text.trim() === '' ? undefined : block.lead + text
 }
 
 /** Undefined when it names something that does not exist. */
-function verifySentence(sentence: string, world: World, counts: Verification): string | undefined {
+function verifySentence(sentence: string, pathIndex: PathIndex, counts: Verification): string | undefined {
   const verdicts = new Map<number, Verdict>()
-  for (const mention of mentionsIn(sentence, world.odd)) verdicts.set(mention.start, judge(mention, world))
+  for (const mention of findMentions(sentence, pathIndex.odd))
+    verdicts.set(mention.start, checkMention(mention, pathIndex))
   const claims = [...verdicts.values()].filter((verdict) => verdict.kind !== 'no claim')
   const wrongs = claims.filter((verdict) => verdict.kind === 'wrong').length
   counts.checked += claims.length
@@ -142,7 +147,7 @@ function verifySentence(sentence: string, world: World, counts: Verification): s
     const verdict = verdicts.get(mention.start)
     return verdict?.kind === 'repair' ? verdict.text : undefined
   }
-  return mapMentions(sentence, change, world.odd)
+  return mapMentions(sentence, change, pathIndex.odd)
 }
 
 const shortForms = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|No|Nr|p|pp|[A-Z])\.$/

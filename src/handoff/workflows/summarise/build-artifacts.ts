@@ -4,13 +4,18 @@ import type { AppContext } from '../../context.js'
 import { readFileTable } from '../../domain/file-table.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import { artifact, fullName } from '../../domain/run.js'
-import { decodeProse, encodeProse, proseLimit, readProse } from '../../domain/summary/summary-cache.js'
-import { summaryFile } from '../../domain/summary/summary-document.js'
+import {
+  decodeSummaryCache,
+  encodeSummaryCache,
+  readSummaryCache,
+  summaryCacheLimit,
+} from '../../domain/summary/summary-cache.js'
+import { renderSummary } from '../../domain/summary/summary-document.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
 import { sha256 } from '../../store/run-store.js'
 import type { PreviousRun } from './previous-run.js'
 import type { SummariseRequest } from './summarise-commit.js'
-import type { SummaryOrder } from './types.js'
+import type { SummaryInput } from './types.js'
 import { type Checkpoint, type WrittenSummary, writeSummary } from './write-summary.js'
 
 export interface SummaryFiles {
@@ -28,7 +33,7 @@ export interface SummaryFiles {
 const usualConcurrency = 8
 
 /** What one summary may spend, and how fast. */
-export function limitsOf({ limits, prices }: Pick<AppContext, 'limits' | 'prices'>): SummaryOrder['limits'] {
+export function summaryLimits({ limits, prices }: Pick<AppContext, 'limits' | 'prices'>): SummaryInput['limits'] {
   return {
     inputTokens: limits.inputTokens,
     ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
@@ -47,18 +52,18 @@ export async function summaryOf(
   const { ports } = context
   const notice = (text: string) => ports.emit({ type: 'notice', text })
   const { previous, table, checkpoint } = known
-  const prose = previous && readProse(previous.prose, notice)
+  const cache = previous && readSummaryCache(previous.cache, notice)
   const written = await writeSummary({
     survey,
     ...(table ? { table } : {}),
     model: ports.model,
-    limits: limitsOf(context),
-    ...(previous && prose ? { previous: { prose, summary: previous.summary } } : {}),
+    limits: summaryLimits(context),
+    ...(previous && cache ? { previous: { cache, summary: previous.summary } } : {}),
     checkpoint,
     emit: ports.emit,
     signal,
   })
-  return filesOf(request, context, survey, written)
+  return buildFiles(request, context, survey, written)
 }
 
 /** What is read while the sandbox works or while what it stored is being read back, so that the model need not wait for it. */
@@ -70,7 +75,7 @@ export interface KnownBefore {
 }
 
 /** Every path of the commit, to check what the model names. It was hashed a moment ago; it is still data of a sandbox and is read as such. */
-export async function fileTable(
+export async function readFileTableOf(
   context: AppContext,
   directory: string,
   signal: AbortSignal,
@@ -80,23 +85,23 @@ export async function fileTable(
 }
 
 /** Prose that an attempt before this one paid for. Its reading starts now; a failure shows when it is asked for. */
-export function checkpointAt(context: AppContext, path: string, signal: AbortSignal): Checkpoint {
+export function openCheckpoint(context: AppContext, path: string, signal: AbortSignal): Checkpoint {
   const { drive } = context.ports
-  const reading = drive.read(path, { maxBytes: proseLimit, signal })
+  const reading = drive.read(path, { maxBytes: summaryCacheLimit, signal })
   reading.catch(() => undefined)
   return {
     async load() {
       const bytes = await reading
-      return bytes === null ? undefined : decodeProse(bytes)
+      return bytes === null ? undefined : decodeSummaryCache(bytes)
     },
-    async save(prose) {
+    async save(cache) {
       // With a time of its own: what was paid for is kept also when the walk has just been cancelled.
-      await drive.write(path, encodeProse(prose), { signal: AbortSignal.timeout(10_000) })
+      await drive.write(path, encodeSummaryCache(cache), { signal: AbortSignal.timeout(10_000) })
     },
   }
 }
 
-function filesOf(
+function buildFiles(
   request: SummariseRequest,
   context: AppContext,
   survey: Survey,
@@ -105,7 +110,7 @@ function filesOf(
   const { commit } = request
   const summary =
     written.unchanged ??
-    summaryFile({
+    renderSummary({
       repository: fullName(commit.repository),
       commit: commit.sha,
       sections: written.sections,
@@ -116,7 +121,7 @@ function filesOf(
     })
   const files = [
     { path: artifact.summary as string, bytes: new TextEncoder().encode(summary) },
-    { path: artifact.prose as string, bytes: encodeProse(written.prose) },
+    { path: artifact.summaryCache as string, bytes: encodeSummaryCache(written.cache) },
   ]
   return {
     summary,

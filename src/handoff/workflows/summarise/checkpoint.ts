@@ -1,24 +1,24 @@
 // Keeps what has been paid for while a summary is being written, so that a run after a crash asks for none of it again. One write at a time:
 // what comes while one is on its way goes with the next.
-import type { Prose } from '../../domain/summary/summary-cache.js'
+import type { SummaryCache } from '../../domain/summary/summary-cache.js'
 
 export interface Checkpoint {
-  load(): Promise<Prose | undefined>
-  save(prose: Prose): Promise<void>
+  load(): Promise<SummaryCache | undefined>
+  save(cache: SummaryCache): Promise<void>
 }
 
-export interface Keeping {
+export interface CheckpointWriter {
   /** Returns at once. */
   soon(): void
   /** Resolves when everything there was is kept. Does not reject. */
   finish(): Promise<void>
 }
 
-export function startKeeping(
+export function startCheckpointWriter(
   checkpoint: Checkpoint | undefined,
-  current: () => Prose,
+  current: () => SummaryCache,
   notice: (text: string) => void,
-): Keeping {
+): CheckpointWriter {
   let wanted = false
   let running: Promise<void> | undefined
   let told = false

@@ -4,49 +4,49 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Model, ModelReply } from '../../domain/ports.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { Messages } from '../../domain/summary/summary-prompt.js'
-import type { Amount, Reservation, Spending } from '../../domain/summary/token-budget.js'
+import type { Amount, Reservation, TokenBudget } from '../../domain/summary/token-budget.js'
 import { sizeOf } from '../message-size.js'
 
-export interface CallLimits {
+export interface QueueLimits {
   concurrency: number
   /** Requests that may begin within any minute; needs a clock to wait by. */
   pace?: { callsPerMinute: number; clock: Clock }
 }
 
-export interface Calls {
+export interface ModelQueue {
   /** Tokens of the messages, never less than the truth. */
   size(messages: Messages): Promise<number>
   /**
    * Undefined when the budget has no room for it; then nothing was sent. A reply that thinking left too little room for is asked for once more; what
    * is wrong with it then is told.
    */
-  ask(request: Asked): Promise<ModelReply | undefined>
+  ask(request: QueuedRequest): Promise<ModelReply | undefined>
   /** Does all of it, some at once. After a failure nothing new begins, what was begun is waited for, and the failure is told. */
   all<T>(work: readonly T[], doOne: (item: T) => Promise<void>): Promise<void>
   /** Why there is no text, when requests were sent and none brought any. */
   silence(): HandoffError | undefined
 }
 
-export interface Asked {
+export interface QueuedRequest {
   purpose: 'part' | 'combine' | 'summary'
   messages: Messages
   /** Tokens of text. */
   answerTokens: number
 }
 
-export function modelCalls(
+export function createModelQueue(
   model: Model,
-  spending: Spending,
-  limits: CallLimits,
+  budget: TokenBudget,
+  limits: QueueLimits,
   emit: (event: RunEvent) => void,
   signal: AbortSignal,
-): Calls {
+): ModelQueue {
   const known = new Map<string, number>()
-  const wait = pacing(limits, signal)
+  const wait = paceCalls(limits, signal)
   const told = new Set<string>()
   let spoke = false
   let silence: HandoffError | undefined
-  const reserve = reserving(spending)
+  const reserve = waitingForRoom(budget)
 
   // Instructions come again with every request; data does not.
   const instructions = new Set<string>()
@@ -60,7 +60,7 @@ export function modelCalls(
     return sizeOf(messages, count)
   }
 
-  async function once(request: Asked, wide: boolean): Promise<ModelReply | undefined> {
+  async function once(request: QueuedRequest, wide: boolean): Promise<ModelReply | undefined> {
     const input = await size(request.messages)
     const output = Math.min(
       model.replyTokens({ answerTokens: request.answerTokens, wide }),
@@ -99,18 +99,18 @@ export function modelCalls(
       if (reply) tell(reply)
       return reply
     },
-    all: (work, doOne) => inTurns(work, Math.max(1, limits.concurrency), doOne, signal),
+    all: (work, doOne) => runConcurrently(work, Math.max(1, limits.concurrency), doOne, signal),
     silence: () => (spoke ? undefined : silence),
   }
 }
 
 /** What has no room in the budget beside requests that are being answered may have when those are settled: they cost less than was reserved. */
-function reserving(spending: Spending): (amount: Amount) => Promise<Reservation | undefined> {
+function waitingForRoom(budget: TokenBudget): (amount: Amount) => Promise<Reservation | undefined> {
   let open = 0
   let settled = Promise.withResolvers<void>()
   return async (amount) => {
     for (;;) {
-      const reservation = spending.reserve(amount)
+      const reservation = budget.reserve(amount)
       if (!reservation && open === 0) return undefined
       if (!reservation) {
         await settled.promise
@@ -132,7 +132,7 @@ function reserving(spending: Spending): (amount: Amount) => Promise<Reservation 
   }
 }
 
-async function inTurns<T>(
+async function runConcurrently<T>(
   work: readonly T[],
   most: number,
   doOne: (item: T) => Promise<void>,
@@ -158,7 +158,7 @@ async function inTurns<T>(
 
 const minute = 60_000
 
-function pacing(limits: CallLimits, signal: AbortSignal): () => Promise<void> {
+function paceCalls(limits: QueueLimits, signal: AbortSignal): () => Promise<void> {
   const { pace } = limits
   if (!pace) return async () => {}
   const started: number[] = []

@@ -3,61 +3,61 @@
 import { HandoffError } from '../../domain/errors.js'
 import { fileBlock } from '../../domain/prompt-blocks.js'
 import { quote } from '../../domain/run.js'
-import { carriedDraft } from '../../domain/summary/carry-over.js'
-import { worldFor } from '../../domain/summary/commit-facts.js'
-import { type Changes, compare, isSame } from '../../domain/summary/diff-commits.js'
-import { chooseWithin, type Estimate, estimateFresh } from '../../domain/summary/estimate-cost.js'
-import type { World } from '../../domain/summary/path-index.js'
-import { abridge } from '../../domain/summary/placeholders.js'
-import { expectedProse, overhead, sizesFor } from '../../domain/summary/request-sizes.js'
-import type { Prose, ProseFile } from '../../domain/summary/summary-cache.js'
-import { readSummaryFile, type Sections } from '../../domain/summary/summary-document.js'
-import { childrenOf, type Draft, freshDraft, type SizedFile, shownFile } from '../../domain/summary/summary-draft.js'
+import { carryOver } from '../../domain/summary/carry-over.js'
+import { pathIndexFor } from '../../domain/summary/commit-facts.js'
+import { type CommitDiff, diffCommits, isUnchanged } from '../../domain/summary/diff-commits.js'
+import { chooseFiles, type Estimate, estimateFresh } from '../../domain/summary/estimate-cost.js'
+import type { PathIndex } from '../../domain/summary/path-index.js'
+import { insertPlaceholders } from '../../domain/summary/placeholders.js'
+import { expectedPartTokens, overhead, requestSizesFor } from '../../domain/summary/request-sizes.js'
+import type { CachedFile, SummaryCache } from '../../domain/summary/summary-cache.js'
+import { parseSummary, type Sections } from '../../domain/summary/summary-document.js'
+import { childrenOf, type Draft, newDraft, type SizedFile, shownFile } from '../../domain/summary/summary-draft.js'
 import { partMessages, promptVersion, summaryMessages } from '../../domain/summary/summary-prompt.js'
-import { type Reservation, startSpending } from '../../domain/summary/token-budget.js'
+import { createTokenBudget, type Reservation } from '../../domain/summary/token-budget.js'
 import { sha256 } from '../../store/run-store.js'
-import type { Job } from './types.js'
-import { finished } from './write-sections.js'
+import type { SummaryContext } from './types.js'
+import { finishSections } from './write-sections.js'
 
-export interface Planned {
+export interface SummaryPlan {
   sized: SizedFile[]
   /** Absent when the model is not needed. */
   draft?: Draft
   /** What stays as it is, entirely. */
-  kept?: Earlier & { files: ProseFile[] }
+  kept?: PreviousSummary & { files: CachedFile[] }
   /** The paths that the earlier commit had. */
   before: string[]
 }
 
-interface Earlier {
-  prose: Prose
+interface PreviousSummary {
+  cache: SummaryCache
   sections: Sections
   summary: string
-  changes: Changes
+  changes: CommitDiff
 }
 
 /** Below this share of what was described, an earlier commit is another history, and nothing is built on it. */
 const enoughOverlap = 0.5
 
-export async function planSummary(job: Job): Promise<Planned> {
-  const earlier = earlierOf(job)
-  const before = earlier?.prose.files.map((file) => file.path) ?? []
-  const sized = await sizeFiles(job)
-  if (earlier && staysAsIs(job, earlier)) {
+export async function planSummary(context: SummaryContext): Promise<SummaryPlan> {
+  const earlier = readPrevious(context)
+  const before = earlier?.cache.files.map((file) => file.path) ?? []
+  const sized = await sizeFiles(context)
+  if (earlier && staysAsIs(context, earlier)) {
     return { sized, before, kept: { ...earlier, files: sameFiles(earlier.changes) } }
   }
   if (sized.length === 0) return { sized, before: [] }
-  if (earlier && isWorthCarrying(job, earlier, sized)) {
+  if (earlier && isWorthCarrying(context, earlier, sized)) {
     const tokens = new Map(sized.map((item) => [item.path, item.tokens]))
     const tokensOf = (path: string) => tokens.get(path) ?? 0
-    const { facts, sizes } = job
-    const draft = carriedDraft({ ...earlier, facts, sizes, tokensOf, fillGaps: fillsGaps(job, earlier) })
+    const { facts, sizes } = context
+    const draft = carryOver({ ...earlier, facts, sizes, tokensOf, fillGaps: fillsGaps(context, earlier) })
     return { sized, before, draft: byRank(draft) }
   }
-  const { chosen, left } = chooseWithin(sized, job.sizes, job.spending.fits)
-  if (chosen.length === 0) throw tooLittle(job)
+  const { chosen, left } = chooseFiles(sized, context.sizes, context.budget.fits)
+  if (chosen.length === 0) throw limitsTooLow(context)
   const files = left.map((item) => item.file)
-  return { sized, before: [], draft: byRank(freshDraft(chosen, files, job.sizes, sha256)) }
+  return { sized, before: [], draft: byRank(newDraft(chosen, files, context.sizes, sha256)) }
 }
 
 /** The most central parts first: if a limit ends the run, it ends with the least. */
@@ -67,7 +67,7 @@ function byRank(draft: Draft): Draft {
   return draft
 }
 
-async function sizeFiles({ facts, model }: Job): Promise<SizedFile[]> {
+async function sizeFiles({ facts, model }: SummaryContext): Promise<SizedFile[]> {
   const sized: SizedFile[] = []
   for (const file of facts.files) {
     sized.push({ path: file.path, tokens: await model.countTokens(fileBlock(shownFile(file))), file })
@@ -77,38 +77,38 @@ async function sizeFiles({ facts, model }: Job): Promise<SizedFile[]> {
 
 // ── an earlier run ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function earlierOf({ previous, facts, model, emit }: Job): Earlier | undefined {
+function readPrevious({ previous, facts, model, emit }: SummaryContext): PreviousSummary | undefined {
   if (!previous) return undefined
-  const { prose, summary } = previous
-  const sections = readSummaryFile(summary) ?? prose.summary?.sections
-  if (prose.model !== model.name || prose.prompts !== promptVersion || !sections) {
+  const { cache, summary } = previous
+  const sections = parseSummary(summary) ?? cache.summary?.sections
+  if (cache.model !== model.name || cache.prompts !== promptVersion || !sections) {
     emit({
       type: 'notice',
       text: 'The earlier run was written by another model or under other instructions; everything is described afresh.',
     })
     return undefined
   }
-  return { prose, summary, sections, changes: compare(prose, { ...facts }, sha256) }
+  return { cache, summary, sections, changes: diffCommits(cache, { ...facts }, sha256) }
 }
 
-function fillsGaps({ limits }: Job, { prose }: Earlier): boolean {
-  return limits.inputTokens > prose.inputTokens && prose.files.some((file) => file.leftOut)
+function fillsGaps({ limits }: SummaryContext, { cache }: PreviousSummary): boolean {
+  return limits.inputTokens > cache.inputTokens && cache.files.some((file) => file.leftOut)
 }
 
 /** No source change, and every word still holds: something that is named may have been skipped, and be gone. */
-function staysAsIs(job: Job, earlier: Earlier): boolean {
-  if (!isSame(earlier.changes) || fillsGaps(job, earlier)) return false
-  const { sections } = finished(earlier.sections, worldFor(job.facts, earlier.prose.files), job.facts)
+function staysAsIs(context: SummaryContext, earlier: PreviousSummary): boolean {
+  if (!isUnchanged(earlier.changes) || fillsGaps(context, earlier)) return false
+  const { sections } = finishSections(earlier.sections, pathIndexFor(context.facts, earlier.cache.files), context.facts)
   return sections.every((text, index) => text === earlier.sections[index])
 }
 
-function sameFiles(changes: Changes): ProseFile[] {
+function sameFiles(changes: CommitDiff): CachedFile[] {
   return [...changes.kept.values(), ...changes.unseen].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-function isWorthCarrying(job: Job, { changes, prose }: Earlier, sized: SizedFile[]): boolean {
+function isWorthCarrying(context: SummaryContext, { changes, cache }: PreviousSummary, sized: SizedFile[]): boolean {
   if (changes.overlap < enoughOverlap) {
-    job.emit({
+    context.emit({
       type: 'notice',
       text: 'The earlier run has too little in common with this commit; everything is described afresh.',
     })
@@ -116,19 +116,19 @@ function isWorthCarrying(job: Job, { changes, prose }: Earlier, sized: SizedFile
   }
   const total = sized.reduce((sum, item) => sum + item.tokens, 0)
   // A repository that outgrew one request gets parts; one that shrank to a small one loses them.
-  return prose.parts.length === 0 ? total <= job.sizes.oneCall : total > job.sizes.oneCall / 2
+  return cache.parts.length === 0 ? total <= context.sizes.oneCall : total > context.sizes.oneCall / 2
 }
 
 // ── what it takes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export async function estimateDraft(
-  job: Job,
+  context: SummaryContext,
   draft: Draft,
-  world: World,
+  pathIndex: PathIndex,
   isPaid: (key: string) => boolean,
 ): Promise<Estimate> {
   const work = draft.work.filter(({ part }) => !isPaid(part.key))
-  if (draft.fresh && work.length === draft.work.length) return estimateFresh(draft.chosen, job.sizes)
+  if (draft.fresh && work.length === draft.work.length) return estimateFresh(draft.chosen, context.sizes)
   const changes = work.length + draft.direct.length + draft.gone.length > 0
   const estimate: Estimate = { calls: 0, input: 0, output: 0 }
   const add = (input: number, output: number) => {
@@ -140,15 +140,16 @@ export async function estimateDraft(
     const messages = change
       ? partMessages({
           files: change.files,
-          earlier: abridge(part.text, draft.touched.paths, world).text,
+          earlier: insertPlaceholders(part.text, draft.touched.paths, pathIndex).text,
           news: change,
         })
       : partMessages({ files })
-    add(await job.calls.size(messages), expectedProse + job.sizes.thinking)
+    add(await context.queue.size(messages), expectedPartTokens + context.sizes.thinking)
   }
   const above = new Set(work.flatMap(({ part }) => ancestorsOf(draft, part.parent)))
-  for (const _ of above) add(overhead + 2 * expectedProse, expectedProse + job.sizes.thinking)
-  if (changes || draft.fresh) add(await sectionsInput(job, draft), job.sizes.summary.output + job.sizes.thinking)
+  for (const _ of above) add(overhead + 2 * expectedPartTokens, expectedPartTokens + context.sizes.thinking)
+  if (changes || draft.fresh)
+    add(await sectionsInput(context, draft), context.sizes.summary.output + context.sizes.thinking)
   return estimate
 }
 
@@ -157,11 +158,11 @@ function ancestorsOf(draft: Draft, parent: number | undefined): number[] {
 }
 
 /** Tokens that the last request is expected to send at most. */
-async function sectionsInput(job: Job, draft: Draft): Promise<number> {
-  const { sizes, calls, facts } = job
+async function sectionsInput(context: SummaryContext, draft: Draft): Promise<number> {
+  const { sizes, queue, facts } = context
   const dirty = new Set(draft.work.map(({ part }) => [part.id, ...ancestorsOf(draft, part.parent)].at(-1)))
   const parts = draft.fresh ? childrenOf(draft, undefined).length : dirty.size
-  const known = await calls.size(
+  const known = await queue.size(
     summaryMessages({
       tree: draft.fresh ? facts.tree : [],
       parts: [],
@@ -173,27 +174,27 @@ async function sectionsInput(job: Job, draft: Draft): Promise<number> {
 }
 
 /** Keeps room for the sections while the parts are written: parts that no section tells of are money lost. */
-export async function holdForSections(job: Job, draft: Draft): Promise<Reservation> {
-  const { spending, sizes } = job
+export async function reserveForSections(context: SummaryContext, draft: Draft): Promise<Reservation> {
+  const { budget, sizes } = context
   const output = sizes.summary.reply
-  for (const input of [await sectionsInput(job, draft), leastInput]) {
-    const hold = spending.reserve({ input, output })
+  for (const input of [await sectionsInput(context, draft), leastInput]) {
+    const hold = budget.reserve({ input, output })
     if (hold) return hold
   }
-  throw tooLittle(job)
+  throw limitsTooLow(context)
 }
 
 /** What the sections take of the model, however little they are shown. */
 const leastInput = overhead * 2
 
 /** What can be known before a machine is paid for: a model that takes too little, limits that no summary fits, money without a price. */
-export function refuseImpossible({ model, limits }: Pick<Job, 'model' | 'limits'>): void {
-  const { summary } = sizesFor(model)
-  const { fits } = startSpending(limits, model.name)
-  if (!fits({ input: leastInput, output: summary.reply })) throw tooLittle({ limits })
+export function refuseImpossibleLimits({ model, limits }: Pick<SummaryContext, 'model' | 'limits'>): void {
+  const { summary } = requestSizesFor(model)
+  const { fits } = createTokenBudget(limits, model.name)
+  if (!fits({ input: leastInput, output: summary.reply })) throw limitsTooLow({ limits })
 }
 
-function tooLittle({ limits }: Pick<Job, 'limits'>): HandoffError {
+function limitsTooLow({ limits }: Pick<SummaryContext, 'limits'>): HandoffError {
   const money = limits.maxCost === undefined ? '' : ` and ${limits.maxCost} US dollars`
   return new HandoffError(
     'budget',
@@ -205,7 +206,7 @@ function tooLittle({ limits }: Pick<Job, 'limits'>): HandoffError {
 }
 
 /** The same words whenever the same files are missing, so that a file that did not change can be kept. */
-export function partialReason(files: readonly ProseFile[]): string | undefined {
+export function partialReason(files: readonly CachedFile[]): string | undefined {
   const left = files.filter((file) => file.leftOut).map((file) => file.path)
   if (left.length === 0) return undefined
   const named = left.slice(0, 4).map(quote).join(', ')

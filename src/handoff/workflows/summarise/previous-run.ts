@@ -8,7 +8,7 @@ import { readSealed, sha256 } from '../../store/run-store.js'
 
 export interface PreviousRun {
   handoff: Handoff
-  prose: Uint8Array
+  cache: Uint8Array
   summary: string
 }
 
@@ -17,7 +17,7 @@ export interface ReuseSources {
   commit: { repository: Repository; sha: string; ref?: string }
 }
 
-export async function previousRun(
+export async function findPreviousRun(
   context: AppContext,
   places: Layout[],
   request: ReuseSources,
@@ -25,7 +25,13 @@ export async function previousRun(
 ): Promise<PreviousRun | undefined> {
   try {
     for (const place of places) {
-      const found = await firstWhole(context, place, request, await candidates(context, place, request, signal), signal)
+      const found = await firstReadable(
+        context,
+        place,
+        request,
+        await candidates(context, place, request, signal),
+        signal,
+      )
       if (found) return found
     }
     return undefined
@@ -53,7 +59,7 @@ async function candidates(
   return [...new Set(commits as string[])]
 }
 
-async function firstWhole(
+async function firstReadable(
   context: AppContext,
   place: Layout,
   { commit: { repository } }: ReuseSources,
@@ -66,18 +72,18 @@ async function firstWhole(
     // What was written about a repository that had the name before is not to be told of this one.
     if (!sealed || !isOf(sealed.handoff, repository)) continue
     const directory = place.run(sealed.handoff.run)
-    const [prose, summary] = await Promise.all(
-      [artifact.prose, artifact.summary].map((path) =>
+    const [cache, summary] = await Promise.all(
+      [artifact.summaryCache, artifact.summary].map((path) =>
         drive.read(`${directory}/${path}`, { maxBytes: 20_000_000, signal }),
       ),
     )
     if (
-      prose &&
+      cache &&
       summary &&
-      recorded(sealed.handoff, artifact.prose, prose) &&
+      recorded(sealed.handoff, artifact.summaryCache, cache) &&
       recorded(sealed.handoff, artifact.summary, summary)
     ) {
-      return { handoff: sealed.handoff, prose, summary: new TextDecoder().decode(summary) }
+      return { handoff: sealed.handoff, cache, summary: new TextDecoder().decode(summary) }
     }
   }
   return undefined

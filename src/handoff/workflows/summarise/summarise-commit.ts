@@ -23,9 +23,9 @@ import { prepareRef } from '../../store/ref-store.js'
 import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { readSummary } from '../read-summary.js'
-import { checkpointAt, fileTable, limitsOf, type SummaryFiles, summaryOf } from './build-artifacts.js'
-import { refuseImpossible } from './plan-summary.js'
-import { type PreviousRun, previousRun } from './previous-run.js'
+import { openCheckpoint, readFileTableOf, type SummaryFiles, summaryLimits, summaryOf } from './build-artifacts.js'
+import { refuseImpossibleLimits } from './plan-summary.js'
+import { findPreviousRun, type PreviousRun } from './previous-run.js'
 import { type Found, readRepository } from './survey-in-sandbox.js'
 
 export interface SummariseRequest {
@@ -46,7 +46,7 @@ export interface SummariseRequest {
   labels?: Record<string, string>
 }
 
-export interface Summarised {
+export interface SummariseResult {
   run: RunId
   directory: string
   handoff: Handoff
@@ -64,7 +64,7 @@ export async function summarise(
   request: SummariseRequest,
   context: AppContext,
   signal: AbortSignal,
-): Promise<Summarised> {
+): Promise<SummariseResult> {
   parseSha(request.commit.sha)
   const place = layout(context.root, request.commit.repository)
   const timer = startTimer(context.ports)
@@ -76,7 +76,7 @@ export async function summarise(
   )
   if (known.sealed && !request.force) return reuse(request, context, place, known.sealed, signal)
   if (before) return reuse(request, context, before.place, before.sealed, signal)
-  refuseImpossible({ model: context.ports.model, limits: limitsOf(context) })
+  refuseImpossibleLimits({ model: context.ports.model, limits: summaryLimits(context) })
   await checking
   return make(request, context, place, timer, known.revision, signal)
 }
@@ -135,7 +135,7 @@ async function reuse(
   place: Layout,
   sealed: SealedRun,
   signal: AbortSignal,
-): Promise<Summarised> {
+): Promise<SummariseResult> {
   const { handoff } = sealed
   const directory = place.run(handoff.run)
   context.ports.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
@@ -161,7 +161,7 @@ async function make(
   timer: StepTimer,
   revision: number,
   signal: AbortSignal,
-): Promise<Summarised> {
+): Promise<SummariseResult> {
   const { ports } = context
   const run = makeRunId(request.commit.sha, request.attempt)
   const directory = place.run(run)
@@ -169,12 +169,12 @@ async function make(
 
   // Nobody waits for these until the model is asked; they are read while the sandbox works.
   const older = olderLayout(context.root, request.commit.repository)
-  const previous = previousRun(context, older ? [place, older] : [place], request, signal)
-  const checkpoint = checkpointAt(context, place.checkpoint(request.commit.sha), signal)
+  const previous = findPreviousRun(context, older ? [place, older] : [place], request, signal)
+  const checkpoint = openCheckpoint(context, place.checkpoint(request.commit.sha), signal)
   const found = await readRepository({ request, context, timer, run, directory }, signal)
   const [table] = await timer.step('verify', () =>
     Promise.all([
-      fileTable(context, directory, signal),
+      readFileTableOf(context, directory, signal),
       verifyStored(ports.drive, directory, found.stored, signal),
       request.form === 'plain' &&
         verifyPlainForm(ports.drive, directory, request.commit.repository, found.stored, signal),
@@ -224,7 +224,7 @@ async function yieldTo(
   place: Layout,
   run: RunId,
   signal: AbortSignal,
-): Promise<Summarised> {
+): Promise<SummariseResult> {
   await context.ports.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
   const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
   if (!sealed)

@@ -9,7 +9,7 @@ import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
 import { artifact, type RunId } from '../../domain/run.js'
 import type { GuestRecord, SummariseTask } from '../../domain/sandbox-protocol.js'
-import { textBytesFor } from '../../domain/summary/estimate-cost.js'
+import { surveyTextBytes } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
 import { runGuest } from '../../sandbox/run-program.js'
 import { type OpenedRun, openRun } from '../../store/run-store.js'
@@ -105,7 +105,9 @@ function sandboxRequest(
 
 /** The model's budget in bytes. Counting may have to load a vocabulary; that goes beside the start of the machine. */
 function mostText({ ports, limits }: AppContext): Promise<number> {
-  const counting = textBytesFor(ports.model.countTokens, limits.inputTokens).then((bytes) => Math.min(6_000_000, bytes))
+  const counting = surveyTextBytes(ports.model.countTokens, limits.inputTokens).then((bytes) =>
+    Math.min(6_000_000, bytes),
+  )
   counting.catch(() => undefined)
   return counting
 }

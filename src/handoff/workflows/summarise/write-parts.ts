@@ -4,10 +4,10 @@
 import { cutText } from '../../domain/markdown/clean-text.js'
 import { quote } from '../../domain/run.js'
 import { cleanModelText } from '../../domain/summary/clean-model-text.js'
-import { forgetting, type World } from '../../domain/summary/path-index.js'
-import { abridge, newSentences, restore } from '../../domain/summary/placeholders.js'
-import type { Sizes } from '../../domain/summary/request-sizes.js'
-import type { ProsePart } from '../../domain/summary/summary-cache.js'
+import { type PathIndex, withoutPaths } from '../../domain/summary/path-index.js'
+import { insertPlaceholders, newSentences, restorePlaceholders } from '../../domain/summary/placeholders.js'
+import type { RequestSizes } from '../../domain/summary/request-sizes.js'
+import type { CachedPart } from '../../domain/summary/summary-cache.js'
 import { mapSections } from '../../domain/summary/summary-document.js'
 import { childrenOf, type Draft, type LeafWork } from '../../domain/summary/summary-draft.js'
 import {
@@ -18,15 +18,15 @@ import {
   partMessages,
   type ShownFile,
 } from '../../domain/summary/summary-prompt.js'
-import { keepLost } from '../../domain/summary/update-sections.js'
-import { verifyClaims } from '../../domain/summary/verify-paths.js'
-import type { Calls } from './model-queue.js'
+import { restoreForgotten } from '../../domain/summary/update-sections.js'
+import { verifyPaths } from '../../domain/summary/verify-paths.js'
+import type { ModelQueue } from './model-queue.js'
 
 export interface Writing {
-  calls: Calls
-  sizes: Sizes
+  queue: ModelQueue
+  sizes: RequestSizes
   draft: Draft
-  world: World
+  pathIndex: PathIndex
   /** Texts that an earlier attempt paid for, by key. */
   paid: ReadonlyMap<string, string>
   /** Parts whose text is what it should be. */
@@ -42,23 +42,23 @@ export interface Writing {
 const longestProse = 8_000
 
 /** A model's words about a part, as they may be kept. */
-function checked(text: string, world: World): string {
-  return cleanModelText(verifyClaims(cleanModelText(cutText(text, longestProse)), world).markdown)
+function checked(text: string, pathIndex: PathIndex): string {
+  return cleanModelText(verifyPaths(cleanModelText(cutText(text, longestProse)), pathIndex).markdown)
 }
 
-function accept(writing: Writing, part: ProsePart, text: string): void {
+function accept(writing: Writing, part: CachedPart, text: string): void {
   if (text !== part.text) changed(writing, part)
   part.text = text
   writing.done.add(part.id)
   writing.keep()
 }
 
-function changed({ dirty }: Writing, part: ProsePart): void {
+function changed({ dirty }: Writing, part: CachedPart): void {
   if (!dirty.has(part.id)) dirty.set(part.id, part.text)
 }
 
 /** What those above have to hear of a part that changed. */
-export function newsOf({ dirty }: Writing, { id, directory, text }: ProsePart): DescribedPart {
+export function changesToReport({ dirty }: Writing, { id, directory, text }: CachedPart): DescribedPart {
   const news = newSentences(dirty.get(id) ?? '', text)
   return news === '' || news.length >= text.length * 0.9
     ? { directory, text }
@@ -78,19 +78,19 @@ export async function writeLeaf(writing: Writing, work: LeafWork): Promise<void>
 
 /** No text came: what was said of these files before can no longer be trusted anywhere, and they count as left out. */
 function leaveOut(writing: Writing, work: LeafWork): void {
-  const { draft, world } = writing
+  const { draft, pathIndex } = writing
   const paths = new Set((work.change ? work.change.files : work.files).map((file) => file.path))
   for (const path of paths) {
     const { part: _part, ...entry } = draft.files.get(path)!
     draft.files.set(path, { ...entry, leftOut: true })
   }
-  const without = forgetting(world, paths)
-  for (let part: ProsePart | undefined = work.part; part; part = draft.parts.get(part.parent ?? -1)) {
-    const { markdown } = verifyClaims(part.text, without)
+  const without = withoutPaths(pathIndex, paths)
+  for (let part: CachedPart | undefined = work.part; part; part = draft.parts.get(part.parent ?? -1)) {
+    const { markdown } = verifyPaths(part.text, without)
     if (markdown !== part.text) changed(writing, part)
     part.text = markdown
   }
-  if (draft.sections) draft.sections = mapSections(draft.sections, (text) => verifyClaims(text, without).markdown)
+  if (draft.sections) draft.sections = mapSections(draft.sections, (text) => verifyPaths(text, without).markdown)
 }
 
 async function describeLeaf(writing: Writing, { part, files }: LeafWork): Promise<string | undefined> {
@@ -100,16 +100,16 @@ async function describeLeaf(writing: Writing, { part, files }: LeafWork): Promis
 
 /** One text for each request that it takes. Undefined when the budget ended before the first. */
 async function describe(writing: Writing, files: readonly ShownFile[], again: boolean): Promise<string[] | undefined> {
-  const { calls, sizes } = writing
+  const { queue, sizes } = writing
   const messages = partMessages({ files })
   const halves = halvesOf(files)
-  if ((await calls.size(messages)) > sizes.part.input) {
+  if ((await queue.size(messages)) > sizes.part.input) {
     return halves ? describeBoth(writing, halves, again) : describeOneLine(writing, files)
   }
-  const reply = await calls.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
+  const reply = await queue.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
   if (!reply) return undefined
   if (reply.truncated && !reply.problem && again && halves) return describeBoth(writing, halves, false)
-  return [checked(reply.text, writing.world)]
+  return [checked(reply.text, writing.pathIndex)]
 }
 
 async function describeBoth(
@@ -126,9 +126,9 @@ async function describeBoth(
 async function describeOneLine(writing: Writing, files: readonly ShownFile[]): Promise<string[] | undefined> {
   for (const lineLimit of [500, 100, 20]) {
     const messages = partMessages({ files: files.map((file) => ({ ...file, lineLimit })) })
-    if ((await writing.calls.size(messages)) > writing.sizes.part.input) continue
-    const reply = await writing.calls.ask({ purpose: 'part', messages, answerTokens: writing.sizes.part.output })
-    return reply && [checked(reply.text, writing.world)]
+    if ((await writing.queue.size(messages)) > writing.sizes.part.input) continue
+    const reply = await writing.queue.ask({ purpose: 'part', messages, answerTokens: writing.sizes.part.output })
+    return reply && [checked(reply.text, writing.pathIndex)]
   }
   return undefined
 }
@@ -174,12 +174,12 @@ async function changeLeaf(
   files: readonly ShownFile[],
   again = true,
 ): Promise<string | undefined> {
-  const { calls, sizes, draft, world } = writing
+  const { queue, sizes, draft, pathIndex } = writing
   const { part } = work
-  const { text: brief, held } = abridge(part.text, draft.touched.paths, world)
+  const { text: brief, held } = insertPlaceholders(part.text, draft.touched.paths, pathIndex)
   const messages = partMessages({ files, earlier: brief, news: { gone: work.change?.gone ?? [] } })
-  if ((await calls.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
-  const reply = await calls.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
+  if ((await queue.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
+  const reply = await queue.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
   if (!reply) return undefined
   const halves = halvesOf(files)
   if (reply.truncated && !reply.problem && again && halves) {
@@ -187,8 +187,8 @@ async function changeLeaf(
     if (first === undefined) return undefined
     return changeLeaf(writing, { ...work, part: { ...part, text: first } }, halves[1], false)
   }
-  const text = reply.text.trim() === '' ? '' : checked(restore(reply.text, held), world)
-  return text === '' ? '' : cutText(keepLost(part.text, text, draft.touched, world), longestProse)
+  const text = reply.text.trim() === '' ? '' : checked(restorePlaceholders(reply.text, held), pathIndex)
+  return text === '' ? '' : cutText(restoreForgotten(part.text, text, draft.touched, pathIndex), longestProse)
 }
 
 // ── joined parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -196,11 +196,11 @@ async function changeLeaf(
 /** From the bottom up; those of one level at once. */
 export async function writeJoined(writing: Writing): Promise<void> {
   const { draft } = writing
-  for (const level of levelsOf(draft)) await writing.calls.all(level, (part) => writeOne(writing, part))
+  for (const level of levelsOf(draft)) await writing.queue.all(level, (part) => writeOne(writing, part))
 }
 
-function levelsOf(draft: Draft): ProsePart[][] {
-  const height = (part: ProsePart): number =>
+function levelsOf(draft: Draft): CachedPart[][] {
+  const height = (part: CachedPart): number =>
     part.kind === 'leaf' ? 0 : 1 + Math.max(0, ...childrenOf(draft, part.id).map(height))
   const byHeight = Map.groupBy(
     [...draft.parts.values()].filter((part) => part.kind === 'joined'),
@@ -209,7 +209,7 @@ function levelsOf(draft: Draft): ProsePart[][] {
   return [...byHeight].sort(([a], [b]) => a - b).map(([, parts]) => parts)
 }
 
-async function writeOne(writing: Writing, part: ProsePart): Promise<void> {
+async function writeOne(writing: Writing, part: CachedPart): Promise<void> {
   const { draft, dirty, paid } = writing
   const children = childrenOf(draft, part.id).filter((child) => child.text !== '')
   const renewed = children.filter((child) => dirty.has(child.id))
@@ -220,13 +220,22 @@ async function writeOne(writing: Writing, part: ProsePart): Promise<void> {
   const known = paid.get(part.key)
   if (known !== undefined) return accept(writing, part, known)
   const afresh = part.text === '' || renewed.length > children.length / 2
-  const { text: brief, held } = abridge(part.text, draft.touched.paths, writing.world)
+  const { text: brief, held } = insertPlaceholders(part.text, draft.touched.paths, writing.pathIndex)
   const request = afresh
     ? { parts: children }
-    : { parts: renewed.map((child) => newsOf(writing, child)), earlier: brief, news: { gone: draft.gone }, held }
+    : {
+        parts: renewed.map((child) => changesToReport(writing, child)),
+        earlier: brief,
+        news: { gone: draft.gone },
+        held,
+      }
   const firstWords = children.map((child) => cutText(child.text.split('\n\n', 1)[0]!, 300)).join('\n\n')
   const text = await combined(writing, part.directory, request, afresh ? firstWords : part.text)
-  accept(writing, part, afresh ? text : cutText(keepLost(part.text, text, draft.touched, writing.world), longestProse))
+  accept(
+    writing,
+    part,
+    afresh ? text : cutText(restoreForgotten(part.text, text, draft.touched, writing.pathIndex), longestProse),
+  )
 }
 
 /** `otherwise` stands in when there is no room in the budget, or no reply. */
@@ -236,12 +245,12 @@ async function combined(
   request: CombineRequest & { held?: ReadonlyMap<number, string> },
   otherwise: string,
 ): Promise<string> {
-  const { calls, sizes } = writing
-  const build = (share: number) => combineMessages({ ...request, parts: shortened(request.parts, share) })
-  const messages = await fitted(calls, sizes.combine.input, build)
-  const reply = messages && (await calls.ask({ purpose: 'combine', messages, answerTokens: sizes.combine.output }))
+  const { queue, sizes } = writing
+  const build = (share: number) => combineMessages({ ...request, parts: shortenParts(request.parts, share) })
+  const messages = await fitMessages(queue, sizes.combine.input, build)
+  const reply = messages && (await queue.ask({ purpose: 'combine', messages, answerTokens: sizes.combine.output }))
   const said = reply?.text.trim() ?? ''
-  const text = said === '' ? '' : checked(restore(said, request.held ?? new Map()), writing.world)
+  const text = said === '' ? '' : checked(restorePlaceholders(said, request.held ?? new Map()), writing.pathIndex)
   if (text === '') {
     const name = quote(directory === '' ? '.' : directory)
     writing.notice(`There is no text that joins the parts of ${name}; what is known of them stands in its place.`)
@@ -252,19 +261,19 @@ async function combined(
 const shares = [1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05]
 
 /** Tries with less and less of the data until it fits. */
-export async function fitted(
-  calls: Calls,
+export async function fitMessages(
+  queue: ModelQueue,
   bound: number,
   build: (share: number) => Messages,
 ): Promise<Messages | undefined> {
   for (const share of shares) {
     const messages = build(share)
-    if ((await calls.size(messages)) <= bound) return messages
+    if ((await queue.size(messages)) <= bound) return messages
   }
   return undefined
 }
 
-export function shortened(parts: readonly DescribedPart[], share: number): DescribedPart[] {
+export function shortenParts(parts: readonly DescribedPart[], share: number): DescribedPart[] {
   return parts.map(({ text, ...part }) => ({
     ...part,
     text: share === 1 ? text : cutText(text, Math.floor(text.length * share)),

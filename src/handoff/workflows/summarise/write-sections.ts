@@ -3,18 +3,18 @@
 import type { ModelReply } from '../../domain/ports.js'
 import { cleanModelText } from '../../domain/summary/clean-model-text.js'
 import type { CommitFacts } from '../../domain/summary/commit-facts.js'
-import type { World } from '../../domain/summary/path-index.js'
-import { type Abridged, abridge } from '../../domain/summary/placeholders.js'
+import type { PathIndex } from '../../domain/summary/path-index.js'
+import { insertPlaceholders, type TextWithPlaceholders } from '../../domain/summary/placeholders.js'
 import type { SourceFile } from '../../domain/summary/source-files.js'
-import type { ProsePart } from '../../domain/summary/summary-cache.js'
+import type { CachedPart } from '../../domain/summary/summary-cache.js'
 import {
-  coverTopLevel,
+  addMissingTopLevel,
   mapSections,
   parseSections,
+  removeAddedTopLevel,
   type Sections,
   type Verification,
-  verifyClaims,
-  withoutCover,
+  verifyPaths,
 } from '../../domain/summary/summary-document.js'
 import { childrenOf, shownFile } from '../../domain/summary/summary-draft.js'
 import {
@@ -23,8 +23,8 @@ import {
   type ShownFile,
   summaryMessages,
 } from '../../domain/summary/summary-prompt.js'
-import { sectionsTouched, updatedSections } from '../../domain/summary/update-sections.js'
-import { fitted, newsOf, shortened, type Writing } from './write-parts.js'
+import { affectedSections, mergeSections } from '../../domain/summary/update-sections.js'
+import { changesToReport, fitMessages, shortenParts, type Writing } from './write-parts.js'
 
 export interface SectionWriting extends Writing {
   facts: CommitFacts
@@ -45,10 +45,10 @@ export async function writeSections(writing: SectionWriting): Promise<Sections |
 }
 
 /** In a repository without parts a change may be as large as the whole; then the whole is read again. */
-async function isSmall({ calls, draft, facts }: SectionWriting): Promise<boolean> {
+async function isSmall({ queue, draft, facts }: SectionWriting): Promise<boolean> {
   const [change, whole] = await Promise.all([
-    calls.size(summaryMessages({ tree: [], parts: [], files: draft.direct })),
-    calls.size(summaryMessages({ tree: [], parts: [], files: facts.files.map(shownFile) })),
+    queue.size(summaryMessages({ tree: [], parts: [], files: draft.direct })),
+    queue.size(summaryMessages({ tree: [], parts: [], files: facts.files.map(shownFile) })),
   ])
   return change < whole * 0.4
 }
@@ -64,9 +64,9 @@ async function freshSections(writing: SectionWriting, tops: readonly DescribedPa
   const build = (share: number) =>
     summaryMessages({
       tree: facts.tree,
-      parts: shortened(tops, share),
-      files: thinned(still.map(shownFile), share),
-      changedFiles: thinned(late.map(shownFile), share),
+      parts: shortenParts(tops, share),
+      files: shortenFiles(still.map(shownFile), share),
+      changedFiles: shortenFiles(late.map(shownFile), share),
     })
   const first = await askWithin(writing, build)
   if (!first) return undefined
@@ -78,10 +78,10 @@ async function freshSections(writing: SectionWriting, tops: readonly DescribedPa
   return again && again.missing.length <= parsed.missing.length && !second.truncated ? again.sections : parsed.sections
 }
 
-async function changeSections(writing: SectionWriting, changed: readonly ProsePart[]): Promise<Sections> {
-  const { draft, world } = writing
-  const before = withoutCover(draft.sections!)
-  const shown = sectionsTouched(before, draft.touched)
+async function changeSections(writing: SectionWriting, changed: readonly CachedPart[]): Promise<Sections> {
+  const { draft, pathIndex } = writing
+  const before = removeAddedTopLevel(draft.sections!)
+  const shown = affectedSections(before, draft.touched)
   const briefs = abridged(before, writing)
   const sections = mapSections(before, (_, index) => briefs[index]!.text)
   const reply = await askWithin(writing, (share) =>
@@ -90,25 +90,25 @@ async function changeSections(writing: SectionWriting, changed: readonly ProsePa
       parts: [],
       files: [],
       earlier: { sections, shown },
-      changedParts: shortened(
-        changed.map((part) => newsOf(writing, part)),
+      changedParts: shortenParts(
+        changed.map((part) => changesToReport(writing, part)),
         share,
       ),
-      changedFiles: thinned(draft.direct, share),
+      changedFiles: shortenFiles(draft.direct, share),
       news: { gone: draft.gone },
     }),
   )
   return reply && reply.text.trim() !== ''
-    ? updatedSections(before, reply.text, shown, briefs, draft.touched, world)
+    ? mergeSections(before, reply.text, shown, briefs, draft.touched, pathIndex)
     : before
 }
 
 /** Each section as it is sent; the marks of all of them have numbers of their own. */
-function abridged(sections: Sections, { draft, world }: SectionWriting): Abridged[] {
-  const briefs: Abridged[] = []
+function abridged(sections: Sections, { draft, pathIndex }: SectionWriting): TextWithPlaceholders[] {
+  const briefs: TextWithPlaceholders[] = []
   let first = 1
   for (const text of sections) {
-    const brief = abridge(text, draft.touched.paths, world, first)
+    const brief = insertPlaceholders(text, draft.touched.paths, pathIndex, first)
     first += brief.held.size
     briefs.push(brief)
   }
@@ -117,14 +117,14 @@ function abridged(sections: Sections, { draft, world }: SectionWriting): Abridge
 
 /** Gives up part of the data when the request or the budget has no room for all of it, and says so. */
 async function askWithin(writing: SectionWriting, build: (share: number) => Messages): Promise<ModelReply | undefined> {
-  const { calls, sizes, notice } = writing
+  const { queue, sizes, notice } = writing
   let shown = 1
   for (const share of [1, 0.5, 0.2, 0.05]) {
-    const messages = await fitted(calls, sizes.summary.input, (less) => {
+    const messages = await fitMessages(queue, sizes.summary.input, (less) => {
       shown = share * less
       return build(shown)
     })
-    const reply = messages && (await calls.ask({ purpose: 'summary', messages, answerTokens: sizes.summary.output }))
+    const reply = messages && (await queue.ask({ purpose: 'summary', messages, answerTokens: sizes.summary.output }))
     if (reply && shown < 1)
       notice(`The last request had room for about ${Math.ceil(shown * 100)} % of each thing that it should show.`)
     if (reply || !messages) return reply
@@ -133,7 +133,7 @@ async function askWithin(writing: SectionWriting, build: (share: number) => Mess
 }
 
 /** The first lines of every file, and less of each line. */
-function thinned(files: readonly ShownFile[], share: number): ShownFile[] {
+function shortenFiles(files: readonly ShownFile[], share: number): ShownFile[] {
   if (share === 1) return [...files]
   const lineLimit = Math.max(20, Math.floor(400 * share))
   return files.map((file) => ({
@@ -151,16 +151,16 @@ export interface CheckedSections {
 }
 
 /** Clean, checked, with every directory at the top named. Doing it twice changes nothing. */
-export function finished(sections: Sections, world: World, facts: CommitFacts): CheckedSections {
+export function finishSections(sections: Sections, pathIndex: PathIndex, facts: CommitFacts): CheckedSections {
   const claims: Verification = { checked: 0, repaired: 0, removed: 0 }
-  const kept = mapSections(withoutCover(sections), (text, index) => {
-    const found = verifyClaims(cleanModelText(text), world)
+  const kept = mapSections(removeAddedTopLevel(sections), (text, index) => {
+    const found = verifyPaths(cleanModelText(text), pathIndex)
     claims.checked += found.checked
     claims.repaired += found.repaired
     claims.removed += found.removed
     return cleanModelText(found.markdown) || emptySection(index, facts)
   })
-  return { sections: coverTopLevel(kept, facts.topLevel), claims }
+  return { sections: addMissingTopLevel(kept, facts.topLevel), claims }
 }
 
 /** What can be said without a model, where it said nothing that holds. */

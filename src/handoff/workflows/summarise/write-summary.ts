@@ -7,30 +7,30 @@
 import type { Cost, Usage } from '../../domain/answer.js'
 import { HandoffError } from '../../domain/errors.js'
 import type { RunEvent } from '../../domain/run-events.js'
-import { commitFacts, worldFor } from '../../domain/summary/commit-facts.js'
+import { commitFacts, pathIndexFor } from '../../domain/summary/commit-facts.js'
 import { estimateFresh } from '../../domain/summary/estimate-cost.js'
-import { sizesFor } from '../../domain/summary/request-sizes.js'
-import { type Prose, pruneProse } from '../../domain/summary/summary-cache.js'
+import { requestSizesFor } from '../../domain/summary/request-sizes.js'
+import { pruneSummaryCache, type SummaryCache } from '../../domain/summary/summary-cache.js'
 import type { Sections, Verification } from '../../domain/summary/summary-document.js'
-import { type Draft, proseOf, setKeys, summaryKey } from '../../domain/summary/summary-draft.js'
+import { type Draft, draftToCache, setKeys, summaryKey } from '../../domain/summary/summary-draft.js'
 import { promptVersion } from '../../domain/summary/summary-prompt.js'
-import { startSpending } from '../../domain/summary/token-budget.js'
+import { createTokenBudget } from '../../domain/summary/token-budget.js'
 import { sha256 } from '../../store/run-store.js'
-import { startKeeping } from './checkpoint.js'
-import { modelCalls } from './model-queue.js'
-import { estimateDraft, holdForSections, type Planned, partialReason, planSummary } from './plan-summary.js'
-import type { Job, SummaryOrder } from './types.js'
+import { startCheckpointWriter } from './checkpoint.js'
+import { createModelQueue } from './model-queue.js'
+import { estimateDraft, partialReason, planSummary, reserveForSections, type SummaryPlan } from './plan-summary.js'
+import type { SummaryContext, SummaryInput } from './types.js'
 import { writeJoined, writeLeaf } from './write-parts.js'
-import { finished, type SectionWriting, writeSections } from './write-sections.js'
+import { finishSections, type SectionWriting, writeSections } from './write-sections.js'
 
 export type { Checkpoint } from './checkpoint.js'
-export type { SummaryOrder } from './types.js'
+export type { SummaryInput } from './types.js'
 
 export interface WrittenSummary {
   sections: Sections
   /** Set when nothing of the source changed: the earlier file, to be sealed as it is. */
   unchanged?: string
-  prose: Prose
+  cache: SummaryCache
   claims: Verification
   usage: Usage
   cost?: Cost
@@ -46,7 +46,7 @@ export interface WrittenSummary {
 
 type Written = Omit<WrittenSummary, 'notices'>
 
-export async function writeSummary(given: SummaryOrder): Promise<WrittenSummary> {
+export async function writeSummary(given: SummaryInput): Promise<WrittenSummary> {
   const notices: string[] = []
   const emit = (event: RunEvent) => {
     if (event.type === 'notice') notices.push(event.text)
@@ -54,20 +54,22 @@ export async function writeSummary(given: SummaryOrder): Promise<WrittenSummary>
   }
   const order = { ...given, emit }
   const { model, limits, signal } = order
-  const spending = startSpending(limits, model.name)
-  const job: Job = {
+  const budget = createTokenBudget(limits, model.name)
+  const context: SummaryContext = {
     ...order,
     facts: commitFacts(order.survey, order.table),
-    sizes: sizesFor(model),
-    spending,
-    calls: modelCalls(model, spending, limits, emit, signal),
+    sizes: requestSizesFor(model),
+    budget,
+    queue: createModelQueue(model, budget, limits, emit, signal),
   }
-  const [planned, paid] = await Promise.all([planSummary(job), paidBefore(job)])
-  const written = await (planned.draft ? write(job, planned, planned.draft, paid) : withoutModel(job, planned))
+  const [planned, paid] = await Promise.all([planSummary(context), loadCheckpoint(context)])
+  const written = await (planned.draft
+    ? write(context, planned, planned.draft, paid)
+    : summaryWithoutModel(context, planned))
   return { ...written, notices }
 }
 
-const headOf = ({ facts, model, limits }: Job) => ({
+const cacheHeader = ({ facts, model, limits }: SummaryContext) => ({
   commit: facts.commit,
   model: model.name,
   prompts: promptVersion,
@@ -76,67 +78,81 @@ const headOf = ({ facts, model, limits }: Job) => ({
 })
 
 /** Nothing changed, or there is nothing to read. */
-function withoutModel(job: Job, planned: Planned): Written {
-  const { facts, emit } = job
+function summaryWithoutModel(context: SummaryContext, planned: SummaryPlan): Written {
+  const { facts, emit } = context
   emit({ type: 'model-estimate', calls: 0, inputTokens: 0 })
   const { kept } = planned
   const nothing = 'The commit has no text that could be read; the table below says what it holds.'
-  const world = worldFor(facts, kept?.prose.files ?? [])
-  const { sections, claims } = finished(kept?.sections ?? [nothing, nothing, nothing, nothing], world, facts)
-  const prose: Prose = kept
-    ? { ...kept.prose, ...headOf(job), inputTokens: kept.prose.inputTokens, files: kept.files }
-    : { version: 1, ...headOf(job), files: [], parts: [], summary: { key: sha256(facts.commit), sections } }
-  const full = estimateFresh(planned.sized, job.sizes)
+  const pathIndex = pathIndexFor(facts, kept?.cache.files ?? [])
+  const { sections, claims } = finishSections(kept?.sections ?? [nothing, nothing, nothing, nothing], pathIndex, facts)
+  const cache: SummaryCache = kept
+    ? { ...kept.cache, ...cacheHeader(context), inputTokens: kept.cache.inputTokens, files: kept.files }
+    : { version: 1, ...cacheHeader(context), files: [], parts: [], summary: { key: sha256(facts.commit), sections } }
+  const full = estimateFresh(planned.sized, context.sizes)
   return {
-    ...result(job, sections, claims, pruneProse(prose)),
+    ...result(context, sections, claims, pruneSummaryCache(cache)),
     ...(kept ? { unchanged: kept.summary } : {}),
     reusedPercent: kept ? 100 : 0,
-    saved: kept ? savedOf(job, full) : { inputTokens: 0 },
+    saved: kept ? savedOf(context, full) : { inputTokens: 0 },
   }
 }
 
-async function write(job: Job, planned: Planned, draft: Draft, paid: Paid): Promise<Written> {
-  const written = { model: job.model.name, prompts: promptVersion }
+async function write(
+  context: SummaryContext,
+  planned: SummaryPlan,
+  draft: Draft,
+  paid: CheckpointTexts,
+): Promise<Written> {
+  const written = { model: context.model.name, prompts: promptVersion }
   setKeys(draft, written, sha256)
-  const hold = await holdForSections(job, draft)
-  const world = worldFor(job.facts, draft.files.values(), planned.before)
-  const estimate = await estimateDraft(job, draft, world, (key) => paid.texts.has(key))
-  const cost = job.spending.cost(estimate)
+  const hold = await reserveForSections(context, draft)
+  const pathIndex = pathIndexFor(context.facts, draft.files.values(), planned.before)
+  const estimate = await estimateDraft(context, draft, pathIndex, (key) => paid.texts.has(key))
+  const cost = context.budget.cost(estimate)
   const { calls, input: inputTokens } = estimate
-  job.emit({ type: 'model-estimate', calls, inputTokens, ...(cost ? { cost: cost.amount } : {}) })
+  context.emit({ type: 'model-estimate', calls, inputTokens, ...(cost ? { cost: cost.amount } : {}) })
 
-  let summary: Prose['summary']
+  let summary: SummaryCache['summary']
   const done = new Set<number>()
-  const notice = (text: string) => job.emit({ type: 'notice', text })
-  const keeping = startKeeping(job.checkpoint, () => snapshot(job, draft, done, summary), notice)
+  const notice = (text: string) => context.emit({ type: 'notice', text })
+  const keeping = startCheckpointWriter(context.checkpoint, () => snapshot(context, draft, done, summary), notice)
   const keep = keeping.soon
-  const writing: SectionWriting = { ...job, draft, world, paid: paid.texts, done, dirty: new Map(), keep, notice }
+  const writing: SectionWriting = {
+    ...context,
+    draft,
+    pathIndex,
+    paid: paid.texts,
+    done,
+    dirty: new Map(),
+    keep,
+    notice,
+  }
   try {
-    await job.calls.all(draft.work, (work) => writeLeaf(writing, work))
+    await context.queue.all(draft.work, (work) => writeLeaf(writing, work))
     await writeJoined(writing)
     hold.settle()
     const key = summaryKey(draft, written, sha256)
     const raw = paid.summary?.key === key ? paid.summary.sections : await writeSections(writing)
-    const silence = job.calls.silence()
+    const silence = context.queue.silence()
     if (silence) throw silence
-    const { sections, claims } = finished(raw ?? draft.sections ?? ['', '', '', ''], world, job.facts)
+    const { sections, claims } = finishSections(raw ?? draft.sections ?? ['', '', '', ''], pathIndex, context.facts)
     draft.sections = sections
     summary = { key, sections }
     keeping.soon()
     setKeys(draft, written, sha256)
-    const prose = pruneProse(proseOf(draft, headOf(job), key))
-    return { ...result(job, sections, claims, prose), ...savings(job, planned, draft, paid.texts.size > 0) }
+    const cache = pruneSummaryCache(draftToCache(draft, cacheHeader(context), key))
+    return { ...result(context, sections, claims, cache), ...savings(context, planned, draft, paid.texts.size > 0) }
   } finally {
     await keeping.finish()
   }
 }
 
-function result(job: Job, sections: Sections, claims: Verification, prose: Prose) {
-  const { usage, cost, calls } = job.spending.used()
-  const partial = partialReason(prose.files)
+function result(context: SummaryContext, sections: Sections, claims: Verification, cache: SummaryCache) {
+  const { usage, cost, calls } = context.budget.used()
+  const partial = partialReason(cache.files)
   return {
     sections,
-    prose,
+    cache,
     claims,
     usage,
     calls,
@@ -146,47 +162,52 @@ function result(job: Job, sections: Sections, claims: Verification, prose: Prose
 }
 
 function savings(
-  job: Job,
-  planned: Planned,
+  context: SummaryContext,
+  planned: SummaryPlan,
   draft: Draft,
   resumed: boolean,
 ): Pick<WrittenSummary, 'reusedPercent' | 'saved'> {
   if (draft.fresh && !resumed) return { reusedPercent: 0, saved: { inputTokens: 0 } }
-  const full = estimateFresh(planned.sized, job.sizes)
-  const share = 1 - job.spending.used().usage.inputTokens / full.input
-  return { reusedPercent: Math.max(0, Math.round(share * 1_000) / 10), saved: savedOf(job, full) }
+  const full = estimateFresh(planned.sized, context.sizes)
+  const share = 1 - context.budget.used().usage.inputTokens / full.input
+  return { reusedPercent: Math.max(0, Math.round(share * 1_000) / 10), saved: savedOf(context, full) }
 }
 
-function savedOf(job: Job, full: { input: number; output: number }): WrittenSummary['saved'] {
-  const { usage } = job.spending.used()
+function savedOf(context: SummaryContext, full: { input: number; output: number }): WrittenSummary['saved'] {
+  const { usage } = context.budget.used()
   const input = Math.max(0, full.input - usage.inputTokens)
-  const cost = job.spending.cost({ input, output: Math.max(0, full.output - usage.outputTokens) })
+  const cost = context.budget.cost({ input, output: Math.max(0, full.output - usage.outputTokens) })
   return { inputTokens: input, ...(cost ? { cost } : {}) }
 }
 
-interface Paid {
+interface CheckpointTexts {
   texts: Map<string, string>
-  summary?: Prose['summary']
+  summary?: SummaryCache['summary']
 }
 
 /** What an earlier attempt at this commit got and paid for. */
-async function paidBefore(job: Job): Promise<Paid> {
-  const found = await job.checkpoint?.load().catch((error: unknown) => {
+async function loadCheckpoint(context: SummaryContext): Promise<CheckpointTexts> {
+  const found = await context.checkpoint?.load().catch((error: unknown) => {
     if (!(error instanceof HandoffError)) throw error
-    job.emit({ type: 'notice', text: `What an earlier attempt kept could not be read: ${error.message}` })
+    context.emit({ type: 'notice', text: `What an earlier attempt kept could not be read: ${error.message}` })
     return undefined
   })
-  if (!found || found.model !== job.model.name || found.prompts !== promptVersion) return { texts: new Map() }
+  if (!found || found.model !== context.model.name || found.prompts !== promptVersion) return { texts: new Map() }
   return { texts: new Map(found.parts.map((part) => [part.key, part.text])), summary: found.summary }
 }
 
 /** Only what is finished: a part that waits for its change has the key of the new text and the words of the old. */
-function snapshot(job: Job, draft: Draft, done: ReadonlySet<number>, summary: Prose['summary']): Prose {
-  const prose = proseOf(draft, headOf(job))
-  return pruneProse({
-    ...prose,
-    files: prose.files.filter((file) => file.part !== undefined && done.has(file.part)),
-    parts: prose.parts.filter((part) => done.has(part.id)),
+function snapshot(
+  context: SummaryContext,
+  draft: Draft,
+  done: ReadonlySet<number>,
+  summary: SummaryCache['summary'],
+): SummaryCache {
+  const cache = draftToCache(draft, cacheHeader(context))
+  return pruneSummaryCache({
+    ...cache,
+    files: cache.files.filter((file) => file.part !== undefined && done.has(file.part)),
+    parts: cache.parts.filter((part) => done.has(part.id)),
     ...(summary ? { summary } : {}),
   })
 }

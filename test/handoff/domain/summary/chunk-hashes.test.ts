@@ -3,15 +3,15 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   align,
-  decodeMarks,
-  encodeMarks,
-  marksOf,
-  marksPattern,
+  chunkHashesPattern,
+  decodeChunkHashes,
+  encodeChunkHashes,
+  hashChunks,
 } from '../../../../src/handoff/domain/summary/chunk-hashes.js'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const linesOf = (texts: string[]) => texts.map((text) => ({ text }))
-const marks = (texts: string[]) => marksOf(linesOf(texts), sha256)
+const marks = (texts: string[]) => hashChunks(linesOf(texts), sha256)
 
 const file = fc.array(fc.constantFrom('', '}', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'return x', 'import y'), {
   maxLength: 120,
@@ -31,8 +31,8 @@ describe('the pieces of a file', () => {
       fc.property(file, (texts) => {
         const found = marks(texts)
         expect(found.reduce((sum, mark) => sum + mark.lines, 0)).toBe(texts.length)
-        expect(encodeMarks(found)).toMatch(marksPattern)
-        expect(decodeMarks(encodeMarks(found))).toEqual(found)
+        expect(encodeChunkHashes(found)).toMatch(chunkHashesPattern)
+        expect(decodeChunkHashes(encodeChunkHashes(found))).toEqual(found)
       }),
     )
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { commonDirectory, joinsOf, leavesOf } from '../../../../src/handoff/domain/summary/partition.js'
+import { commonDirectory, groupNeighbours, splitIntoLeaves } from '../../../../src/handoff/domain/summary/partition.js'
 
 const items = fc
   .uniqueArray(
@@ -19,7 +19,7 @@ describe('leaves', () => {
   it('hold every file once, in order, within the bound unless one file is larger', () => {
     fc.assert(
       fc.property(items, (all) => {
-        const leaves = leavesOf(all, 100)
+        const leaves = splitIntoLeaves(all, 100)
         expect(leaves.flatMap((leaf) => leaf.items)).toEqual(all)
         for (const { items: members, directory } of leaves) {
           const tokens = members.reduce((sum, item) => sum + item.tokens, 0)
@@ -33,7 +33,7 @@ describe('leaves', () => {
 
   it('are whole directories where they fit', () => {
     const all = ['core/a.ts', 'core/b.ts', 'web/a.ts', 'web/deep/b.ts'].map((path) => ({ path, tokens: 40 }))
-    expect(leavesOf(all, 100).map((leaf) => leaf.directory)).toEqual(['core', 'web'])
+    expect(splitIntoLeaves(all, 100).map((leaf) => leaf.directory)).toEqual(['core', 'web'])
   })
 
   it('of three hundred small directories are few, and of a huge one many', () => {
@@ -41,12 +41,12 @@ describe('leaves', () => {
       path: `playground/p${String(index).padStart(3, '0')}/a.ts`,
       tokens: 10,
     }))
-    expect(leavesOf(small, 1_000)).toHaveLength(3)
+    expect(splitIntoLeaves(small, 1_000)).toHaveLength(3)
     const huge = Array.from({ length: 20_000 }, (_, index) => ({ path: `data/f${index}.ts`, tokens: 10 })).sort(
       (a, b) => (a.path < b.path ? -1 : 1),
     )
     const start = performance.now()
-    expect(leavesOf(huge, 1_000).length).toBe(200)
+    expect(splitIntoLeaves(huge, 1_000).length).toBe(200)
     expect(performance.now() - start).toBeLessThan(3_000)
   })
 })
@@ -58,7 +58,7 @@ describe('joins', () => {
         fc.array(fc.constantFrom('', 'a', 'a/b', 'a/b/c', 'd'), { maxLength: 50 }),
         fc.integer({ min: 2, max: 10 }),
         (names, most) => {
-          const groups = joinsOf(names, most)
+          const groups = groupNeighbours(names, most)
           expect(groups === undefined).toBe(names.length <= most)
           if (!groups) return
           expect(groups.flatMap(([from, to]) => names.slice(from, to))).toEqual(names)
@@ -70,7 +70,7 @@ describe('joins', () => {
   })
 
   it('end where the directories do', () => {
-    expect(joinsOf(['a/1', 'a/2', 'a/3', 'b/1', 'b/2'], 4)).toEqual([
+    expect(groupNeighbours(['a/1', 'a/2', 'a/3', 'b/1', 'b/2'], 4)).toEqual([
       [0, 3],
       [3, 5],
     ])

@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
 import {
-  decodeProse,
-  encodeProse,
-  type Prose,
-  proseLimit,
-  pruneProse,
-  readProse,
+  decodeSummaryCache,
+  encodeSummaryCache,
+  pruneSummaryCache,
+  readSummaryCache,
+  type SummaryCache,
+  summaryCacheLimit,
 } from '../../../../src/handoff/domain/summary/summary-cache.js'
 
 const blob = (digit: string) => digit.repeat(40)
 const key = 'a'.repeat(64)
 
-const prose = (): Prose => ({
+const cache = (): SummaryCache => ({
   version: 1,
   commit: blob('c'),
   model: 'gpt-4o',
@@ -42,39 +42,41 @@ const prose = (): Prose => ({
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 const bytesOf = (value: unknown) => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
-const asStored = () => JSON.parse(text(encodeProse(prose()))) as Record<string, never>
+const asStored = () => JSON.parse(text(encodeSummaryCache(cache()))) as Record<string, never>
 
 describe('prose', () => {
   it('survives being written down, in the same bytes every time', () => {
-    expect(decodeProse(encodeProse(prose()))).toEqual(prose())
-    expect(text(encodeProse(decodeProse(encodeProse(prose()))))).toBe(text(encodeProse(prose())))
+    expect(decodeSummaryCache(encodeSummaryCache(cache()))).toEqual(cache())
+    expect(text(encodeSummaryCache(decodeSummaryCache(encodeSummaryCache(cache()))))).toBe(
+      text(encodeSummaryCache(cache())),
+    )
   })
 
   it('is written one file and one part to a line', () => {
-    expect(text(encodeProse(prose())).split('\n').length).toBeGreaterThan(6)
+    expect(text(encodeSummaryCache(cache())).split('\n').length).toBeGreaterThan(6)
   })
 
   it('loses parts that tell of nothing, and their joints', () => {
-    const whole = prose()
-    const pruned = pruneProse({ ...whole, files: whole.files.slice(2) })
+    const whole = cache()
+    const pruned = pruneSummaryCache({ ...whole, files: whole.files.slice(2) })
     expect(pruned.parts).toEqual([])
     expect(pruned.trees).toEqual({ '': blob('2') })
-    const silent = pruneProse({
+    const silent = pruneSummaryCache({
       ...whole,
       parts: whole.parts.map((part) => (part.id === 1 ? { ...part, text: '' } : part)),
     })
     expect(silent.parts.map((part) => part.id)).toEqual([0, 5])
     expect(silent.files[1]).toMatchObject({ leftOut: true })
-    const headless = pruneProse({ ...whole, parts: whole.parts.slice(0, 2) })
+    const headless = pruneSummaryCache({ ...whole, parts: whole.parts.slice(0, 2) })
     expect(headless.parts.map((part) => part.parent)).toEqual([undefined, undefined])
   })
 
   it('stays within its bound: the pieces go first', () => {
     const marks = Array.from({ length: 20_000 }, () => ({ hash: '0123456789ab', lines: 8 }))
-    const files = Array.from({ length: 40 }, (_, index) => ({ ...prose().files[0]!, path: `src/${index}.ts`, marks }))
-    const bytes = encodeProse({ ...prose(), files })
-    expect(bytes.length).toBeLessThan(proseLimit)
-    expect(decodeProse(bytes).files.map((file) => file.marks.length)).toEqual(files.map(() => 0))
+    const files = Array.from({ length: 40 }, (_, index) => ({ ...cache().files[0]!, path: `src/${index}.ts`, marks }))
+    const bytes = encodeSummaryCache({ ...cache(), files })
+    expect(bytes.length).toBeLessThan(summaryCacheLimit)
+    expect(decodeSummaryCache(bytes).files.map((file) => file.marks.length)).toEqual(files.map(() => 0))
   })
 })
 
@@ -82,7 +84,7 @@ describe('prose that is not ours', () => {
   const broken = (change: (stored: ReturnType<typeof asStored>) => unknown) => bytesOf(change(asStored()))
   const cases: [string, Uint8Array][] = [
     ['not JSON', bytesOf('{')],
-    ['cut in the middle', encodeProse(prose()).slice(0, 300)],
+    ['cut in the middle', encodeSummaryCache(cache()).slice(0, 300)],
     ['a list', bytesOf([])],
     ['without parts', broken(({ parts: _, ...rest }) => rest)],
     [
@@ -128,7 +130,7 @@ describe('prose that is not ours', () => {
   it.each(cases)('is refused: %s', (_, bytes) => {
     const failure = (() => {
       try {
-        return decodeProse(bytes)
+        return decodeSummaryCache(bytes)
       } catch (error) {
         return error
       }
@@ -138,23 +140,23 @@ describe('prose that is not ours', () => {
 
   it.each(cases)('is told and ignored by whoever can do without: %s', (_, bytes) => {
     const notices: string[] = []
-    expect(readProse(bytes, (notice) => notices.push(notice))).toBeUndefined()
+    expect(readSummaryCache(bytes, (notice) => notices.push(notice))).toBeUndefined()
     expect(notices).toEqual(['The prose of the earlier run cannot be read; the repository is described afresh.'])
   })
 
   it('of a newer version is told apart', () => {
     const notices: string[] = []
-    expect(readProse(bytesOf({ version: 2 }), (notice) => notices.push(notice))).toBeUndefined()
+    expect(readSummaryCache(bytesOf({ version: 2 }), (notice) => notices.push(notice))).toBeUndefined()
     expect(notices[0]).toContain('newer handoff')
-    expect(readProse(null, (notice) => notices.push(notice))).toBeUndefined()
+    expect(readSummaryCache(null, (notice) => notices.push(notice))).toBeUndefined()
     expect(notices).toHaveLength(1)
   })
 
   it('is cleaned of what a renderer would act on', () => {
-    const hostile = prose()
+    const hostile = cache()
     hostile.parts[0]!.text = 'It is <img src=x onerror=y>\u0007 [a](javascript:b).'
     hostile.summary!.sections[2] = '<script>x</script>'
-    const found = decodeProse(encodeProse(hostile))
+    const found = decodeSummaryCache(encodeSummaryCache(hostile))
     expect(found.parts[0]!.text).toBe('It is &lt;img src=x onerror=y> [a] (javascript:b).')
     expect(found.summary!.sections[2]).toBe('&lt;script>x&lt;/script>')
   })
@@ -168,7 +170,7 @@ describe('prose that is not ours', () => {
         ),
         (json) => {
           try {
-            decodeProse(bytesOf(json))
+            decodeSummaryCache(bytesOf(json))
           } catch (error) {
             expect(isHandoffError(error)).toBe(true)
           }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
-  coverTopLevel,
+  addMissingTopLevel,
   headings,
   parseSections,
-  readSummaryFile,
+  parseSummary,
+  removeAddedTopLevel,
+  renderSummary,
   type Sections,
   sectionsMarkdown,
-  summaryFile,
-  withoutCover,
 } from '../../../../src/handoff/domain/summary/summary-document.js'
 import type { SurveyCounts } from '../../../../src/handoff/domain/survey.js'
 
@@ -96,20 +96,20 @@ describe('directories at the top', () => {
   const sections: Sections = ['It has docs.', 'The code is in src/a.ts:1 and `web/`.', '', '']
 
   it('that no section names are named at the end of the second', () => {
-    expect(coverTopLevel(sections, ['src', 'web', 'docs', '.github'])[1]).toBe(
+    expect(addMissingTopLevel(sections, ['src', 'web', 'docs', '.github'])[1]).toBe(
       'The code is in src/a.ts:1 and `web/`.\n\nAlso at the top level: `.github/`, `docs/`.',
     )
   })
 
   it('are named once however often it is done, and no more when the text names them', () => {
-    const once = coverTopLevel(sections, ['docs'])
-    expect(coverTopLevel(once, ['docs'])).toEqual(once)
-    expect(coverTopLevel(once, [])).toEqual(sections)
-    expect(withoutCover(once)).toEqual(sections)
+    const once = addMissingTopLevel(sections, ['docs'])
+    expect(addMissingTopLevel(once, ['docs'])).toEqual(once)
+    expect(addMissingTopLevel(once, [])).toEqual(sections)
+    expect(removeAddedTopLevel(once)).toEqual(sections)
   })
 
   it('with hostile names stay in code spans', () => {
-    const [, structure] = coverTopLevel(['', 'x', '', ''], ['<b>', 'a`b', 'x\n## y'])
+    const [, structure] = addMissingTopLevel(['', 'x', '', ''], ['<b>', 'a`b', 'x\n## y'])
     expect(structure).toContain('`<b>/`')
     expect(structure.split('\n')).toHaveLength(3)
   })
@@ -136,7 +136,7 @@ describe('the file', () => {
   }
 
   it('has the title, the sections and what was read', () => {
-    const text = summaryFile(file)
+    const text = renderSummary(file)
     expect(text).toMatch(
       new RegExp(`^# octo/cat at a{40}\n\n> Not complete: a limit was reached.\n\n## ${what}\n\nA.\n`),
     )
@@ -147,11 +147,11 @@ describe('the file', () => {
   })
 
   it('is the same bytes for the same input, and gives its sections back', () => {
-    expect(summaryFile({ ...file, counts: { ...counts, reasons: { budget: 1, 'lock file': 1, binary: 3 } } })).toBe(
-      summaryFile(file),
+    expect(renderSummary({ ...file, counts: { ...counts, reasons: { budget: 1, 'lock file': 1, binary: 3 } } })).toBe(
+      renderSummary(file),
     )
-    expect(readSummaryFile(summaryFile(file))).toEqual(file.sections)
-    expect(readSummaryFile('# Something else\n')).toBeUndefined()
-    expect(readSummaryFile(sectionsMarkdown(file.sections))).toBeUndefined()
+    expect(parseSummary(renderSummary(file))).toEqual(file.sections)
+    expect(parseSummary('# Something else\n')).toBeUndefined()
+    expect(parseSummary(sectionsMarkdown(file.sections))).toBeUndefined()
   })
 })

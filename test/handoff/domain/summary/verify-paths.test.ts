@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { goneDirectories, type WorldFacts, worldOf } from '../../../../src/handoff/domain/summary/path-index.js'
-import { isOddPath } from '../../../../src/handoff/domain/summary/path-mentions.js'
-import { sentencesOf, verifyClaims } from '../../../../src/handoff/domain/summary/verify-paths.js'
+import {
+  createPathIndex,
+  goneDirectories,
+  type PathIndexInput,
+} from '../../../../src/handoff/domain/summary/path-index.js'
+import { isUnusualPath } from '../../../../src/handoff/domain/summary/path-mentions.js'
+import { sentencesOf, verifyPaths } from '../../../../src/handoff/domain/summary/verify-paths.js'
 
 const lines = new Map([
   ['src/a.ts', 100],
@@ -14,17 +18,17 @@ const lines = new Map([
   ['docs/my file.md', 9],
 ])
 
-const world = (facts: Partial<WorldFacts> = {}) => {
+const pathIndex = (facts: Partial<PathIndexInput> = {}) => {
   const paths = [...lines.keys(), '.github/ci.yml']
-  return worldOf({
+  return createPathIndex({
     paths,
     lines,
     firstLine: (path) => (path === 'src/a.ts' ? 7 : undefined),
-    odd: paths.filter(isOddPath),
+    odd: paths.filter(isUnusualPath),
     ...facts,
   })
 }
-const verify = (text: string, facts?: Partial<WorldFacts>) => verifyClaims(text, world(facts))
+const verify = (text: string, facts?: Partial<PathIndexInput>) => verifyPaths(text, pathIndex(facts))
 
 describe('a path that is there', () => {
   it.each([

@@ -5,7 +5,7 @@ import {
   ask,
   isHandoffError,
   layout,
-  type Summarised,
+  type SummariseResult,
   summarise,
 } from '../../../../src/handoff/index.js'
 import { startWorld, type World } from '../../../support/local-clouds.js'
@@ -14,7 +14,7 @@ import { tokenFiles } from '../../../support/token-files.js'
 
 let world: World
 let repository: TestRepository
-let run: Summarised
+let run: SummariseResult
 const name = 'octo/tools'
 const never = new AbortController().signal
 

@@ -5,7 +5,7 @@ import {
   compare,
   isHandoffError,
   oneAnswer,
-  type Summarised,
+  type SummariseResult,
   summarise,
 } from '../../../../src/handoff/index.js'
 import { findQuestion } from '../../../../src/handoff/workflows/answer/resume-question.js'
@@ -16,8 +16,8 @@ const name = 'octo/tools'
 const never = new AbortController().signal
 let world: World
 let repository: TestRepository
-let earlier: Summarised
-let later: Summarised
+let earlier: SummariseResult
+let later: SummariseResult
 
 const token = (condition: string) =>
   [

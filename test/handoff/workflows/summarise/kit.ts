@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { Model, ModelReply, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 import type { RunEvent } from '../../../../src/handoff/domain/run-events.js'
-import { decodeProse, encodeProse } from '../../../../src/handoff/domain/summary/summary-cache.js'
-import { summaryFile } from '../../../../src/handoff/domain/summary/summary-document.js'
+import { decodeSummaryCache, encodeSummaryCache } from '../../../../src/handoff/domain/summary/summary-cache.js'
+import { renderSummary } from '../../../../src/handoff/domain/summary/summary-document.js'
 import type { ChosenText, FileKind, FileTable, Survey } from '../../../../src/handoff/domain/survey.js'
-import type { SummaryOrder, WrittenSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
+import type { SummaryInput, WrittenSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 
 export type Files = Record<string, string>
 
@@ -218,7 +218,7 @@ export function largeRepository(): Files {
   return files
 }
 
-export function order(files: Files, model: Model, more: Partial<SummaryOrder> & SurveyOptions = {}): SummaryOrder {
+export function order(files: Files, model: Model, more: Partial<SummaryInput> & SurveyOptions = {}): SummaryInput {
   const { skipped, unchosen, form, ...rest } = more
   const options = { ...(skipped && { skipped }), ...(unchosen && { unchosen }), ...(form && { form }) }
   return {
@@ -232,11 +232,11 @@ export function order(files: Files, model: Model, more: Partial<SummaryOrder> & 
 }
 
 /** The file that would be sealed. */
-export function sealedFile(written: WrittenSummary, { survey }: SummaryOrder): string {
+export function sealedFile(written: WrittenSummary, { survey }: SummaryInput): string {
   if (written.unchanged !== undefined) return written.unchanged
   const { sections, partial } = written
   const { commit, counts } = survey
-  return summaryFile({
+  return renderSummary({
     sections,
     repository: 'a/b',
     commit,
@@ -248,8 +248,8 @@ export function sealedFile(written: WrittenSummary, { survey }: SummaryOrder): s
 }
 
 /** What the next push finds: through bytes, as it is kept. */
-export function previousOf(written: WrittenSummary, from: SummaryOrder): NonNullable<SummaryOrder['previous']> {
-  return { prose: decodeProse(encodeProse(written.prose)), summary: sealedFile(written, from) }
+export function previousOf(written: WrittenSummary, from: SummaryInput): NonNullable<SummaryInput['previous']> {
+  return { cache: decodeSummaryCache(encodeSummaryCache(written.cache)), summary: sealedFile(written, from) }
 }
 
 export function recorder(): { emit: (event: RunEvent) => void; events: RunEvent[] } {

@@ -1,23 +1,27 @@
 import { describe, expect, it } from 'vitest'
 import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
-import { decodeProse, encodeProse, type Prose } from '../../../../src/handoff/domain/summary/summary-cache.js'
+import {
+  decodeSummaryCache,
+  encodeSummaryCache,
+  type SummaryCache,
+} from '../../../../src/handoff/domain/summary/summary-cache.js'
 import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
 import { type Checkpoint, writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 import { largeRepository, order, previousOf, recorder, type ScriptedModel, scriptedModel, sealedFile } from './kit.js'
 
 /** Keeps bytes, as a drive does. */
-function shelf(): Checkpoint & { saves: number; kept: () => Prose | undefined } {
+function shelf(): Checkpoint & { saves: number; kept: () => SummaryCache | undefined } {
   let bytes: Uint8Array | undefined
   let saving = false
-  const kept = () => bytes && decodeProse(bytes)
+  const kept = () => bytes && decodeSummaryCache(bytes)
   const self = {
     saves: 0,
     kept,
     load: async () => kept(),
-    async save(prose: Prose) {
+    async save(cache: SummaryCache) {
       expect(saving).toBe(false)
       saving = true
-      const copy = encodeProse(prose)
+      const copy = encodeSummaryCache(cache)
       await new Promise((resolve) => setTimeout(resolve, 2))
       bytes = copy
       self.saves++
@@ -119,7 +123,7 @@ describe('a run that fails', () => {
     const resumed = await writeSummary(order(pushed, second, { previous, checkpoint, limits }))
     expect([told(first).length, told(second).length]).toEqual([1, 3])
     const direct = await writeSummary(order(pushed, scriptedModel(), { previous, limits }))
-    expect(resumed.prose.parts).toEqual(direct.prose.parts)
+    expect(resumed.cache.parts).toEqual(direct.cache.parts)
     expect(resumed.sections).toEqual(direct.sections)
   })
 })
@@ -174,7 +178,7 @@ describe('a model that says nothing', () => {
   it('or far too much, is cut', async () => {
     const model = scriptedModel({ say: () => `It is core/part0/file0.ts:1. ${'And so on. '.repeat(50_000)}` })
     const written = await writeSummary(order(largeRepository(), model))
-    for (const part of written.prose.parts) expect(part.text.length).toBeLessThanOrEqual(8_000)
+    for (const part of written.cache.parts) expect(part.text.length).toBeLessThanOrEqual(8_000)
     expect(sectionsMarkdown(written.sections).length).toBeLessThan(70_000)
   })
 

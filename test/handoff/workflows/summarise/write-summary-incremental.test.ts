@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Prose } from '../../../../src/handoff/domain/summary/summary-cache.js'
+import type { SummaryCache } from '../../../../src/handoff/domain/summary/summary-cache.js'
 import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
 import {
-  type SummaryOrder,
+  type SummaryInput,
   type WrittenSummary,
   writeSummary,
 } from '../../../../src/handoff/workflows/summarise/write-summary.js'
@@ -22,11 +22,11 @@ import {
 
 interface Pushed {
   model: ScriptedModel
-  request: SummaryOrder
+  request: SummaryInput
   written: WrittenSummary
 }
 
-async function push(files: Files, before?: Pushed, more: Partial<SummaryOrder> & SurveyOptions = {}): Promise<Pushed> {
+async function push(files: Files, before?: Pushed, more: Partial<SummaryInput> & SurveyOptions = {}): Promise<Pushed> {
   const model = scriptedModel()
   const request = order(files, model, {
     ...(before ? { previous: previousOf(before.written, before.request) } : {}),
@@ -37,7 +37,7 @@ async function push(files: Files, before?: Pushed, more: Partial<SummaryOrder> &
 
 const inputOf = ({ model }: Pushed) => model.requests.reduce((sum, request) => sum + request.input, 0)
 const textOf = ({ written }: Pushed) =>
-  `${sectionsMarkdown(written.sections)}\n${written.prose.parts.map((part) => part.text).join('\n')}`
+  `${sectionsMarkdown(written.sections)}\n${written.cache.parts.map((part) => part.text).join('\n')}`
 
 const changed = (files: Files, path: string, line: number, text: string): Files => {
   const lines = files[path]!.split('\n')
@@ -54,7 +54,7 @@ describe('what a push sends', () => {
     const sent = part.messages[1]!.content
     expect(sent).toContain('renewed = true')
     expect(sent).toContain('[kept 1]')
-    const told = first.written.prose.parts.find(({ text }) => text.includes('core/part0/file0.ts'))!
+    const told = first.written.cache.parts.find(({ text }) => text.includes('core/part0/file0.ts'))!
     const other = /core\/part0\/file[1-9]\.ts/.exec(told.text)![0]
     expect(sent).not.toContain(other)
     expect(textOf(second)).toContain(other)
@@ -98,7 +98,7 @@ describe('a push without a source change', () => {
     const second = await push(files, first, { unchosen: ['web/part1/file1.ts'] })
     expect(second.model.requests).toHaveLength(0)
     expect(second.written.unchanged).toBe(sealedFile(first.written, first.request))
-    expect(second.written.prose.files.map((file) => file.path)).toContain('web/part1/file1.ts')
+    expect(second.written.cache.files.map((file) => file.path)).toContain('web/part1/file1.ts')
   })
 
   it('tells of a directory that is new at the top, though nothing in it is read', async () => {
@@ -136,8 +136,8 @@ describe('a push that changes one file', () => {
     const files = largeRepository()
     const first = await push(files)
     const second = await push(changed(files, 'server/part1/file4.ts', 60, 'const other = 1'), first)
-    const before = new Map(first.written.prose.parts.map((part) => [part.id, part.text]))
-    const other = second.written.prose.parts.filter((part) => part.text !== before.get(part.id))
+    const before = new Map(first.written.cache.parts.map((part) => [part.id, part.text]))
+    const other = second.written.cache.parts.filter((part) => part.text !== before.get(part.id))
     expect(other).toHaveLength(1)
     const same = second.written.sections.filter((section, index) => section === first.written.sections[index])
     expect(same.length).toBeGreaterThanOrEqual(2)
@@ -279,7 +279,7 @@ describe('what moves and what goes', () => {
     const second = await push({ ...files, 'mobile/app.ts': sourceText('mobile', 80) }, first)
     expect(second.model.requests.map((request) => request.purpose)).toEqual(['part', 'summary'])
     expect(readPrompt(second.model.requests[0]!).files.map((file) => file.path)).toEqual(['mobile/app.ts'])
-    expect(second.written.prose.parts.some((part) => part.directory === 'mobile')).toBe(true)
+    expect(second.written.cache.parts.some((part) => part.directory === 'mobile')).toBe(true)
     expect(sectionsMarkdown(second.written.sections)).toContain('mobile/')
   })
 
@@ -312,15 +312,15 @@ it('parts that have become too many are joined anew', async () => {
     written = await writeSummary(next)
     request = next
     for (const { input, answerTokens } of model.requests) expect(input + answerTokens).toBeLessThanOrEqual(3_000)
-    expect(written.prose.parts.filter((part) => part.parent === undefined).length).toBeLessThanOrEqual(4)
-    expect(written.prose.parts.every((part) => part.text !== '')).toBe(true)
+    expect(written.cache.parts.filter((part) => part.parent === undefined).length).toBeLessThanOrEqual(4)
+    expect(written.cache.parts.every((part) => part.text !== '')).toBe(true)
   }
-  expect(written.prose.files.map((file) => file.path)).toEqual(Object.keys(files).sort())
+  expect(written.cache.files.map((file) => file.path)).toEqual(Object.keys(files).sort())
   expect(written.partial).toBeUndefined()
 })
 
 describe('an earlier run that cannot be built on', () => {
-  const expectFull = async (previous: SummaryOrder['previous'], notice: RegExp) => {
+  const expectFull = async (previous: SummaryInput['previous'], notice: RegExp) => {
     const { emit, events } = recorder()
     const again = await push(largeRepository(), undefined, { ...(previous && { previous }), emit })
     const fresh = await push(largeRepository())
@@ -340,7 +340,7 @@ describe('an earlier run that cannot be built on', () => {
   it('of another model, or other instructions, too', async () => {
     const first = await push(largeRepository())
     const previous = previousOf(first.written, first.request)
-    const change = (prose: Partial<Prose>) => ({ ...previous, prose: { ...previous.prose, ...prose } })
+    const change = (cache: Partial<SummaryCache>) => ({ ...previous, cache: { ...previous.cache, ...cache } })
     await expectFull(change({ model: 'another' }), /another model/)
     await expectFull(change({ prompts: 99 }), /other instructions/)
   })
@@ -359,7 +359,7 @@ describe('an earlier run that a limit ended', () => {
 
   it('does not grow under the same limit because what was left out changed', async () => {
     const first = await push(largeRepository(), undefined, limits(40_000))
-    const left = first.written.prose.files.find((file) => file.leftOut)!.path
+    const left = first.written.cache.files.find((file) => file.leftOut)!.path
     const second = await push(changed(largeRepository(), left, 3, 'x'), first, limits(40_000))
     expect(second.model.requests).toHaveLength(0)
     expect(second.written.partial).toBe(first.written.partial)
@@ -367,7 +367,7 @@ describe('an earlier run that a limit ended', () => {
 
   it('is completed under a greater one, and only what is missing is read', async () => {
     const first = await push(largeRepository(), undefined, limits(40_000))
-    const left = first.written.prose.files.filter((file) => file.leftOut).map((file) => file.path)
+    const left = first.written.cache.files.filter((file) => file.leftOut).map((file) => file.path)
     const second = await push(largeRepository(), first, limits(1_000_000))
     const read = second.model.requests.flatMap((request) => readPrompt(request).files.map((file) => file.path))
     expect([...new Set(read)].sort()).toEqual(left.sort())

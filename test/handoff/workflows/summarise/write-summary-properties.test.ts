@@ -113,7 +113,7 @@ describe('whatever the repository', () => {
           if (written) {
             expect(written.usage).toMatchObject({ inputTokens: used.input, outputTokens: used.output })
             expectCovered(written.sections, files)
-            const told = new Set(written.prose.files.map((file) => file.path))
+            const told = new Set(written.cache.files.map((file) => file.path))
             for (const { path, text } of request.survey.texts) if (text !== '') expect(told).toContain(path)
           }
         },
@@ -300,10 +300,10 @@ describe('after many pushes', () => {
           const again = order(state.files, model, { ...state, previous })
           written = await writeSummary(again)
           request = again
-          const text = [...written.sections, ...written.prose.parts.map((part) => part.text)].join('\n\n')
+          const text = [...written.sections, ...written.cache.parts.map((part) => part.text)].join('\n\n')
           expectNothingGone(text, ever, { ...state.files, ...state.skipped })
           expectCovered(written.sections, state.files)
-          expect(written.prose.files.filter((file) => !file.leftOut).map((file) => file.path)).toEqual(
+          expect(written.cache.files.filter((file) => !file.leftOut).map((file) => file.path)).toEqual(
             Object.keys(state.files).sort(),
           )
           if (surveyOf(state.files).survey.rootTree === before.tree) {
@@ -352,14 +352,14 @@ describe('after many pushes under any limit', () => {
           })
           expect(model.requests.reduce((sum, { input }) => sum + input, 0)).toBeLessThanOrEqual(inputTokens)
           if (!result) return
-          expectNothingGone([...result.sections, ...result.prose.parts.map((part) => part.text)].join('\n\n'), ever, {
+          expectNothingGone([...result.sections, ...result.cache.parts.map((part) => part.text)].join('\n\n'), ever, {
             ...state.files,
             ...state.skipped,
           })
           expectCovered(result.sections, state.files)
-          const left = result.prose.files.filter((file) => file.leftOut).map((file) => file.path)
+          const left = result.cache.files.filter((file) => file.leftOut).map((file) => file.path)
           expect(result.partial === undefined).toBe(left.length === 0)
-          for (const part of result.prose.parts) for (const path of left) expect(part.text).not.toMatch(boundary(path))
+          for (const part of result.cache.parts) for (const path of left) expect(part.text).not.toMatch(boundary(path))
           written = result
           request = again
         }

@@ -48,7 +48,7 @@ describe('a first summary', () => {
     expect(tasks.lastIndexOf('part')).toBeLessThan(tasks.indexOf('combine'))
     expect(tasks.at(-1)).toBe('summary')
     for (const request of model.requests) expect(request.input + request.answerTokens).toBeLessThanOrEqual(6_000)
-    expect(written.prose.parts.some((part) => part.kind === 'joined')).toBe(true)
+    expect(written.cache.parts.some((part) => part.kind === 'joined')).toBe(true)
   })
 
   it('tells before the first call what it will take, and is not far off', async () => {
@@ -122,7 +122,7 @@ describe('limits', () => {
     expect(used).toBeLessThanOrEqual(40_000)
     expect(used).toBeGreaterThan(25_000)
     expect(written.partial).toMatch(/^A limit .* left \d+ of 52 chosen files undescribed: “.*” and \d+ more\.$/)
-    const left = written.prose.files.filter((file) => file.leftOut).map((file) => file.path)
+    const left = written.cache.files.filter((file) => file.leftOut).map((file) => file.path)
     expect(left).toContain('web/part2/file8.ts')
     expect(left).not.toContain('README.md')
     const text = sectionsMarkdown(written.sections)
