@@ -1,5 +1,5 @@
 // A GitHub App's credentials: a short JSON Web Token signed with the App's key buys a token for one repository, good for an hour.
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import { orAborted } from '../../util/abort.js'
@@ -40,7 +40,8 @@ export function appTokens(wire: Wire, credentials: AppCredentials): Tokens {
   const purchases = new Map<string, Promise<Bought>>()
 
   async function buy(repository: string, call: Call): Promise<Bought> {
-    const fresh = await buyToken(wire, appJwt(credentials.appId, key, wire.clock.now()), repository, call)
+    const jwt = await signAppJwt(credentials.appId, key, wire.clock.now())
+    const fresh = await buyToken(wire, jwt, repository, call)
     cache.delete(repository)
     cache.set(repository, fresh)
     if (cache.size > keep) cache.delete(cache.keys().next().value!)
@@ -122,12 +123,12 @@ async function buyToken(wire: Wire, jwt: string, repository: string, call: Call)
   return { token, until: Number.isFinite(until) ? until : wire.clock.now() + 2 * earlyMs }
 }
 
-/** Dated a minute back, for clocks that differ; GitHub takes at most ten minutes. */
-export function appJwt(appId: string, key: KeyObject, nowMs: number): string {
+/** Issued a minute ago, because clocks differ; GitHub accepts at most ten minutes of validity. */
+async function signAppJwt(appId: string, key: KeyObject, nowMs: number): Promise<string> {
+  const { SignJWT } = await import('jose/jwt/sign')
   const now = Math.floor(nowMs / 1_000)
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const signed = `${part({ alg: 'RS256', typ: 'JWT' })}.${part({ iat: now - 60, exp: now + 540, iss: appId })}`
-  return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`
+  const claims = { iss: appId, iat: now - 60, exp: now + 540 }
+  return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', typ: 'JWT' }).sign(key)
 }
 
 function readKey(pem: string): KeyObject {
