@@ -159,13 +159,10 @@ async function lastCommits(directory: string, count: number): Promise<string[]> 
   return stdout.trim().split('\n').reverse()
 }
 
-/** Surveys commit after commit, each with what the one before had looked into. */
 function surveyor(gitDirectory: string, textBytes: number) {
-  let cache: Uint8Array | undefined
   return async (commit: string): Promise<Pick<SummaryInput, 'survey' | 'table'>> => {
     const limits = { textBytes, include: [], exclude: [] }
-    const found = await survey({ gitDirectory, commit, limits, ...(cache ? { cache } : {}) })
-    cache = found.store()
+    const found = await survey({ gitDirectory, commit, limits })
     return { survey: { ...found.survey, texts: found.texts }, table: found.table }
   }
 }

@@ -1,4 +1,4 @@
-// A repository made ready for the survey's bench: a bare clone one commit deep, its work tree, and a commit on top that changes one file.
+// A repository made ready for the survey's bench: a bare clone one commit deep, and its work tree.
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -12,8 +12,6 @@ export interface Place {
   /** Bare, one commit deep. */
   git: string
   commit: string
-  /** The same with one file changed. */
-  pushed: string
   tree: string
   list: string
 }
@@ -33,7 +31,7 @@ export async function prepare(folder: string, repository: string): Promise<Place
     git,
   ])
   const commit = (await run('git', ['-C', git, 'rev-parse', 'HEAD'])).stdout.trim()
-  return { name, git, commit, pushed: await push(git, commit), ...(await checkOut(folder, git, commit, name)) }
+  return { name, git, commit, ...(await checkOut(folder, git, commit, name)) }
 }
 
 export async function checkOut(
@@ -60,26 +58,6 @@ export async function checkOut(
   return { tree, list }
 }
 
-/** A commit on top in which one source file of middling size has one more line. */
-async function push(git: string, commit: string): Promise<string> {
-  const { stdout } = await run('git', ['-C', git, 'ls-tree', '-r', '-l', '--full-tree', commit], { maxBuffer: 1e9 })
-  const rows = stdout.split('\n').map((line) => /^100\d+ blob (\S+) +(\d+)\t(.*)$/.exec(line))
-  const sources = rows.filter(
-    (row) => row !== null && /\.(?:ts|go|py|rs|js|rb|java|c)$/.test(row[3]!) && !/test|vendor/.test(row[3]!),
-  )
-  const chosen = sources[Math.floor(sources.length / 2)] ?? rows.find((row) => row !== null)!
-  const index = { env: { ...process.env, GIT_INDEX_FILE: join(git, 'bench-index') } }
-  const { stdout: text } = await run('git', ['-C', git, 'cat-file', 'blob', chosen![1]!], {
-    maxBuffer: 1e9,
-    encoding: 'buffer',
-  })
-  await writeFile(join(git, 'bench-file'), Buffer.concat([text, Buffer.from('\n')]))
-  const blob = (await run('git', ['-C', git, 'hash-object', '-w', join(git, 'bench-file')])).stdout.trim()
-  await run('git', ['-C', git, 'read-tree', commit], index)
-  await run('git', ['-C', git, 'update-index', '--cacheinfo', `100644,${blob},${chosen![3]!}`], index)
-  return commitTree(git, (await run('git', ['-C', git, 'write-tree'], index)).stdout.trim())
-}
-
 async function commitTree(git: string, tree: string): Promise<string> {
   const { stdout } = await run('git', [
     '-C',
@@ -91,7 +69,7 @@ async function commitTree(git: string, tree: string): Promise<string> {
     'commit-tree',
     tree,
     '-m',
-    'push',
+    'cut',
   ])
   return stdout.trim()
 }

@@ -1,6 +1,6 @@
 // One process that does one thing and says what it took: the survey of a commit, the reading of every file (the floor under any survey), or
 // nothing at all. Started by survey.ts from a bundle, as the program in a sandbox is.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { survey } from '../handoff/sandbox/program/survey/index.js'
 
@@ -19,22 +19,15 @@ async function surveyCommit(
   gitDirectory: string,
   commit: string,
   textBytes: number,
-  storeIn: string,
-  storeOut: string,
+  countBytes: boolean,
 ): Promise<Omit<ChildReport, 'kilobytes'>> {
   const limits = { textBytes, include: [], exclude: [] }
-  const found = await survey({
-    gitDirectory,
-    commit,
-    limits,
-    ...(storeIn === '' ? {} : { cache: readFileSync(storeIn) }),
-  })
-  // As the guest does: the tables are part of the work.
+  const found = await survey({ gitDirectory, commit, limits })
+  // The tables are part of the work, as in the sandbox program.
   let tables = 0
   for (const table of [found.files(), found.outlines()]) for (const piece of table) tables += Buffer.from(piece).length
-  // Only the first survey tells of what; the others are timed.
-  if (storeOut !== '') writeFileSync(storeOut, found.store())
-  const rows = storeOut === '' ? [] : found.table.files
+  // Only the first survey counts bytes; the others are timed.
+  const rows = countBytes ? found.table.files : []
   const kept = rows.filter(({ state, reason }) => state !== 'skipped' || reason === 'budget')
   return {
     files: found.survey.counts.files,
@@ -57,7 +50,7 @@ function readEverything(directory: string, list: string): Omit<ChildReport, 'kil
 const nothing = { files: 0, bytes: 0, texts: 0 }
 const done =
   work === 'survey'
-    ? await surveyCommit(words[0]!, words[1]!, Number(words[2]), words[3] ?? '', words[4] ?? '')
+    ? await surveyCommit(words[0]!, words[1]!, Number(words[2]), words[3] === 'count')
     : work === 'floor'
       ? readEverything(words[0]!, words[1]!)
       : nothing

@@ -3,7 +3,7 @@
 // on both. The survey works on a bare clone, one commit deep, as in a sandbox.
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -80,13 +80,11 @@ interface Round {
   idle: Measured
   floor: Measured
   survey: Measured
-  again: Measured
   /** Milliseconds that git takes to list the commit. */
   list: number
 }
 
-const ratio = (runs: readonly Round[], part: 'survey' | 'again') =>
-  runs.map((row) => row[part].milliseconds / row.floor.milliseconds)
+const ratios = (runs: readonly Round[]) => runs.map((row) => row.survey.milliseconds / row.floor.milliseconds)
 
 async function listing({ git, commit }: Place): Promise<number> {
   const begin = performance.now()
@@ -94,38 +92,18 @@ async function listing({ git, commit }: Place): Promise<number> {
   return performance.now() - begin
 }
 
-/** The ratio as it is, the one without what every Node program takes, and why half of the floor is out of reach where it is. */
-function afterPush(runs: readonly Round[]): string[] {
-  const node = median(runs.map((row) => row.idle.milliseconds / row.floor.milliseconds))
-  const listed = median(runs.map((row) => row.list / row.floor.milliseconds))
-  const work = runs.map(
-    ({ again, idle, floor }) => (again.milliseconds - idle.milliseconds) / (floor.milliseconds - idle.milliseconds),
-  )
-  const net = node < 0.5 ? `; without the start of Node on both sides ${times(median(work))}` : ''
-  return [
-    `after a push ÷ floor: ${times(median(ratio(runs, 'again')))} (goal 0.5)${net}`,
-    `an empty Node is ${times(node)} of the floor, git's list of the commit ${times(listed)}: ${
-      node + listed > 0.5
-        ? 'the two alone are more than the goal'
-        : `${times(0.5 - node - listed)} would be left for everything else`
-    }`,
-  ]
-}
-
 async function measure(bench: Bench, place: Place): Promise<number> {
-  const store = join(bench.folder, `${place.name}.store`)
-  const survey = (commit: string, ...more: string[]) =>
-    start(bench.child, ['survey', place.git, commit, String(textBytes), ...more])
+  const survey = (...more: string[]) =>
+    start(bench.child, ['survey', place.git, place.commit, String(textBytes), ...more])
   const floor = () => start(bench.child, ['floor', place.tree, place.list])
   await floor()
-  const first = await survey(place.commit, '', store)
+  const first = await survey('count')
   const runs: Round[] = []
   for (let round = 0; round < rounds; round++) {
     runs.push({
       idle: await start(bench.child, ['idle']),
       floor: await floor(),
-      survey: await survey(place.commit),
-      again: await survey(place.pushed, store),
+      survey: await survey(),
       list: await listing(place),
     })
   }
@@ -138,12 +116,9 @@ async function measure(bench: Bench, place: Place): Promise<number> {
   say(`    git's list, ms:     ${list(runs.map((row) => row.list))}`)
   say(`    floor, ms:          ${list(runs.map((row) => row.floor.milliseconds))}`)
   say(`    survey, ms:         ${list(runs.map((row) => row.survey.milliseconds))}`)
-  say(`    after a push, ms:   ${list(runs.map((row) => row.again.milliseconds))}`)
   say(
-    `    survey ÷ floor:     ${times(median(ratio(runs, 'survey')))} (goal for a large one 3.0), over the floor ${Math.round(median(over))} ms (goal for a small one 200)`,
+    `    survey ÷ floor:     ${times(median(ratios(runs)))} (goal for a large one 3.0), over the floor ${Math.round(median(over))} ms (goal for a small one 200)`,
   )
-  for (const line of afterPush(runs)) say(`    ${line}`)
-  say(`    what an earlier survey knew: ${megabytes((await readFile(store)).length / 1024)} MB`)
   say(
     `    memory over idle:   ${megabytes(memory)} MB, ${times((memory * 1024) / first.bytes)} of the text that may be chosen (goal 2.0)${first.bytes < 10e6 ? ': nearly all of it is what V8 takes for any such program' : ''}`,
   )

@@ -48,7 +48,7 @@ export async function findIn(
   const candidates = withNamed(bestCandidates(survey), survey, named)
   const ranked = liftNamed(await rankFiles(candidates, corpus, survey, query), named)
   const definersOf = outline ? definersInOutline(outline) : notes.definersOf
-  const gains = gainsOf(ranked, { definersOf, byName: namesOf(corpus) }, hintsOf(search.hints, summary, query, survey))
+  const gains = gainsOf(ranked, { definersOf, byName: namesOf(corpus) }, hintsOf(summary, query, survey))
   const late = await rankFiles(gainersOf(survey, ranked, gains), corpus, survey, query)
   const all = applyGains(ranked, late, gains)
   const contents = await corpus.read(all.slice(0, sizes.competing).map(({ file }) => file))

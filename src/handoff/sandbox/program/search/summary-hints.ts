@@ -1,4 +1,4 @@
-// Hints: places that the summary, or whoever asks, points to. They lift a place that stands well anyway; none of them finds anything by itself.
+// Hints: the lines of code that the repository's summary points to. A hint raises a region that already ranks well; it adds no file.
 
 import type { Query } from './query.js'
 import { nameMeaning, type Survey } from './rank-files.js'
@@ -12,14 +12,9 @@ export interface Hint {
 
 const hintLimit = 200
 
-/** What is given as a hint counts in full; what a line of the summary points to, as far as that line has the question's words. */
-export function hintsOf(
-  given: readonly { path: string; line: number }[],
-  summary: string,
-  query: Query,
-  { rarity }: Survey,
-): Hint[] {
-  const hints = given.slice(0, hintLimit).map(({ path, line }): Hint => ({ path, line, share: 1 }))
+/** Each `path:line` of the summary, weighted by how many of the question's words stand on the same line of the summary. */
+export function hintsOf(summary: string, query: Query, { rarity }: Survey): Hint[] {
+  const hints: Hint[] = []
   const whole = rarity.reduce((sum, value) => sum + value, 0)
   for (const text of summary.split('\n')) {
     const places = [...text.matchAll(/(?<![\w/.-])([\w.@+/-]{1,300}\.\w{1,12}):(\d{1,7})/g)]

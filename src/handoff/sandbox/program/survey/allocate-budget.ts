@@ -1,7 +1,7 @@
 // How the bytes are shared out. Everything whole when there is room; else the best whole, the next by their signatures or their beginning,
 // then one line each. Every folder at the top gets something first, and no single file may have much of it.
 import type { ChosenText } from '../../../domain/survey.js'
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import type { Entry } from './git-tree.js'
 
 export interface Share {
@@ -12,7 +12,7 @@ export interface Share {
 }
 
 /** Shares in the order of the entries, together within the budget. */
-export function shareOut(order: readonly Entry[], store: Store, budget: number): Share[] {
+export function shareOut(order: readonly Entry[], analyses: AnalysisTable, budget: number): Share[] {
   const whole = order.reduce((sum, entry) => sum + wholeBytes(entry), 0)
   if (whole <= budget) return order.map((entry) => ({ entry, form: 'full', bytes: wholeBytes(entry) }))
   const purse = openPurse(budget)
@@ -20,10 +20,10 @@ export function shareOut(order: readonly Entry[], store: Store, budget: number):
   // The more there is that must stay out, the more is shown in outline instead of in full.
   const crowd = whole / budget
   const [wholes, parts] = crowd < 3 ? [0.8, 0.95] : crowd < 40 ? [0.6, 0.9] : [0.5, 0.88]
-  giveBreadth(order, store, budget * 0.25, caps.part, purse)
-  giveWhole(order, store, budget * wholes, caps, purse)
-  giveAll(order, (entry) => part(entry, store, caps.part), budget * parts, purse)
-  giveAll(order, (entry) => line(entry, store), budget, purse)
+  giveBreadth(order, analyses, budget * 0.25, caps.part, purse)
+  giveWhole(order, analyses, budget * wholes, caps, purse)
+  giveAll(order, (entry) => part(entry, analyses, caps.part), budget * parts, purse)
+  giveAll(order, (entry) => line(entry, analyses), budget, purse)
   giveRest(order, budget, caps.whole, purse)
   return order.map((entry) => purse.of(entry)).filter((share) => share !== undefined)
 }
@@ -56,7 +56,7 @@ function openPurse(budget: number): Purse {
 }
 
 /** The best file of every folder at the top. */
-function giveBreadth(order: readonly Entry[], store: Store, limit: number, cap: number, purse: Purse): void {
+function giveBreadth(order: readonly Entry[], analyses: AnalysisTable, limit: number, cap: number, purse: Purse): void {
   const seen = new Set<string>()
   const firsts = order.filter((entry) => {
     const top = entry.path.slice(0, Math.max(0, entry.path.indexOf('/')))
@@ -65,14 +65,14 @@ function giveBreadth(order: readonly Entry[], store: Store, limit: number, cap: 
   })
   const each = Math.min(cap, Math.floor(limit / Math.max(1, firsts.length)))
   for (const entry of firsts) {
-    if (each < 300 || !purse.give(part(entry, store, each), limit)) purse.give(line(entry, store), limit)
+    if (each < 300 || !purse.give(part(entry, analyses, each), limit)) purse.give(line(entry, analyses), limit)
   }
 }
 
 /** By rank, as long as the share lasts. A file that is too long for its own good is shown in part; a few that do not fit are passed over. */
 function giveWhole(
   order: readonly Entry[],
-  store: Store,
+  analyses: AnalysisTable,
   limit: number,
   caps: { whole: number; part: number },
   purse: Purse,
@@ -80,7 +80,7 @@ function giveWhole(
   let passed = 0
   for (const entry of order) {
     const bytes = wholeBytes(entry)
-    const share: Share = bytes <= caps.whole ? { entry, form: 'full', bytes } : part(entry, store, caps.part)
+    const share: Share = bytes <= caps.whole ? { entry, form: 'full', bytes } : part(entry, analyses, caps.part)
     if (!purse.give(share, limit) && ++passed > 10) return
   }
 }
@@ -113,15 +113,19 @@ function pathBytes({ path }: Entry): number {
 }
 
 /** Small files whole; source by its definitions, everything else by its beginning. */
-function part(entry: Entry, store: Store, cap: number): Share {
+function part(entry: Entry, analyses: AnalysisTable, cap: number): Share {
   const whole = wholeBytes(entry)
   if (whole <= cap) return { entry, form: 'full', bytes: whole }
-  const { outline } = store.records[entry.record]!
+  const { outline } = analyses.records[entry.record]!
   const bySignatures = (entry.kind === 'source' || entry.kind === 'test') && outline.length > 2
   const bytes = bySignatures ? Math.min(cap, outline.length + pathBytes(entry)) : cap
   return { entry, form: bySignatures ? 'signatures' : 'head', bytes: Math.max(bytes, Math.min(cap, 200)) }
 }
 
-function line(entry: Entry, store: Store): Share {
-  return { entry, form: 'line', bytes: Buffer.byteLength(store.records[entry.record]!.telling.text) + pathBytes(entry) }
+function line(entry: Entry, analyses: AnalysisTable): Share {
+  return {
+    entry,
+    form: 'line',
+    bytes: Buffer.byteLength(analyses.records[entry.record]!.telling.text) + pathBytes(entry),
+  }
 }

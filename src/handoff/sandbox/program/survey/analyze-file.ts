@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { Definition } from '../../../domain/survey.js'
-import type { Draft, Store } from './analysis-table.js'
+import type { AnalysisTable, Draft } from './analysis-table.js'
 import { isPointer, looksMinified, markRange, saysGenerated, textBytes } from './decode-text.js'
 import type { Entry } from './git-tree.js'
 import { grammarOfScript, languageOfGrammar } from './languages.js'
@@ -30,14 +30,14 @@ const nothing = new Int32Array(0)
 
 export type Analyse = (entry: Entry, bytes: Buffer) => number
 
-/** Adds what it finds to the store; gives back where. */
-export function createAnalyser(store: Store): Analyse {
+/** Adds the analysis of a file to the table and returns its index. */
+export function createAnalyser(analyses: AnalysisTable): Analyse {
   const scanner = createScanner()
   return (entry, bytes) => {
     const { draft, scan, audiences = [] } = look(entry, bytes, scanner)
-    if (draft.nature !== 'text') return store.add(analysisKey(entry), draft, nothing, nothing)
+    if (draft.nature !== 'text') return analyses.add(draft, nothing, nothing)
     const identifiers = scan ? scan.identifiers.subarray(0, scan.identifierCount) : nothing
-    return store.add(analysisKey(entry), draft, identifiers, nameHashes(draft.definitions, audiences))
+    return analyses.add(draft, identifiers, nameHashes(draft.definitions, audiences))
   }
 }
 

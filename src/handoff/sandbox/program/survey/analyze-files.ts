@@ -1,6 +1,6 @@
 // Looking into files: which are worth it, each distinct one once, and what follows from what is found.
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import { analysisKey, createAnalyser } from './analyze-file.js'
 import type { BlobReader } from './git-objects.js'
 import type { Entry, Tree } from './git-tree.js'
@@ -37,46 +37,41 @@ function topOf({ path }: Entry): string {
 }
 
 /** Every distinct file once, whatever the number of its names. */
-export async function lookInto(
-  entries: readonly Entry[],
-  store: Store,
-  readerFor: (count: number) => BlobReader,
-): Promise<void> {
+export async function lookInto(entries: readonly Entry[], analyses: AnalysisTable, reader: BlobReader): Promise<void> {
   const asked = new Map<string, Entry[]>()
   for (const entry of entries) {
     if (entry.reason !== undefined) continue
-    if (entry.path.length > longestPath) entry.reason = 'too large'
-    const key = analysisKey(entry)
-    entry.record = store.find(key)
-    if (entry.record >= 0) settle(entry, store)
-    else if (entry.reason === undefined) {
-      const alike = asked.get(key)
-      if (alike) alike.push(entry)
-      else asked.set(key, [entry])
+    if (entry.path.length > longestPath) {
+      entry.reason = 'too large'
+      continue
     }
+    const key = analysisKey(entry)
+    const alike = asked.get(key)
+    if (alike) alike.push(entry)
+    else asked.set(key, [entry])
   }
   const waiting = [...asked.values()]
-  const analyse = createAnalyser(store)
-  await readerFor(waiting.length).read(
+  const analyse = createAnalyser(analyses)
+  await reader.read(
     waiting.map(([entry]) => entry!.blob),
     (index, bytes) => {
       const alike = waiting[index]!
       const record = bytes ? analyse(alike[0]!, bytes) : -1
       for (const entry of alike) {
         entry.record = record
-        settle(entry, store)
+        settle(entry, analyses)
       }
     },
   )
 }
 
 /** What the content says goes before what the name said. */
-function settle(entry: Entry, store: Store): void {
+function settle(entry: Entry, analyses: AnalysisTable): void {
   if (entry.record < 0) {
     entry.reason = 'missing'
     return
   }
-  const { nature, grammar } = store.records[entry.record]!
+  const { nature, grammar } = analyses.records[entry.record]!
   if (nature === 'lfs-pointer') {
     entry.kind = 'lfs-pointer'
     entry.reason = 'lfs pointer'

@@ -71,9 +71,15 @@ export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
   end.catch(() => {})
   let parser = blobParser(() => {})
   let answered = () => {}
+  let failed = (_error: unknown) => {}
   child.stdout.on('data', (chunk: Buffer) => {
-    parser.push(chunk)
-    answered()
+    try {
+      parser.push(chunk)
+      answered()
+    } catch (error) {
+      child.kill()
+      failed(error)
+    }
   })
   return {
     async read(names, take) {
@@ -83,7 +89,8 @@ export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
         return
       }
       parser = blobParser(take)
-      const all = new Promise<void>((resolve) => {
+      const all = new Promise<void>((resolve, reject) => {
+        failed = reject
         answered = () => parser.count() === names.length && parser.atEnd() && resolve()
       })
       child.stdin.write(`${names.join('\n')}\n`)

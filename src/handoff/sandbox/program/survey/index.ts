@@ -1,14 +1,14 @@
-// The survey: what is in a commit, what of it is central, and as much of its text as there is room for.
+// The survey of a commit: the table of all files, their definitions, and the text of the most central files within a byte budget.
 //
-//   list (git ls-tree) → classify by name → look into what may be chosen (one git cat-file) → rank → share out the budget → write pieces
+//   list (git ls-tree) → classify by name → analyze (one git cat-file) → rank → allocate the budget → write excerpts
 //
-// Nothing is walked and nothing is checked out. Files are looked into as they stream by and are not kept; only the chosen ones are read again.
-// The same commit and limits give the same bytes, with an earlier survey's store or without.
+// There is no checkout. Files are analyzed while they stream by and are not kept; only the chosen ones are read again.
+// The same commit and limits give the same bytes.
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../domain/survey.js'
 import { GuestError } from '../emit-record.js'
 import { shareOut } from './allocate-budget.js'
-import { openStore } from './analysis-table.js'
+import { createAnalysisTable } from './analysis-table.js'
 import { lookInto, setTestsAside } from './analyze-files.js'
 import { classify } from './classify-file.js'
 import { type BlobReader, gitIn, listTree, openBlobs, type SpawnGit } from './git-objects.js'
@@ -24,76 +24,59 @@ export interface SurveyOptions {
   gitDirectory: string
   commit: string
   limits: SurveyLimits
-  /** How git is started, where it is not simply on the PATH. */
+  /** Starts git; by default the git on the PATH. */
   spawnGit?: SpawnGit
-  /** What `store` of an earlier survey gave, of whatever commit. */
-  cache?: Uint8Array
 }
 
 export interface SurveyResult {
   survey: Omit<Survey, 'texts'>
-  /** Both tables as they are to be stored, in pieces; each call begins anew. */
+  /** JSON of both tables in pieces; each call starts from the beginning. */
   files: () => Iterable<string>
   outlines: () => Iterable<string>
-  /** The same as values, read from the pieces when they are asked for. */
+  /** The parsed tables, built on first use. */
   readonly table: FileTable
   readonly outline: Outline
   texts: ChosenText[]
-  /** What the next survey can be handed as its cache. */
-  store: () => Uint8Array
+}
+
+/** Two `git cat-file` processes: `few` answers at once and may be asked again, `all` reads one long list in large pieces. */
+interface Readers {
+  few: BlobReader
+  all: BlobReader
 }
 
 export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   const git = options.spawnGit ?? gitIn(options.gitDirectory)
   const parser = treeParser()
   const listed = listTree(git, options.commit, parser.push)
-  const few = openBlobs(git, 'few')
-  let many: BlobReader | undefined
-  const readers: Readers = {
-    few,
-    many() {
-      many ??= openBlobs(git, 'many')
-      return many
-    },
-  }
+  // Both start now, so that they are ready when the list is.
+  const readers: Readers = { few: openBlobs(git, 'few'), all: openBlobs(git, 'many') }
   try {
-    const [, root] = await Promise.all([listed, rootOf(options.commit, few)])
-    // Started before there is something to ask of it, so that nobody waits for its start. With a store there will be little to ask.
-    if (!options.cache) readers.many()
+    const [, root] = await Promise.all([listed, readRootTree(options.commit, readers.few)])
     return await surveyTree(parser.finish(root), options, readers)
   } finally {
-    few.stop()
-    many?.stop()
+    readers.few.stop()
+    readers.all.stop()
   }
 }
 
-/** Two programs, for each has its own way with its output: at once, or in large pieces. */
-interface Readers {
-  few: BlobReader
-  many: () => BlobReader
-}
-
-/** So many are read sooner by the program that runs already. */
-const fewFiles = 50
-
-async function surveyTree(tree: Tree, options: SurveyOptions, { few, many }: Readers): Promise<SurveyResult> {
-  const { commit, limits } = options
+async function surveyTree(tree: Tree, { commit, limits }: SurveyOptions, { few, all }: Readers): Promise<SurveyResult> {
   const rules = await readRules(tree, few)
   classify(tree, selectionOf(rules, limits))
 
-  const store = openStore(options.cache)
+  const analyses = createAnalysisTable()
   const testsAside = setTestsAside(tree, limits)
-  await lookInto(tree.entries, store, (count) => (count < fewFiles ? few : many()))
+  await lookInto(tree.entries, analyses, all)
   const candidates = tree.entries.filter((entry) => entry.reason === undefined)
-  const shares = shareOut(rank(tree, candidates, store), store, limits.textBytes)
-  const pieces = await writePieces(shares, store, limits.textBytes, few)
+  const shares = shareOut(rank(tree, candidates, analyses), analyses, limits.textBytes)
+  const pieces = await writePieces(shares, analyses, limits.textBytes, few)
   for (const entry of candidates) if (entry.state !== 'read') entry.reason = 'budget'
 
   const counts = countFiles(tree.entries)
-  const secrets = secretPlaces(tree.entries, store, pieces)
-  const notices = noticesOf({ tree, counts, store, secrets: secrets.length, testsAside, rules })
+  const secrets = secretPlaces(tree.entries, analyses, pieces)
+  const notices = noticesOf({ tree, counts, analyses, secrets: secrets.length, testsAside, rules })
   const files = () => tableText(commit, tree, secrets)
-  const outlines = () => outlineText(commit, tree.entries, store)
+  const outlines = () => outlineText(commit, tree.entries, analyses)
   let table: FileTable | undefined
   return {
     survey: makeSurvey(commit, tree, counts, secrets, notices),
@@ -107,12 +90,11 @@ async function surveyTree(tree: Tree, options: SurveyOptions, { few, many }: Rea
       return parsed<Outline>(outlines())
     },
     texts: pieces.texts,
-    store: store.encode,
   }
 }
 
-/** The commit names the tree it is of; the list of files does not. */
-async function rootOf(commit: string, reader: BlobReader): Promise<string> {
+/** The commit object names its root tree; the list of files does not. */
+async function readRootTree(commit: string, reader: BlobReader): Promise<string> {
   let root: string | undefined
   await reader.read([commit], (_, bytes) => {
     root = /^tree ([0-9a-f]{40,64})\n/.exec(bytes?.toString('latin1', 0, 100) ?? '')?.[1]

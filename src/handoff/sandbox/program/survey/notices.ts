@@ -1,6 +1,6 @@
 // Sentences about what a reader would not expect: what could not be read, what was left out and why, what looks like a credential.
 import type { SurveyCounts } from '../../../domain/survey.js'
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import { largestText, largestUnknown as smallestTooLarge } from './classify-file.js'
 import type { Entry, Tree } from './git-tree.js'
 import { patternLimit } from './gitignore-patterns.js'
@@ -10,7 +10,7 @@ import type { Rules } from './repository-rules.js'
 export interface Circumstances {
   tree: Tree
   counts: SurveyCounts
-  store: Store
+  analyses: AnalysisTable
   secrets: number
   /** Tests of a very large repository that were not looked into. */
   testsAside: number
@@ -18,13 +18,13 @@ export interface Circumstances {
 }
 
 export function noticesOf(circumstances: Circumstances): string[] {
-  const { tree, counts, store, secrets, testsAside, rules } = circumstances
+  const { tree, counts, analyses, secrets, testsAside, rules } = circumstances
   if (counts.files === 0) return ['The commit has no files.']
   return [
     emptiness(counts),
     ...unread(tree.entries, counts),
     ...strangePaths(tree),
-    ...strangeEncodings(tree.entries, store),
+    ...strangeEncodings(tree.entries, analyses),
     say(
       secrets,
       'place looks like a credential; the value is',
@@ -44,7 +44,6 @@ export function noticesOf(circumstances: Circumstances): string[] {
       ' too many and left out.',
     ),
     ...rules.unread.map((path) => `${short(path)} is too large to be read, so that nothing follows its rules.`),
-    store.refused ? 'What an earlier survey knew could not be used; everything was read again.' : '',
   ].filter((notice) => notice !== '')
 }
 
@@ -112,9 +111,9 @@ function strangePaths({ entries, hiddenNames }: Tree): string[] {
   ]
 }
 
-function strangeEncodings(entries: readonly Entry[], store: Store): string[] {
+function strangeEncodings(entries: readonly Entry[], analyses: AnalysisTable): string[] {
   const encoded = (encoding: string) =>
-    entries.filter(({ record }) => record >= 0 && store.records[record]!.encoding === encoding)
+    entries.filter(({ record }) => record >= 0 && analyses.records[record]!.encoding === encoding)
   const wide = encoded('utf-16')
   const unknown = encoded('unknown')
   return [

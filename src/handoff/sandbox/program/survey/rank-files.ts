@@ -2,7 +2,7 @@
 // manifests and entry points by how much lies below the folder they speak for; tests, examples and boilerplate last. Then neighbours give way
 // to each other, so that the order does not end in one corner of the repository.
 
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import { isProduct } from './analyze-file.js'
 import type { Entry, Folder, Tree } from './git-tree.js'
 import { languageOfGrammar } from './languages.js'
@@ -10,13 +10,13 @@ import { isBoilerplate, isBuildScript, isEntryPoint, isGuide, isManifest, isRead
 import { centrality } from './reference-graph.js'
 
 /** The best first. Only entries that may be chosen. */
-export function rank(tree: Tree, candidates: readonly Entry[], store: Store): Entry[] {
+export function rank(tree: Tree, candidates: readonly Entry[], analyses: AnalysisTable): Entry[] {
   const product = candidates.filter(isProduct)
-  const central = centrality(product, store)
+  const central = centrality(product, analyses)
   const context: Context = {
     unit: Math.min(0.002, 1 / Math.max(1, product.length)),
     mass: massOfFolders(tree, product, central),
-    scripts: product.filter((entry) => isScript(entry, store)).length > product.length * 0.3 ? 1 : 0.3,
+    scripts: product.filter((entry) => isScript(entry, analyses)).length > product.length * 0.3 ? 1 : 0.3,
   }
   const scores = new Float64Array(candidates.length)
   let next = 0
@@ -24,7 +24,7 @@ export function rank(tree: Tree, candidates: readonly Entry[], store: Store): En
     const entry = candidates[index]!
     // The product comes in the same order.
     const own = entry === product[next] ? central[next++] : undefined
-    scores[index] = scoreOf(entry, own, store, context)
+    scores[index] = scoreOf(entry, own, analyses, context)
   }
   const order = spread(bestFirst(scores), scores, candidates, tree)
   return Array.from(order, (index) => candidates[index]!)
@@ -45,8 +45,8 @@ interface Context {
   scripts: number
 }
 
-function isScript({ record }: Entry, store: Store): boolean {
-  const { family } = languageOfGrammar(store.records[record]!.grammar)
+function isScript({ record }: Entry, analyses: AnalysisTable): boolean {
+  const { family } = languageOfGrammar(analyses.records[record]!.grammar)
   return family === 'shell' || family === 'make'
 }
 
@@ -66,7 +66,7 @@ function massOfFolders({ folders }: Tree, product: readonly Entry[], central: Fl
   return mass
 }
 
-function scoreOf(entry: Entry, own: number | undefined, store: Store, context: Context): number {
+function scoreOf(entry: Entry, own: number | undefined, analyses: AnalysisTable, context: Context): number {
   const aside = (entry.folder.traits & (trait.example | trait.test | trait.fixture)) !== 0 ? 0.03 : 1
   const mass = context.mass[entry.folder.index]! * aside
   const { name, kind } = entry
@@ -77,9 +77,9 @@ function scoreOf(entry: Entry, own: number | undefined, store: Store, context: C
   if (kind === 'configuration') return context.unit * settingsScore(entry) * aside
   if (kind === 'test') return context.unit * 0.03
   if (own === undefined) return context.unit * 0.04
-  const { grammar, outline } = store.records[entry.record]!
+  const { grammar, outline } = analyses.records[entry.record]!
   const begins = outline.includes('"name":"main","kind":"function"') ? beginning(entry, mass, context) : 0
-  const weight = weightOf(grammar) * (isScript(entry, store) ? context.scripts : 1) * (isBuildScript(name) ? 0.1 : 1)
+  const weight = weightOf(grammar) * (isScript(entry, analyses) ? context.scripts : 1) * (isBuildScript(name) ? 0.1 : 1)
   return own * weight * substance(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
 }
 

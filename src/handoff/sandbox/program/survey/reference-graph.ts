@@ -2,7 +2,7 @@
 // than one defined in five, one defined everywhere says nothing, and whoever uses a name from elsewhere also says, somewhere in the file,
 // where it is from: an import names the file or its folder.
 
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import type { Entry } from './git-tree.js'
 import { languageOfGrammar } from './languages.js'
 import { type Edges, pageRank, turned } from './page-rank.js'
@@ -17,9 +17,9 @@ const unmentioned = 0.25
 const together = 0.3
 
 /** One number for each entry, in their order; they add up to 1. */
-export function centrality(entries: readonly Entry[], store: Store): Float64Array {
+export function centrality(entries: readonly Entry[], analyses: AnalysisTable): Float64Array {
   if (entries.length === 0) return new Float64Array(0)
-  const edges = buildEdges(entries, store)
+  const edges = buildEdges(entries, analyses)
   const used = pageRank(entries.length, edges)
   const using = pageRank(entries.length, turned(entries.length, edges))
   const both = used.map((rank, file) => rank ** (1 - together) * using[file]! ** together)
@@ -27,17 +27,17 @@ export function centrality(entries: readonly Entry[], store: Store): Float64Arra
   return both.map((one) => one / sum)
 }
 
-function buildEdges(entries: readonly Entry[], store: Store): Edges {
-  const families = saltsOf(entries, ({ record }) => languageOfGrammar(store.records[record]!.grammar).family)
+function buildEdges(entries: readonly Entry[], analyses: AnalysisTable): Edges {
+  const families = saltsOf(entries, ({ record }) => languageOfGrammar(analyses.records[record]!.grammar).family)
   const folders = saltsOf(entries, ({ folder }) => folder.path)
-  const names = collectNames(entries, families, folders, store)
-  const places = collectPlaces(entries, store)
-  const pool = store.pool()
+  const names = collectNames(entries, families, folders, analyses)
+  const places = collectPlaces(entries, analyses)
+  const pool = analyses.pool()
   const gathered = new Float64Array(entries.length)
   const edges = openEdges(entries.length)
   const touched: number[] = []
   for (let user = 0; user < entries.length; user++) {
-    const { from, names: to } = store.records[entries[user]!.record]!
+    const { from, names: to } = analyses.records[entries[user]!.record]!
     for (let index = from; index < to; index++) {
       const hash = pool[index]!
       places.mention(hash, user)
@@ -124,10 +124,15 @@ interface Names {
 }
 
 /** An open table from hash to a chain of definers. */
-function collectNames(entries: readonly Entry[], families: Int32Array, folders: Int32Array, store: Store): Names {
-  const pool = store.pool()
+function collectNames(
+  entries: readonly Entry[],
+  families: Int32Array,
+  folders: Int32Array,
+  analyses: AnalysisTable,
+): Names {
+  const pool = analyses.pool()
   const pairs = entries.reduce(
-    (sum, { record }) => sum + (store.records[record]!.to - store.records[record]!.names) / 2,
+    (sum, { record }) => sum + (analyses.records[record]!.to - analyses.records[record]!.names) / 2,
     0,
   )
   const size = 1 << Math.max(4, Math.ceil(Math.log2(pairs * 2 + 1)))
@@ -146,7 +151,7 @@ function collectNames(entries: readonly Entry[], families: Int32Array, folders: 
     return slot
   }
   entries.forEach((entry, file) => {
-    const { names, to } = store.records[entry.record]!
+    const { names, to } = analyses.records[entry.record]!
     for (let index = names; index < to; index += 2) {
       const quality = pool[index + 1]!
       const isLocal = (quality & localName) !== 0
@@ -183,7 +188,7 @@ function collectNames(entries: readonly Entry[], families: Int32Array, folders: 
   }
 }
 
-/** In the pairs of a store: the name is only known in its own folder. */
+/** A bit of the quality in a name pair: only files of the same folder can mean this name. */
 export const localName = 64
 
 interface Places {
@@ -194,7 +199,7 @@ interface Places {
 }
 
 /** What an import says: the name of the file most of all, then of its folder, then of the one above. */
-function collectPlaces(entries: readonly Entry[], store: Store): Places {
+function collectPlaces(entries: readonly Entry[], analyses: AnalysisTable): Places {
   const numbers = new Map<number, number>()
   const sieve = openSieve()
   const numberOf = (word: string) => {
@@ -209,7 +214,7 @@ function collectPlaces(entries: readonly Entry[], store: Store): Places {
   for (let file = 0; file < entries.length; file++) {
     const { name, folder, record } = entries[file]!
     if (folder !== entries[file - 1]?.folder) above = wordsOfFolder(folder.path).map(numberOf)
-    const own = wordsOfName(name, store.records[record]!.grammar).map(numberOf)
+    const own = wordsOfName(name, analyses.records[record]!.grammar).map(numberOf)
     words.push(own.length === 0 ? above : [...own, ...above].slice(0, 3))
   }
   const folders = entries.map((entry) => entry.folder)

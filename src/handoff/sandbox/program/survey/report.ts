@@ -1,6 +1,6 @@
 // What the survey says in the end: the table of every file, the counts, the directories, the places of credentials, and the notices.
 import type { SecretPlace, Survey, SurveyCounts } from '../../../domain/survey.js'
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import type { Entry, Tree } from './git-tree.js'
 import type { Pieces } from './write-excerpts.js'
 
@@ -57,17 +57,17 @@ function rowText({ path, pathBase64, mode, blob, size, kind, state, reason }: En
   return `{"path":${JSON.stringify(path)},"mode":"${mode}","blob":"${blob}","size":${size},"kind":"${kind}","state":"${state}"${odd}${why}}`
 }
 
-/** JSON of the outline, put together from what the store has as JSON already. */
-export function* outlineText(commit: string, entries: readonly Entry[], store: Store): Generator<string> {
+/** JSON of the outline, built from the JSON that each analysis already has. */
+export function* outlineText(commit: string, entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
   yield `{"version":1,"commit":${JSON.stringify(commit)},"files":{`
-  yield* inPieces(outlineMembers(entries, store))
+  yield* inPieces(outlineMembers(entries, analyses))
   yield '}}'
 }
 
-function* outlineMembers(entries: readonly Entry[], store: Store): Generator<string> {
+function* outlineMembers(entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
   const seen = new Set<string>()
   for (const { path, record, kind } of entries) {
-    const outline = record < 0 ? '[]' : store.records[record]!.outline
+    const outline = record < 0 ? '[]' : analyses.records[record]!.outline
     if (outline === '[]' || kind === 'generated' || seen.has(path)) continue
     seen.add(path)
     yield `${JSON.stringify(path)}:${outline}`
@@ -92,9 +92,9 @@ export function parsed<T>(pieces: Iterable<string>): T {
   return JSON.parse([...pieces].join('')) as T
 }
 
-export function secretPlaces(entries: readonly Entry[], store: Store, pieces: Pieces): SecretPlace[] {
+export function secretPlaces(entries: readonly Entry[], analyses: AnalysisTable, pieces: Pieces): SecretPlace[] {
   return entries.flatMap((entry) => {
-    const places = pieces.secrets.get(entry) ?? (entry.record < 0 ? [] : store.records[entry.record]!.secrets)
+    const places = pieces.secrets.get(entry) ?? (entry.record < 0 ? [] : analyses.records[entry.record]!.secrets)
     return places.map(({ line, rule }) => ({ path: entry.path, line, rule }))
   })
 }

@@ -3,7 +3,7 @@
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { ChosenText, Definition, SecretPlace } from '../../../domain/survey.js'
 import type { Share } from './allocate-budget.js'
-import type { Store } from './analysis-table.js'
+import type { AnalysisTable } from './analysis-table.js'
 import { shownText, textBytes } from './decode-text.js'
 import type { BlobReader } from './git-objects.js'
 import type { Entry } from './git-tree.js'
@@ -16,7 +16,7 @@ export interface Pieces {
 
 export async function writePieces(
   shares: readonly Share[],
-  store: Store,
+  analyses: AnalysisTable,
   budget: number,
   reader: BlobReader,
 ): Promise<Pieces> {
@@ -29,7 +29,7 @@ export async function writePieces(
   }
 
   const toRead = shares.filter(({ form }) => form !== 'line')
-  for (const share of shares) if (share.form === 'line') take(share, oneLine(share, store))
+  for (const share of shares) if (share.form === 'line') take(share, oneLine(share, analyses))
   await reader.read(
     toRead.map(({ entry }) => entry.blob),
     (index, bytes) => {
@@ -39,9 +39,9 @@ export async function writePieces(
       // Of a file that is shown by its beginning the rest need not be made plain first.
       const content = share.form === 'head' ? whole.subarray(0, share.bytes * 2 + 1_000) : whole
       const isWhole = content.length === whole.length
-      const text = plainText(share.entry, content, isWhole, store, pieces)
+      const text = plainText(share.entry, content, isWhole, analyses, pieces)
       const room = share.bytes + spare - Buffer.byteLength(share.entry.path)
-      take(share, cutTo(share, text, isWhole, store, room))
+      take(share, cutTo(share, text, isWhole, analyses, room))
     },
   )
 
@@ -55,9 +55,9 @@ export async function writePieces(
   return pieces
 }
 
-/** Without credentials. What all rules have found nothing in is not asked again, in this survey or in one with its store. */
-function plainText(entry: Entry, content: Buffer, isWhole: boolean, store: Store, pieces: Pieces): string {
-  const record = store.records[entry.record]!
+/** The text without credentials. A file that is known to be clean is not scanned again. */
+function plainText(entry: Entry, content: Buffer, isWhole: boolean, analyses: AnalysisTable, pieces: Pieces): string {
+  const record = analyses.records[entry.record]!
   const shown = shownText(content)
   if (record.clean) return shown
   const { text, places } = redactSecrets(shown)
@@ -66,8 +66,8 @@ function plainText(entry: Entry, content: Buffer, isWhole: boolean, store: Store
   return text
 }
 
-function oneLine({ entry }: Share, store: Store): Pick<ChosenText, 'form' | 'from' | 'text'> {
-  const { telling } = store.records[entry.record]!
+function oneLine({ entry }: Share, analyses: AnalysisTable): Pick<ChosenText, 'form' | 'from' | 'text'> {
+  const { telling } = analyses.records[entry.record]!
   return { form: 'line', from: Math.max(1, telling.line), text: telling.text }
 }
 
@@ -75,12 +75,12 @@ function cutTo(
   share: Share,
   text: string,
   isWhole: boolean,
-  store: Store,
+  analyses: AnalysisTable,
   room: number,
 ): Pick<ChosenText, 'form' | 'from' | 'text'> {
   const allowed = Math.max(0, share.form === 'full' ? room : Math.min(room, share.bytes))
   if (share.form === 'signatures') {
-    const definitions = JSON.parse(store.records[share.entry.record]!.outline) as Definition[]
+    const definitions = JSON.parse(analyses.records[share.entry.record]!.outline) as Definition[]
     return { form: 'signatures', from: 1, text: signatures(text, definitions, allowed) }
   }
   const cut = beginning(text, allowed)

@@ -115,14 +115,12 @@ test('folders and file names that the question names count', async () => {
   )
 })
 
-test('hints and the summary break a tie, and find nothing by themselves', async () => {
+test('a path and line in the summary break a tie, and find nothing by themselves', async () => {
   const text = 'def handle(request):\n    return request.answer\n'
   const files = { 'a/one.py': text, 'b/two.py': text, 'c/three.py': 'unrelated = True\n' }
   const question = 'How is a request handled?'
   await using repository = await makeRepository(files)
   expect(pathsOf(await findIn(repository, question))).toEqual(['a/one.py', 'b/two.py'])
-  const hinted = await findIn(repository, question, { hints: [{ path: 'b/two.py', line: 1 }] })
-  expect(pathsOf(hinted)).toEqual(['b/two.py', 'a/one.py'])
   const summary = 'Each request is handled by one function (b/two.py:1).\nThe flag stands in c/three.py:1.\n'
   expect(pathsOf(await findIn(repository, question, { summary }))).toEqual(['b/two.py', 'a/one.py'])
 })

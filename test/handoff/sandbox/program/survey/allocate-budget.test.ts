@@ -1,7 +1,7 @@
 // How the bytes are shared out, and in which order files come.
 import { expect, test } from 'vitest'
-import { type Files, makeRepository } from '../../../../support/repository.js'
-import { bytesOf, rowOf, surveyIn, surveyOf, textOf } from './survey-repository.js'
+import type { Files } from '../../../../support/repository.js'
+import { bytesOf, rowOf, surveyOf, textOf } from './survey-repository.js'
 
 const filler = (words: string, lines: number) => `// ${words}\n`.repeat(lines)
 
@@ -95,22 +95,6 @@ test('replacing a credential may make a text longer, never the whole longer than
   const result = await surveyOf({ 'a.py': lines, 'b.py': `# b\n${lines}` }, { textBytes: lines.length * 2 + 50 })
   expect(result.texts.length).toBe(2)
   expect(result.texts.some(({ form }) => form === 'head')).toBe(true)
-})
-
-test('a second survey with the store of the first reads only what changed, and says the same', async () => {
-  await using repository = await makeRepository(product)
-  const first = await surveyIn(repository, { textBytes: 6_000 })
-  await repository.commit({
-    'src/part3.ts': 'export function changed() {\n}\n',
-    'src/core2.ts': product['src/core.ts'],
-    'src/lonely.ts': null,
-  })
-  const again = await surveyIn(repository, { textBytes: 6_000, cache: first.store() })
-  const fresh = await surveyIn(repository, { textBytes: 6_000 })
-  expect(JSON.stringify(again)).toBe(JSON.stringify(fresh))
-  expect(Buffer.from(again.store()).equals(Buffer.from(fresh.store()))).toBe(false)
-  const third = await surveyIn(repository, { textBytes: 6_000, cache: again.store() })
-  expect(JSON.stringify(third)).toBe(JSON.stringify(fresh))
 })
 
 test('the tests of a very large repository are listed and not looked into, but for some where there is nothing else', async () => {

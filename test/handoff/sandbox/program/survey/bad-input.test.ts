@@ -174,9 +174,7 @@ test('credentials come out nowhere: not in a text, the outline, the table, or a 
     [`keys/${key}/b.py`]: 'x = 1\n',
     'url.env': 'DATABASE=postgres://app:hunter22@db/app\n',
   })
-  const all =
-    JSON.stringify([result.survey, result.table, result.texts, result.outline]) +
-    Buffer.from(result.store()).toString('latin1')
+  const all = JSON.stringify([result.survey, result.table, result.texts, result.outline])
   expect(all).not.toContain(key)
   expect(all).not.toContain('hunter22')
   expect(result.survey.secrets).toEqual([
@@ -269,15 +267,4 @@ test('an object that the clone has lost is told of and does not end the survey',
   })
   expect(['a.ts', 'gone.ts'].map((path) => verdictOf(result, path))).toEqual(['source', 'source: missing'])
   expect(result.survey.notices).toEqual(['1 file is missing from the clone.'])
-})
-
-test('a store that is no store is refused, and everything is read again', async () => {
-  await using repository = await makeRepository({ 'a.ts': 'export const a = 1\n' })
-  const fresh = await surveyIn(repository)
-  const store = Buffer.from(fresh.store())
-  for (const cache of [Buffer.from('nonsense'), store.subarray(0, store.length - 3), Buffer.alloc(0)]) {
-    const result = await surveyIn(repository, { cache })
-    expect(result.survey.notices).toEqual(['What an earlier survey knew could not be used; everything was read again.'])
-    expect(result.outline).toEqual(fresh.outline)
-  }
 })

@@ -7,21 +7,16 @@ import type { ChosenText, FileRow } from '../../../../../src/handoff/domain/surv
 import { type SurveyResult, survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
 
-export interface Asked extends Partial<SurveyLimits> {
-  cache?: Uint8Array
-}
-
-export function surveyIn(repository: TestRepository, { cache, ...limits }: Asked = {}): Promise<SurveyResult> {
+export function surveyIn(repository: TestRepository, limits: Partial<SurveyLimits> = {}): Promise<SurveyResult> {
   return survey({
     gitDirectory: repository.directory,
     commit: repository.head,
     limits: { textBytes: 1_000_000, include: [], exclude: [], ...limits },
-    ...(cache ? { cache } : {}),
   })
 }
 
 /** Makes the repository, surveys it, checks what is always true, and throws the repository away. */
-export async function surveyOf(files: Files, asked: Asked = {}): Promise<SurveyResult> {
+export async function surveyOf(files: Files, asked: Partial<SurveyLimits> = {}): Promise<SurveyResult> {
   await using repository = await makeRepository(files)
   const result = await surveyIn(repository, asked)
   await expectSound(result, repository, asked)
@@ -47,7 +42,11 @@ export function bytesOf(texts: readonly ChosenText[]): number {
 }
 
 /** Counts reconcile with git, the budget holds, and the host can read every record. */
-export async function expectSound(result: SurveyResult, repository: TestRepository, asked: Asked = {}): Promise<void> {
+export async function expectSound(
+  result: SurveyResult,
+  repository: TestRepository,
+  asked: Partial<SurveyLimits> = {},
+): Promise<void> {
   const { survey: seen, table, texts } = result
   const listed = execFileSync(
     'git',
