@@ -51,12 +51,12 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('walks')) await (await import('./end-to-end.js')).benchWalks()
   if (wanted('action'))
     await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
-  if (wanted('service')) await (await import('./service.js')).benchService()
+  if (wanted('service')) await (await import('./service-startup.js')).benchService()
   if (repositories.length === 0) {
     process.stdout.write('The survey, the search and the increments need repositories: --repositories DIR.\n')
     return
   }
-  if (wanted('survey')) await (await import('./survey.js')).benchSurvey(repositories)
+  if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories)
   if (wanted('find')) await (await import('./search-speed.js')).benchFind(repositories)
   if (wanted('incremental')) await (await import('./push-cost.js')).benchIncremental(repositories)
 }

@@ -1,6 +1,7 @@
 // What an account may do, and the checks of the control plane that follow from it. The sentences are the real service's, as far as known.
+
+import { Refusal } from './connect-protocol.js'
 import type { NetworkRules } from './sandbox.js'
-import { Refusal } from './wire.js'
 
 export interface Account {
   /** Sandboxes that may run at once. */

@@ -6,10 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
-import type { UserName } from './home.js'
+import { keepAliveOf, type MessageStream, openStream, Refusal, readEnvelope, readJson } from './connect-protocol.js'
 import { startOf } from './processes.js'
 import { type CommandRecord, type EnvdRequest, environmentOf, type LocalSandbox } from './sandbox.js'
-import { keepAliveOf, type MessageStream, openStream, Refusal, readEnvelope, readJson } from './wire.js'
+import type { UserName } from './sandbox-directory.js'
 
 interface Configuration {
   cmd: string

@@ -3,9 +3,9 @@ import { lstat, mkdir, readdir, readFile, readlink, realpath, rename, rm, stat, 
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
-import type { UserName } from './home.js'
+import { Refusal, readJson } from './connect-protocol.js'
 import type { EnvdRequest, LocalSandbox } from './sandbox.js'
-import { Refusal, readJson } from './wire.js'
+import type { UserName } from './sandbox-directory.js'
 
 // ── whole files ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

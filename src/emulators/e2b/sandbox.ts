@@ -2,9 +2,9 @@
 import type { ServerResponse } from 'node:http'
 import { freshId, type RecordedRequest } from '../faulty-server.js'
 import type { RunningCommand } from './commands.js'
-import { clearDirectory, type Home, makeHome, type UserName } from './home.js'
+import type { MessageStream } from './connect-protocol.js'
 import { type Belonging, endProcesses, freeze, markerName, markerOf, thaw } from './processes.js'
-import type { MessageStream } from './wire.js'
+import { clearDirectory, type Home, makeHome, type UserName } from './sandbox-directory.js'
 
 /** What tests and the demo may look at, also when the machine is long gone. */
 export interface SandboxRecord {

@@ -3,7 +3,7 @@
 // Nothing is carried out: this machine must not be changed by somebody's `apt-get`. Every template is the same machine, this one.
 import { randomUUID } from 'node:crypto'
 import { freshId, json, type Reply } from '../faulty-server.js'
-import { Refusal } from './wire.js'
+import { Refusal } from './connect-protocol.js'
 
 export interface Template {
   id: string

@@ -1,7 +1,7 @@
 // The GitHub App: knows itself by a signed JSON Web Token, finds its installation in a repository, and buys tokens for it.
 import { type KeyObject, randomBytes, verify } from 'node:crypto'
 import { json, type Reply } from '../faulty-server.js'
-import { type Exchange, notFound, problem } from './exchange.js'
+import { type Exchange, notFound, problem } from './request-context.js'
 import { type Grant, keyOf, type PermissionName, type Repository, type User, type World } from './world.js'
 
 export interface App {

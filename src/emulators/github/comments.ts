@@ -1,7 +1,7 @@
 // Comments in conversations and review threads, and reactions to them.
 import { json, type Reply } from '../faulty-server.js'
-import type { Need } from './access.js'
-import { type Exchange, invalid, noContent, notFound, page, problem, timeText } from './exchange.js'
+import type { Need } from './permissions.js'
+import { type Exchange, invalid, noContent, notFound, page, problem, timeText } from './request-context.js'
 import {
   editComment,
   fullNameOf,

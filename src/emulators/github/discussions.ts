@@ -1,8 +1,8 @@
 // Discussions, which GitHub shows to GraphQL alone: the viewer, comments with one level of replies, and reactions to them.
 import { json, type Reply } from '../faulty-server.js'
-import { maySee, mayUse } from './access.js'
-import { type Exchange, timeText } from './exchange.js'
 import { type Given, GraphqlError, type Node, runGraphql, type Value } from './graphql.js'
+import { maySee, mayUse } from './permissions.js'
+import { type Exchange, timeText } from './request-context.js'
 import { editComment, fullNameOf, type Repository, removeComment, type StoredComment, writeComment } from './world.js'
 
 export const discussionNode = (repository: Repository, number: number) => `D_${repository.id}_${number}`

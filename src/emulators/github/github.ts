@@ -5,16 +5,16 @@
 // description or that is not imitated here, and each reply that GitHub would not give: a test ends by looking there.
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
-import { refuse, tokenOf } from './access.js'
 import { type App, refuseJwt } from './apps.js'
-import { complete } from './complete.js'
-import { loadDescription } from './description.js'
-import { deliver, type Event, eventOf } from './events.js'
-import { type Exchange, invalid, notFound, problem } from './exchange.js'
-import { type LimitOptions, type Limits, makeLimits } from './limits.js'
+import { complete } from './fill-reply.js'
+import * as stock from './fixtures.js'
 import { jobClaims, makeOidc, type Oidc } from './oidc.js'
+import { loadDescription } from './openapi-description.js'
+import { refuse, tokenOf } from './permissions.js'
+import { type LimitOptions, type Limits, makeLimits } from './rate-limits.js'
+import { type Exchange, invalid, notFound, problem } from './request-context.js'
 import { findRoute, type Route, routes } from './routes.js'
-import * as stock from './stock.js'
+import { deliver, type Event, eventOf } from './webhook-events.js'
 import { ensureUser, keyOf, makeWorld, type Repository, type StoredComment, type Token, type World } from './world.js'
 
 export interface GitHubOptions {

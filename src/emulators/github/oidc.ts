@@ -1,7 +1,7 @@
 // The tokens by which a workflow's job proves who it is: the address a runner asks, and the keys to check them with.
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
-import { problem } from './exchange.js'
+import { problem } from './request-context.js'
 import { fullNameOf, type Repository } from './world.js'
 
 export interface Oidc {

@@ -1,7 +1,7 @@
 // Repositories, branches, pull requests and who may do what.
 import { json, type Reply } from '../faulty-server.js'
-import { type Exchange, notFound } from './exchange.js'
-import { readRef } from './git.js'
+import { readRef } from './git-repository.js'
+import { type Exchange, notFound } from './request-context.js'
 import { fullNameOf, keyOf, type Pull, type Repository, type Role, type World } from './world.js'
 
 export function repositoryReply({ world, repository, token }: Exchange): Reply {

@@ -1,12 +1,12 @@
 // The table of everything the local GitHub imitates. A request that GitHub has and this table has not is answered 501 and remembered.
 import type { Reply } from '../faulty-server.js'
-import { identityReply, type Need, userReply } from './access.js'
 import { type App, accessTokenReply, installationReply } from './apps.js'
 import * as comments from './comments.js'
 import { graphqlReply } from './discussions.js'
-import type { Exchange } from './exchange.js'
-import { compareReply } from './git.js'
+import { compareReply } from './git-repository.js'
+import { identityReply, type Need, userReply } from './permissions.js'
 import * as repositories from './repositories.js'
+import type { Exchange } from './request-context.js'
 
 export interface Route {
   method: string

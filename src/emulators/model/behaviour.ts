@@ -1,6 +1,6 @@
 // How the local model can be told to behave other than well. One behaviour for the words, one for how they are sent, and one for the pace
 // may meet in one request; of two of a kind the newest wins.
-import type { Forgery } from './forge.js'
+import type { Forgery } from './forged-citations.js'
 
 /** What goes wrong with the words. */
 export type WordsBehaviour =

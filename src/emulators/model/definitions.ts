@@ -1,5 +1,5 @@
 // Sees definitions, comments and imports in a line of whatever language, by its shape alone.
-import type { FileBlock, Line } from './prompt.js'
+import type { FileBlock, Line } from './parse-prompt.js'
 
 export interface Defined {
   name: string

@@ -10,15 +10,15 @@
 import type { ServerResponse } from 'node:http'
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
 import { type Behaviour, type Mood, makeMoods, type When } from './behaviour.js'
-import { cacheUsage } from './cache.js'
-import { type Accepted, check, keyRefusal, limitOf, unknownModel, type WireRequest } from './checks.js'
-import { cutPrompt } from './cut.js'
+import { invalid } from './error-response.js'
 import { localModelNamed, localModels, offlineModel, thinkingFor } from './models.js'
-import { countPieces, isMessage, type Message, type Prompt, readPrompt } from './prompt.js'
-import { makeQueue } from './queue.js'
-import { speak } from './reply.js'
-import { completion, pause, type Sending, stream } from './stream.js'
-import { invalid } from './wire-error.js'
+import { countPieces, isMessage, type Message, type Prompt, readPrompt } from './parse-prompt.js'
+import { cacheUsage } from './prompt-cache.js'
+import { completion, pause, type Sending, stream } from './send-reply.js'
+import { makeQueue } from './serial-queue.js'
+import { cutPrompt } from './truncate-prompt.js'
+import { type Accepted, check, keyRefusal, limitOf, unknownModel, type WireRequest } from './validate-request.js'
+import { speak } from './write-reply.js'
 
 export interface ModelOptions {
   port?: number

@@ -2,10 +2,10 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startServer } from '../../../src/emulators/faulty-server.js'
-import { complete } from '../../../src/emulators/github/complete.js'
-import { loadDescription } from '../../../src/emulators/github/description.js'
+import { complete } from '../../../src/emulators/github/fill-reply.js'
 import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/github.js'
 import { signToken } from '../../../src/emulators/github/oidc.js'
+import { loadDescription } from '../../../src/emulators/github/openapi-description.js'
 import type { Pull, Repository, Token } from '../../../src/emulators/github/world.js'
 import { gitFolder } from '../../support/commits.js'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { disguises } from '../../../src/emulators/model/obey.js'
+import { disguises } from '../../../src/emulators/model/prompt-injection.js'
 import { type LocalModel, startModel } from '../../../src/emulators/model/server.js'
 import { modelContract } from '../../contract/model.js'
 

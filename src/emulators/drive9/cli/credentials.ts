@@ -2,7 +2,7 @@
 // active context's server beats DRIVE9_SERVER, and a DRIVE9_VAULT_TOKEN beats the API key and then opens nothing.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Exit } from './arguments.js'
+import { Exit } from './parse-arguments.js'
 
 export interface Credentials {
   server: string

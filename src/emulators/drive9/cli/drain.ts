@@ -1,6 +1,6 @@
 // `drive9 mount drain`: waits until nothing is left to upload, and tells the truth about what is.
 import type { Mirror } from './mirror.js'
-import type { Queue } from './queue.js'
+import type { Queue } from './upload-queue.js'
 
 export interface DrainReport {
   ok: boolean

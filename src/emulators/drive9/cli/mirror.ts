@@ -3,10 +3,10 @@
 // What a plain directory cannot show, and what happens instead: see the list at the top of program.ts.
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { compare, type Difference, type Found, type Index, type Known, look, scan } from './index.js'
-import type { Queue } from './queue.js'
-import { each, type Remote, type RemoteEntry, RemoteError } from './remote.js'
-import { quietTime } from './watch.js'
+import { each, type Remote, type RemoteEntry, RemoteError } from './api-client.js'
+import { compare, type Difference, type Found, type Index, type Known, look, scan } from './directory-index.js'
+import type { Queue } from './upload-queue.js'
+import { quietTime } from './watch-folders.js'
 
 export interface MirrorOptions {
   directory: string

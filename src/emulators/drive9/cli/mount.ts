@@ -5,11 +5,11 @@
 // ran out; unsupervised it fails at once; in the foreground it says why and exits with a code of its own. The truth is always in the log.
 import { appendFileSync, closeSync, mkdirSync, readdirSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type Arguments, Exit, ending, type FlagKind, parseArguments, remoteOf, version } from './arguments.js'
-import { probe } from './control.js'
 import { findCredentials } from './credentials.js'
-import type { MountSettings, StartFailure } from './daemon.js'
-import { type Places, placesOf, timeScale } from './places.js'
+import { probe } from './mount-control.js'
+import type { MountSettings, StartFailure } from './mount-daemon.js'
+import { type Places, placesOf, timeScale } from './mount-files.js'
+import { type Arguments, Exit, ending, type FlagKind, parseArguments, remoteOf, version } from './parse-arguments.js'
 
 type Environment = Record<string, string | undefined>
 
@@ -180,7 +180,7 @@ interface Listener {
 
 /** Lives as long as the mount. */
 async function serve(settings: MountSettings, places: Places, listener: Listener): Promise<number> {
-  const { startMount } = await import('./daemon.js')
+  const { startMount } = await import('./mount-daemon.js')
   for (let wait = 1000; ; wait = Math.min(wait * 2, 30_000)) {
     const outcome = await startMount(settings, places).catch((error: unknown) => brokenDown(places, error))
     if (outcome === undefined) return 4

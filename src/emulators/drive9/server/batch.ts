@@ -4,7 +4,7 @@ import { hasMode, unixTime } from './files.js'
 import { type Caller, mayDo } from './keys.js'
 import { canonicalPath } from './paths.js'
 import { Refusal, refuse } from './refusal.js'
-import { type Call, readJson } from './state.js'
+import { type Call, readJson } from './request-context.js'
 
 const most = { stat: 256, read: 128, bytes: 50_000 }
 

@@ -1,10 +1,10 @@
 // `/v1/fs/…`: read, stat, list, write, delete, rename, copy, mkdir and the rest of what one path can be asked.
 import { json, type Reply } from '../../faulty-server.js'
+import type { TreeNode } from './file-tree.js'
 import { authorize } from './keys.js'
 import { canonicalPath, decodePath } from './paths.js'
 import { refuse } from './refusal.js'
-import { type Call, readJson } from './state.js'
-import type { TreeNode } from './tree.js'
+import { type Call, readJson } from './request-context.js'
 import { reservedBy } from './uploads.js'
 
 const symlinkMode = 0o120777

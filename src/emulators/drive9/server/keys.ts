@@ -1,6 +1,6 @@
 // Who may do what: the owner's key, and tokens that open some prefixes for some operations for a time.
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import type { Table } from './objects.js'
+import type { Table } from './object-storage.js'
 import { canonicalPath, isWithin } from './paths.js'
 import { Refusal, refuse } from './refusal.js'
 

@@ -4,7 +4,7 @@ import { freshId, json, type Reply } from '../../faulty-server.js'
 import { authorize } from './keys.js'
 import { canonicalPath } from './paths.js'
 import { refuse } from './refusal.js'
-import { type Call, type DriveState, type Links, readJson } from './state.js'
+import { type Call, type DriveState, type Links, readJson } from './request-context.js'
 
 const partSize = 8 * 1024 * 1024
 const linkLifetime = 10 * 60_000

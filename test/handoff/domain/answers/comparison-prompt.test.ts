@@ -1,6 +1,6 @@
 // Two commits in one prompt and one answer: what is shown of each, and whose lines a citation is believed of.
 import { describe, expect, test } from 'vitest'
-import { readPrompt } from '../../../../src/emulators/model/prompt.js'
+import { readPrompt } from '../../../../src/emulators/model/parse-prompt.js'
 import type { CompletedAnswer, Excerpt } from '../../../../src/handoff/domain/answer.js'
 import { decodeAnswer, encodeAnswer } from '../../../../src/handoff/domain/answers/answer-codec.js'
 import { counterparts, pathChanges, withoutTwins } from '../../../../src/handoff/domain/answers/comparison-diff.js'

@@ -1,0 +1,49 @@
+// The door of the process behind a mount: other runs of the program knock here to ask how it is, to drain and to end it.
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type Server, type Socket } from 'node:net'
+import { Exit } from './parse-arguments.js'
+
+export interface ControlRequest {
+  op: 'status' | 'drain' | 'umount'
+  timeout?: number
+}
+
+/** One JSON line in, one out. Whoever cannot read the state file does not know the secret. */
+export async function listen(
+  secret: string,
+  answer: (request: ControlRequest) => Promise<object>,
+): Promise<{ port: number; close(closed: () => void): void }> {
+  const server: Server = createServer((socket: Socket) => {
+    let text = ''
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('utf8')
+      if (text.includes('\n')) void respond(text, socket)
+    })
+  })
+  async function respond(line: string, socket: Socket): Promise<void> {
+    try {
+      const request = JSON.parse(line) as ControlRequest & { secret?: string }
+      if (!same(request.secret ?? '', secret)) throw new Error('whoever asks does not know the secret')
+      socket.end(`${JSON.stringify(await answer(request))}\n`)
+    } catch {
+      socket.destroy()
+    }
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Exit(4, 'no control port')
+  return {
+    port: address.port,
+    /** Whoever is still waiting for an answer gets it first, for a moment. */
+    close(closed) {
+      server.close(closed)
+      setTimeout(closed, 1_000)
+    },
+  }
+}
+
+function same(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,50 @@
+// What the handlers of the local drive9 share, and the request as they see it.
+import type { RecordedRequest } from '../../faulty-server.js'
+import type { Changes } from './change-events.js'
+import type { Tree } from './file-tree.js'
+import type { Caller, Keys } from './keys.js'
+import type { Objects } from './object-storage.js'
+import { refuse } from './refusal.js'
+import type { Uploads } from './uploads.js'
+
+export interface DriveState {
+  tree: Tree
+  objects: Objects
+  keys: Keys
+  uploads: Uploads
+  links: Links
+  changes: Changes
+  now: () => number
+  /** From this size on a file lives in the object storage: read through a redirect, written through an upload. */
+  inlineThreshold: number
+  maxUploadBytes: number
+}
+
+export interface Call {
+  drive: DriveState
+  request: RecordedRequest
+  /** The path of the address, still percent-encoded, and its query. */
+  path: string
+  query: URLSearchParams
+  caller: Caller
+  /** Where the caller reached us; presigned addresses stand on it. */
+  origin: string
+}
+
+/** Presigned addresses: whoever has one may do one thing with one object for some minutes, without a key. */
+export interface Links {
+  sign(use: LinkUse): { path: string; expiresAt: number }
+  open(path: string): { use: LinkUse; expired: boolean } | undefined
+}
+
+export type LinkUse = { kind: 'get'; object: string } | { kind: 'put'; upload: string; part: number }
+
+export function readJson(request: RecordedRequest): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(request.body.toString('utf8'))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Said below, as for a body that is JSON but not an object.
+  }
+  return refuse(400, 'invalid JSON')
+}

@@ -1,0 +1,111 @@
+// Decides what the local model says to a prompt.
+
+import type { Mood, WordsBehaviour } from './behaviour.js'
+import { forge } from './forged-citations.js'
+import { countPieces, type Prompt } from './parse-prompt.js'
+import { obey, ordersIn } from './prompt-injection.js'
+import { writeAnswer } from './write-answer.js'
+import { writeComparison } from './write-comparison.js'
+import { writeTerms } from './write-search-terms.js'
+import { writePart, writeSummary } from './write-summary.js'
+
+export interface Said {
+  text: string
+  /** Thoughts that go in a field of their own. */
+  thoughts: string
+  finish: 'stop' | 'length' | 'content_filter'
+}
+
+export interface Room {
+  /** The limit that the request sets. */
+  maxTokens: number
+  /** What of it is left for text, when thinking and the context have had theirs. */
+  left: number
+}
+
+/**
+ * Bytes for each token of the limit. English prose with names and paths takes three and a half in any vocabulary we measured, so that the
+ * reply stays under the limit by whatever count.
+ */
+const bytesPerToken = 2.5
+
+/** How long a reply is at most, in bytes, however much the limit allows: about what the instructions ask for. */
+const usualBytes: Record<string, number> = {
+  part: 1_750,
+  combine: 2_250,
+  summary: 7_500,
+  answer: 5_000,
+  compare: 5_000,
+}
+
+/** A model does not know what is left: it writes as if all of its limit were, and is cut. */
+export function speak(prompt: Prompt, mood: Mood, { maxTokens, left }: Room): Said {
+  const honest = writeFor(prompt, maxTokens)
+  const text = misspoken(honest, prompt, mood.words)
+  const thoughts =
+    mood.words?.kind === 'think' && mood.words.where === 'field' ? 'Let me look at the pieces first. ' : ''
+  const unlimited = mood.words !== undefined && mood.words.kind !== 'think'
+  if (mood.sending?.kind === 'too-long') return { text: half(text), thoughts, finish: 'length' }
+  if (mood.sending?.kind === 'filtered') return { text: half(text), thoughts, finish: 'content_filter' }
+  if (left <= 0) return { text: '', thoughts, finish: 'length' }
+  if (unlimited || countPieces(text) <= left) return { text, thoughts, finish: 'stop' }
+  return { text: cutToPieces(text, left), thoughts, finish: 'length' }
+}
+
+function writeFor(prompt: Prompt, maxTokens: number): string {
+  const maxBytes = Math.min(usualBytes[prompt.task] ?? 5_000, Math.max(1, Math.floor(maxTokens * bytesPerToken)))
+  switch (prompt.task) {
+    case 'answer':
+      return writeAnswer(prompt, maxBytes)
+    case 'compare':
+      return writeComparison(prompt, maxBytes)
+    case 'terms':
+      return writeTerms(prompt)
+    case 'part':
+    case 'combine':
+      return writePart(prompt, maxBytes)
+    case 'summary':
+      return writeSummary(prompt, maxBytes)
+    default:
+      return 'This is the offline model. It quotes what it was shown and writes nothing of its own; for this task it has no words.'
+  }
+}
+
+function misspoken(honest: string, prompt: Prompt, words: WordsBehaviour | undefined): string {
+  switch (words?.kind) {
+    case 'say':
+      return words.text
+    case 'silent':
+      return ''
+    case 'forge':
+      return forge(honest, words.how, prompt)
+    case 'ask-more':
+      return ['MORE', ...(words.requests ?? moreFor(prompt))].join('\n')
+    case 'flood':
+      return 'The stream goes on. '.repeat((words.characters ?? 200_000) / 20)
+    case 'think':
+      return words.where === 'text' ? `<think>\nLet me look [[first:1 "thing"]].\n</think>\n\n${honest}` : honest
+    case 'obey': {
+      const orders = ordersIn(prompt)
+      return orders.length > 0 || words.always ? `${honest}\n\n${obey(prompt, orders, words.plants ?? [])}` : honest
+    }
+    default:
+      return honest
+  }
+}
+
+/** What a curious model would ask for: more of the first file, the question's words, the top directory. */
+function moreFor(prompt: Prompt): string[] {
+  const first = prompt.files[0]
+  const last = first?.lines.at(-1)?.number ?? 1
+  const read = first === undefined ? [] : [`read ${JSON.stringify(first.path)} ${last + 1}-${last + 80}`]
+  return [...read, `search ${writeTerms(prompt).split(' ').slice(0, 4).join(' ')}`, 'list ""']
+}
+
+const half = (text: string) => text.slice(0, Math.ceil(text.length / 2))
+
+function cutToPieces(text: string, pieces: number): string {
+  let end = text.length
+  while (end > 0 && countPieces(text.slice(0, end)) > pieces) end = Math.floor(end * 0.9)
+  return text.slice(0, end)
+}
