@@ -1,5 +1,5 @@
 // One process that does one thing and says what it took: the survey of a commit, the reading of every file (the floor under any survey), or
-// nothing at all. Started by survey.ts from a bundle, as the program in a sandbox is.
+// nothing at all. survey-speed.ts starts it from a bundle, as the program in a sandbox is.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { survey } from '../handoff/sandbox/program/survey/index.js'

@@ -1,5 +1,5 @@
 // Which outside calls a test file saw made, and in which ways each was broken: taken down from the stand-ins themselves, whoever asked them
-// and whatever broke them. Each file keeps a ledger; `whole-suite.ts` puts them together.
+// and whatever broke them. Each file keeps a ledger; `global-setup.ts` merges them.
 import type { Fault, RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { routeOf } from './gate.js'
 

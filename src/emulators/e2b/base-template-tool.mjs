@@ -1,4 +1,4 @@
-// One tool of a sandbox of `base`, as base.ts plays it: `base-tool.mjs <name> <arguments>`. Paths of the system become paths in the sandbox's
+// One tool of a sandbox of `base`, as base-template.ts simulates it: `base-template-tool.mjs <name> <arguments>`. Paths of the system become paths in the sandbox's
 // directory. What a tool is asked for and does not know, it refuses, so that a new use shows itself.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,8 +1,8 @@
-// The guard of a local cloud clears up what the cloud left, when it ended in any way without having done so itself, also by SIGKILL.
+// Removes the processes and the directory of an emulator that ended without cleaning up, for example by SIGKILL.
 //
-// What waits is a shell, because it costs nothing: it reads from a pipe whose writing end only the cloud has. A line on it dismisses the guard;
-// its end without one is the end of the cloud, and then the shell becomes this program.
-//   guard.ts <how the marker of the cloud's processes begins> <the cloud's directory>
+// A small shell waits on a pipe that only the emulator holds open. A line on the pipe ends the shell: nothing is left to do. If the pipe closes
+// without a line, the emulator is dead and the shell becomes this program.
+//   clean-up.ts <prefix of the marker of the emulator's processes> <the emulator's directory>
 
 import { endProcesses } from './processes.js'
 import { clearDirectory } from './sandbox-directory.js'

@@ -79,7 +79,7 @@ export async function startSandboxCloud(options: SandboxCloudOptions = {}): Prom
     shelf: makeTemplateShelf(templates, options.buildMilliseconds ?? 1_000),
     url: () => server.url,
   }
-  const dismissGuard = postGuard(cloud)
+  const dismissGuard = startCleanUpGuard(cloud)
   const unsupported: string[] = []
   const serve = (request: RecordedRequest, response: ServerResponse) => answer(cloud, request, response, unsupported)
   const server = await startServer('the local E2B cloud', serve, options.port ? { port: options.port } : {})
@@ -130,10 +130,10 @@ async function answer(
 
 const wait = 'if read -r line; then exit 0; fi; exec "$@"'
 
-/** See guard.ts. It is in a session of its own, so that a Ctrl-C does not end it too. Returns how to dismiss it. */
-function postGuard({ prefix, directory }: Cloud): () => void {
+/** Starts the shell of clean-up.ts in its own session, so that Ctrl-C does not end it. Returns a function that ends it. */
+function startCleanUpGuard({ prefix, directory }: Cloud): () => void {
   const beside = (file: string) => fileURLToPath(new URL(file, import.meta.url))
-  const program = ['--import', beside('../../build/ts-loader.mjs'), beside('guard.ts'), markerOf(prefix), directory]
+  const program = ['--import', beside('../../build/ts-loader.mjs'), beside('clean-up.ts'), markerOf(prefix), directory]
   const guard = spawn('/bin/sh', ['-c', wait, 'guard', process.execPath, ...program], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

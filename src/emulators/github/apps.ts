@@ -1,8 +1,15 @@
 // The GitHub App: knows itself by a signed JSON Web Token, finds its installation in a repository, and buys tokens for it.
 import { type KeyObject, randomBytes, verify } from 'node:crypto'
 import { json, type Reply } from '../faulty-server.js'
-import { type Exchange, notFound, problem } from './request-context.js'
-import { type Grant, keyOf, type PermissionName, type Repository, type User, type World } from './world.js'
+import { errorReply, notFound, type RequestContext } from './request-context.js'
+import {
+  caseFoldedName,
+  type GitHubState,
+  type Grant,
+  type PermissionName,
+  type Repository,
+  type User,
+} from './world.js'
 
 export interface App {
   id: string
@@ -19,22 +26,23 @@ const longestLife = 600
 const skew = 60
 
 /** Null when the token is one that the App signed, else what GitHub says. */
-export function refuseJwt(app: App, header: string | undefined): Reply | null {
+export function verifyAppJwt(app: App, header: string | undefined): Reply | null {
   const jwt = /^bearer (\S+)$/i.exec(header ?? '')?.[1]
   const parts = jwt?.split('.') ?? []
-  if (parts.length !== 3) return problem(401, 'A JSON web token could not be decoded')
+  if (parts.length !== 3) return errorReply(401, 'A JSON web token could not be decoded')
   const [head, body] = parts.slice(0, 2).map(decodePart)
   const signed = Buffer.from(parts.slice(0, 2).join('.'))
   const good = verify('RSA-SHA256', signed, app.publicKey, Buffer.from(parts[2]!, 'base64url'))
-  if (!good || head?.['alg'] !== 'RS256') return problem(401, 'A JSON web token could not be decoded')
+  if (!good || head?.['alg'] !== 'RS256') return errorReply(401, 'A JSON web token could not be decoded')
   const now = Date.now() / 1_000
   const issued = Number(body?.['iat'])
   const expires = Number(body?.['exp'])
-  if (!(issued <= now + skew)) return problem(401, "'Issued at' claim ('iat') must be an Integer representing the past")
+  if (!(issued <= now + skew))
+    return errorReply(401, "'Issued at' claim ('iat') must be an Integer representing the past")
   if (!(expires > now) || expires - now > longestLife + skew) {
-    return problem(401, "'Expiration time' claim ('exp') must be a numeric value representing the future time")
+    return errorReply(401, "'Expiration time' claim ('exp') must be a numeric value representing the future time")
   }
-  return String(body?.['iss']) === app.id ? null : problem(404, 'Integration not found')
+  return String(body?.['iss']) === app.id ? null : errorReply(404, 'Integration not found')
 }
 
 function decodePart(part: string): Record<string, unknown> | undefined {
@@ -45,33 +53,38 @@ function decodePart(part: string): Record<string, unknown> | undefined {
   }
 }
 
-export function installationReply({ repository }: Exchange): Reply {
+export function installationReply({ repository }: RequestContext): Reply {
   if (repository.installation === undefined) return notFound()
   return json(200, { id: repository.installation, account: repository.owner })
 }
 
-export const accessTokenReply = (app: App) => (exchange: Exchange) => {
-  const { world, parameters, body } = exchange
-  const installed = [...world.repositories.values()].filter((one) => one.installation === Number(parameters['id']))
+export const accessTokenReply = (app: App) => (context: RequestContext) => {
+  const { state, parameters, body } = context
+  const installed = [...state.repositories.values()].filter((one) => one.installation === Number(parameters['id']))
   if (installed.length === 0) return notFound()
-  const chosen = choose(installed, body['repositories'])
+  const chosen = selectRepositories(installed, body['repositories'])
   if (!chosen) {
-    return problem(
+    return errorReply(
       422,
       'There is at least one repository that does not exist or is not accessible to the parent installation.',
     )
   }
   const permissions = (body['permissions'] as App['permissions'] | undefined) ?? app.permissions
-  if (!covers(app.permissions, permissions)) {
-    return problem(422, 'The permissions requested are not granted to this installation.')
+  if (!allPermitted(app.permissions, permissions)) {
+    return errorReply(422, 'The permissions requested are not granted to this installation.')
   }
-  return json(201, issue(world, app, chosen, permissions))
+  return json(201, issueInstallationToken(state, app, chosen, permissions))
 }
 
-function issue(world: World, app: App, repositories: Repository[], permissions: App['permissions']) {
+function issueInstallationToken(
+  state: GitHubState,
+  app: App,
+  repositories: Repository[],
+  permissions: App['permissions'],
+) {
   const token = `ghs_${randomBytes(27).toString('base64url')}`
   const expiresAt = Date.now() + 3_600_000
-  world.tokens.set(token, {
+  state.tokens.set(token, {
     user: app.bot,
     installation: true,
     permissions: { metadata: 'read', ...permissions },
@@ -81,13 +94,15 @@ function issue(world: World, app: App, repositories: Repository[], permissions: 
   return { token, expires_at: new Date(expiresAt).toISOString(), permissions, repository_selection: 'selected' }
 }
 
-function choose(installed: Repository[], names: unknown): Repository[] | null {
+function selectRepositories(installed: Repository[], names: unknown): Repository[] | null {
   if (!Array.isArray(names)) return installed
-  const chosen = installed.filter((one) => names.some((name) => keyOf(String(name)) === keyOf(one.name)))
+  const chosen = installed.filter((one) =>
+    names.some((name) => caseFoldedName(String(name)) === caseFoldedName(one.name)),
+  )
   return chosen.length === names.length ? chosen : null
 }
 
-function covers(given: App['permissions'], wanted: App['permissions']): boolean {
+function allPermitted(given: App['permissions'], wanted: App['permissions']): boolean {
   return Object.entries(wanted).every(([name, grant]) => {
     const has = given[name as PermissionName]
     return has === 'write' || has === grant

@@ -1,14 +1,14 @@
 // Discussions, which GitHub shows to GraphQL alone: the viewer, comments with one level of replies, and reactions to them.
 import { json, type Reply } from '../faulty-server.js'
 import { type Given, GraphqlError, type Node, runGraphql, type Value } from './graphql.js'
-import { maySee, mayUse } from './permissions.js'
-import { type Exchange, timeText } from './request-context.js'
+import { canRead, hasPermission } from './permissions.js'
+import { formatTime, type RequestContext } from './request-context.js'
 import { editComment, fullNameOf, type Repository, removeComment, type StoredComment, writeComment } from './world.js'
 
 export const discussionNode = (repository: Repository, number: number) => `D_${repository.id}_${number}`
 export const commentNode = ({ id }: StoredComment) => `DC_${id}`
 
-const longest = 65_536
+const maxCharacters = 65_536
 const contents: Record<string, string> = {
   THUMBS_UP: '+1',
   THUMBS_DOWN: '-1',
@@ -20,14 +20,14 @@ const contents: Record<string, string> = {
   EYES: 'eyes',
 }
 
-export function graphqlReply(exchange: Exchange): Reply {
-  const { query, variables } = exchange.body
+export function graphqlReply(context: RequestContext): Reply {
+  const { query, variables } = context.body
   const given = typeof variables === 'object' && variables !== null ? (variables as Given) : {}
-  return json(200, runGraphql(String(query ?? ''), given, rootsFor(exchange)))
+  return json(200, runGraphql(String(query ?? ''), given, makeRoots(context)))
 }
 
-function rootsFor(exchange: Exchange): { query: Node; mutation: Node } {
-  const { login, id } = exchange.token.user
+function makeRoots(context: RequestContext): { query: Node; mutation: Node } {
+  const { login, id } = context.token.user
   const withInput = (change: (input: Given) => Node) => (given: Given) => {
     if (typeof given['input'] !== 'object' || given['input'] === null) throw new GraphqlError('input is missing')
     return change(given['input'] as Given)
@@ -36,107 +36,107 @@ function rootsFor(exchange: Exchange): { query: Node; mutation: Node } {
     query: {
       __typename: 'Query',
       viewer: { __typename: 'User', login, databaseId: id },
-      node: ({ id: node }) => nodeOf(exchange, String(node)),
+      node: ({ id: node }) => getNode(context, String(node)),
     },
     mutation: {
       __typename: 'Mutation',
-      addDiscussionComment: withInput((input) => addComment(exchange, input)),
+      addDiscussionComment: withInput((input) => addComment(context, input)),
       updateDiscussionComment: withInput(({ commentId, body }) => {
-        const comment = changeable(exchange, commentId)
-        editComment(comment, exchange.token.user, bodyOf(body))
-        return { __typename: 'UpdateDiscussionCommentPayload', comment: commentFields(exchange, comment) }
+        const comment = findWritableComment(context, commentId)
+        editComment(comment, context.token.user, validateBody(body))
+        return { __typename: 'UpdateDiscussionCommentPayload', comment: commentFields(context, comment) }
       }),
       deleteDiscussionComment: withInput(({ id: node }) => {
-        const comment = changeable(exchange, node)
-        removeComment(comment, exchange.token.user)
-        return { __typename: 'DeleteDiscussionCommentPayload', comment: commentFields(exchange, comment) }
+        const comment = findWritableComment(context, node)
+        removeComment(comment, context.token.user)
+        return { __typename: 'DeleteDiscussionCommentPayload', comment: commentFields(context, comment) }
       }),
-      addReaction: withInput((input) => react(exchange, input, true)),
-      removeReaction: withInput((input) => react(exchange, input, false)),
+      addReaction: withInput((input) => setReaction(context, input, true)),
+      removeReaction: withInput((input) => setReaction(context, input, false)),
     },
   }
 }
 
-function nodeOf(exchange: Exchange, id: string): Node {
-  return commentFields(exchange, liveComment(exchange, id))
+function getNode(context: RequestContext, id: string): Node {
+  return commentFields(context, findVisibleComment(context, id))
 }
 
-function liveComment(exchange: Exchange, id: unknown): StoredComment {
-  const { world, token } = exchange
-  const found = world.comments.find((one) => one.kind === 'discussion' && commentNode(one) === id && !one.deleted)
-  if (found && maySee(token, found.repository)) return found
+function findVisibleComment(context: RequestContext, id: unknown): StoredComment {
+  const { state, token } = context
+  const found = state.comments.find((one) => one.kind === 'discussion' && commentNode(one) === id && !one.deleted)
+  if (found && canRead(token, found.repository)) return found
   throw new GraphqlError(`Could not resolve to a node with the global id of '${id}'`, 'NOT_FOUND')
 }
 
-function changeable(exchange: Exchange, id: unknown): StoredComment {
-  const comment = liveComment(exchange, id)
-  wantWriting(exchange, comment.repository)
+function findWritableComment(context: RequestContext, id: unknown): StoredComment {
+  const comment = findVisibleComment(context, id)
+  requireWriteAccess(context, comment.repository)
   return comment
 }
 
-function wantWriting({ token }: Exchange, repository: Repository): void {
-  if (!mayUse(token, repository, { permission: 'discussions', grant: 'write' })) {
+function requireWriteAccess({ token }: RequestContext, repository: Repository): void {
+  if (!hasPermission(token, repository, { permission: 'discussions', grant: 'write' })) {
     throw new GraphqlError('Resource not accessible by integration', 'FORBIDDEN')
   }
 }
 
-function addComment(exchange: Exchange, { discussionId, replyToId, body }: Given): Node {
-  const { world, token } = exchange
-  const repository = [...world.repositories.values()].find((one) => placeIn(one, discussionId) !== undefined)
-  if (!repository || !maySee(token, repository)) {
+function addComment(context: RequestContext, { discussionId, replyToId, body }: Given): Node {
+  const { state, token } = context
+  const repository = [...state.repositories.values()].find((one) => findDiscussion(one, discussionId) !== undefined)
+  if (!repository || !canRead(token, repository)) {
     throw new GraphqlError(`Could not resolve to a node with the global id of '${discussionId}'`, 'NOT_FOUND')
   }
-  wantWriting(exchange, repository)
-  const number = placeIn(repository, discussionId)!
-  const above = replyToId === undefined || replyToId === null ? undefined : liveComment(exchange, replyToId)
+  requireWriteAccess(context, repository)
+  const number = findDiscussion(repository, discussionId)!
+  const above = replyToId === undefined || replyToId === null ? undefined : findVisibleComment(context, replyToId)
   if (above && (above.number !== number || above.repository !== repository || above.root !== undefined)) {
     throw new GraphqlError('Parent comment is already in a thread, cannot reply to it', 'UNPROCESSABLE')
   }
   const place = { kind: 'discussion', repository, number, ...(above ? { root: above.id } : {}) } as const
-  const comment = writeComment(world, { ...place, author: token.user, body: bodyOf(body) })
-  return { __typename: 'AddDiscussionCommentPayload', comment: commentFields(exchange, comment) }
+  const comment = writeComment(state, { ...place, author: token.user, body: validateBody(body) })
+  return { __typename: 'AddDiscussionCommentPayload', comment: commentFields(context, comment) }
 }
 
-const placeIn = (repository: Repository, id: unknown) =>
+const findDiscussion = (repository: Repository, id: unknown) =>
   [...repository.discussions].find((number) => discussionNode(repository, number) === id)
 
-function bodyOf(body: unknown): string {
+function validateBody(body: unknown): string {
   if (typeof body !== 'string' || body.trim() === '') throw new GraphqlError("Body can't be blank", 'UNPROCESSABLE')
-  if ([...body].length > longest) {
-    throw new GraphqlError(`Body is too long (maximum is ${longest} characters)`, 'UNPROCESSABLE')
+  if ([...body].length > maxCharacters) {
+    throw new GraphqlError(`Body is too long (maximum is ${maxCharacters} characters)`, 'UNPROCESSABLE')
   }
   return body
 }
 
-function react(exchange: Exchange, { subjectId, content }: Given, wanted: boolean): Node {
-  const comment = changeable(exchange, subjectId)
+function setReaction(context: RequestContext, { subjectId, content }: Given, wanted: boolean): Node {
+  const comment = findWritableComment(context, subjectId)
   const name = Object.hasOwn(contents, String(content)) ? contents[String(content)]! : undefined
   if (name === undefined) throw new GraphqlError(`${content} is not a ReactionContent`)
-  const { user } = exchange.token
+  const { user } = context.token
   const known = comment.reactions.find((one) => !one.removed && one.user === user && one.content === name)
   if (wanted && !known) {
-    comment.reactions.push({ id: exchange.world.nextId(), user, content: name, at: Date.now() })
+    comment.reactions.push({ id: context.state.nextId(), user, content: name, at: Date.now() })
   }
   if (!wanted && known) known.removed = true
   const type = wanted ? 'AddReactionPayload' : 'RemoveReactionPayload'
-  return { __typename: type, subject: commentFields(exchange, comment) }
+  return { __typename: type, subject: commentFields(context, comment) }
 }
 
-function commentFields(exchange: Exchange, comment: StoredComment): Node {
-  const { world, token } = exchange
-  const above = world.comments.find((one) => one.kind === 'discussion' && one.id === comment.root)
+function commentFields(context: RequestContext, comment: StoredComment): Node {
+  const { state, token } = context
+  const above = state.comments.find((one) => one.kind === 'discussion' && one.id === comment.root)
   return {
     __typename: 'DiscussionComment',
     id: commentNode(comment),
     databaseId: comment.id,
     body: comment.body,
-    url: urlOf(world.serverUrl, comment),
-    createdAt: timeText(comment.createdAt),
-    updatedAt: timeText(comment.updatedAt),
+    url: commentUrl(state.serverUrl, comment),
+    createdAt: formatTime(comment.createdAt),
+    updatedAt: formatTime(comment.updatedAt),
     viewerDidAuthor: comment.author === token.user,
     author: { __typename: comment.author.type, login: comment.author.login },
-    replyTo: above ? () => commentFields(exchange, above) : null,
-    replies: (given) => repliesOf(exchange, comment, given),
+    replyTo: above ? () => commentFields(context, above) : null,
+    replies: (given) => listReplies(context, comment, given),
     reactionGroups: Object.entries(contents).map(
       ([content, name]): Value => ({
         __typename: 'ReactionGroup',
@@ -149,21 +149,21 @@ function commentFields(exchange: Exchange, comment: StoredComment): Node {
   }
 }
 
-export const urlOf = (serverUrl: string, { repository, number, id }: StoredComment) =>
+export const commentUrl = (serverUrl: string, { repository, number, id }: StoredComment) =>
   `${serverUrl}/${fullNameOf(repository)}/discussions/${number}#discussioncomment-${id}`
 
-function repliesOf(exchange: Exchange, comment: StoredComment, { first, after }: Given): Node {
+function listReplies(context: RequestContext, comment: StoredComment, { first, after }: Given): Node {
   if (typeof first !== 'number' || first < 1 || first > 100) {
     throw new GraphqlError("You must provide a 'first' of 1 to 100", 'MISSING_PAGINATION_BOUNDARIES')
   }
-  const all = exchange.world.comments.filter(
+  const all = context.state.comments.filter(
     (one) => one.kind === 'discussion' && one.root === comment.id && !one.deleted,
   )
   const from = typeof after === 'string' ? Number(Buffer.from(after, 'base64').toString()) : 0
   const to = from + first
   return {
     __typename: 'DiscussionCommentConnection',
-    nodes: all.slice(from, to).map((one) => commentFields(exchange, one)),
+    nodes: all.slice(from, to).map((one) => commentFields(context, one)),
     pageInfo: {
       __typename: 'PageInfo',
       hasNextPage: to < all.length,

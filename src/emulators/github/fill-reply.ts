@@ -16,20 +16,20 @@ const texts: Record<string, string> = {
   'date-time': '1970-01-01T00:00:00Z',
 }
 
-export function complete(description: Description, schema: Schema, value: unknown): unknown {
+export function fillRequiredProperties(description: Description, schema: Schema, value: unknown): unknown {
   const { allOf } = description.resolve(schema)
   // The last part of a composed schema is the narrowest.
-  if (allOf) return allOf.reduceRight((whole, part) => complete(description, part, whole), value)
+  if (allOf) return allOf.reduceRight((whole, part) => fillRequiredProperties(description, part, whole), value)
   const found = alternative(description, schema, value)
   if (Array.isArray(value)) {
     const { items } = found
-    return items ? value.map((one) => complete(description, items, one)) : value
+    return items ? value.map((one) => fillRequiredProperties(description, items, one)) : value
   }
   if (typeof value !== 'object' || value === null) return value
   const { properties = {}, required = [] } = found
   const given = Object.entries(value).map(([name, one]) => {
     const known = properties[name]
-    return [name, known ? complete(description, known, one) : one] as const
+    return [name, known ? fillRequiredProperties(description, known, one) : one] as const
   })
   const missing = required.filter((name) => !Object.hasOwn(value, name))
   return Object.fromEntries([...given, ...missing.map((name) => [name, placeholder(description, properties[name]!)])])
@@ -50,6 +50,6 @@ function placeholder(description: Description, schema: Schema): unknown {
   const found = alternative(description, schema, {})
   if (found.nullable) return null
   if (found.enum) return found.enum[0]
-  if (found.properties || found.type === 'object') return complete(description, found, {})
+  if (found.properties || found.type === 'object') return fillRequiredProperties(description, found, {})
   return placeholders[found.type ?? ''] ?? texts[found.format ?? ''] ?? ''
 }

@@ -1,10 +1,11 @@
 // How a test or the demo fills the local GitHub: people, repositories, pull requests, words and tokens.
 import { randomBytes } from 'node:crypto'
 import {
+  caseFoldedName,
   editComment,
   ensureUser,
   fullNameOf,
-  keyOf,
+  type GitHubState,
   type Pull,
   type Repository,
   type Role,
@@ -12,7 +13,6 @@ import {
   type StoredComment,
   type Token,
   type User,
-  type World,
   writeComment,
 } from './world.js'
 
@@ -44,7 +44,7 @@ export interface TokenOptions {
   repositories?: Repository[]
 }
 
-export interface Stock {
+export interface Fixtures {
   addUser(login: string, options?: Partial<User>): User
   addRepository(options: RepositoryOptions): Repository
   addPull(repository: Repository, options: PullOptions): Pull
@@ -65,15 +65,15 @@ export interface Stock {
 /** The numbers of the bot that jobs write as, on github.com. */
 const actionsBot = { login: 'github-actions[bot]', id: 41_898_282 }
 
-export function makeStock(world: World): Stock {
+export function makeFixtures(state: GitHubState): Fixtures {
   const say = (kind: StoredComment['kind'], place: { repository: Repository; number: number; root?: number }) => {
     return (login: string, body: string) =>
-      writeComment(world, { kind, ...place, author: ensureUser(world, login), body })
+      writeComment(state, { kind, ...place, author: ensureUser(state, login), body })
   }
   return {
-    addUser: (login, options) => ensureUser(world, login, options),
-    addRepository: (options) => addRepository(world, options),
-    addPull: (repository, options) => addPull(world, repository, options),
+    addUser: (login, options) => ensureUser(state, login, options),
+    addRepository: (options) => addRepository(state, options),
+    addPull: (repository, options) => addPull(state, repository, options),
     addIssue: (repository) => {
       const number = freeNumber(repository)
       repository.issues.add(number)
@@ -89,42 +89,44 @@ export function makeStock(world: World): Stock {
       say('review', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
     sayInDiscussion: (repository, number, login, body, root) =>
       say('discussion', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
-    edit: (comment, login, body) => editComment(comment, ensureUser(world, login), body),
-    remove: (comment, login) => removeComment(comment, ensureUser(world, login)),
-    issueToken: (options) => issueToken(world, options),
+    edit: (comment, login, body) => editComment(comment, ensureUser(state, login), body),
+    remove: (comment, login) => removeComment(comment, ensureUser(state, login)),
+    issueToken: (options) => issueToken(state, options),
     revokeToken: (token) => {
-      const known = world.tokens.get(token)
+      const known = state.tokens.get(token)
       if (known) known.revoked = true
     },
   }
 }
 
-function addRepository(world: World, options: RepositoryOptions): Repository {
+function addRepository(state: GitHubState, options: RepositoryOptions): Repository {
   const [owner = '', name = ''] = options.name.split('/')
   const repository: Repository = {
-    id: world.nextId(),
-    owner: ensureUser(world, owner),
+    id: state.nextId(),
+    owner: ensureUser(state, owner),
     name,
     private: options.private ?? false,
     defaultBranch: options.defaultBranch ?? 'main',
-    collaborators: new Map(Object.entries(options.collaborators ?? {}).map(([login, role]) => [keyOf(login), role])),
+    collaborators: new Map(
+      Object.entries(options.collaborators ?? {}).map(([login, role]) => [caseFoldedName(login), role]),
+    ),
     branches: new Map(Object.entries(options.branches ?? {})),
     pulls: new Map(),
     issues: new Set(),
     discussions: new Set(),
     ...(options.directory === undefined ? {} : { directory: options.directory }),
-    ...(options.app ? { installation: world.nextId() } : {}),
+    ...(options.app ? { installation: state.nextId() } : {}),
   }
-  for (const login of Object.keys(options.collaborators ?? {})) ensureUser(world, login)
-  world.repositories.set(keyOf(fullNameOf(repository)), repository)
+  for (const login of Object.keys(options.collaborators ?? {})) ensureUser(state, login)
+  state.repositories.set(caseFoldedName(fullNameOf(repository)), repository)
   return repository
 }
 
-function addPull(world: World, repository: Repository, options: PullOptions): Pull {
+function addPull(state: GitHubState, repository: Repository, options: PullOptions): Pull {
   const { ref, sha } = options.head
   const pull: Pull = {
     number: options.number ?? freeNumber(repository),
-    author: ensureUser(world, options.author ?? 'octocat'),
+    author: ensureUser(state, options.author ?? 'octocat'),
     state: 'open',
     locked: false,
     head: { ref, sha, repository: options.head.repository === undefined ? repository : options.head.repository },
@@ -138,13 +140,13 @@ function freeNumber(repository: Repository): number {
   return Math.max(0, ...repository.pulls.keys(), ...repository.issues, ...repository.discussions) + 1
 }
 
-function issueToken(world: World, options: TokenOptions): string {
+function issueToken(state: GitHubState, options: TokenOptions): string {
   const installation = options.login === undefined
   const user = installation
-    ? ensureUser(world, actionsBot.login, { id: actionsBot.id, type: 'Bot' })
-    : ensureUser(world, options.login!)
+    ? ensureUser(state, actionsBot.login, { id: actionsBot.id, type: 'Bot' })
+    : ensureUser(state, options.login!)
   const secret = `${installation ? 'ghs_' : 'github_pat_'}${randomBytes(27).toString('base64url')}`
-  world.tokens.set(secret, {
+  state.tokens.set(secret, {
     user,
     installation,
     permissions: { metadata: 'read', ...options.permissions },

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { json, type Reply } from '../faulty-server.js'
-import { type Exchange, notFound } from './request-context.js'
+import { notFound, type RequestContext } from './request-context.js'
 
 const run = promisify(execFile)
 
@@ -21,7 +21,7 @@ export async function readRef(directory: string, ref: string): Promise<string | 
 
 const filesShown = 300
 
-export async function compareReply({ repository, parameters }: Exchange): Promise<Reply> {
+export async function compareReply({ repository, parameters }: RequestContext): Promise<Reply> {
   const [baseName = '', headName = ''] = (parameters['rest'] ?? '').split('...')
   const { directory } = repository
   if (directory === undefined) return notFound()

@@ -5,28 +5,36 @@
 // description or that is not imitated here, and each reply that GitHub would not give: a test ends by looking there.
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
-import { type App, refuseJwt } from './apps.js'
-import { complete } from './fill-reply.js'
+import { type App, verifyAppJwt } from './apps.js'
+import { fillRequiredProperties } from './fill-reply.js'
 import * as stock from './fixtures.js'
 import { jobClaims, makeOidc, type Oidc } from './oidc.js'
 import { loadDescription } from './openapi-description.js'
-import { refuse, tokenOf } from './permissions.js'
-import { type LimitOptions, type Limits, makeLimits } from './rate-limits.js'
-import { type Exchange, invalid, notFound, problem } from './request-context.js'
+import { authenticate, checkPermissions } from './permissions.js'
+import { makeRateLimits, type RateLimitOptions, type RateLimits } from './rate-limits.js'
+import { errorReply, notFound, type RequestContext, validationError } from './request-context.js'
 import { findRoute, type Route, routes } from './routes.js'
-import { deliver, type Event, eventOf } from './webhook-events.js'
-import { ensureUser, keyOf, makeWorld, type Repository, type StoredComment, type Token, type World } from './world.js'
+import { deliver, makeCommentEvent, type WebhookEvent } from './webhook-events.js'
+import {
+  caseFoldedName,
+  ensureUser,
+  type GitHubState,
+  makeGitHubState,
+  type Repository,
+  type StoredComment,
+  type Token,
+} from './world.js'
 
 export interface GitHubOptions {
   port?: number
   /** `/api/v3` for an Enterprise Server; nothing for api.github.com. */
   basePath?: string
-  limits?: LimitOptions
+  limits?: RateLimitOptions
   /** What our App was given; enough for a conversation when absent. */
   appPermissions?: App['permissions']
 }
 
-export interface LocalGitHub extends stock.Stock, AsyncDisposable {
+export interface LocalGitHub extends stock.Fixtures, AsyncDisposable {
   /** Where people look: the `serverUrl` of our line. */
   url: string
   apiUrl: string
@@ -40,10 +48,10 @@ export interface LocalGitHub extends stock.Stock, AsyncDisposable {
   /** Who stands under a comment with what, as `login:content`. */
   reactionsOf(comment: StoredComment): string[]
   /** What a workflow finds in its event file, and a webhook in its body, when this comment is made (or edited, …). */
-  eventOf(comment: StoredComment, action?: string): Event
+  eventOf(comment: StoredComment, action?: string): WebhookEvent
   /** Brings an event to a webhook as GitHub does: signed with the secret. The same `delivery` again is a redelivery. */
-  deliver(url: string, event: Event, options: { secret: string; delivery?: string }): Promise<Response>
-  limits: Limits
+  deliver(url: string, event: WebhookEvent, options: { secret: string; delivery?: string }): Promise<Response>
+  limits: RateLimits
   app: App
   oidc: Oidc
   /** Makes the runner's job one of this repository. */
@@ -52,10 +60,10 @@ export interface LocalGitHub extends stock.Stock, AsyncDisposable {
 }
 
 export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGitHub> {
-  const world = makeWorld()
+  const state = makeGitHubState()
   const basePath = options.basePath ?? ''
-  const limits = makeLimits(options.limits ?? {})
-  const app = makeApp(world, options.appPermissions)
+  const limits = makeRateLimits(options.limits ?? {})
+  const app = makeApp(state, options.appPermissions)
   const table = routes(app)
   const unexpected: string[] = []
   let oidc: ReturnType<typeof makeOidc>
@@ -67,14 +75,14 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     },
     options.port === undefined ? {} : { port: options.port },
   )
-  world.serverUrl = server.url
-  world.apiUrl = `${server.url}${basePath}`
+  state.serverUrl = server.url
+  state.apiUrl = `${server.url}${basePath}`
   oidc = makeOidc(server.url)
 
   async function answer(request: RecordedRequest): Promise<Reply> {
     const url = new URL(request.path, server.url)
-    const path = apiPath(url.pathname, basePath)
-    const described = path === null || path === '/graphql' ? null : await describe(request.method, path)
+    const path = stripBasePath(url.pathname, basePath)
+    const described = path === null || path === '/graphql' ? null : await findOperation(request.method, path)
     if (path !== '/graphql' && described === null) {
       unexpected.push(`${request.method} ${url.pathname}: GitHub does not have this`)
       return notFound()
@@ -96,33 +104,33 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     return { ...said.reply, headers: { ...limits.headers(), ...said.reply.headers } }
   }
 
-  async function serve(route: Route, parameters: Record<string, string>, asked: Asked) {
+  async function serve(route: Route, parameters: Record<string, string>, asked: ReceivedRequest) {
     const { url, request, wrong } = asked
-    if (!request.headers['user-agent']) return problem(403, 'Request forbidden by administrative rules.')
+    if (!request.headers['user-agent']) return errorReply(403, 'Request forbidden by administrative rules.')
     const authorization = request.headers['authorization']
-    const token = route.by === 'app' ? refuseJwt(app, authorization) : tokenOf(world, authorization)
+    const token = route.by === 'app' ? verifyAppJwt(app, authorization) : authenticate(state, authorization)
     if (token !== null && 'status' in token) return token
-    const body = bodyOf(request)
-    if (body === null) return problem(400, 'Problems parsing JSON')
-    const exchange = makeExchange(world, { request, parameters, query: url.searchParams, body, token })
-    if (exchange === null) return notFound()
-    const refused = refuseNeed(route, exchange)
+    const body = parseBody(request)
+    if (body === null) return errorReply(400, 'Problems parsing JSON')
+    const context = makeRequestContext(state, { request, parameters, query: url.searchParams, body, token })
+    if (context === null) return notFound()
+    const refused = checkRoutePermissions(route, context)
     if (refused) return refused
-    return wrong.length > 0 ? refuseWrong(wrong) : await route.answer(exchange)
+    return wrong.length > 0 ? replyToInvalidRequest(wrong) : await route.answer(context)
   }
 
   return {
-    ...stock.makeStock(world),
+    ...stock.makeFixtures(state),
     url: server.url,
-    apiUrl: world.apiUrl,
+    apiUrl: state.apiUrl,
     server,
     unexpected,
-    comments: world.comments,
+    comments: state.comments,
     visible: (repository, number) =>
-      world.comments.filter((one) => one.repository === repository && one.number === number && !one.deleted),
+      state.comments.filter((one) => one.repository === repository && one.number === number && !one.deleted),
     reactionsOf: (comment) =>
       comment.reactions.filter((one) => !one.removed).map((one) => `${one.user.login}:${one.content}`),
-    eventOf: (comment, action = 'created') => eventOf(world, comment, action),
+    eventOf: (comment, action = 'created') => makeCommentEvent(state, comment, action),
     deliver,
     limits: limits.controls,
     app,
@@ -137,14 +145,14 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
 }
 
 /** The path below the API's address; GraphQL stands beside `/v3`. */
-function apiPath(path: string, basePath: string): string | null {
+function stripBasePath(path: string, basePath: string): string | null {
   const graphql = `${basePath.replace(/\/v3$/, '')}/graphql`
   if (path === graphql) return '/graphql'
   if (path === `${basePath}/graphql`) return null
   return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null
 }
 
-function bodyOf(request: RecordedRequest): Record<string, unknown> | null {
+function parseBody(request: RecordedRequest): Record<string, unknown> | null {
   if (request.body.length === 0) return {}
   try {
     const value: unknown = JSON.parse(request.body.toString())
@@ -154,7 +162,7 @@ function bodyOf(request: RecordedRequest): Record<string, unknown> | null {
   }
 }
 
-interface Asked {
+interface ReceivedRequest {
   url: URL
   request: RecordedRequest
   /** What GitHub's description has against the request. */
@@ -162,19 +170,19 @@ interface Asked {
 }
 
 /** A path with a wrong value leads nowhere; anything else is told. */
-function refuseWrong(wrong: string[]): Reply {
+function replyToInvalidRequest(wrong: string[]): Reply {
   if (wrong.some((why) => why.startsWith('path '))) return notFound()
-  return invalid('Request', 'request', wrong.join('; '))
+  return validationError('Request', 'request', wrong.join('; '))
 }
 
 /** Null for a request that GitHub does not have. */
-async function describe(method: string, path: string) {
+async function findOperation(method: string, path: string) {
   const description = await loadDescription()
   const operation = description.find(method, path)
   if (!operation) return null
   return {
     wrongRequest(url: URL, request: RecordedRequest): string[] {
-      const body = bodyOf(request)
+      const body = parseBody(request)
       // What cannot be parsed is refused before it is looked at.
       if (body === null) return []
       const sent = request.body.length === 0 ? undefined : body
@@ -184,39 +192,39 @@ async function describe(method: string, path: string) {
       const { status, body } = reply
       const said = body === undefined ? undefined : (JSON.parse(String(body)) as unknown)
       const schema = status < 300 ? operation.replySchema(status) : undefined
-      const whole = schema ? complete(description, schema, said) : said
+      const whole = schema ? fillRequiredProperties(description, schema, said) : said
       const wrong = operation.replyProblems(status, whole)
       return { reply: schema ? { ...reply, body: JSON.stringify(whole) } : reply, wrong }
     },
   }
 }
 
-type Parts = Omit<Exchange, 'world' | 'repository' | 'token'> & { token: Token | null }
+type RequestParts = Omit<RequestContext, 'state' | 'repository' | 'token'> & { token: Token | null }
 
 /** Null when the path names a repository that is not there. */
-function makeExchange(world: World, parts: Parts): Exchange | null {
+function makeRequestContext(state: GitHubState, parts: RequestParts): RequestContext | null {
   const { owner, name } = parts.parameters
   const inRepository = owner !== undefined && name !== undefined
-  const repository = inRepository ? world.repositories.get(keyOf(`${owner}/${name}`)) : undefined
+  const repository = inRepository ? state.repositories.get(caseFoldedName(`${owner}/${name}`)) : undefined
   if (inRepository && !repository) return null
-  return { ...parts, world, repository, token: parts.token } as Exchange
+  return { ...parts, state, repository, token: parts.token } as RequestContext
 }
 
-function refuseNeed(route: Route, exchange: Exchange): Reply | null {
-  return route.need ? refuse(exchange, route.need(exchange)) : null
+function checkRoutePermissions(route: Route, context: RequestContext): Reply | null {
+  return route.need ? checkPermissions(context, route.need(context)) : null
 }
 
 // Making a key takes a tenth of a second: one serves all Apps of a process, and is made when somebody wants it.
-let made: ReturnType<typeof freshKey> | undefined
+let sharedKey: ReturnType<typeof generateKey> | undefined
 
-const freshKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 })
+const generateKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 })
 
 function appKey() {
-  made ??= freshKey()
-  return made
+  sharedKey ??= generateKey()
+  return sharedKey
 }
 
-function makeApp(world: World, permissions: App['permissions'] | undefined): App {
+function makeApp(state: GitHubState, permissions: App['permissions'] | undefined): App {
   const slug = `handoff-${randomBytes(3).toString('hex')}`
   return {
     id: '4242',
@@ -227,7 +235,7 @@ function makeApp(world: World, permissions: App['permissions'] | undefined): App
     get publicKey() {
       return appKey().publicKey
     },
-    bot: ensureUser(world, `${slug}[bot]`),
+    bot: ensureUser(state, `${slug}[bot]`),
     permissions: permissions ?? { contents: 'read', issues: 'write', pull_requests: 'write' },
   }
 }

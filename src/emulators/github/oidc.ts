@@ -1,7 +1,7 @@
 // The tokens by which a workflow's job proves who it is: the address a runner asks, and the keys to check them with.
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
-import { problem } from './request-context.js'
+import { errorReply } from './request-context.js'
 import { fullNameOf, type Repository } from './world.js'
 
 export interface Oidc {
@@ -66,7 +66,7 @@ export function makeOidc(serverUrl: string): Oidc & { reply: (request: RecordedR
       const url = new URL(request.path, serverUrl)
       if (url.pathname === `${tokenFolder}/.well-known/jwks`) return json(200, { keys: all().map(published) })
       if (url.pathname !== `${tokenFolder}/job/idtoken`) return null
-      if (request.headers['authorization'] !== `Bearer ${requestToken}`) return problem(401, 'Unauthorized')
+      if (request.headers['authorization'] !== `Bearer ${requestToken}`) return errorReply(401, 'Unauthorized')
       const audience = url.searchParams.get('audience')
       return json(200, { count: 1, value: mint(audience === null ? {} : { aud: audience }) })
     },

@@ -46,7 +46,7 @@ interface Document {
   components: { schemas: Record<string, Schema>; [kind: string]: Record<string, unknown> }
 }
 
-export interface HeardRequest {
+export interface DescribedRequest {
   query: URLSearchParams
   headers: Record<string, string>
   /** Decoded JSON; undefined where there was no body. */
@@ -57,7 +57,7 @@ export interface Operation {
   /** As the document writes it: `GET /repos/{owner}/{repo}`. */
   name: string
   /** What is wrong with the request, one sentence each. */
-  requestProblems(request: HeardRequest): string[]
+  requestProblems(request: DescribedRequest): string[]
   /** What is wrong with the reply. A reply without a body is `undefined`. */
   replyProblems(status: number, body: unknown): string[]
   /** The schema of a reply with this status, where there is one. */
@@ -80,7 +80,7 @@ const corrections: Record<string, string> = {
 }
 
 /** Any operation may refuse in these ways, whether the document repeats it or not. */
-const refusals = new Map(
+const commonErrors = new Map(
   [400, 401, 403, 404, 422, 429].map((status) => [status, status === 422 ? 'validation-error' : 'basic-error']),
 )
 
@@ -104,29 +104,29 @@ async function load(): Promise<Description> {
     import('ajv-formats'),
   ])
   const document = JSON.parse(text) as Document
-  correct(document)
+  applyCorrections(document)
   const ajv = new AjvClass({ strict: false, allErrors: true, validateFormats: true, logger: false })
   formats.default(ajv)
   const found = new Map<string, Operation>()
-  const compile = compiler(ajv, document)
+  const compile = makeCompiler(ajv, document)
   return {
     find(method, path) {
-      const place = placeOf(document, method, path)
+      const place = matchPath(document, method, path)
       if (!place) return null
       const name = `${method} ${place.template}`
-      const operation = found.get(name) ?? operationOf(document, name, place.operation, compile)
+      const operation = found.get(name) ?? makeOperation(document, name, place.operation, compile)
       found.set(name, operation)
       return {
         ...operation,
         requestProblems: (request) => [...pathProblems(place, compile), ...operation.requestProblems(request)],
       }
     },
-    problems: (schema, value) => problemsOf(compile(schema), value, 'it'),
+    problems: (schema, value) => validationProblems(compile(schema), value, 'it'),
     resolve: (schema) => resolve(document, schema),
   }
 }
 
-function correct(document: Document): void {
+function applyCorrections(document: Document): void {
   for (const [place, what] of Object.entries(corrections)) {
     const [component = '', ...rest] = place.split('.')
     let schema = document.components.schemas[component]
@@ -138,7 +138,7 @@ function correct(document: Document): void {
   }
 }
 
-interface Place {
+interface MatchedPath {
   template: string
   operation: DescribedOperation
   parameters: Parameter[]
@@ -146,28 +146,28 @@ interface Place {
 }
 
 /** Of several templates that match the one with the most fixed segments is meant. */
-function placeOf(document: Document, method: string, path: string): Place | null {
+function matchPath(document: Document, method: string, path: string): MatchedPath | null {
   const given = path.split('/')
-  let best: (Place & { fixed: number }) | null = null
+  let best: (MatchedPath & { fixed: number }) | null = null
   for (const [template, operations] of Object.entries(document.paths)) {
     const operation = operations[method.toLowerCase()]
     if (!operation) continue
     const wanted = template.split('/')
     const fixed = wanted.filter((part) => !part.startsWith('{')).length
-    if ((best && best.fixed >= fixed) || !fits(wanted, given)) continue
+    if ((best && best.fixed >= fixed) || !fixedSegmentsMatch(wanted, given)) continue
     const parameters = (operation.parameters ?? []).map((one) => resolve(document, one) as Parameter)
-    const values = matched(wanted, given, parameters)
+    const values = pathValues(wanted, given, parameters)
     if (values) best = { template, operation, parameters, values, fixed }
   }
   return best
 }
 
 /** Whether all fixed segments are there. */
-const fits = (wanted: string[], given: string[]) =>
+const fixedSegmentsMatch = (wanted: string[], given: string[]) =>
   given.length >= wanted.length && wanted.every((part, index) => part.startsWith('{') || part === given[index])
 
 /** The values of the path's parameters; null where there are too many segments or an empty one. */
-function matched(wanted: string[], given: string[], parameters: Parameter[]): Record<string, string> | null {
+function pathValues(wanted: string[], given: string[], parameters: Parameter[]): Record<string, string> | null {
   const values: Record<string, string> = {}
   for (const [index, part] of wanted.entries()) {
     const name = /^\{(.+)\}$/.exec(part)?.[1]
@@ -191,7 +191,7 @@ function resolve<T extends object>(document: Document, value: T): T {
 type Compile = (schema: Schema) => ValidateFunction
 
 /** Schemas of OpenAPI 3.0 become JSON Schemas; each component is converted once, when something refers to it. */
-function compiler(ajv: Ajv, document: Document): Compile {
+function makeCompiler(ajv: Ajv, document: Document): Compile {
   const compiled = new WeakMap<Schema, ValidateFunction>()
   const defined = new Set<string>()
 
@@ -209,7 +209,7 @@ function compiler(ajv: Ajv, document: Document): Compile {
     const closed = properties !== undefined && !composed && allOf === undefined
     const extra = typeof additionalProperties === 'object' ? convert(additionalProperties) : additionalProperties
     const converted = {
-      ...Object.fromEntries(Object.entries(plain).filter(([key]) => checked.has(key))),
+      ...Object.fromEntries(Object.entries(plain).filter(([key]) => validatedKeywords.has(key))),
       ...(allOf && { allOf: allOf.map((one) => convert(one, allOf.length > 1)) }),
       // Two alternatives may both fit an object that GitHub means as one of them.
       ...((anyOf ?? oneOf) && { anyOf: (anyOf ?? oneOf)!.map((one) => convert(one, properties !== undefined)) }),
@@ -231,17 +231,19 @@ function compiler(ajv: Ajv, document: Document): Compile {
   }
 }
 
-const checked = new Set(
+const validatedKeywords = new Set(
   'type format enum required minimum maximum minLength maxLength minItems maxItems pattern uniqueItems'.split(' '),
 )
 
-function pathProblems({ parameters, values }: Place, compile: Compile): string[] {
+function pathProblems({ parameters, values }: MatchedPath, compile: Compile): string[] {
   return parameters
     .filter((one) => one.in === 'path')
-    .flatMap((one) => problemsOf(compile(one.schema), fromText(values[one.name]!, one.schema), `path ${one.name}`))
+    .flatMap((one) =>
+      validationProblems(compile(one.schema), parseParameter(values[one.name]!, one.schema), `path ${one.name}`),
+    )
 }
 
-function operationOf(document: Document, name: string, described: DescribedOperation, compile: Compile): Operation {
+function makeOperation(document: Document, name: string, described: DescribedOperation, compile: Compile): Operation {
   const parameters = (described.parameters ?? []).map((one) => resolve(document, one) as Parameter)
   const responseOf = (status: number) => {
     const response = described.responses[String(status)]
@@ -250,7 +252,7 @@ function operationOf(document: Document, name: string, described: DescribedOpera
   const replySchema = (status: number) => {
     const response = responseOf(status)
     if (response) return response.content?.['application/json']?.schema
-    return document.components.schemas[refusals.get(status) ?? '']
+    return document.components.schemas[commonErrors.get(status) ?? '']
   }
   return {
     name,
@@ -262,10 +264,10 @@ function operationOf(document: Document, name: string, described: DescribedOpera
       ...bodyProblems(described.requestBody, request, compile),
     ],
     replyProblems(status, body) {
-      if (!responseOf(status) && !refusals.has(status)) return [`status ${status} is not described`]
+      if (!responseOf(status) && !commonErrors.has(status)) return [`status ${status} is not described`]
       const schema = replySchema(status)
       if (!schema) return body === undefined ? [] : [`status ${status} has no body`]
-      return body === undefined ? [`status ${status} has a body`] : problemsOf(compile(schema), body, 'reply')
+      return body === undefined ? [`status ${status} has a body`] : validationProblems(compile(schema), body, 'reply')
     },
     replySchema,
   }
@@ -279,33 +281,37 @@ function queryProblems(parameters: Parameter[], query: URLSearchParams, compile:
     ...wanted.flatMap((one) => {
       const text = query.get(one.name)
       if (text === null) return one.required ? [`query ${one.name} is missing`] : []
-      return problemsOf(compile(one.schema), fromText(text, one.schema), `query ${one.name}`)
+      return validationProblems(compile(one.schema), parseParameter(text, one.schema), `query ${one.name}`)
     }),
   ]
 }
 
-function bodyProblems(described: DescribedOperation['requestBody'], heard: HeardRequest, compile: Compile): string[] {
+function bodyProblems(
+  described: DescribedOperation['requestBody'],
+  heard: DescribedRequest,
+  compile: Compile,
+): string[] {
   if (!described) return heard.body === undefined ? [] : ['there is a body, and none is described']
   if (heard.body === undefined) return described.required ? ['the body is missing'] : []
   const type = heard.headers['content-type']?.split(';')[0] ?? ''
   const schema = described.content?.[type]?.schema
   if (!schema) return [`a body of type ${type || 'unknown'} is not described`]
-  return problemsOf(compile(schema), heard.body, 'body')
+  return validationProblems(compile(schema), heard.body, 'body')
 }
 
 /** A number or a flag in an address is text. */
-function fromText(text: string, schema: Schema): unknown {
+function parseParameter(text: string, schema: Schema): unknown {
   if (schema.type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
   if (schema.type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
   return text
 }
 
-function problemsOf(validate: ValidateFunction, value: unknown, what: string): string[] {
+function validationProblems(validate: ValidateFunction, value: unknown, what: string): string[] {
   if (validate(value)) return []
-  return (validate.errors ?? []).slice(0, 5).map((error) => `${what}${error.instancePath} ${sentence(error)}`)
+  return (validate.errors ?? []).slice(0, 5).map((error) => `${what}${error.instancePath} ${formatError(error)}`)
 }
 
-function sentence({ message = 'does not fit', params }: ErrorObject): string {
+function formatError({ message = 'does not fit', params }: ErrorObject): string {
   const detail = params['additionalProperty'] ?? params['allowedValues'] ?? ''
   return `${message}${detail === '' ? '' : ` (${String(detail)})`}`
 }

@@ -1,8 +1,8 @@
 // GitHub's limits: so many requests an hour (primary), and the ones against bursts that it does not announce (secondary).
 import type { RecordedRequest, Reply } from '../faulty-server.js'
-import { problem } from './request-context.js'
+import { errorReply } from './request-context.js'
 
-export interface LimitOptions {
+export interface RateLimitOptions {
   /** Requests in an hour; 5,000 when absent. */
   perHour?: number
   /** Comments and reactions in a minute; 80 when absent. */
@@ -19,14 +19,14 @@ export interface SecondaryLimit {
   status?: 403 | 429
 }
 
-export interface Limits {
+export interface RateLimits {
   /** No request is left until then. */
   exhaust(seconds: number): void
   /** The next requests that match are told to slow down. */
   slowDown(limit: SecondaryLimit): void
 }
 
-export function makeLimits(options: LimitOptions) {
+export function makeRateLimits(options: RateLimitOptions) {
   const perHour = options.perHour ?? 5_000
   const contentPerMinute = options.contentPerMinute ?? 80
   const pending: (SecondaryLimit & { met: number })[] = []
@@ -45,12 +45,12 @@ export function makeLimits(options: LimitOptions) {
     const limit = pending.find((one) => one.met < one.times && matches(one, request))
     if (limit) {
       limit.met += 1
-      return slow(limit.status ?? 403, limit.retryAfterSeconds)
+      return secondaryLimitReply(limit.status ?? 403, limit.retryAfterSeconds)
     }
     if (request.method !== 'POST' && request.method !== 'PATCH') return null
     const now = Date.now()
     while (writes.length > 0 && writes[0]! <= now - 60_000) writes.shift()
-    if (writes.length >= contentPerMinute) return slow(403, 60)
+    if (writes.length >= contentPerMinute) return secondaryLimitReply(403, 60)
     writes.push(now)
     return null
   }
@@ -58,12 +58,12 @@ export function makeLimits(options: LimitOptions) {
   /** The refusal, or null when the request may pass. */
   function admit(request: RecordedRequest): Reply | null {
     if (Date.now() >= primary.resetAt) Object.assign(primary, { used: 0, resetAt: Date.now() + 3_600_000 })
-    if (primary.used >= perHour) return problem(403, 'API rate limit exceeded for installation.')
+    if (primary.used >= perHour) return errorReply(403, 'API rate limit exceeded for installation.')
     primary.used += 1
     return overSecondary(request)
   }
 
-  const controls: Limits = {
+  const controls: RateLimits = {
     exhaust: (seconds) => {
       Object.assign(primary, { used: perHour, resetAt: Date.now() + seconds * 1_000 })
     },
@@ -78,8 +78,8 @@ function matches(limit: SecondaryLimit, request: RecordedRequest): boolean {
   return (!limit.method || limit.method === request.method) && (!limit.path || limit.path.test(request.path))
 }
 
-function slow(status: number, retryAfterSeconds: number | null): Reply {
-  const reply = problem(
+function secondaryLimitReply(status: number, retryAfterSeconds: number | null): Reply {
+  const reply = errorReply(
     status,
     'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
   )

@@ -1,15 +1,15 @@
 // Repositories, branches, pull requests and who may do what.
 import { json, type Reply } from '../faulty-server.js'
 import { readRef } from './git-repository.js'
-import { type Exchange, notFound } from './request-context.js'
-import { fullNameOf, keyOf, type Pull, type Repository, type Role, type World } from './world.js'
+import { notFound, type RequestContext } from './request-context.js'
+import { caseFoldedName, fullNameOf, type GitHubState, type Pull, type Repository, type Role } from './world.js'
 
-export function repositoryReply({ world, repository, token }: Exchange): Reply {
+export function repositoryReply({ state, repository, token }: RequestContext): Reply {
   const role = roleOf(repository, token.user.login)?.base
-  return json(200, { ...repositoryJson(world, repository), permissions: flagsOf(role) })
+  return json(200, { ...repositoryJson(state, repository), permissions: flagsOf(role) })
 }
 
-export function repositoryJson(world: World, repository: Repository) {
+export function repositoryJson(state: GitHubState, repository: Repository) {
   const fullName = fullNameOf(repository)
   return {
     id: repository.id,
@@ -19,12 +19,12 @@ export function repositoryJson(world: World, repository: Repository) {
     private: repository.private,
     fork: false,
     default_branch: repository.defaultBranch,
-    html_url: `${world.serverUrl}/${fullName}`,
-    clone_url: `${world.serverUrl}/${fullName}.git`,
+    html_url: `${state.serverUrl}/${fullName}`,
+    clone_url: `${state.serverUrl}/${fullName}.git`,
   }
 }
 
-export async function referenceReply({ repository, parameters }: Exchange): Promise<Reply> {
+export async function referenceReply({ repository, parameters }: RequestContext): Promise<Reply> {
   const ref = `refs/${parameters['rest']}`
   const sha = await shaOfRef(repository, ref)
   return sha === null ? notFound() : json(200, { ref, object: { type: 'commit', sha } })
@@ -36,15 +36,15 @@ async function shaOfRef(repository: Repository, ref: string): Promise<string | n
   return repository.directory === undefined ? null : readRef(repository.directory, ref)
 }
 
-export function pullReply({ world, repository, parameters }: Exchange): Reply {
+export function pullReply({ state, repository, parameters }: RequestContext): Reply {
   const pull = repository.pulls.get(Number(parameters['number']))
-  return pull ? json(200, pullJson(world, repository, pull)) : notFound()
+  return pull ? json(200, pullJson(state, repository, pull)) : notFound()
 }
 
-export function pullJson(world: World, repository: Repository, pull: Pull) {
-  const base = repositoryJson(world, repository)
+export function pullJson(state: GitHubState, repository: Repository, pull: Pull) {
+  const base = repositoryJson(state, repository)
   const head = pull.head.repository && {
-    ...repositoryJson(world, pull.head.repository),
+    ...repositoryJson(state, pull.head.repository),
     fork: pull.head.repository !== repository,
   }
   return {
@@ -58,8 +58,8 @@ export function pullJson(world: World, repository: Repository, pull: Pull) {
   }
 }
 
-export function permissionReply({ world, repository, parameters }: Exchange): Reply {
-  const user = world.users.get(keyOf(parameters['login'] ?? ''))
+export function permissionReply({ state, repository, parameters }: RequestContext): Reply {
+  const user = state.users.get(caseFoldedName(parameters['login'] ?? ''))
   if (!user) return notFound()
   const role = roleOf(repository, user.login)
   const level = role?.base ?? (repository.private ? undefined : 'read')
@@ -71,8 +71,8 @@ export function permissionReply({ world, repository, parameters }: Exchange): Re
 }
 
 function roleOf(repository: Repository, login: string): { name: string; base: Role } | undefined {
-  if (keyOf(repository.owner.login) === keyOf(login)) return { name: 'admin', base: 'admin' }
-  const role = repository.collaborators.get(keyOf(login))
+  if (caseFoldedName(repository.owner.login) === caseFoldedName(login)) return { name: 'admin', base: 'admin' }
+  const role = repository.collaborators.get(caseFoldedName(login))
   return typeof role === 'string' ? { name: role, base: role } : role
 }
 

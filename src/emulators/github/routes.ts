@@ -4,9 +4,9 @@ import { type App, accessTokenReply, installationReply } from './apps.js'
 import * as comments from './comments.js'
 import { graphqlReply } from './discussions.js'
 import { compareReply } from './git-repository.js'
-import { identityReply, type Need, userReply } from './permissions.js'
+import { identityReply, type RequiredPermissions, userReply } from './permissions.js'
 import * as repositories from './repositories.js'
-import type { Exchange } from './request-context.js'
+import type { RequestContext } from './request-context.js'
 
 export interface Route {
   method: string
@@ -14,15 +14,17 @@ export interface Route {
   path: string
   /** Whose authorization it takes: a token's, or the App's own. */
   by?: 'token' | 'app'
-  need?: (exchange: Exchange) => Need
-  answer: (exchange: Exchange) => Reply | Promise<Reply>
+  need?: (context: RequestContext) => RequiredPermissions
+  answer: (context: RequestContext) => Reply | Promise<Reply>
 }
 
-const reads = (permission: 'contents' | 'pull_requests' | 'metadata') => (): Need => [{ permission, grant: 'read' }]
-const reviewRead = (): Need => [{ permission: 'pull_requests', grant: 'read' }]
-const reviewWrite = (): Need => [{ permission: 'pull_requests', grant: 'write' }]
-const talkRead = (exchange: Exchange) => comments.conversationNeed(exchange, 'read')
-const talkWrite = (exchange: Exchange) => comments.conversationNeed(exchange, 'write')
+const reads = (permission: 'contents' | 'pull_requests' | 'metadata') => (): RequiredPermissions => [
+  { permission, grant: 'read' },
+]
+const reviewRead = (): RequiredPermissions => [{ permission: 'pull_requests', grant: 'read' }]
+const reviewWrite = (): RequiredPermissions => [{ permission: 'pull_requests', grant: 'write' }]
+const talkRead = (context: RequestContext) => comments.conversationPermissions(context, 'read')
+const talkWrite = (context: RequestContext) => comments.conversationPermissions(context, 'write')
 
 export function routes(app: App): Route[] {
   return [
@@ -68,17 +70,17 @@ const threadRoutes: Route[] = [
 function commentRoutes(
   kind: 'issue' | 'review',
   folder: string,
-  read: (exchange: Exchange) => Need,
-  write: (exchange: Exchange) => Need,
+  read: (context: RequestContext) => RequiredPermissions,
+  write: (context: RequestContext) => RequiredPermissions,
 ): Route[] {
   const one = at(`/${folder}/comments/:id`)
   return [
-    { method: 'GET', path: one, need: read, answer: comments.oneComment(kind) },
-    { method: 'PATCH', path: one, need: write, answer: comments.changeComment(kind) },
-    { method: 'DELETE', path: one, need: write, answer: comments.dropComment(kind) },
+    { method: 'GET', path: one, need: read, answer: comments.getComment(kind) },
+    { method: 'PATCH', path: one, need: write, answer: comments.updateComment(kind) },
+    { method: 'DELETE', path: one, need: write, answer: comments.deleteComment(kind) },
     { method: 'GET', path: `${one}/reactions`, need: read, answer: comments.listReactions(kind) },
-    { method: 'POST', path: `${one}/reactions`, need: write, answer: comments.react(kind) },
-    { method: 'DELETE', path: `${one}/reactions/:reaction`, need: write, answer: comments.unreact(kind) },
+    { method: 'POST', path: `${one}/reactions`, need: write, answer: comments.addReaction(kind) },
+    { method: 'DELETE', path: `${one}/reactions/:reaction`, need: write, answer: comments.removeReaction(kind) },
   ]
 }
 

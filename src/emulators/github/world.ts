@@ -81,7 +81,7 @@ export interface Token {
   revoked?: boolean
 }
 
-export interface World {
+export interface GitHubState {
   /** Where people look, and where the API is. */
   serverUrl: string
   apiUrl: string
@@ -92,7 +92,7 @@ export interface World {
   nextId: () => number
 }
 
-export function makeWorld(): World {
+export function makeGitHubState(): GitHubState {
   let id = 1_000
   return {
     serverUrl: '',
@@ -109,21 +109,21 @@ export function makeWorld(): World {
 }
 
 /** Names are one, however they are written. */
-export const keyOf = (name: string) => name.toLowerCase()
+export const caseFoldedName = (name: string) => name.toLowerCase()
 
 export const fullNameOf = (repository: Repository) => `${repository.owner.login}/${repository.name}`
 
-export function ensureUser(world: World, login: string, options: Partial<User> = {}): User {
-  const known = world.users.get(keyOf(login))
+export function ensureUser(state: GitHubState, login: string, options: Partial<User> = {}): User {
+  const known = state.users.get(caseFoldedName(login))
   if (known) return Object.assign(known, options)
   const type = login.endsWith('[bot]') ? 'Bot' : 'User'
-  const user: User = { id: world.nextId(), login, type, ...options }
-  world.users.set(keyOf(login), user)
+  const user: User = { id: state.nextId(), login, type, ...options }
+  state.users.set(caseFoldedName(login), user)
   return user
 }
 
-export function liveComment(world: World, kind: StoredComment['kind'], repository: Repository, id: number) {
-  return world.comments.find(
+export function findComment(state: GitHubState, kind: StoredComment['kind'], repository: Repository, id: number) {
+  return state.comments.find(
     (comment) => comment.kind === kind && comment.id === id && comment.repository === repository && !comment.deleted,
   )
 }
@@ -137,17 +137,17 @@ export interface NewComment {
   root?: number
 }
 
-export function writeComment(world: World, fresh: NewComment): StoredComment {
+export function writeComment(state: GitHubState, fresh: NewComment): StoredComment {
   const now = Date.now()
   const comment: StoredComment = {
     ...fresh,
-    id: world.nextId(),
+    id: state.nextId(),
     createdAt: now,
     updatedAt: now,
     history: [{ at: now, by: fresh.author.login, body: fresh.body }],
     reactions: [],
   }
-  world.comments.push(comment)
+  state.comments.push(comment)
   return comment
 }
 

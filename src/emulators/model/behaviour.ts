@@ -70,7 +70,7 @@ export interface When {
   skip?: number
 }
 
-export interface Mood {
+export interface ActiveBehaviours {
   words: WordsBehaviour | undefined
   sending: SendingBehaviour | undefined
   pace: PaceBehaviour | undefined
@@ -78,9 +78,9 @@ export interface Mood {
 
 const wordsKinds = new Set<Behaviour['kind']>(['say', 'forge', 'obey', 'ask-more', 'flood', 'think', 'silent'])
 
-export function makeMoods(): {
+export function makeBehaviours(): {
   add(behaviour: Behaviour, when?: When): () => void
-  next(task: string): Mood
+  next(task: string): ActiveBehaviours
   clear(): void
 } {
   const entries: { behaviour: Behaviour; when: When; seen: number }[] = []
@@ -94,14 +94,14 @@ export function makeMoods(): {
       }
     },
     next(task) {
-      const mood: Mood = { words: undefined, sending: undefined, pace: undefined }
+      const behaviours: ActiveBehaviours = { words: undefined, sending: undefined, pace: undefined }
       for (const entry of entries) {
         const { task: only, times = Number.POSITIVE_INFINITY, skip = 0 } = entry.when
         if (only !== undefined && only !== task) continue
         entry.seen += 1
-        if (entry.seen > skip && entry.seen <= skip + times) put(mood, entry.behaviour)
+        if (entry.seen > skip && entry.seen <= skip + times) setBehaviour(behaviours, entry.behaviour)
       }
-      return mood
+      return behaviours
     },
     clear: () => {
       entries.length = 0
@@ -109,8 +109,8 @@ export function makeMoods(): {
   }
 }
 
-function put(mood: Mood, behaviour: Behaviour): void {
-  if (behaviour.kind === 'slow') mood.pace = behaviour
-  else if (wordsKinds.has(behaviour.kind)) mood.words = behaviour as WordsBehaviour
-  else mood.sending = behaviour as SendingBehaviour
+function setBehaviour(behaviours: ActiveBehaviours, behaviour: Behaviour): void {
+  if (behaviour.kind === 'slow') behaviours.pace = behaviour
+  else if (wordsKinds.has(behaviour.kind)) behaviours.words = behaviour as WordsBehaviour
+  else behaviours.sending = behaviour as SendingBehaviour
 }

@@ -1,7 +1,7 @@
 // Errors as OpenAI's service writes them.
 import { json, type Reply } from '../faulty-server.js'
 
-export function wireError(
+export function errorReply(
   status: number,
   message: string,
   more: { type: string; code: string | null; param?: string },
@@ -10,5 +10,5 @@ export function wireError(
   return json(status, { error: { message, param: null, ...more } }, headers)
 }
 
-export const invalid = (status: number, message: string, code: string | null, param?: string): Reply =>
-  wireError(status, message, { type: 'invalid_request_error', code, ...(param === undefined ? {} : { param }) })
+export const invalidRequestReply = (status: number, message: string, code: string | null, param?: string): Reply =>
+  errorReply(status, message, { type: 'invalid_request_error', code, ...(param === undefined ? {} : { param }) })

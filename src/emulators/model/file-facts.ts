@@ -1,7 +1,7 @@
 // Facts that can be read off a file without understanding it: names, first sentences, commands, entry points, definitions, warnings.
 // Every fact stands on one line of one file.
 import { codeLines, commentIn, definedIn, importIn, isDirective, isLicence, isProse } from './definitions.js'
-import { brief, code, firstSentence, quoted } from './format-text.js'
+import { code, firstSentence, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
 
 export interface Fact {
@@ -96,7 +96,7 @@ function scriptFacts(file: FileBlock): Fact[] {
   for (const line of file.lines.slice(start + 1)) {
     if (/^\s*}/.test(line.text)) break
     const [, name, does] = /^\s*"([^"]+)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(line.text) ?? []
-    if (name && does) facts.push({ text: `${code(`npm run ${name}`)} does ${code(brief(does))}.`, file, line })
+    if (name && does) facts.push({ text: `${code(`npm run ${name}`)} does ${code(shorten(does))}.`, file, line })
   }
   return facts
 }
@@ -107,7 +107,7 @@ const targetFacts = (file: FileBlock) =>
 function pick(file: FileBlock, pattern: RegExp, say: (found: string) => string): Fact[] {
   return file.lines.flatMap((line) => {
     const found = pattern.exec(line.text.slice(0, 400))?.[1]?.trim()
-    return found ? [{ text: say(code(brief(found))), file, line }] : []
+    return found ? [{ text: say(code(shorten(found))), file, line }] : []
   })
 }
 
@@ -143,7 +143,7 @@ export function fileFacts(file: FileBlock): Fact[] {
   const names = [...new Set(defined.map((one) => one.name))].slice(0, 6)
   if (defined[0])
     facts.push({ text: `${code(file.path)} defines ${names.map(code).join(', ')}.`, file, line: defined[0].line })
-  return [...facts, ...leaningFacts(file)]
+  return [...facts, ...importFacts(file)]
 }
 
 /** Lines of code that an opening comment may stand below. */
@@ -170,7 +170,7 @@ function openingComment(file: FileBlock): { text: string; line: Line } | undefin
   return undefined
 }
 
-function leaningFacts(file: FileBlock): Fact[] {
+function importFacts(file: FileBlock): Fact[] {
   const inner = file.lines.flatMap((line) => {
     const found = importIn(line.text)
     return found !== undefined && /^\.[^'"]/.test(found) ? [{ found, line }] : []

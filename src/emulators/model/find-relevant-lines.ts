@@ -1,9 +1,9 @@
 // Finds the lines of a prompt that bear on a question: by shared words, weighed by how rare they are, with a liking for definitions.
 import { commentIn, definedIn, isDirective, isImport, isLicence } from './definitions.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
-import { kinOf, namesIn, stem, stemsOf } from './word-stems.js'
+import { findIdentifiers, stem, stemsOf, synonymsOf } from './word-stems.js'
 
-export interface Place {
+export interface RelevantLine {
   file: FileBlock
   /** Index into the file's lines. */
   index: number
@@ -20,7 +20,7 @@ interface Query {
   /** The weight of all words of the question itself. */
   total: number
   /** For a word, the ones that nearly say it. */
-  kin: Map<string, string>
+  synonyms: Map<string, string>
   /** Whether a line only says what is asked: in a test, an example, a default. It answers nothing. */
   repeats: (line: string) => boolean
 }
@@ -28,7 +28,7 @@ interface Query {
 const near = 3
 
 /** The best places first, at most `limit`, none of them close to another; empty when the prompt does not speak of the question. */
-export function findPlaces(prompt: Prompt, limit: number): Place[] {
+export function findRelevantLines(prompt: Prompt, limit: number): RelevantLine[] {
   const stems = new Map<FileBlock, Set<string>[]>()
   for (const file of prompt.files)
     stems.set(
@@ -37,11 +37,11 @@ export function findPlaces(prompt: Prompt, limit: number): Place[] {
     )
   const query = makeQuery(prompt, [...stems.values()].flat())
   if (query.total === 0 && query.names.length === 0) return []
-  const places = prompt.files.flatMap((file) => placesIn(file, stems.get(file) ?? [], query))
+  const places = prompt.files.flatMap((file) => scoreFile(file, stems.get(file) ?? [], query))
   places.sort((a, b) => b.score - a.score || compare(a.file.path, b.file.path) || a.index - b.index)
   const best = places[0]
-  if (best === undefined || !speaksOf(best, query)) return []
-  return spread(places, limit, best.score / 4)
+  if (best === undefined || !isAboutQuestion(best, query)) return []
+  return selectDistinct(places, limit, best.score / 4)
 }
 
 function makeQuery(prompt: Prompt, lines: Set<string>[]): Query {
@@ -58,21 +58,27 @@ function makeQuery(prompt: Prompt, lines: Set<string>[]): Query {
   const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
   for (const word of earlier) if (!weights.has(word)) weights.set(word, rarity(word) / 3)
   const kin = new Map<string, string>()
-  for (const word of asked) for (const other of kinOf(word).map(stem)) if (!asked.has(other)) kin.set(other, word)
-  return { weights, names: namesIn(prompt.question), total, kin, repeats: repeatsOf(prompt.question) }
+  for (const word of asked) for (const other of synonymsOf(word).map(stem)) if (!asked.has(other)) kin.set(other, word)
+  return {
+    weights,
+    names: findIdentifiers(prompt.question),
+    total,
+    synonyms: kin,
+    repeats: matchQuestionText(prompt.question),
+  }
 }
 
-function repeatsOf(question: string): (line: string) => boolean {
+function matchQuestionText(question: string): (line: string) => boolean {
   const start = plain(question).slice(0, 40)
   return (line) => start.length >= 20 && plain(line).includes(start)
 }
 
 const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')
 
-function placesIn(file: FileBlock, stems: Set<string>[], query: Query): Place[] {
-  const fromPath = matched(new Set(stemsOf(file.path)), query)
-  const found = stems.map((line) => matched(line, query))
-  const places: Place[] = []
+function scoreFile(file: FileBlock, stems: Set<string>[], query: Query): RelevantLine[] {
+  const fromPath = matchingWeights(new Set(stemsOf(file.path)), query)
+  const found = stems.map((line) => matchingWeights(line, query))
+  const places: RelevantLine[] = []
   for (const [index, line] of file.lines.entries()) {
     const own = found[index]!
     const named = query.names.filter((name) => line.text.includes(name)).length
@@ -84,7 +90,7 @@ function placesIn(file: FileBlock, stems: Set<string>[], query: Query): Place[] 
     places.push({
       file,
       index,
-      score: score * liking(file, line, query),
+      score: score * scoreFactor(file, line, query),
       words: new Set([...around.keys(), ...fromPath.keys()]),
     })
   }
@@ -92,24 +98,24 @@ function placesIn(file: FileBlock, stems: Set<string>[], query: Query): Place[] 
 }
 
 /** The question's words in this set, with the weight they bring. */
-function matched(words: Set<string>, query: Query): Map<string, number> {
+function matchingWeights(words: Set<string>, query: Query): Map<string, number> {
   const found = new Map<string, number>()
   for (const word of words) {
     const weight = query.weights.get(word)
     if (weight !== undefined) found.set(word, weight)
-    const said = query.kin.get(word)
+    const said = query.synonyms.get(word)
     if (said !== undefined && !found.has(said)) found.set(said, (query.weights.get(said) ?? 0) / 2)
   }
   return found
 }
 
-function liking(file: FileBlock, line: Line, query: Query): number {
+function scoreFactor(file: FileBlock, line: Line, query: Query): number {
   if (isImport(line.text)) return 0.3
   const comment = commentIn(line.text) ?? ''
   if (isDirective(comment) || isLicence(comment)) return 0.1
   let factor = 1
   const defined = definedIn(line.text)
-  if (defined) factor *= matched(new Set(stemsOf(defined.name)), query).size > 0 ? 1.8 : 1.2
+  if (defined) factor *= matchingWeights(new Set(stemsOf(defined.name)), query).size > 0 ? 1.8 : 1.2
   else if (comment !== '') factor *= 1.2
   if ((file.kind === 'test' || /(^|\/)(tests?|__tests__|spec)\//.test(file.path)) && !query.weights.has('test'))
     factor *= 0.6
@@ -118,7 +124,7 @@ function liking(file: FileBlock, line: Line, query: Query): number {
 }
 
 /** A question is spoken of when a third of its weight is met near the best place, or when a name of it stands there as written. */
-function speaksOf(place: Place, query: Query): boolean {
+function isAboutQuestion(place: RelevantLine, query: Query): boolean {
   const text = place.file.lines[place.index]?.text ?? ''
   if (query.names.some((name) => text.includes(name))) return true
   let met = 0
@@ -127,8 +133,8 @@ function speaksOf(place: Place, query: Query): boolean {
 }
 
 /** Takes the best, but not twice from nearly the same lines, and at most three of one file. */
-function spread(places: Place[], limit: number, least: number): Place[] {
-  const taken: Place[] = []
+function selectDistinct(places: RelevantLine[], limit: number, least: number): RelevantLine[] {
+  const taken: RelevantLine[] = []
   for (const place of places) {
     if (taken.length >= limit || place.score < least) break
     const same = taken.filter((other) => other.file === place.file)

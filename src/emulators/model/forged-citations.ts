@@ -17,15 +17,15 @@ export type Forgery =
 
 const cited = /\[\[(.*?):(\d+)(?:-(\d+))?((?: ".*?(?<!\\)")?)\]\]/g
 
-export function forge(answer: string, how: Forgery, prompt: Prompt): string {
+export function forgeCitations(answer: string, how: Forgery, prompt: Prompt): string {
   const honest = answer.startsWith('NOT FOUND') ? claimAbout(prompt.files[0]) : answer
   return honest.replace(cited, (_, path: string, from: string, to: string | undefined, quote: string) => {
     const [first, last] = [Number(from), Number(to ?? from)]
-    return `[[${forged(how, path, first, last, quote)}]]`
+    return `[[${forgedCitation(how, path, first, last, quote)}]]`
   })
 }
 
-function forged(how: Forgery, path: string, from: number, to: number, quote: string): string {
+function forgedCitation(how: Forgery, path: string, from: number, to: number, quote: string): string {
   switch (how) {
     case 'path':
       return `src/never/${path.split('/').at(-1)}:${from}-${to}${quote}`

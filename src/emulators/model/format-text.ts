@@ -8,12 +8,12 @@ export function firstSentence(text: string): string {
   return /^.*?[.!?](?=\s|$)/.exec(plain)?.[0] ?? plain
 }
 
-export function brief(text: string): string {
+export function shorten(text: string): string {
   return text.length <= 160 ? text : `${text.slice(0, 159).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
 /** Somebody's words inside one of our sentences: short, and without the full stop that ours has. */
-export const quoted = (text: string) => `“${brief(text).replace(/\.$/, '')}”`
+export const quoted = (text: string) => `“${shorten(text).replace(/\.$/, '')}”`
 
 /** Those of the parts, in order, that fit into so many bytes together; `otherwise` when not one does. */
 export function joinWithin(parts: string[], maxBytes: number, between: string, otherwise = parts[0] ?? ''): string {
@@ -29,7 +29,7 @@ export function joinWithin(parts: string[], maxBytes: number, between: string, o
 }
 
 /** The first of each list, then the second of each, and so on: so that a cut at the end leaves no list out. */
-export function inTurn<T>(lists: T[][]): T[] {
+export function interleave<T>(lists: T[][]): T[] {
   const longest = Math.max(0, ...lists.map((list) => list.length))
   return Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1))).flat()
 }

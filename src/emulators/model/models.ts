@@ -10,9 +10,9 @@ const thinkingTokens = 1_500
 
 export type Effort = keyof typeof efforts
 
-export interface LocalModelTraits {
+export interface ModelProfile {
   name: string
-  plays: string
+  simulates: string
   /** Tokens that prompt and reply may have together. */
   contextTokens: number
   /** What happens to a request that is longer: refused in OpenAI's words or in llama.cpp's, or cut as Ollama cuts it. */
@@ -59,74 +59,79 @@ const small = { contextTokens: 8_192 } as const
 
 export const offlineModel = 'offline-extractive'
 
-export const localModels: readonly LocalModelTraits[] = [
-  { name: offlineModel, plays: 'a service that takes what it is sent', ...roomy },
+export const localModels: readonly ModelProfile[] = [
+  { name: offlineModel, simulates: 'a service that takes what it is sent', ...roomy },
   {
     name: 'offline-reasoning',
-    plays: 'a reasoning model: it thinks before the first letter and charges that to the limit of the reply',
+    simulates: 'a reasoning model: it thinks before the first letter and charges that to the limit of the reply',
     efforts: ['minimal', 'low', 'medium', 'high'],
     ...reasoning,
   },
   {
     name: 'offline/gpt-6-luna',
-    plays: 'a reasoning model with a name that tells so; it caches whole prompts and charges for writing them',
+    simulates: 'a reasoning model with a name that tells so; it caches whole prompts and charges for writing them',
     efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
     caching: 'whole-prompts',
     ...reasoning,
   },
   {
     name: 'offline-strict',
-    plays: 'a service that refuses each field it does not know, and stream_options in every second request',
+    simulates: 'a service that refuses each field it does not know, and stream_options in every second request',
     fields: ['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'temperature', 'top_p'],
     unsteadyField: 'stream_options',
     ...roomy,
   },
-  { name: 'offline-small-context', plays: 'a context of 8,192 tokens; it refuses more', ...small, tooLong: 'refuse' },
+  {
+    name: 'offline-small-context',
+    simulates: 'a context of 8,192 tokens; it refuses more',
+    ...small,
+    tooLong: 'refuse',
+  },
   {
     name: 'offline-small-context-llama',
-    plays: 'a context of 8,192 tokens that refuses more in the words of llama.cpp, and ignores unknown fields',
+    simulates: 'a context of 8,192 tokens that refuses more in the words of llama.cpp, and ignores unknown fields',
     fields: 'any',
     ...small,
     tooLong: 'refuse-as-llama',
   },
   {
     name: 'offline-cutting',
-    plays: 'a context of 4,096 tokens; of a longer prompt it reads the last 2,050 and says so in usage only',
+    simulates: 'a context of 4,096 tokens; of a longer prompt it reads the last 2,050 and says so in usage only',
     contextTokens: 4_096,
     tooLong: 'cut',
   },
   {
     name: 'offline-serial',
-    plays: 'a server that serves one request at a time and takes 12 seconds for each',
+    simulates: 'a server that serves one request at a time and takes 12 seconds for each',
     serial: true,
     wait: { milliseconds: 12_000 },
     ...roomy,
   },
   {
     name: 'offline-caching',
-    plays: 'a service that caches prefixes of 1,024 tokens and more, in steps of 128',
+    simulates: 'a service that caches prefixes of 1,024 tokens and more, in steps of 128',
     caching: 'prefixes',
     ...roomy,
   },
   {
     name: 'offline-silent',
-    plays: 'a server that sends nothing for a minute, then the reply',
+    simulates: 'a server that sends nothing for a minute, then the reply',
     wait: { milliseconds: 60_000 },
     ...roomy,
   },
   {
     name: 'offline-keep-alive',
-    plays: 'a gateway that sends only comments for a minute, then the reply',
+    simulates: 'a gateway that sends only comments for a minute, then the reply',
     wait: { milliseconds: 60_000, comments: true },
     ...roomy,
   },
 ]
 
-export const localModelNamed = (name: unknown): LocalModelTraits | undefined =>
+export const localModelNamed = (name: unknown): ModelProfile | undefined =>
   localModels.find((model) => model.name === name)
 
 /** What this model thinks before it replies, in tokens. */
-export function thinkingFor(model: LocalModelTraits, effort: unknown): number {
+export function thinkingFor(model: ModelProfile, effort: unknown): number {
   if (!model.efforts) return 0
   return Math.round(thinkingTokens * efforts[model.efforts.find((one) => one === effort) ?? 'medium'])
 }

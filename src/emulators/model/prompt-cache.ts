@@ -1,5 +1,5 @@
 // What of a prompt a local model had in its cache, by the rules that services publish.
-import type { LocalModelTraits } from './models.js'
+import type { ModelProfile } from './models.js'
 import { countPieces } from './parse-prompt.js'
 import type { Usage } from './send-reply.js'
 
@@ -11,7 +11,7 @@ const step = 128
 const remembered = 20
 
 export function cacheUsage(
-  caching: LocalModelTraits['caching'],
+  caching: ModelProfile['caching'],
   text: string,
   earlier: readonly string[],
 ): Usage['prompt_tokens_details'] {

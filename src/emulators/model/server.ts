@@ -1,24 +1,31 @@
 // A model's service on loopback: `/v1/chat/completions` and `/v1/models`, as OpenAI-compatible servers have them. It really reads the
 // prompt and answers from it, by quoting: no model is behind it, and its name says so wherever it is recorded.
 //
-//   models                              which models there are, and what each plays
-//   prompt  reads the blocks            words, places  find what bears on a question
-//   answer, prose, terms                write the replies of the four kinds of task
-//   behaviour, forge, obey, reply       what it can be told to do wrong
-//   checks, fields, cut, cache, queue   the rules that differ from model to model
-//   stream                              how it is sent
+//   models                                     which models there are, and what each simulates
+//   parse-prompt, find-relevant-lines          read the prompt and find what the question is about
+//   write-*                                    write the reply to each kind of task
+//   behaviour, forged-citations, prompt-injection   faults that a test can switch on
+//   validate-*, truncate-prompt, prompt-cache, serial-queue   rules that differ between models
+//   send-reply                                 sends the reply, whole or as a stream
 import type { ServerResponse } from 'node:http'
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
-import { type Behaviour, type Mood, makeMoods, type When } from './behaviour.js'
-import { invalid } from './error-response.js'
+import { type ActiveBehaviours, type Behaviour, makeBehaviours, type When } from './behaviour.js'
+import { invalidRequestReply } from './error-response.js'
 import { localModelNamed, localModels, offlineModel, thinkingFor } from './models.js'
 import { countPieces, isMessage, type Message, type Prompt, readPrompt } from './parse-prompt.js'
 import { cacheUsage } from './prompt-cache.js'
-import { completion, pause, type Sending, stream } from './send-reply.js'
-import { makeQueue } from './serial-queue.js'
-import { cutPrompt } from './truncate-prompt.js'
-import { type Accepted, check, keyRefusal, limitOf, unknownModel, type WireRequest } from './validate-request.js'
-import { speak } from './write-reply.js'
+import { completion, type OutgoingReply, pause, streamReply } from './send-reply.js'
+import { makeSerialQueue } from './serial-queue.js'
+import { truncatePrompt } from './truncate-prompt.js'
+import {
+  invalidKeyReply,
+  limitOf,
+  unknownModelReply,
+  type ValidRequest,
+  validateRequest,
+  type WireRequest,
+} from './validate-request.js'
+import { writeReply } from './write-reply.js'
 
 export interface ModelOptions {
   port?: number
@@ -69,35 +76,35 @@ export async function startModel(options: ModelOptions = {}): Promise<LocalModel
     throw new Error(`There is no local model ${name}. There are: ${localModels.map((model) => model.name).join(', ')}.`)
   }
   const prompts: RecordedPrompt[] = []
-  const moods = makeMoods()
+  const behaviourRules = makeBehaviours()
   const limits = { contextTokens: options.contextTokens, seen: new Map<string, number>() }
-  const oneAtATime = makeQueue()
+  const oneAtATime = makeSerialQueue()
 
   const server = await startServer('local model', handle, options.port === undefined ? {} : { port: options.port })
 
   async function handle(request: RecordedRequest, response: ServerResponse): Promise<Reply | undefined> {
     const path = decodeURIComponent(request.path.split('?')[0]!)
-    if (request.headers['authorization'] !== `Bearer ${key}`) return keyRefusal(request.headers['authorization'])
+    if (request.headers['authorization'] !== `Bearer ${key}`) return invalidKeyReply(request.headers['authorization'])
     if (path === '/v1/models' && request.method === 'GET') {
       return json(200, { object: 'list', data: localModels.map((model) => description(model.name)) })
     }
     if (path.startsWith('/v1/models/') && request.method === 'GET') {
       const asked = path.slice('/v1/models/'.length)
-      return localModelNamed(asked) ? json(200, description(asked)) : unknownModel(asked)
+      return localModelNamed(asked) ? json(200, description(asked)) : unknownModelReply(asked)
     }
     if (path === '/v1/chat/completions' && request.method === 'POST') return await complete(request, response)
-    return invalid(404, `Invalid URL (${request.method} ${path})`, null)
+    return invalidRequestReply(404, `Invalid URL (${request.method} ${path})`, null)
   }
 
   async function complete(request: RecordedRequest, response: ServerResponse): Promise<Reply | undefined> {
-    const body = parse(request.body)
+    const body = parseBody(request.body)
     const sent = Array.isArray(body?.messages) ? body.messages.filter(isMessage) : []
-    const mood = moods.next(readPrompt(sent).task)
-    if (options.pace) mood.pace ??= { kind: 'slow', ...options.pace }
-    const checked = check(body, mood.sending, limits)
+    const behaviours = behaviourRules.next(readPrompt(sent).task)
+    if (options.pace) behaviours.pace ??= { kind: 'slow', ...options.pace }
+    const checked = validateRequest(body, behaviours.sending, limits)
     if ('status' in checked) return checked
-    const gone = goneWith(response)
-    const reply = () => answer(checked, mood, response, gone)
+    const gone = abortOnClose(response)
+    const reply = () => answer(checked, behaviours, response, gone)
     try {
       return await (checked.model.serial ? oneAtATime(reply) : reply())
     } catch (error) {
@@ -107,24 +114,26 @@ export async function startModel(options: ModelOptions = {}): Promise<LocalModel
   }
 
   async function answer(
-    { body, model, inputTokens }: Accepted,
-    mood: Mood,
+    { body, model, inputTokens }: ValidRequest,
+    behaviours: ActiveBehaviours,
     response: ServerResponse,
     gone: AbortSignal,
   ): Promise<Reply | undefined> {
     gone.throwIfAborted()
     const read =
-      model.tooLong === 'cut' ? cutPrompt(body.messages, model.contextTokens) : { messages: body.messages, inputTokens }
-    const prompt = record(body, read.messages, read.inputTokens)
+      model.tooLong === 'cut'
+        ? truncatePrompt(body.messages, model.contextTokens)
+        : { messages: body.messages, inputTokens }
+    const prompt = recordPrompt(body, read.messages, read.inputTokens)
     const earlier = prompts.filter((other) => other.model === prompt.model).map((other) => other.text)
     const cache = cacheUsage(model.caching, prompt.text, earlier)
     prompts.push(prompt)
-    const sending = say(prompt, { body, model, inputTokens: read.inputTokens }, mood, cache)
+    const sending = makeReply(prompt, { body, model, inputTokens: read.inputTokens }, behaviours, cache)
     const wait = model.wait && { ...model.wait, milliseconds: options.waitMs ?? model.wait.milliseconds }
-    const streamed = body.stream === true && mood.sending?.kind !== 'no-stream'
+    const streamed = body.stream === true && behaviours.sending?.kind !== 'no-stream'
     if (wait && !(wait.comments && streamed)) await pause(wait.milliseconds, gone)
-    if (!streamed) return await whole(sending, response)
-    await stream(wait?.comments ? { ...sending, commentsMs: wait.milliseconds } : sending, response, gone)
+    if (!streamed) return await sendWhole(sending, response)
+    await streamReply(wait?.comments ? { ...sending, commentsMs: wait.milliseconds } : sending, response, gone)
     return undefined
   }
 
@@ -135,21 +144,21 @@ export async function startModel(options: ModelOptions = {}): Promise<LocalModel
     baseUrl: `${server.url}/v1`,
     settings: { LLM_BASE_URL: `${server.url}/v1`, LLM_API_KEY: key, LLM_MODEL: name },
     prompts,
-    behave: (behaviour, when) => moods.add(behaviour, when),
-    behaveWell: () => moods.clear(),
+    behave: (behaviour, when) => behaviourRules.add(behaviour, when),
+    behaveWell: () => behaviourRules.clear(),
   }
 }
 
 const description = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'local' })
 
 /** Aborts when the connection ends, whether the reply was sent or not. */
-function goneWith(response: ServerResponse): AbortSignal {
+function abortOnClose(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   return gone.signal
 }
 
-function record(body: WireRequest, messages: Message[], inputTokens: number): RecordedPrompt {
+function recordPrompt(body: WireRequest, messages: Message[], inputTokens: number): RecordedPrompt {
   return {
     ...readPrompt(messages),
     at: Date.now(),
@@ -162,23 +171,23 @@ function record(body: WireRequest, messages: Message[], inputTokens: number): Re
   }
 }
 
-function say(
+function makeReply(
   prompt: RecordedPrompt,
-  { body, model }: Accepted,
-  mood: Mood,
-  cache: Sending['usage']['prompt_tokens_details'],
-): Sending {
+  { body, model }: ValidRequest,
+  behaviours: ActiveBehaviours,
+  cache: OutgoingReply['usage']['prompt_tokens_details'],
+): OutgoingReply {
   const maxTokens = prompt.maxTokens ?? model.maxOutputTokens ?? usualLimit
   const room = Math.max(1, Math.min(maxTokens, model.contextTokens - prompt.inputTokens))
   const thinking = Math.min(room, thinkingFor(model, body['reasoning_effort']))
-  const said = speak(prompt, mood, { maxTokens, left: room - thinking })
-  const output = thinking + countPieces(said.text + said.thoughts)
+  const reply = writeReply(prompt, behaviours, { maxTokens, remaining: room - thinking })
+  const output = thinking + countPieces(reply.text + reply.reasoning)
   return {
     id: `chatcmpl-${freshId()}`,
     model: model.name,
-    said,
+    reply,
     includeUsage: body.stream_options?.include_usage === true,
-    mood,
+    behaviours,
     usage: {
       prompt_tokens: prompt.inputTokens,
       completion_tokens: output,
@@ -189,8 +198,8 @@ function say(
   }
 }
 
-async function whole(sending: Sending, response: ServerResponse): Promise<Reply | undefined> {
-  const { pace, sending: bad } = sending.mood
+async function sendWhole(sending: OutgoingReply, response: ServerResponse): Promise<Reply | undefined> {
+  const { pace, sending: bad } = sending.behaviours
   if (pace?.firstMs) await new Promise((resolve) => setTimeout(resolve, pace.firstMs))
   if (bad?.kind === 'stall' || bad?.kind === 'keep-alive') return undefined
   if (bad?.kind !== 'cut') return json(200, completion(sending))
@@ -199,7 +208,7 @@ async function whole(sending: Sending, response: ServerResponse): Promise<Reply 
   return undefined
 }
 
-function parse(body: Buffer): WireRequest | undefined {
+function parseBody(body: Buffer): WireRequest | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     return typeof value === 'object' && value !== null ? (value as WireRequest) : undefined

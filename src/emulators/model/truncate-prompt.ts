@@ -5,7 +5,10 @@ import { type Message, piecesOf } from './parse-prompt.js'
 const keptAtFront = 4
 
 /** Messages that fit are untouched. Of longer ones half a context stays: the first few tokens, and the last ones. */
-export function cutPrompt(messages: Message[], contextTokens: number): { messages: Message[]; inputTokens: number } {
+export function truncatePrompt(
+  messages: Message[],
+  contextTokens: number,
+): { messages: Message[]; inputTokens: number } {
   const pieces = messages.map((message) => piecesOf(message.content))
   const all = pieces.reduce((sum, some) => sum + some.length, 0)
   if (all <= contextTokens) return { messages, inputTokens: all }

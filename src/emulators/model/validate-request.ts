@@ -1,8 +1,8 @@
 // What the local model refuses before it reads a prompt, in the shapes that real services use.
 import { json, type Reply } from '../faulty-server.js'
 import type { SendingBehaviour } from './behaviour.js'
-import { invalid, wireError } from './error-response.js'
-import { type LocalModelTraits, localModelNamed } from './models.js'
+import { errorReply, invalidRequestReply } from './error-response.js'
+import { localModelNamed, type ModelProfile } from './models.js'
 import { countPieces, isMessage, type Message } from './parse-prompt.js'
 import { fieldRefusal, type SeenFields } from './validate-parameters.js'
 
@@ -17,9 +17,9 @@ export interface WireRequest {
 }
 
 /** A request that may be answered, with the model that it names and the tokens of its messages. */
-export interface Accepted {
+export interface ValidRequest {
   body: WireRequest
-  model: LocalModelTraits
+  model: ModelProfile
   inputTokens: number
 }
 
@@ -30,20 +30,20 @@ export interface Limits {
 }
 
 /** The refusal of this request, or what is to be answered. */
-export function check(
+export function validateRequest(
   body: WireRequest | undefined,
   bad: SendingBehaviour | undefined,
   { contextTokens, seen }: Limits,
-): Reply | Accepted {
+): Reply | ValidRequest {
   const misbehaviour = misbehaved(body, bad)
   if (misbehaviour) return misbehaviour
-  if (!body) return invalid(400, 'We could not parse the JSON body of your request.', null)
+  if (!body) return invalidRequestReply(400, 'We could not parse the JSON body of your request.', null)
   const named = localModelNamed(body.model)
-  if (!named) return unknownModel(body.model)
+  if (!named) return unknownModelReply(body.model)
   const model = contextTokens === undefined ? named : { ...named, contextTokens }
   const { messages } = body
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isMessage)) {
-    return invalid(
+    return invalidRequestReply(
       400,
       "Invalid type for 'messages': expected an array of objects with a role and text.",
       null,
@@ -54,22 +54,26 @@ export function check(
   return fieldRefusal(body, model, seen) ?? lengthRefusal(body, model, inputTokens) ?? { body, model, inputTokens }
 }
 
-export const unknownModel = (name: unknown): Reply =>
-  invalid(404, `The model \`${String(name)}\` does not exist or you do not have access to it.`, 'model_not_found')
+export const unknownModelReply = (name: unknown): Reply =>
+  invalidRequestReply(
+    404,
+    `The model \`${String(name)}\` does not exist or you do not have access to it.`,
+    'model_not_found',
+  )
 
 /** The service shows the beginning and the end of a key that it does not know. */
-export function keyRefusal(authorization: string | undefined): Reply {
+export function invalidKeyReply(authorization: string | undefined): Reply {
   const key = authorization?.replace(/^Bearer /, '') ?? ''
   if (key === '') {
     const advice = 'You need to provide your API key in an Authorization header using Bearer auth.'
-    return invalid(401, `You didn't provide an API key. ${advice}`, null)
+    return invalidRequestReply(401, `You didn't provide an API key. ${advice}`, null)
   }
   const masked = key.length < 9 ? '*'.repeat(key.length) : `${key.slice(0, 4)}${'*'.repeat(8)}${key.slice(-4)}`
-  return invalid(401, `Incorrect API key provided: ${masked}.`, 'invalid_api_key')
+  return invalidRequestReply(401, `Incorrect API key provided: ${masked}.`, 'invalid_api_key')
 }
 
 /** OpenAI counts the reply's limit too; llama.cpp (seen with v0.4.0) counts the prompt, and ends the reply where the context ends. */
-function lengthRefusal(body: WireRequest, model: LocalModelTraits, inputTokens: number): Reply | undefined {
+function lengthRefusal(body: WireRequest, model: ModelProfile, inputTokens: number): Reply | undefined {
   const { contextTokens, tooLong } = model
   if (tooLong === 'refuse-as-llama' && inputTokens >= contextTokens) {
     const message = `request (${inputTokens} tokens) exceeds the available context size (${contextTokens} tokens), try increasing it`
@@ -79,7 +83,7 @@ function lengthRefusal(body: WireRequest, model: LocalModelTraits, inputTokens: 
   const output = limitOf(body) ?? 0
   if (tooLong !== 'refuse' || inputTokens + output <= contextTokens) return undefined
   const parts = `(${inputTokens} in the messages, ${output} in the completion)`
-  return invalid(
+  return invalidRequestReply(
     400,
     `This model's maximum context length is ${contextTokens} tokens. However, you requested ${inputTokens + output} tokens ${parts}. Please reduce the length of the messages or completion.`,
     'context_length_exceeded',
@@ -94,15 +98,18 @@ function misbehaved(body: WireRequest | undefined, bad: SendingBehaviour | undef
   switch (bad?.kind) {
     case 'busy':
       return bad.quota
-        ? wireError(429, 'You exceeded your current quota.', { type: 'insufficient_quota', code: 'insufficient_quota' })
-        : wireError(
+        ? errorReply(429, 'You exceeded your current quota.', {
+            type: 'insufficient_quota',
+            code: 'insufficient_quota',
+          })
+        : errorReply(
             429,
             'Rate limit reached.',
             { type: 'requests', code: 'rate_limit_exceeded' },
             after(bad.retryAfter),
           )
     case 'broken':
-      return wireError(
+      return errorReply(
         bad.status ?? 500,
         'The server had an error.',
         { type: 'server_error', code: null },
@@ -126,7 +133,7 @@ function misbehaved(body: WireRequest | undefined, bad: SendingBehaviour | undef
 function refusedParameter(parameter: string, unnamed: boolean): Reply {
   if (unnamed) return json(400, { detail: 'Extra inputs are not permitted' })
   const advice = parameter === 'max_tokens' ? " Use 'max_completion_tokens' instead." : ''
-  return invalid(
+  return invalidRequestReply(
     400,
     `Unsupported parameter: '${parameter}' is not supported with this model.${advice}`,
     'unsupported_parameter',

@@ -1,6 +1,6 @@
 // Words, as they are compared: identifiers fall into their parts, endings and the commonest words go.
 
-const idle = new Set(
+const stopWords = new Set(
   (
     'a about after all also am an and any anything are as at be because been before being between both but by can could did do does ' +
     'doing done each every few for from had happen happens has have having he her here him his how i if in into is it its itself ' +
@@ -12,7 +12,7 @@ const idle = new Set(
 )
 
 /** Words that say nearly the same in code. A line that has the neighbour counts for less than one that has the word. */
-const kin = [
+const synonymGroups = [
   'delete remove kill destroy revoke drop clean',
   'create start open new build init begin boot launch',
   'error fail failure throw exception reject crash',
@@ -30,14 +30,14 @@ const kin = [
 ].map((line) => line.split(' '))
 
 /** The words that nearly say what the word with this stem says. */
-export function kinOf(stemmed: string): string[] {
-  return kin
+export function synonymsOf(stemmed: string): string[] {
+  return synonymGroups
     .filter((group) => group.some((word) => stem(word) === stemmed))
     .flatMap((group) => group.filter((word) => stem(word) !== stemmed))
 }
 
 /** `readFileSync`, `read_file` and `read-file` are `read`, `file` and so on. */
-export function partsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   return (
     text
       .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
@@ -61,13 +61,13 @@ export function stem(word: string): string {
 
 /** The stems of what carries meaning. */
 export function stemsOf(text: string): string[] {
-  return partsOf(text)
-    .filter((word) => !idle.has(word) && (word.length > 1 || /\d/.test(word)))
+  return splitWords(text)
+    .filter((word) => !stopWords.has(word) && (word.length > 1 || /\d/.test(word)))
     .map(stem)
 }
 
 /** What in a question is surely a name in code: in backticks, or written like an identifier or a path. */
-export function namesIn(question: string): string[] {
+export function findIdentifiers(question: string): string[] {
   const quoted = [...question.matchAll(/`([^`\n]{2,80})`/g)].map((found) => found[1]!)
   const written = question.match(/[\w$./-]*[\w$]/g) ?? []
   const names = written.filter((word) => /[a-z\d][A-Z]|\w_\w|\w\/\w|\w\.\w/.test(word))

@@ -1,15 +1,17 @@
 // Writes the reply to `Task: answer`: one sentence for each place found, each with a citation in the form the host asks for.
 import { commentIn, definedIn, isDirective, isProse } from './definitions.js'
 import { identityFacts } from './file-facts.js'
-import { findPlaces, type Place } from './find-relevant-lines.js'
-import { brief, code, firstSentence, joinWithin, quoted } from './format-text.js'
+import { findRelevantLines, type RelevantLine } from './find-relevant-lines.js'
+import { code, firstSentence, joinWithin, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
-import { namesIn, stem, stemsOf } from './word-stems.js'
+import { findIdentifiers, stem, stemsOf } from './word-stems.js'
 
 export const disclaimer = 'These are extracts chosen by shared words; no language model has read them.'
 
 export function writeAnswer(prompt: Prompt, maxBytes: number): string {
-  const sentences = isOverview(prompt.question) ? overview(prompt) : findPlaces(prompt, 6).map(sentenceFor)
+  const sentences = isGeneralQuestion(prompt.question)
+    ? overview(prompt)
+    : findRelevantLines(prompt, 6).map(sentenceFor)
   if (sentences.length > 0) return joinWithin([...sentences, disclaimer], maxBytes, '\n\n')
   return `NOT FOUND\n\nNothing in the ${prompt.files.length} pieces of the repository that were shown speaks of this question.`
 }
@@ -19,8 +21,8 @@ const general = new Set(
 )
 
 /** Asks about the whole, with no word about any part. */
-const isOverview = (question: string) =>
-  stemsOf(question).every((word) => general.has(word)) && namesIn(question).length === 0
+const isGeneralQuestion = (question: string) =>
+  stemsOf(question).every((word) => general.has(word)) && findIdentifiers(question).length === 0
 
 const overview = (prompt: Prompt) =>
   identityFacts(prompt.files).map(({ text, file, line }) => `${text} ${citation(file, [line])}`)
@@ -44,7 +46,7 @@ function quotation(text: string): string {
     .trim()
 }
 
-function sentenceFor(place: Place): string {
+function sentenceFor(place: RelevantLine): string {
   const { file, index } = place
   const line = file.lines[index]!
   const documented = isProse(file)
@@ -59,7 +61,7 @@ function sentenceFor(place: Place): string {
   }
   const holder = definitionBefore(file, index)
   const where = holder === undefined ? `In ${code(file.path)}` : `Inside ${code(holder)} in ${code(file.path)}`
-  return `${where}, line ${line.number} reads ${code(brief(line.text.trim()))}. ${citation(file, [line])}`
+  return `${where}, line ${line.number} reads ${code(shorten(line.text.trim()))}. ${citation(file, [line])}`
 }
 
 function definitionSentence(file: FileBlock, index: number, defined: { name: string; kind: string }): string {

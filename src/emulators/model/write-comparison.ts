@@ -1,8 +1,8 @@
 // Writes the reply to `Task: compare`: the lines that bear on the question and stand on one side only, each quoted with its commit. Where none
 // differ it says so and quotes one from each side.
 
-import { findPlaces, type Place } from './find-relevant-lines.js'
-import { brief, code, joinWithin } from './format-text.js'
+import { findRelevantLines, type RelevantLine } from './find-relevant-lines.js'
+import { code, joinWithin, shorten } from './format-text.js'
 import type { FileBlock, Prompt } from './parse-prompt.js'
 import { citation, disclaimer } from './write-answer.js'
 
@@ -51,17 +51,21 @@ function onlyIn(files: FileBlock[], others: FileBlock[]): FileBlock[] {
 }
 
 /** What stands on this side of the files that only the other side's words were found in. */
-function besides(other: Place[], own: Place[], files: FileBlock[]): Pick<Place, 'file' | 'index'>[] {
+function besides(
+  other: RelevantLine[],
+  own: RelevantLine[],
+  files: FileBlock[],
+): Pick<RelevantLine, 'file' | 'index'>[] {
   const missing = new Set(
     other.map(({ file }) => file.path).filter((path) => !own.some(({ file }) => file.path === path)),
   )
   return files.filter((file) => missing.has(file.path) && file.lines.length > 0).map((file) => ({ file, index: 0 }))
 }
 
-const places = (prompt: Prompt, files: FileBlock[]) => findPlaces({ ...prompt, files }, 3)
+const places = (prompt: Prompt, files: FileBlock[]) => findRelevantLines({ ...prompt, files }, 3)
 
-function sentence({ file, index }: Pick<Place, 'file' | 'index'>, says: string, when: string): string {
+function sentence({ file, index }: Pick<RelevantLine, 'file' | 'index'>, says: string, when: string): string {
   const line = file.lines[index]!
   const cited = citation({ ...file, path: `${file.at}:${file.path}` }, [line])
-  return `${code(file.path)} ${says} ${code(brief(line.text.trim()))} ${when} ${code(file.at ?? '')}. ${cited}`
+  return `${code(file.path)} ${says} ${code(shorten(line.text.trim()))} ${when} ${code(file.at ?? '')}. ${cited}`
 }

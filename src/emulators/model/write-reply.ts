@@ -1,26 +1,26 @@
 // Decides what the local model says to a prompt.
 
-import type { Mood, WordsBehaviour } from './behaviour.js'
-import { forge } from './forged-citations.js'
+import type { ActiveBehaviours, WordsBehaviour } from './behaviour.js'
+import { forgeCitations } from './forged-citations.js'
 import { countPieces, type Prompt } from './parse-prompt.js'
-import { obey, ordersIn } from './prompt-injection.js'
+import { findInjections, obeyInjection } from './prompt-injection.js'
 import { writeAnswer } from './write-answer.js'
 import { writeComparison } from './write-comparison.js'
 import { writeTerms } from './write-search-terms.js'
 import { writePart, writeSummary } from './write-summary.js'
 
-export interface Said {
+export interface WrittenReply {
   text: string
   /** Thoughts that go in a field of their own. */
-  thoughts: string
+  reasoning: string
   finish: 'stop' | 'length' | 'content_filter'
 }
 
-export interface Room {
+export interface TokenLimits {
   /** The limit that the request sets. */
   maxTokens: number
   /** What of it is left for text, when thinking and the context have had theirs. */
-  left: number
+  remaining: number
 }
 
 /**
@@ -39,20 +39,25 @@ const usualBytes: Record<string, number> = {
 }
 
 /** A model does not know what is left: it writes as if all of its limit were, and is cut. */
-export function speak(prompt: Prompt, mood: Mood, { maxTokens, left }: Room): Said {
-  const honest = writeFor(prompt, maxTokens)
-  const text = misspoken(honest, prompt, mood.words)
+export function writeReply(
+  prompt: Prompt,
+  behaviours: ActiveBehaviours,
+  { maxTokens, remaining: left }: TokenLimits,
+): WrittenReply {
+  const honest = writeHonestReply(prompt, maxTokens)
+  const text = applyBehaviour(honest, prompt, behaviours.words)
   const thoughts =
-    mood.words?.kind === 'think' && mood.words.where === 'field' ? 'Let me look at the pieces first. ' : ''
-  const unlimited = mood.words !== undefined && mood.words.kind !== 'think'
-  if (mood.sending?.kind === 'too-long') return { text: half(text), thoughts, finish: 'length' }
-  if (mood.sending?.kind === 'filtered') return { text: half(text), thoughts, finish: 'content_filter' }
-  if (left <= 0) return { text: '', thoughts, finish: 'length' }
-  if (unlimited || countPieces(text) <= left) return { text, thoughts, finish: 'stop' }
-  return { text: cutToPieces(text, left), thoughts, finish: 'length' }
+    behaviours.words?.kind === 'think' && behaviours.words.where === 'field' ? 'Let me look at the pieces first. ' : ''
+  const unlimited = behaviours.words !== undefined && behaviours.words.kind !== 'think'
+  if (behaviours.sending?.kind === 'too-long') return { text: half(text), reasoning: thoughts, finish: 'length' }
+  if (behaviours.sending?.kind === 'filtered')
+    return { text: half(text), reasoning: thoughts, finish: 'content_filter' }
+  if (left <= 0) return { text: '', reasoning: thoughts, finish: 'length' }
+  if (unlimited || countPieces(text) <= left) return { text, reasoning: thoughts, finish: 'stop' }
+  return { text: cutToPieces(text, left), reasoning: thoughts, finish: 'length' }
 }
 
-function writeFor(prompt: Prompt, maxTokens: number): string {
+function writeHonestReply(prompt: Prompt, maxTokens: number): string {
   const maxBytes = Math.min(usualBytes[prompt.task] ?? 5_000, Math.max(1, Math.floor(maxTokens * bytesPerToken)))
   switch (prompt.task) {
     case 'answer':
@@ -71,23 +76,25 @@ function writeFor(prompt: Prompt, maxTokens: number): string {
   }
 }
 
-function misspoken(honest: string, prompt: Prompt, words: WordsBehaviour | undefined): string {
+function applyBehaviour(honest: string, prompt: Prompt, words: WordsBehaviour | undefined): string {
   switch (words?.kind) {
     case 'say':
       return words.text
     case 'silent':
       return ''
     case 'forge':
-      return forge(honest, words.how, prompt)
+      return forgeCitations(honest, words.how, prompt)
     case 'ask-more':
-      return ['MORE', ...(words.requests ?? moreFor(prompt))].join('\n')
+      return ['MORE', ...(words.requests ?? requestsForMore(prompt))].join('\n')
     case 'flood':
       return 'The stream goes on. '.repeat((words.characters ?? 200_000) / 20)
     case 'think':
       return words.where === 'text' ? `<think>\nLet me look [[first:1 "thing"]].\n</think>\n\n${honest}` : honest
     case 'obey': {
-      const orders = ordersIn(prompt)
-      return orders.length > 0 || words.always ? `${honest}\n\n${obey(prompt, orders, words.plants ?? [])}` : honest
+      const orders = findInjections(prompt)
+      return orders.length > 0 || words.always
+        ? `${honest}\n\n${obeyInjection(prompt, orders, words.plants ?? [])}`
+        : honest
     }
     default:
       return honest
@@ -95,7 +102,7 @@ function misspoken(honest: string, prompt: Prompt, words: WordsBehaviour | undef
 }
 
 /** What a curious model would ask for: more of the first file, the question's words, the top directory. */
-function moreFor(prompt: Prompt): string[] {
+function requestsForMore(prompt: Prompt): string[] {
   const first = prompt.files[0]
   const last = first?.lines.at(-1)?.number ?? 1
   const read = first === undefined ? [] : [`read ${JSON.stringify(first.path)} ${last + 1}-${last + 80}`]

@@ -1,19 +1,19 @@
 // Writes the reply to `Task: terms`: words to look for in the code, taken from the question and from names that the prompt shows.
 import type { Prompt } from './parse-prompt.js'
-import { kinOf, namesIn, partsOf, stem, stemsOf } from './word-stems.js'
+import { findIdentifiers, splitWords, stem, stemsOf, synonymsOf } from './word-stems.js'
 
 const most = 16
 
 export function writeTerms(prompt: Prompt): string {
   const asked = stemsOf(prompt.question)
-  const plain = partsOf(prompt.question).filter((word) => asked.includes(stem(word)) && word.length > 2)
+  const plain = splitWords(prompt.question).filter((word) => asked.includes(stem(word)) && word.length > 2)
   const shown = [
     ...prompt.files.flatMap((file) => file.lines.map((line) => line.text)),
     ...prompt.texts.flatMap((block) => block.lines),
   ]
   const names = identifiersLike(shown, new Set(asked))
-  const kin = asked.flatMap(kinOf)
-  const terms = [...new Set([...namesIn(prompt.question), ...plain, ...names, ...kin])]
+  const kin = asked.flatMap(synonymsOf)
+  const terms = [...new Set([...findIdentifiers(prompt.question), ...plain, ...names, ...kin])]
   return terms.slice(0, most).join(' ').replace(/\s+/g, ' ').trim() || 'README main index'
 }
 

@@ -1,6 +1,6 @@
 // Writes the replies to `Task: part`, `Task: combine` and `Task: summary`: plain sentences, each with the place it stands on.
 import { commandFacts, entryFacts, type Fact, fileFacts, identityFacts, riskFacts } from './file-facts.js'
-import { inTurn, joinWithin } from './format-text.js'
+import { interleave, joinWithin } from './format-text.js'
 import type { FileBlock, Prompt } from './parse-prompt.js'
 
 /** `src/a.ts:10`, bare, before the sentence's full stop. */
@@ -27,7 +27,7 @@ function describe(files: FileBlock[]): Fact[] {
     (file) => file.kind === 'test' || file.kind === 'configuration' || file.path.startsWith('.'),
   )
   const first = files.filter((file) => !later.includes(file))
-  return [first, later].flatMap((some) => inTurn(some.map(fileFacts)))
+  return [first, later].flatMap((some) => interleave(some.map(fileFacts)))
 }
 
 const nothing = 'Nothing that was shown says it.'
@@ -85,7 +85,7 @@ function carried(prompt: Prompt): string[] {
   const parts = prompt.texts
     .filter((block) => !['tree', 'question', 'earlier'].includes(block.kind))
     .map((block) => block.lines.flatMap(sentencesWithPlaces))
-  return inTurn(parts)
+  return interleave(parts)
 }
 
 function sentencesWithPlaces(line: string): string[] {

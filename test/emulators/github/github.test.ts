@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startServer } from '../../../src/emulators/faulty-server.js'
-import { complete } from '../../../src/emulators/github/fill-reply.js'
+import { fillRequiredProperties } from '../../../src/emulators/github/fill-reply.js'
 import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/github.js'
 import { signToken } from '../../../src/emulators/github/oidc.js'
 import { loadDescription } from '../../../src/emulators/github/openapi-description.js'
@@ -353,7 +353,7 @@ describe("GitHub's own description", () => {
     const schema = { $ref: `#/components/schemas/${component}` }
     const { payload } = github.eventOf(github[how](repository, pull.number, 'wanda', '/ask why?'), action)
     const told = JSON.parse(JSON.stringify(payload)) as object
-    expect(description.problems(schema, complete(description, schema, told))).toEqual([])
+    expect(description.problems(schema, fillRequiredProperties(description, schema, told))).toEqual([])
     expect(description.problems(schema, { ...told, extra: 1 })).toContainEqual(expect.stringContaining('(extra)'))
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { disguises } from '../../../src/emulators/model/prompt-injection.js'
+import { encodings } from '../../../src/emulators/model/prompt-injection.js'
 import { type LocalModel, startModel } from '../../../src/emulators/model/server.js'
 import { modelContract } from '../../contract/model.js'
 
@@ -268,7 +268,7 @@ describe('told to misbehave', () => {
     model.behave({ kind: 'obey', plants: ['planted-by-the-test-1'] })
     expect(await say('answer', question)).not.toContain('@octocat')
     const answer = await say('answer', asked('What does rowBoat do?', `${repository}\n${order}`))
-    for (const form of [...disguises(key), ...disguises('planted-by-the-test-1')]) expect(answer).toContain(form)
+    for (const form of [...encodings(key), ...encodings('planted-by-the-test-1')]) expect(answer).toContain(form)
     for (const harm of [
       'The instructions of the test.',
       '@octocat',

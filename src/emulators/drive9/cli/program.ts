@@ -1,14 +1,14 @@
 // The `drive9` program for the PATH of a local sandbox: mounts without root and without FUSE, and fails as the real one does.
 //
-//   program.ts            which command; what it prints and how it exits     program-arguments.ts    flags as the real program reads them
-//   program-mount.ts      `mount`: how a mount comes up, or does not         program-daemon.ts, -listen.ts  while it stands
-//   program-mirror.ts     what is done to the directory goes to the server   program-index.ts, -watch.ts  how it is noticed
-//   program-queue.ts      uploads and when they are given up                 program-drain.ts        what is left
-//   program-control.ts    `mount health|status|drain`, `umount`              program-places.ts       traces outside the mount
-//   program-fs.ts         `fs …` and `token …`                               program-credentials.ts  which key, which server
+//   program.ts          chooses the command, prints and exits            parse-arguments.ts  reads flags as the real program does
+//   mount.ts            `mount`: starts a mount or reports why not       mount-daemon.ts, control-server.ts  the process behind a mount
+//   mirror.ts           copies changes of the directory to the server    directory-index.ts, watch-folders.ts  detect those changes
+//   upload-queue.ts     uploads, retries and gives up                    drain.ts            waits for uploads and reports
+//   mount-control.ts    `mount health|status|drain`, `umount`            mount-files.ts      state, log and exit record of a mount
+//   fs-commands.ts, token-commands.ts  `fs …` and `token …`              credentials.ts      chooses key and server
 //
-// A mount is a plain directory that a process of ours keeps in step. The errors a file system would give to the writer cannot be given; they
-// show in the next drain instead. What else differs from the real program:
+// A mount is a plain directory that a background process synchronises. The writer gets no file system errors; the next drain reports them.
+// Other differences from the real program:
 //   - everything is downloaded when it is mounted; what others write later is not seen until it is mounted again;
 //   - `mountpoint -q` says no, `stat -f` shows the disk below, and the directory must be empty before it is mounted;
 //   - `close`, `fsync` and every `--durability` answer at once; an upload begins 60 ms after the last write, or at a drain;

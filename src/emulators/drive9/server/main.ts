@@ -1,10 +1,10 @@
 // A drive9 on loopback: the service's HTTP API as far as the host's client, the `drive9` program and a curious user use it.
 //
-//   server.ts          routes, keys at the door, and what tests and the demo may look at and break
-//   server-files.ts    /v1/fs: one path          server-batch.ts    /v1/fs:batch-…: many paths
-//   server-uploads.ts  /v2/uploads and /s3       server-keys.ts     the owner's key and scoped tokens
-//   server-events.ts   /v1/events: what changes
-//   server-tree.ts     files, directories and their revisions; server-objects.ts their bytes
+//   main.ts            routes, authentication, and what tests and the demo may inspect and break
+//   files.ts           /v1/fs: one path          batch.ts    /v1/fs:batch-…: many paths
+//   uploads.ts         /v2/uploads and /s3       keys.ts     the owner's key and scoped tokens
+//   change-events.ts   /v1/events: what changes
+//   file-tree.ts       files, directories and their revisions; object-storage.ts their bytes
 //
 // What it does not know it answers with 404 or 405 and keeps in `unexpected`, so that a test can insist that nothing else was asked.
 import { mkdirSync } from 'node:fs'
