@@ -1,5 +1,5 @@
-// One tool of a sandbox of `base`, as base-template.ts simulates it: `base-template-tool.mjs <name> <arguments>`. Paths of the system become paths in the sandbox's
-// directory. What a tool is asked for and does not know, it refuses, so that a new use shows itself.
+// Simulates one tool in a sandbox of template `base`: `base-template-tool.mjs <name> <arguments>`. System paths become paths in the directory
+// of the sandbox. A tool refuses arguments that it does not know, so that a new use is noticed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -7,31 +7,31 @@ import { fileURLToPath } from 'node:url'
 
 const absent = new Set(['node', 'nodejs', 'npm', 'npx', 'corepack', 'drive9'])
 const played = ['apt-get', 'chmod', 'curl', 'install', 'sha256sum', 'tar', 'tee']
-const tool = fileURLToPath(new URL('base-tool.mjs', import.meta.url))
+const tool = fileURLToPath(new URL('base-template-tool.mjs', import.meta.url))
 
 /** The PATH of a sandbox of `base`: what was installed in it, the tools that are played, and this machine's others. */
 export function baseSearchPath(cloudDirectory: string, sandboxDirectory: string, systemPath: string[]): string {
-  const ports = `${cloudDirectory}/base-tools`
+  const toolDirectory = `${cloudDirectory}/base-tools`
   try {
-    mkdirSync(ports)
-    fill(ports, systemPath)
+    mkdirSync(toolDirectory)
+    fill(toolDirectory, systemPath)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return `${sandboxDirectory}/usr/local/bin:${ports}`
+  return `${sandboxDirectory}/usr/local/bin:${toolDirectory}`
 }
 
-function fill(ports: string, systemPath: string[]): void {
+function fill(toolDirectory: string, systemPath: string[]): void {
   for (const name of played) {
     const text = `#!/bin/sh\nexec '${process.execPath}' '${tool}' ${name} "$@"\n`
-    writeFileSync(`${ports}/${name}`, text, { mode: 0o755 })
+    writeFileSync(`${toolDirectory}/${name}`, text, { mode: 0o755 })
   }
   const taken = new Set([...absent, ...played])
   for (const folder of systemPath) {
     for (const name of namesIn(folder)) {
       if (taken.has(name)) continue
       taken.add(name)
-      symlinkSync(`${folder}/${name}`, `${ports}/${name}`)
+      symlinkSync(`${folder}/${name}`, `${toolDirectory}/${name}`)
     }
   }
 }
