@@ -70,7 +70,8 @@ for (const [hash, role] of roles) {
   values[slot] = role
 }
 
-function roleOf(hash: number): number {
+function roleOf(hash: number, length: number): number {
+  if (length > longestRoleWord) return 0
   for (let slot = hash & (table - 1); values[slot] !== 0; slot = (slot + 1) & (table - 1)) {
     if (keys[slot] === hash) return values[slot]!
   }
@@ -96,6 +97,31 @@ export interface DefinitionNotes {
   definersOf: DefinersOf
 }
 
+/** Words of a line that are tried: modifiers, then a keyword. */
+const mostWords = 6
+const longestRoleWord = 11
+
+function skipSpace(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (bytes[at] === 32 || bytes[at] === 9) at++
+  return at
+}
+
+function wordEnd(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (isWord[bytes[at]!] === 1) at++
+  return at
+}
+
+function mayOpenDefinition(bytes: Uint8Array, at: number): boolean {
+  return openings[((bytes[at]! & 31) << 5) | (bytes[at + 1]! & 31)] === 1
+}
+
+/** `name = …` and `name: …`, but not `name == …`. */
+function isAssignment(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 58 || (bytes[at] === 61 && bytes[at + 1] !== 61)
+}
+
 /** Keeps three numbers for each definition. */
 export function createDefinitionNotes(): DefinitionNotes {
   const paths: string[] = []
@@ -113,38 +139,33 @@ export function createDefinitionNotes(): DefinitionNotes {
     notes[count++] = line
   }
 
+  /** The name after a keyword. A receiver in brackets, a star or an exclamation mark may stand before it. */
+  const keepName = (bytes: Uint8Array, start: number, line: number) => {
+    let at = start
+    if (bytes[at] === 40) while (bytes[at] !== 41 && bytes[at] !== 10 && bytes[at] !== 0) at++
+    while (bytes[at] === 41 || bytes[at] === 42 || bytes[at] === 33 || bytes[at] === 32) at++
+    const end = wordEnd(bytes, at)
+    if (end > at) keep(hashBytes(bytes, at, end), line)
+  }
+
   return {
     begin(path) {
       paths.push(path)
     },
     note(bytes, start, line) {
-      let at = start
-      while (bytes[at] === 32 || bytes[at] === 9) at++
-      const top = at === start
-      if (!top && openings[((bytes[at]! & 31) << 5) | (bytes[at + 1]! & 31)] === 0) return
-      for (let turn = 0; turn < 6; turn++) {
-        const from = at
-        while (isWord[bytes[at]!] === 1) at++
-        if (at === from) return
-        const hash = hashBytes(bytes, from, at)
-        const role = at - from > 11 ? 0 : roleOf(hash)
-        const spaced = at
-        while (bytes[at] === 32 || bytes[at] === 9) at++
-        if (role === 0) {
-          // `name = …` and `name: …` at the left edge.
-          if (top && (bytes[at] === 58 || (bytes[at] === 61 && bytes[at + 1] !== 61))) keep(hash, line)
-          return
-        }
-        if (at === spaced && role === modifier) return
-        if (role === keyword) {
-          // A receiver or a star may stand before the name.
-          if (bytes[at] === 40) while (bytes[at] !== 41 && bytes[at] !== 10 && bytes[at] !== 0) at++
-          while (bytes[at] === 41 || bytes[at] === 42 || bytes[at] === 33 || bytes[at] === 32) at++
-          const name = at
-          while (isWord[bytes[at]!] === 1) at++
-          if (at > name) keep(hashBytes(bytes, name, at), line)
-          return
-        }
+      let at = skipSpace(bytes, start)
+      const isTopLevel = at === start
+      if (!isTopLevel && !mayOpenDefinition(bytes, at)) return
+      for (let words = 0; words < mostWords; words++) {
+        const end = wordEnd(bytes, at)
+        if (end === at) return
+        const hash = hashBytes(bytes, at, end)
+        const role = roleOf(hash, end - at)
+        const next = skipSpace(bytes, end)
+        if (role === keyword) keepName(bytes, next, line)
+        if (role === 0 && isTopLevel && isAssignment(bytes, next)) keep(hash, line)
+        if (role !== modifier || next === end) return
+        at = next
       }
     },
     definersOf(names) {

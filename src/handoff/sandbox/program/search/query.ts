@@ -69,13 +69,11 @@ function addWords(draft: Draft, text: string, share: number): Concept[] {
   const ours = /\b(?:the|is|are|does|do|what|how|why|where|which|when|of|and|in|to)\b/i.test(text)
   for (const { word, identifier } of wordsOf(text)) {
     if (identifier) take(draft, `=${word}`, word, share, true)
-    for (const part of splitIdentifier(word)) {
-      for (const piece of wordParts(part)) {
-        if (!identifier && isEmpty(piece, ours)) continue
-        const weight = share * (askingWords.has(piece) ? weights.askingWord : 1)
-        const concept = take(draft, stem(piece), piece, weight, false)
-        if (concept) order.push(concept)
-      }
+    for (const part of splitIdentifier(word).flatMap(wordParts)) {
+      if (!identifier && isEmpty(part, ours)) continue
+      const weight = share * (askingWords.has(part) ? weights.askingWord : 1)
+      const concept = take(draft, stem(part), part, weight, false)
+      if (concept) order.push(concept)
     }
   }
   return order

@@ -59,28 +59,14 @@ function scorePlaces(ranked: readonly Ranked[], survey: Survey, query: Query): v
 }
 
 function scoreFile(file: Ranked, survey: Survey, query: Query, pairs: PairRarity, average: number): void {
-  const { hits, meanings, rarity } = survey
-  const { imports } = file.structure
+  const { hits } = survey
   const times = new Float64Array(query.concepts.length)
-  const names = new Map<string, Map<number, number>>()
-  const namesOf = (name: string) => {
-    const known = names.get(name) ?? nameMeaning(query, name)
-    names.set(name, known)
-    exact(query, name, known)
-    return known
-  }
+  const namesOf = nameReader(query)
   let first = file.from
   for (const place of file.places) {
     times.fill(0)
     while (first < file.to && hits[first]! >> meaningBits < place.from) first++
-    let said = false
-    for (let at = first; at < file.to && hits[at]! >> meaningBits <= place.to; at++) {
-      if (imports[hits[at]! >> meaningBits] === 1) continue
-      said = true
-      const meaning = meanings[hits[at]! & meaningMask]!
-      for (let part = 0; part < meaning.length; part += 2) times[meaning[part]!]! += meaning[part + 1]!
-    }
-    if (!said) {
+    if (!countWords(times, file, place, first, survey)) {
       place.score = 0
       continue
     }
@@ -90,15 +76,44 @@ function scoreFile(file: Ranked, survey: Survey, query: Query, pairs: PairRarity
     addNames(times, own, weights.ownName)
     if (place.enclosing && !isHeading) addNames(times, namesOf(place.enclosing.name), weights.enclosingName)
     addNames(times, file.path, weights.path)
-    const length = Math.max(weights.leastLength, place.bytes / average)
-    let sum = 0
-    for (let concept = 0; concept < times.length; concept++) {
-      if (times[concept]! > 0) sum += rarity[concept]! * saturated(times[concept]!, length)
-    }
-    if (own && place.definition) sum += weights.nameCoverage * coverage(place.definition.name, own, rarity)
+    let sum = bm25(times, survey.rarity, Math.max(weights.leastLength, place.bytes / average))
+    if (own && place.definition) sum += weights.nameCoverage * coverage(place.definition.name, own, survey.rarity)
     sum += weights.neighbours * pairs.of(file, place)
     place.score = sum * file.factor
   }
+}
+
+/** What names of definitions say; many regions share the name of the definition around them. */
+function nameReader(query: Query): (name: string) => Map<number, number> {
+  const known = new Map<string, Map<number, number>>()
+  return (name) => {
+    const found = known.get(name) ?? nameMeaning(query, name)
+    known.set(name, found)
+    exact(query, name, found)
+    return found
+  }
+}
+
+/** Adds how often each concept stands in the region. Returns false when only lines that import have hits. */
+function countWords(times: Float64Array, file: Ranked, place: Place, first: number, survey: Survey): boolean {
+  const { hits, meanings } = survey
+  const { imports } = file.structure
+  let found = false
+  for (let at = first; at < file.to && hits[at]! >> meaningBits <= place.to; at++) {
+    if (imports[hits[at]! >> meaningBits] === 1) continue
+    found = true
+    const meaning = meanings[hits[at]! & meaningMask]!
+    for (let part = 0; part < meaning.length; part += 2) times[meaning[part]!]! += meaning[part + 1]!
+  }
+  return found
+}
+
+function bm25(times: Float64Array, rarity: Float64Array, length: number): number {
+  let sum = 0
+  for (let concept = 0; concept < times.length; concept++) {
+    if (times[concept]! > 0) sum += rarity[concept]! * saturated(times[concept]!, length)
+  }
+  return sum
 }
 
 function exact(query: Query, name: string, meaning: Map<number, number>): void {
@@ -124,38 +139,13 @@ interface PairRarity {
 
 /** Neighbours in the question that stand on one line of the code: which there are, and how rare each such pair is. */
 function pairRarity(ranked: readonly Ranked[], survey: Survey, query: Query): PairRarity {
-  const { hits, meanings } = survey
-  const partners: [number, number][][] = query.concepts.map(() => [])
-  for (const [index, [low, high]] of query.neighbours.entries()) {
-    partners[low]!.push([high, index])
-    partners[high]!.push([low, index])
-  }
+  const findPairs = pairFinder(survey, query)
+  const found = new Map(ranked.map((file) => [file, findPairs(file)]))
   const frequency = new Float64Array(query.neighbours.length)
-  const found = new Map<Ranked, number[]>()
-  const stamps = new Int32Array(query.concepts.length).fill(-1)
-  let stamp = 0
   let places = 0
-  for (const file of ranked) {
-    const list: number[] = []
+  for (const [file, pairs] of found) {
     places += file.places.length
-    let line = -1
-    for (let at = file.from; at < file.to; at++) {
-      const here = hits[at]! >> meaningBits
-      if (here !== line) stamp++
-      line = here
-      const meaning = meanings[hits[at]! & meaningMask]!
-      for (let part = 0; part < meaning.length; part += 2) {
-        const concept = meaning[part]!
-        if (stamps[concept] === stamp) continue
-        stamps[concept] = stamp
-        for (const [partner, pair] of partners[concept]!) {
-          if (stamps[partner] !== stamp || partner === concept) continue
-          list.push(here, pair)
-          frequency[pair]!++
-        }
-      }
-    }
-    found.set(file, list)
+    for (const { pair } of pairs) frequency[pair]!++
   }
   const rarity = Float64Array.from(query.neighbours, ([low, high], pair) => {
     const count = Math.min(frequency[pair]!, places)
@@ -165,20 +155,58 @@ function pairRarity(ranked: readonly Ranked[], survey: Survey, query: Query): Pa
   return { of: (file, place) => pairsIn(found.get(file) ?? [], place, rarity) }
 }
 
-/** The list is in the order of lines: every second number is a line. */
-function pairsIn(list: readonly number[], place: Place, rarity: Float64Array): number {
+interface PairHit {
+  line: number
+  /** Index in `query.neighbours`. */
+  pair: number
+}
+
+/** Finds the pairs of a file, in the order of lines. */
+function pairFinder({ hits, meanings }: Survey, query: Query): (file: Ranked) => PairHit[] {
+  const partners: [number, number][][] = query.concepts.map(() => [])
+  for (const [index, [low, high]] of query.neighbours.entries()) {
+    partners[low]!.push([high, index])
+    partners[high]!.push([low, index])
+  }
+  // The stamp of the line on which a concept was seen last.
+  const stamps = new Int32Array(query.concepts.length).fill(-1)
+  let stamp = 0
+  const addPairs = (list: PairHit[], line: number, concept: number) => {
+    if (stamps[concept] === stamp) return
+    stamps[concept] = stamp
+    for (const [partner, pair] of partners[concept]!) {
+      if (stamps[partner] === stamp && partner !== concept) list.push({ line, pair })
+    }
+  }
+  return (file) => {
+    const list: PairHit[] = []
+    let line = -1
+    for (let at = file.from; at < file.to; at++) {
+      const here = hits[at]! >> meaningBits
+      if (here !== line) stamp++
+      line = here
+      const meaning = meanings[hits[at]! & meaningMask]!
+      for (let part = 0; part < meaning.length; part += 2) addPairs(list, here, meaning[part]!)
+    }
+    return list
+  }
+}
+
+/** The rarity of the distinct pairs in a region. The list is in the order of lines. */
+function pairsIn(list: readonly PairHit[], place: Place, rarity: Float64Array): number {
   let low = 0
-  for (let high = list.length >> 1; low < high; ) {
+  for (let high = list.length; low < high; ) {
     const middle = (low + high) >> 1
-    if (list[middle * 2]! < place.from) low = middle + 1
+    if (list[middle]!.line < place.from) low = middle + 1
     else high = middle
   }
   const seen = new Set<number>()
   let sum = 0
-  for (let at = low * 2; at < list.length && list[at]! <= place.to; at += 2) {
-    if (seen.has(list[at + 1]!)) continue
-    seen.add(list[at + 1]!)
-    sum += rarity[list[at + 1]!]!
+  for (let at = low; at < list.length && list[at]!.line <= place.to; at++) {
+    const { pair } = list[at]!
+    if (seen.has(pair)) continue
+    seen.add(pair)
+    sum += rarity[pair]!
   }
   return sum
 }

@@ -26,6 +26,7 @@ for (let code = 0; code < 256; code++) {
   classes[code] = letter ? word : code >= 48 && code <= 57 ? digit : 0
 }
 
+const shortestIdentifier = 4
 /** Distinct identifiers that are kept of one file; a file with more is a table. */
 const identifierLimit = 4_096
 const slots = 1 << 14
@@ -88,54 +89,74 @@ function findLines(bytes: Buffer, scan: Scan): void {
   scan.lines = rest === 0 ? lines - 1 : lines
 }
 
-/** Everything in one pass. The table is emptied by what was put into it: that is less than all of it. */
+/** Lines, identifiers and suspicious words in one pass. */
 function collector(scan: Scan): (bytes: Buffer) => void {
-  const table = new Int32Array(slots)
-  const used = new Int32Array(identifierLimit)
+  const identifiers = identifierSet(scan)
   return (bytes) => {
-    const { identifiers } = scan
     const end = bytes.length
     let lineStarts = scan.lineStarts
-    let found = 0
     let lines = 1
     let lineStart = 0
     let longest = 0
-    let suspicious = false
+    scan.suspicious = false
     lineStarts[0] = 0
     for (let index = 0; index < end; ) {
       const from = index
-      let byte = bytes[index++]!
-      const first = classes[byte]!
-      if (first === 0) {
-        if (byte !== 10) continue
-        if (from - lineStart > longest) longest = from - lineStart
-        lineStart = index
-        if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
-        lineStarts[lines++] = index
+      const first = classes[bytes[index]!]!
+      if (first !== 0) {
+        index = takeWord(bytes, from, first, scan, identifiers)
         continue
       }
-      let hash = byte
-      for (; index < end; index++) {
-        byte = bytes[index]!
-        if (classes[byte] === 0) break
-        hash = Math.imul(hash, 0x01000193) ^ byte
-      }
-      const length = index - from
-      if (length < 4) continue
-      if (length > 15 && !suspicious) suspicious = isSuspicious(bytes, from, index)
-      if (first !== word || found === identifierLimit || hash === 0) continue
-      let slot = (hash ^ (hash >>> 15)) & (slots - 1)
-      while (table[slot] !== 0 && table[slot] !== hash) slot = (slot + 1) & (slots - 1)
-      if (table[slot] !== 0) continue
-      table[slot] = hash
-      used[found] = slot
-      identifiers[found++] = hash
+      index++
+      if (bytes[from] !== 10) continue
+      if (from - lineStart > longest) longest = from - lineStart
+      lineStart = index
+      if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+      lineStarts[lines++] = index
     }
-    for (let index = 0; index < found; index++) table[used[index]!] = 0
-    scan.suspicious = suspicious
-    scan.identifierCount = found
+    identifiers.reset()
     scan.longest = Math.max(longest, end - lineStart)
     scan.lines = end === lineStart ? lines - 1 : lines
+  }
+}
+
+/** Takes the word that begins at `from` and returns where it ends. */
+function takeWord(bytes: Buffer, from: number, first: number, scan: Scan, identifiers: IdentifierSet): number {
+  let hash = bytes[from]!
+  let index = from + 1
+  for (; index < bytes.length; index++) {
+    const byte = bytes[index]!
+    if (classes[byte] === 0) break
+    hash = Math.imul(hash, 0x01000193) ^ byte
+  }
+  const length = index - from
+  if (length > 15 && !scan.suspicious) scan.suspicious = isSuspicious(bytes, from, index)
+  if (length >= shortestIdentifier && first === word && hash !== 0) identifiers.add(hash)
+  return index
+}
+
+interface IdentifierSet {
+  add(hash: number): void
+  reset(): void
+}
+
+/** Writes the distinct hashes to `scan.identifiers`. A reset clears only the slots that were used, which is less than the whole table. */
+function identifierSet(scan: Scan): IdentifierSet {
+  const table = new Int32Array(slots)
+  const used = new Int32Array(identifierLimit)
+  return {
+    add(hash) {
+      if (scan.identifierCount === identifierLimit) return
+      let slot = (hash ^ (hash >>> 15)) & (slots - 1)
+      while (table[slot] !== 0 && table[slot] !== hash) slot = (slot + 1) & (slots - 1)
+      if (table[slot] !== 0) return
+      table[slot] = hash
+      used[scan.identifierCount] = slot
+      scan.identifiers[scan.identifierCount++] = hash
+    },
+    reset() {
+      for (let index = 0; index < scan.identifierCount; index++) table[used[index]!] = 0
+    },
   }
 }
 
