@@ -22,7 +22,7 @@ export function handoffReport(result: SummariseResult, context: Context): string
   const parts = [
     `# handoff: ${safeInline(handoff.repository)} at ${code(handoff.commit.slice(0, 12))}`,
     result.reused ? 'This commit was summarised before; nothing was paid for again.' : '',
-    result.otherwise.length > 0 ? safeInline(otherSettings(result)) : '',
+    result.differences.length > 0 ? safeInline(otherSettings(result)) : '',
     partialNote(handoff),
     sections(result.summary, context),
     '## What was read',
@@ -36,8 +36,8 @@ export function handoffReport(result: SummariseResult, context: Context): string
 }
 
 /** Says that the reported run is not what the settings of this job would make, and how to get that. */
-export function otherSettings({ run, otherwise }: SummariseResult): string {
-  return `Run ${run} was made with other settings: ${otherwise.join('; ')}. To replace it with a new one, run the job with force: true.`
+export function otherSettings({ run, differences }: SummariseResult): string {
+  return `Run ${run} was made with other settings: ${differences.join('; ')}. To replace it with a new one, run the job with force: true.`
 }
 
 export function stickyComment(handoff: Handoff, summary: string, context: Context): string {

@@ -53,6 +53,6 @@ async function tellJob(job: Job, result: SummariseResult): Promise<void> {
   runner.quote(`Summary of ${handoff.commit}`, summary)
   for (const notice of handoff.notices) runner.remark(redact(notice))
   await runner.summarise(redact(handoffReport(result, job.context)))
-  if (result.otherwise.length > 0) runner.notice(redact(otherSettings(result)))
+  if (result.differences.length > 0) runner.notice(redact(otherSettings(result)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
 }

@@ -104,5 +104,6 @@ export {
 } from './workflows/pull-request/comment-lifecycle.js'
 export { type Marked, type MarkRequest, markStale } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
-export { type SummariseRequest, type SummariseResult, summarise } from './workflows/summarise/summarise-commit.js'
-export { type SummaryInput, type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'
+export { summarise } from './workflows/summarise/summarise-commit.js'
+export type { SummariseRequest, SummariseResult, SummaryInput } from './workflows/summarise/types.js'
+export { type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'

@@ -52,7 +52,7 @@ test('a header that is never added costs one more sandbox, which has the token i
   expect(rules()).toEqual([['git.example'], []])
   expect(commandsWithToken()).toEqual([false, true])
   expect(world.clouds.sandboxes.sandboxes.map(({ state }) => state)).toEqual(['gone', 'gone'])
-  expect(notices().join('\n')).toContain('E2B accepted the clone token as a header and git.example was not shown it')
+  expect(notices().join('\n')).toContain('E2B accepted the clone token as a header, but git.example did not receive it')
 })
 
 test('a header is not asked for where it could not be added: without TLS, or on another port', async () => {

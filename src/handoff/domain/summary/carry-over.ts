@@ -1,5 +1,5 @@
-// Carries prose over to a later commit: what still holds stays, what moved is renamed in the words, what is gone is taken out of them, and what
-// changed becomes work. Only the work costs anything.
+// Carries an earlier summary over to a later commit: keeps valid texts, renames moved paths, removes sentences about removed files, and
+// plans model requests for changed files. Only those requests cost money.
 
 import { type CommitFacts, pathIndexFor } from './commit-facts.js'
 import { type ChangedFile, type CommitDiff, createCachedFile, movedLine, pathMover } from './diff-commits.js'
@@ -21,7 +21,7 @@ export interface CarryOverInput {
   facts: CommitFacts
   sizes: RequestSizes
   tokensOf: (path: string) => number
-  /** Files that were left out for a limit are described now. */
+  /** True if files that a limit left out are described now. */
   fillGaps: boolean
 }
 
@@ -44,7 +44,7 @@ export function carryOver(carrying: CarryOverInput): Draft {
   return draft
 }
 
-/** Returns what has to be described for the first time. */
+/** Returns the files that have no description yet. */
 function carryFiles(draft: Draft, { changes, fillGaps, facts }: CarryOverInput): SourceFile[] {
   const added: SourceFile[] = []
   for (const [path, before] of changes.kept) {
@@ -56,7 +56,7 @@ function carryFiles(draft: Draft, { changes, fillGaps, facts }: CarryOverInput):
   for (const change of changes.changed) {
     const { file, marks, before } = change
     const entry = createCachedFile(file, marks, before.part)
-    // What a limit left out stays out, changed or not, until the limit is raised.
+    // A file that a limit left out stays out until the limit is raised.
     draft.files.set(file.path, before.leftOut && !fillGaps ? { ...entry, leftOut: true } : entry)
     if (before.leftOut && fillGaps) added.push(file)
   }
@@ -67,13 +67,13 @@ function carryFiles(draft: Draft, { changes, fillGaps, facts }: CarryOverInput):
   return added
 }
 
-// ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function carryWords(draft: Draft, carrying: CarryOverInput): void {
   const { changes, facts, cache } = carrying
   draft.sections = carrying.sections
   if (changes.changed.length + changes.gone.length + changes.moved.size === 0) return
-  // What changed and was not chosen again exists, but nothing that was said of it can be trusted.
+  // A file that changed and was not chosen again exists, but its description may be wrong.
   const pathIndex = withoutPaths(
     pathIndexFor(
       facts,
@@ -104,7 +104,7 @@ function wordCarrier(changes: CommitDiff, pathIndex: PathIndex): (text: string) 
       ({ path, line, to }) => {
         const now = move(path)
         const change = changed.get(path)
-        // A hostile name must not come into the text by our own hand; it is taken for gone.
+        // An unusual path is never inserted into the text; its sentence is removed as if the file were gone.
         if (now !== undefined && /[\p{Cc}`<\u2028\u2029]/u.test(now)) return undefined
         if (now === undefined && (change === undefined || line === undefined)) return undefined
         const place = (old: number | undefined) =>
@@ -117,7 +117,7 @@ function wordCarrier(changes: CommitDiff, pathIndex: PathIndex): (text: string) 
   }
 }
 
-/** Directories that are gone as a whole stand for what was in them. */
+/** A removed directory stands for all paths in it. */
 function shortest(paths: readonly string[], directories: readonly string[]): string[] {
   const gone = new Set(directories)
   const names = new Set<string>()
@@ -129,14 +129,14 @@ function shortest(paths: readonly string[], directories: readonly string[]): str
   return [...names].sort()
 }
 
-// ── work ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── model requests ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function touch(draft: Draft, file: SourceFile): void {
   draft.touched.kinds.add(file.kind)
   draft.touched.paths.add(file.path)
 }
 
-/** A small repository: the sections are told of the files themselves. */
+/** A repository without parts: the sections describe the files directly. */
 function directWork(draft: Draft, { changes }: CarryOverInput, added: SourceFile[]): void {
   for (const change of changes.changed) {
     const shown = change.before.leftOut ? undefined : changedLines(change)
@@ -192,7 +192,7 @@ function partWork(draft: Draft, carrying: CarryOverInput, added: SourceFile[]): 
   rejoin(draft, carrying.sizes)
 }
 
-/** Gives new files to the leaf of their directory, unless they are so many that they deserve one of their own. */
+/** Adds new files to the leaf of their directory, unless they are enough for a leaf of their own. */
 function settle(
   draft: Draft,
   carrying: CarryOverInput,
@@ -221,7 +221,7 @@ function settle(
   return homeless
 }
 
-/** Which leaf tells of a directory: the one with its own files, else one with files below it. */
+/** The leaf of each directory: the one with its own files, else one with files below it. */
 function homesOf(draft: Draft): Map<string, number> {
   const homes = new Map<string, number>()
   const described = [...draft.files.values()].filter((file) => file.part !== undefined)
@@ -232,7 +232,7 @@ function homesOf(draft: Draft): Map<string, number> {
   return homes
 }
 
-/** The leaf of the nearest directory; a directory that is new at the top has none. */
+/** The leaf of the nearest parent directory; undefined for a new top-level directory. */
 function homeOf(path: string, homes: Map<string, number>): number | undefined {
   let at = parentOf(path)
   if (at === '') return homes.get('')

@@ -1,13 +1,13 @@
-// Recognises what changed in a file when its former text is gone. A file leaves behind one short hash for every few lines; the borders between
-// these pieces follow the content, so an insertion moves the pieces after it and changes none of them.
+// Finds what changed in a file without its former text: by short hashes of chunks of a few lines. Chunk borders depend on the content, so an
+// insertion shifts the chunks after it and changes none of them (content-defined chunking).
 
-/** A piece of a file: how many lines it has and what they hash to. */
+/** A chunk of a file: its number of lines and their hash. */
 export interface ChunkHash {
   hash: string
   lines: number
 }
 
-/** Gives the lowercase hexadecimal sha256 of a text. The library has no hashing of its own. */
+/** Returns the lowercase hexadecimal sha256 of a text. */
 export type Sha256 = (text: string) => string
 
 const longestPiece = { lines: 32, characters: 3_000 }
@@ -31,7 +31,7 @@ export function hashChunks(lines: readonly { text: string }[], sha256: Sha256): 
   return marks
 }
 
-/** True for about one line in eight, and always for the same ones. */
+/** True for about one line in eight, depending on its text alone. */
 function isBorder(text: string): boolean {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
@@ -50,15 +50,15 @@ export function decodeChunkHashes(text: string): ChunkHash[] {
   }))
 }
 
-/** What an encoded list looks like, for whoever reads one that somebody else wrote. */
+/** The form of an encoded list, to validate one before decoding it. */
 export const chunkHashesPattern = /^([0-9a-f]{12}[0-9a-z]{1,4}(,[0-9a-f]{12}[0-9a-z]{1,4})*)?$/
 
 export interface Alignment {
-  /** Places in the new lines, from 0, end excluded, that hold something new or stand where something went away. */
+  /** Ranges of new lines, from 0, end excluded, that were added or that surround a deletion. */
   changed: { from: number; to: number }[]
-  /** Lines that stayed as they were. */
+  /** The number of unchanged lines. */
   kept: number
-  /** Where a line of the old text, from 0, stands now; for a line that is gone, the nearest that stayed. */
+  /** Maps an old line, from 0, to its new place; a deleted line to the nearest unchanged one. */
   moved: (line: number) => number
 }
 
@@ -104,7 +104,7 @@ function pieceAt(starts: number[], line: number): number {
   return low
 }
 
-/** How many lines around a place where only something went away are shown. */
+/** Lines shown around a deletion. */
 const around = 2
 
 function changedRanges(pairs: [number, number][], oldCount: number, starts: number[]): Alignment['changed'] {
@@ -123,7 +123,7 @@ function changedRanges(pairs: [number, number][], oldCount: number, starts: numb
   return ranges
 }
 
-/** Pieces that are the same in both, in order in both: from the ends first, then around pieces that are unique. */
+/** Pairs of equal chunks in order: from both ends first, then around unique chunks. */
 function pairsOf(before: readonly ChunkHash[], after: readonly ChunkHash[]): [number, number][] {
   let head = 0
   while (head < before.length && head < after.length && same(before[head]!, after[head]!)) head++
@@ -155,7 +155,7 @@ function middlePairs(
   return rising(anchors)
 }
 
-/** Where each hash stands; -1 when it stands in several places. */
+/** The place of each hash; -1 if it occurs more than once. */
 function uniquePlaces(marks: readonly ChunkHash[], from: number, to: number): Map<string, number> {
   const places = new Map<string, number>()
   for (let index = from; index < to; index++) {
@@ -165,7 +165,7 @@ function uniquePlaces(marks: readonly ChunkHash[], from: number, to: number): Ma
   return places
 }
 
-/** The longest run of pairs that rises on both sides, by patience sorting. */
+/** The longest increasing subsequence of pairs, by patience sorting. */
 function rising(pairs: [number, number][]): [number, number][] {
   const piles: number[] = []
   const before: number[] = []

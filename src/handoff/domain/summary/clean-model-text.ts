@@ -1,8 +1,7 @@
-// Makes a model's words safe to keep and to show: Markdown without HTML, links, images and control characters.
+// Makes a model's text safe to store and to show: Markdown without HTML, links, images and control characters.
 //
-// The text may have been dictated by a hostile repository. So nothing is parsed and hoped for: what is written out is such that every
-// Markdown renderer must see the same code as we do (fences at the edge of the line, code spans within one line), and `<` is escaped
-// everywhere else.
+// A hostile repository may have dictated the text. The output is written so that every Markdown renderer sees the same code (fences at the
+// start of a line, code spans within one line), and `<` is escaped everywhere else.
 
 import { cleanText, cutText } from '../markdown/clean-text.js'
 
@@ -10,7 +9,7 @@ export function cleanModelText(text: string, limit = 60_000): string {
   return tidy(cleanLines(cleanText(cutText(text, limit)).split('\n')).join('\n'))
 }
 
-/** At most one empty line in a row, none at the ends. */
+/** At most one empty line in a row, none at the start or end. */
 export function tidy(markdown: string): string {
   return markdown
     .replace(/[ \t]+$/gm, '')
@@ -34,7 +33,7 @@ function cleanLines(lines: string[]): string[] {
       result.push('', mark + rest.replace(/[^\w+#.-].*$/, ''))
       fence = { mark, at: result.length }
     } else if (!/^ {0,3}\[[^\]]*\]:/.test(line)) {
-      // What is left of a line must not begin a fence that we do not know of.
+      // The rest of the line must not open another fence.
       result.push(cleanLine(line).replace(/^\s*(?=~~~)/, '$&\\'))
     }
   }
@@ -42,14 +41,14 @@ function cleanLines(lines: string[]): string[] {
   return result
 }
 
-/** A fence with nothing in it goes. */
+/** Removes an empty fence. */
 function close(lines: string[], fence: { mark: string; at: number }): void {
   while (lines.length > fence.at && lines.at(-1)!.trim() === '') lines.pop()
   if (lines.length === fence.at) lines.pop()
   else lines.push(fence.mark)
 }
 
-/** Outside code spans HTML is escaped and links come apart; a backtick without a partner is escaped, so that no other line finds it. */
+/** Outside code spans, escapes HTML, breaks links and escapes unpaired backticks. */
 function cleanLine(line: string): string {
   let result = ''
   let plain = ''
@@ -78,7 +77,7 @@ function cleanLine(line: string): string {
   return result
 }
 
-/** Where a code span that was opened by so many backticks ends; -1 when it does not end in this line. */
+/** The end of a code span opened by `length` backticks; -1 if it does not end in this line. */
 function closingRun(line: string, from: number, length: number): number {
   for (const match of line.slice(from).matchAll(/`+/g)) {
     if (match[0].length === length) return from + match.index + length
@@ -86,7 +85,7 @@ function closingRun(line: string, from: number, length: number): number {
   return -1
 }
 
-/** Characters are only ever added: taking some away could make new markup of what is left. */
+/** Only adds characters, because removing some could create new markup. */
 function withoutMarkup(text: string): string {
   return text
     .replace(/\]\(/g, '] (')

@@ -1,4 +1,4 @@
-// A survey and, where the host has it, the whole file table, as the summary needs them.
+// The survey and the file table in the form that the summary needs.
 
 import type { FileTable, Survey } from '../survey.js'
 import { createPathIndex, goneDirectories, type PathIndex } from './path-index.js'
@@ -8,16 +8,16 @@ import type { CachedFile } from './summary-cache.js'
 
 export interface CommitFacts {
   commit: string
-  /** What was chosen, in the order of paths. */
+  /** The chosen files, ordered by path. */
   files: SourceFile[]
   byPath: Map<string, SourceFile>
-  /** The blob of any path; absent when only the survey is known. */
+  /** The blob of any path; absent without a file table. */
   blobOf?: (path: string) => string | undefined
   trees: Map<string, string>
   /** Every path that is known to exist. */
   paths: string[]
   topLevel: string[]
-  /** Directories for the model's orientation. */
+  /** Lines of the directory tree for the prompt. */
   tree: string[]
 }
 
@@ -49,7 +49,7 @@ function topLevelOf(directories: string[], paths: string[]): string[] {
 
 const mostTreeLines = 80
 
-/** The first two levels, as far as there is room; no counts, which would change with every push. */
+/** The first two levels, up to a limit. Without file counts, which would change with every push. */
 function treeLines(survey: Survey): string[] {
   const depth = (path: string) => path.split('/').length
   const wanted = survey.directories.filter(({ path }) => path !== '' && depth(path) <= 2)
@@ -62,7 +62,7 @@ const mostOdd = 2_000
 const definition =
   /^\s*(export|public|abstract|class|def|func|fn|function|interface|type|struct|impl|module|package|namespace|const|pub|async)\b/
 
-/** `described` are the entries of the prose as it is being written; `before` the paths that an earlier commit had. */
+/** `described` are the entries of the new cache, `before` the paths of the earlier commit. */
 export function pathIndexFor(
   facts: CommitFacts,
   described: Iterable<CachedFile>,

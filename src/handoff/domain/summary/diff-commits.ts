@@ -1,4 +1,4 @@
-// What happened between the commit that prose was written for and this one, as far as the prose is concerned.
+// Compares the files that an earlier summary describes with the files of this commit.
 import { type Alignment, align, type ChunkHash, hashChunks, type Sha256 } from './chunk-hashes.js'
 import { parentOf } from './path-index.js'
 import { lastLine, type SourceFile } from './source-files.js'
@@ -12,17 +12,17 @@ export interface ChangedFile {
 }
 
 export interface CommitDiff {
-  /** Described at the blob it still has. By the path it has now; `before` may have had another. */
+  /** Files with an unchanged blob, by their present path. */
   kept: Map<string, CachedFile>
   changed: ChangedFile[]
   added: { file: SourceFile; marks: ChunkHash[] }[]
-  /** Still there as they were, only not chosen this time. */
+  /** Unchanged files that were not chosen this time. */
   unseen: CachedFile[]
-  /** Former paths whose descriptions hold no more: removed, or changed and not chosen. */
+  /** Former paths with invalid descriptions: removed, or changed and not chosen. */
   gone: string[]
   /** Former path to present path, also of files that changed at the same time. */
   moved: Map<string, string>
-  /** How much of what was described is still there, from 0 to 1. */
+  /** The share of the described lines that still exists, from 0 to 1. */
   overlap: number
 }
 
@@ -36,8 +36,8 @@ export interface CurrentCommit {
 }
 
 /**
- * No source change means: every file that was described is still described, at the same blob and path, and no file was chosen that was not
- * known. What is skipped (images, lock files, generated code) may change as it likes.
+ * True if every described file is still described, at the same blob and path, and no new file was chosen. Skipped files (images, lock files,
+ * generated code) may change.
  */
 export function isUnchanged(changes: CommitDiff): boolean {
   return changes.changed.length + changes.added.length + changes.gone.length + changes.moved.size === 0
@@ -58,7 +58,7 @@ export function diffCommits(cache: SummaryCache, present: CurrentCommit, sha256:
   const untouched = untouchedDirectories(cache, present)
   const unseen = [...former.values()].filter((file) => isThere(file, present, untouched))
   for (const file of unseen) former.delete(file.path)
-  // A file that is chosen for the first time in a directory that did not change is no change of the source.
+  // A file that is chosen for the first time in an unchanged directory is no source change.
   const candidates = fresh.filter((file) => !untouched(file.path))
   const moved = movesOf(candidates, former, kept, changed, sha256)
   const taken = new Set(moved.values())
@@ -86,7 +86,7 @@ function isThere(file: CachedFile, present: CurrentCommit, untouched: (path: str
   return untouched(file.path) || present.blobOf?.(file.path) === file.blob
 }
 
-/** Finds where files went: the same blob first, then at least half of the same lines. */
+/** Finds moved files: by equal blob first, then by at least half of equal lines. */
 function movesOf(
   candidates: SourceFile[],
   former: Map<string, CachedFile>,
@@ -127,7 +127,7 @@ function piecesOf(files: Iterable<CachedFile>): Map<string, CachedFile[]> {
   for (const file of files) {
     for (const { hash } of file.marks) {
       const others = pieces.get(hash)
-      // A piece that many files have says nothing about any of them.
+      // A chunk that many files have identifies none of them.
       if (others === undefined) pieces.set(hash, [file])
       else if (others.length < 8 && others.at(-1) !== file) others.push(file)
     }
@@ -169,7 +169,7 @@ function overlapOf(
   return total === 0 ? 0 : (same + partly) / total
 }
 
-/** The entry that is kept for a file as it is now. */
+/** The cache entry of a file as it is now. */
 export function createCachedFile(file: SourceFile, marks: ChunkHash[], part?: number): CachedFile {
   const whole =
     (file.form === 'full' || file.form === 'head') && file.lines.every((line, index) => line.number === index + 1)
@@ -183,14 +183,14 @@ export function createCachedFile(file: SourceFile, marks: ChunkHash[], part?: nu
   }
 }
 
-/** Where a line of a changed file stands now; undefined when that cannot be known. */
+/** The present place of a line of a changed file; undefined if it is unknown. */
 export function movedLine(change: ChangedFile, line: number): number | undefined {
   const { before, file, alignment } = change
   if (!before.whole || file.lines.length === 0 || line > before.lines) return undefined
   return file.lines[alignment.moved(line - 1)]?.number
 }
 
-/** Where paths went: files by name, and directories that went somewhere as a whole. */
+/** Maps former paths to present ones: moved files, and directories that moved as a whole. */
 export function pathMover(
   moved: ReadonlyMap<string, string>,
   exists: (path: string) => boolean,

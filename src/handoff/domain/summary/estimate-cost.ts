@@ -1,4 +1,4 @@
-// What a summary from nothing would take, and what of the chosen text there is room for.
+// Estimates the cost of a full summary, and chooses the files that fit into the budget.
 
 import { splitIntoLeaves } from './partition.js'
 import { expectedPartTokens, overhead, type RequestSizes } from './request-sizes.js'
@@ -9,10 +9,10 @@ export interface Estimate extends Amount {
   calls: number
 }
 
-/** What one request has beside its data. */
+/** Tokens of one request beside its data. */
 const perRequest = 350
 
-/** `items` are in the order of paths. */
+/** `items` are ordered by path. */
 export function estimateFresh(items: readonly SizedFile[], sizes: RequestSizes): Estimate {
   const total = items.reduce((sum, item) => sum + item.tokens, 0)
   const last = { input: overhead, output: sizes.summary.output + sizes.thinking }
@@ -40,7 +40,7 @@ export function estimateFresh(items: readonly SizedFile[], sizes: RequestSizes):
 
 const tokensIn = (items: readonly { tokens: number }[]) => items.reduce((sum, item) => sum + item.tokens, 0)
 
-/** The most central files that a budget has room for, in the order of paths. A file that is too large for the rest is passed over. */
+/** The most central files that fit into the budget, ordered by path. A file that is too large is skipped. */
 export function chooseFiles(
   items: readonly SizedFile[],
   sizes: RequestSizes,
@@ -69,7 +69,7 @@ export function chooseFiles(
   return { chosen: items.filter((item) => best.has(item)), left: items.filter((item) => !best.has(item)) }
 }
 
-/** So small that leaving it out would save nothing worth a gap. */
+/** Too few tokens to be worth a gap in the summary. */
 const negligibleTokens = 80
 
 function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> {
@@ -85,7 +85,7 @@ function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> 
   return taken
 }
 
-/** Code as it commonly is: what a byte of it is worth in tokens depends on the model's vocabulary, and on the number before each line. */
+/** Typical code, to measure tokens per byte with the model's tokenizer, including the line numbers. */
 const sample = [
   'export async function readEntries(directory: string, options: ReadOptions = {}): Promise<Entry[]> {',
   '  const found = await list(directory, { recursive: true, limit: options.limit ?? 100 })',
@@ -103,10 +103,7 @@ const sample = [
 const bytesInSample = sample.reduce((sum, line) => sum + line.length + 1, 0)
 const shownSample = sample.map((line, index) => `${index + 120}| ${line}\n`).join('')
 
-/**
- * How many bytes of text a survey should choose for a limit in tokens: as many as will fit, with their numbers, in the model's own counting,
- * and a little less. What is too much all the same is left out by the host.
- */
+/** Bytes of text that a survey should choose for a token limit. An estimate; the host leaves out what exceeds the limit. */
 export async function surveyTextBytes(
   countTokens: (text: string) => Promise<number>,
   inputTokens: number,

@@ -1,24 +1,21 @@
-// How much of what a push brought into a file is shown: what a change is about is known after some lines of it.
+// Limits how many changed lines of a file are shown to the model.
 import type { ChangedFile } from './diff-commits.js'
 import type { SourceFile } from './source-files.js'
 import type { ShownFile } from './summary-prompt.js'
 
-/**
- * How many lines in a row, and in all, are shown of what a push brought into one file. What a change is about is known after some lines of
- * it; of a test or a document that is soon.
- */
+/** Lines of one range, and of all ranges of a file. Tests and documents need fewer than source code. */
 function lineLimits({ kind }: SourceFile): { run: number; all: number } {
   return kind === 'source' ? { run: 60, all: 240 } : { run: 16, all: 60 }
 }
 
-/** A new file that is no source, by its beginning. */
+/** Cuts a new file that is no source code to its first lines. */
 export function limitNewFile(file: SourceFile): SourceFile {
   const { all } = lineLimits(file)
   if (file.kind === 'source' || file.lines.length <= all) return file
   return { ...file, form: file.form === 'full' ? 'head' : file.form, lines: file.lines.slice(0, all) }
 }
 
-/** The new lines of a file, and a few around places where lines went away; undefined when nothing that is shown changed. */
+/** The new lines of a file and a few around deletions; undefined if no shown line changed. */
 export function changedLines(change: ChangedFile): ShownFile | undefined {
   const { file, alignment } = change
   const { run, all } = lineLimits(file)

@@ -1,5 +1,4 @@
-// How a repository is cut into parts for the model, and how the parts' descriptions are joined again: along its directories, each piece
-// within a bound.
+// Splits a repository into parts along its directories, each within a token limit, and groups parts to combine their descriptions.
 import { parentOf } from './path-index.js'
 
 export interface Sized {
@@ -8,14 +7,14 @@ export interface Sized {
 }
 
 export interface Group<T> {
-  /** The deepest directory that holds all of it. */
+  /** The deepest directory that contains the whole group. */
   directory: string
   items: T[]
 }
 
 /**
- * Leaves: whole directories where they fit, else their subdirectories and their files in groups; neighbours that are small share a leaf. An
- * item that is larger than the bound has a leaf of its own. `items` are in the order of paths.
+ * A leaf is a whole directory if it fits, else its subdirectories and files in groups. Small neighbours share a leaf. An item above the bound
+ * gets a leaf of its own. `items` are ordered by path.
  */
 export function splitIntoLeaves<T extends Sized>(items: readonly T[], bound: number): Group<T>[] {
   const groups: Group<T>[] = []
@@ -27,12 +26,12 @@ export function splitIntoLeaves<T extends Sized>(items: readonly T[], bound: num
   return groups.map((group) => ({ ...group, directory: commonDirectory(group.items.map((item) => item.path)) }))
 }
 
-/** Appends to the last group when both fit into one, so that a hundred small directories do not become a hundred requests. */
+/** Appends to the last group if both fit, so that many small directories do not become many requests. */
 function pack<T extends Sized>(groups: Group<T>[], items: T[], bound: number): void {
   const last = groups.at(-1)
   const before = last ? sum(last.items, 0, last.items.length) : 0
   const room = before + sum(items, 0, items.length) <= bound
-  // A group that is half full already does not go on into another directory at the top.
+  // A group that is half full does not extend into another top-level directory.
   if (last && room && (before < bound / 2 || topOf(last.items[0]!) === topOf(items[0]!))) last.items.push(...items)
   else groups.push({ directory: '', items })
 }
@@ -71,7 +70,7 @@ export function commonDirectory(paths: readonly string[]): string {
 }
 
 /**
- * Joins neighbours into groups of at most `most`, cutting where the directories differ most; returns undefined when there is nothing to join.
+ * Groups neighbours, at most `most` per group, and cuts where the directories differ most. Undefined if there is nothing to group.
  * `names` are the directories of the parts, in order.
  */
 export function groupNeighbours(names: readonly string[], most: number): [from: number, to: number][] | undefined {

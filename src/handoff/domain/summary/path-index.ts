@@ -1,20 +1,20 @@
-// What is known of a commit's paths and lines, to check a model's words against.
+// The known paths and lines of a commit, to verify the paths in a model's text.
 
 export interface PathIndex {
   /** Of files and of directories. */
   exists(path: string): boolean
   isDirectory(path: string): boolean
-  /** The last line known to exist; undefined where nothing is known. */
+  /** The last line known to exist; undefined if nothing is known. */
   linesOf(path: string): number | undefined
-  /** The line to name when a line does not exist: the first definition, or the first that was shown. */
+  /** The replacement for a line that does not exist: the first definition, or the first shown line. */
   firstLine(path: string): number | undefined
-  /** Files that have this last part. */
+  /** Files with this name. */
   withName(name: string): readonly string[]
-  /** True for what an earlier commit had and this one has not. */
+  /** True for a path that an earlier commit had and this one lacks. */
   gone(path: string): boolean
-  /** Is there any file that ends so? */
+  /** True if any file has this extension. */
   hasExtension(extension: string): boolean
-  /** Paths that have to be looked for letter by letter, longest first. */
+  /** Paths with spaces or punctuation, longest first. They are searched as plain text. */
   odd: readonly string[]
 }
 
@@ -59,7 +59,7 @@ export function createPathIndex(facts: PathIndexInput): PathIndex {
   }
 }
 
-/** The same, but what is said of these paths counts as wrong, whether they are there or not. */
+/** The index with these paths marked as gone, whether they exist or not. */
 export function withoutPaths(pathIndex: PathIndex, paths: ReadonlySet<string>): PathIndex {
   return {
     ...pathIndex,
@@ -76,7 +76,7 @@ function addDirectory(directories: Set<string>, directory: string): void {
   for (let at = directory; at !== '' && !directories.has(at); at = parentOf(at)) directories.add(at)
 }
 
-/** Every directory of an earlier set of files that holds none of the files there are now. */
+/** Directories of `before` that contain no file of `now`. */
 export function goneDirectories(before: Iterable<string>, now: Iterable<string>): string[] {
   const there = new Set<string>()
   for (const path of now) addDirectory(there, parentOf(path))

@@ -1,5 +1,4 @@
-// Finds what looks like a path in a model's words: bare (`src/a.ts:10`) or in a code span. It only reads; what a mention is worth is decided
-// by whoever knows the commit.
+// Finds paths in a model's text, bare (`src/a.ts:10`) or in a code span. verify-paths.ts checks whether they exist.
 
 export interface Mention {
   start: number
@@ -13,7 +12,7 @@ export interface Mention {
   style: 'code' | 'words' | 'bare'
 }
 
-/** `odd` are paths that no tokenizer would find (with spaces, quotes, commas), longest first; they are looked for letter by letter. */
+/** `odd` are paths with spaces, quotes or commas, longest first. They are searched as plain text. */
 export function findMentions(text: string, odd: readonly string[] = []): Mention[] {
   const taken = new Uint8Array(text.length)
   const mentions = unusualMentions(text, odd, taken)
@@ -27,7 +26,7 @@ export function findMentions(text: string, odd: readonly string[] = []): Mention
   return mentions.sort((a, b) => a.start - b.start)
 }
 
-/** Where code spans stand, and what is inside of their backticks. */
+/** The code spans of the text and the ranges inside their backticks. */
 function codeSpans(text: string): { start: number; from: number; to: number; end: number }[] {
   const runs = [...text.matchAll(/`+/g)].map((match) => ({ at: match.index, length: match[0].length }))
   const next = new Map<number, number>()
@@ -48,7 +47,7 @@ function codeSpans(text: string): { start: number; from: number; to: number; end
   return spans
 }
 
-/** Replaces every mention for which `change` has something else to say. */
+/** Replaces each mention for which `change` returns another text. */
 export function mapMentions(
   text: string,
   change: (mention: Mention) => string | undefined,
@@ -70,12 +69,12 @@ export function mentionText(path: string, line?: number, to?: number): string {
   return to === undefined || to === line ? `${path}:${line}` : `${path}:${line}-${to}`
 }
 
-/** Is this a path that only a search letter by letter finds? */
+/** True for a path that only a plain text search finds. */
 export function isUnusualPath(path: string): boolean {
   return !/^[^\s`"'“”‘’<>|*,;—…()[\]{}:!?]+$/.test(path) || /^[.#~/]*\/|\.$/.test(path)
 }
 
-/** Longer words name nothing; looking at their brackets would take its time. */
+/** Longer words are no paths, and matching their brackets would be slow. */
 const longestWord = 400
 
 const lineSuffix = /(?::L?(\d{1,9})(?:[-–](?:L?)(\d{1,9}))?(?::\d+)?|#L(\d{1,9})(?:-L?(\d{1,9}))?)$/
@@ -95,7 +94,7 @@ function unusualMentions(text: string, odd: readonly string[], taken: Uint8Array
   return mentions
 }
 
-/** `at` is where the content stands in the whole text. */
+/** `at` is the offset of the content in the whole text. */
 function spanMentions(content: string, at: number, taken: Uint8Array): Mention[] {
   const inner = content.trim()
   const start = at + content.indexOf(inner)

@@ -1,6 +1,5 @@
-// What of an earlier text a model has to see to change it. A sentence that names only files which did not change stays as it is whatever the
-// model says; so it is not sent, a short mark stands for it, and it comes back where the mark is found again. A push then costs what it
-// touches, not what there is.
+// Shortens an earlier text before the model updates it. Sentences about unchanged files only are replaced by a placeholder such as `[kept 1]`
+// and restored in the reply. So a push costs what it changes, not what the summary holds.
 
 import { tidy } from './clean-model-text.js'
 import { type PathIndex, parentOf } from './path-index.js'
@@ -8,15 +7,15 @@ import { findMentions } from './path-mentions.js'
 import { sentencesOf } from './verify-paths.js'
 
 export interface TextWithPlaceholders {
-  /** With `[kept 1]` in place of what is held back. */
+  /** The text with `[kept 1]` in place of each omitted run of sentences. */
   text: string
   held: ReadonlyMap<number, string>
 }
 
-/** What is shorter costs less than its mark. */
+/** A shorter run costs less than its placeholder. */
 const shortest = 60
 
-/** `first` is the number of the first mark, so that several texts in one request can be told apart. */
+/** `first` is the number of the first placeholder, so that the numbers of several texts differ. */
 export function insertPlaceholders(
   text: string,
   paths: ReadonlySet<string>,
@@ -42,7 +41,7 @@ export function insertPlaceholders(
   return { text: shown.join(''), held }
 }
 
-/** Files and directories; a single word that happens to be a directory's name means nothing of the kind. */
+/** Paths of files and directories. A single word that equals a directory's name does not count. */
 function placesIn(sentence: string, pathIndex: PathIndex): string[] {
   return findMentions(sentence, pathIndex.odd)
     .filter(
@@ -52,7 +51,7 @@ function placesIn(sentence: string, pathIndex: PathIndex): string[] {
     .map(({ path }) => path.replace(/\/+$/, ''))
 }
 
-/** Puts back what marks stand for; what the reply forgot comes at the end, and a mark of no meaning goes. */
+/** Replaces placeholders by their sentences. Missing ones are appended; unknown placeholders are removed. */
 export function restorePlaceholders(reply: string, held: ReadonlyMap<number, string>): string {
   if (held.size === 0) return reply
   const waiting = new Map(held)
@@ -74,7 +73,7 @@ export function newSentences(before: string, after: string): string {
     .join(' ')
 }
 
-/** Sentences, list items' own lines and code in fences, with everything between them: together they are the text again. */
+/** Splits into sentences, list items and fenced code, with the space between them. Joined, the pieces are the text. */
 function piecesOf(text: string): string[] {
   return text
     .split(/(^(?:```+|~~~+)[^\n]*\n[\s\S]*?^(?:```+|~~~+)[ \t]*$)/m)
@@ -82,7 +81,7 @@ function piecesOf(text: string): string[] {
     .flatMap((part) => (isFence(part) ? [part] : sentencesOf(part)))
 }
 
-/** Code: commands hold or do not hold whatever files they name. */
+/** Code is kept whole: commands do not become wrong because they name a changed file. */
 const isFence = (piece: string) => /^(?:```|~~~)/.test(piece)
 
 interface Run {
@@ -90,7 +89,7 @@ interface Run {
   kept: boolean
 }
 
-/** Neighbours that stay are held back together, with the space between them. */
+/** Adjacent pieces that stay share one placeholder. */
 function runsOf(pieces: readonly string[], stays: (piece: string) => boolean): Run[] {
   const runs: Run[] = []
   for (const text of pieces) {

@@ -1,4 +1,4 @@
-// How large each request of a summary may be, drawn from what the model takes in one.
+// The size limits of each kind of request, derived from the context size of the model.
 import { HandoffError } from '../errors.js'
 import type { Model } from '../ports.js'
 
@@ -7,7 +7,7 @@ export interface RequestSize {
   input: number
   /** Tokens of text that the reply may have. */
   output: number
-  /** Tokens that it may have in all, with thinking. */
+  /** Tokens of the reply in all, with thinking. */
   reply: number
 }
 
@@ -24,12 +24,12 @@ export interface RequestSizes {
   thinking: number
 }
 
-/** Beyond this a model reads less well than two requests of half the size. */
+/** Above this size two smaller requests give better results. */
 const comfortable = { part: 16_000, combine: 12_000, summary: 32_000 }
 const replies = { part: 700, combine: 900, summary: 3_000 }
-/** What a description of a part is expected to have. */
+/** Expected tokens of the description of a part. */
 export const expectedPartTokens = 450
-/** What the instructions and the names of blocks take at most. */
+/** Upper bound of the tokens of instructions and block headers. */
 export const overhead = 700
 const smallestContext = 3_000
 

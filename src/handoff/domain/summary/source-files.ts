@@ -1,4 +1,4 @@
-// The chosen text of a survey as numbered lines, whatever form it came in.
+// The chosen text of a survey as numbered lines.
 import type { NumberedLine } from '../prompt-blocks.js'
 import type { ChosenText, FileKind } from '../survey.js'
 
@@ -10,11 +10,11 @@ export interface SourceFile {
   /** 0 is the most central. */
   rank: number
   lines: NumberedLine[]
-  /** Bytes of the text that was chosen, about. */
+  /** Approximate bytes of the chosen text. */
   bytes: number
 }
 
-/** One entry per path, in the order of paths; pieces of one path are put together. */
+/** One entry per path, ordered by path; pieces of one path are merged. */
 export function sourceFiles(texts: readonly ChosenText[]): SourceFile[] {
   const files = new Map<string, SourceFile>()
   for (const text of texts) {
@@ -22,7 +22,7 @@ export function sourceFiles(texts: readonly ChosenText[]): SourceFile[] {
     if (lines.length === 0) continue
     const known = files.get(text.path)
     if (known === undefined) files.set(text.path, newFile(text, lines))
-    // Two paths that are not UTF-8 may look alike; the first one is told of.
+    // Two paths that are not UTF-8 may look alike; only the first is described.
     else if (known.blob === text.blob) addPiece(known, text, lines)
   }
   return [...files.values()].sort(byPath)

@@ -1,7 +1,7 @@
-// `analysis/prose.json`: what the model wrote about the parts of a repository, kept by what it describes, so that the next push pays only for
-// what changed. Files are known by git's blob ids, directories by git's tree ids; both hold only for one model and one wording of the prompts.
+// `analysis/prose.json`: the texts that the model wrote about the parts of a repository, so that the next push pays only for what changed.
+// Files are identified by blob ids, directories by tree ids. A cache is valid for one model and one version of the prompts.
 //
-// What cannot be read, or is not what this says it must be, is left alone: reusing prose saves money, and doing without it costs only that.
+// A cache that cannot be read or that breaks a rule is ignored: reuse saves money and is never required.
 import * as read from '../../util/decode.js'
 import { isHandoffError } from '../errors.js'
 import { decodeVersioned } from '../handoff-record.js'
@@ -15,26 +15,26 @@ export interface CachedFile {
   blob: string
   /** The last line that is known to exist. */
   lines: number
-  /** The part whose prose tells of it; without one the sections tell of it themselves. */
+  /** The part that describes the file. Without one, the sections describe it. */
   part?: number
   /** Chosen, but no text was written about it: a limit ended the run. */
   leftOut?: true
-  /** Its text was numbered line by line from its start, so that places in it can be followed. */
+  /** Its text was shown from the first line, so that line numbers can be tracked. */
   whole?: true
-  /** What its text hashed to, piece by piece. */
+  /** Hashes of the chunks of its text. */
   marks: ChunkHash[]
 }
 
-/** A leaf tells of files; any other part joins the parts that name it as their parent. */
+/** A leaf describes files. A joined part combines the parts that name it as their parent. */
 export interface CachedPart {
   id: number
   /** `leaf` or `joined` */
   kind: 'leaf' | 'joined'
-  /** The directory that holds all it tells of; `''` is the top. */
+  /** The directory of everything it describes; `''` is the top. */
   directory: string
   /** Hash of what it describes, the model and the prompts. */
   key: string
-  /** Tokens of the files it tells of when it was planned. */
+  /** Tokens of its files when it was planned. */
   tokens: number
   parent?: number
   text: string
@@ -43,7 +43,7 @@ export interface CachedPart {
 export interface SummaryCache {
   version: 1
   commit: string
-  /** Prose of another model or under other instructions is not reused. */
+  /** A cache of another model or of other prompts is not reused. */
   model: string
   prompts: number
   /** The limit in tokens under which files were left out, if any were. */
@@ -55,7 +55,7 @@ export interface SummaryCache {
   summary?: { key: string; sections: Sections }
 }
 
-/** Beyond this the pieces' hashes are left out, and then everything: a file that changed is then read whole again. */
+/** Bytes of the file. A larger cache omits the chunk hashes; if it is still too large, it is left out. */
 export const summaryCacheLimit = 6_000_000
 
 const limits = { files: 100_000, parts: 5_000, trees: 100_000, path: 8_192, text: 20_000, marks: 400_000, height: 30 }
@@ -111,7 +111,7 @@ function bytesOf(cache: SummaryCache, withMarks: boolean): Uint8Array {
     ...(whole ? { whole: 1 } : {}),
     marks: withMarks ? encodeChunkHashes(marks) : '',
   }))
-  // One file and one part to a line: people look at this file too, and git shows what changed in it.
+  // One file or part per line, so that people can read the file and diff it.
   const { files: _files, parts, ...head } = cache
   const list = (rows: unknown[]) =>
     rows.length === 0 ? '[]' : `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]`
@@ -119,7 +119,7 @@ function bytesOf(cache: SummaryCache, withMarks: boolean): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** Rejects with `corrupt` or `unknown-version`. Texts are cleaned: they may have been written by somebody who is not us. */
+/** Throws `corrupt` or `unknown-version`. Texts are cleaned, because the file may have been changed by others. */
 export function decodeSummaryCache(bytes: Uint8Array): SummaryCache {
   const found = decodeVersioned(bytes, (value, at) => checked(shape(value, at)), 'prose.json')
   return {
@@ -142,7 +142,7 @@ export function decodeSummaryCache(bytes: Uint8Array): SummaryCache {
   } as SummaryCache
 }
 
-/** The same, for whoever can do without: what cannot be used is told and ignored. */
+/** As `decodeSummaryCache`, but a cache that cannot be used is ignored with a notice. */
 export function readSummaryCache(
   bytes: Uint8Array | null | undefined,
   notice: (text: string) => void,
@@ -153,14 +153,14 @@ export function readSummaryCache(
     return decodeSummaryCache(bytes)
   } catch (error) {
     const why = isHandoffError(error, 'unknown-version') ? 'was written by a newer handoff' : 'cannot be read'
-    notice(`The prose of the earlier run ${why}; the repository is described afresh.`)
+    notice(`The summary cache of the earlier run ${why}; the repository is described anew.`)
     return undefined
   }
 }
 
 type Shape = ReturnType<typeof shape>
 
-/** What a shape cannot say: that everything refers to something, nothing twice and nothing to itself. */
+/** Checks references: each id exists once, each reference has a target, and there are no cycles. */
 function checked(cache: Shape): Shape {
   const parts = new Map(cache.parts.map((part) => [part.id, part]))
   if (parts.size !== cache.parts.length) throw new read.DecodeError('a part is there twice')
@@ -183,7 +183,7 @@ function checked(cache: Shape): Shape {
   return cache
 }
 
-/** Without parts that tell of nothing any more, and trees that hold none of the files. */
+/** Removes parts without files and trees without files. */
 export function pruneSummaryCache(cache: SummaryCache): SummaryCache {
   const byId = new Map(cache.parts.map((part) => [part.id, part]))
   const live = new Set<number>()

@@ -1,4 +1,4 @@
-// The four sections of a summary: read from a model's reply, rendered for people, and read back from the file.
+// The four sections of a summary: parsed from a model's reply, rendered as `code-summary.md`, and parsed from that file.
 import { longestLine, pathText } from '../prompt-blocks.js'
 import type { SkipReason, SurveyCounts } from '../survey.js'
 import { cleanModelText, tidy } from './clean-model-text.js'
@@ -22,13 +22,13 @@ export function mapSections(sections: Sections, change: (text: string, index: nu
 
 export interface ParsedSections {
   sections: Sections
-  /** Numbers of the sections that the reply did not have. */
+  /** Indexes of the sections that the reply lacks. */
   missing: number[]
-  /** Headings that were put right. */
+  /** Headings that were corrected. */
   renamed: number
 }
 
-/** Reads a reply whatever became of its headings: renamed ones are recognised, others become part of the section they stand in. */
+/** Parses a reply. Renamed headings are recognised; unknown ones become part of their section. */
 export function parseSections(reply: string): ParsedSections {
   const lines = cleanModelText(reply).split('\n')
   const parts: string[][] = [[], [], [], []]
@@ -47,9 +47,9 @@ export function parseSections(reply: string): ParsedSections {
       parts[current]!.push(title ? `### ${title.text}` : withoutUnderline(line))
     }
   }
-  // A reply without any heading is taken for an account of what the thing is, rather than thrown away.
+  // A reply without headings is used as the first section rather than discarded.
   if (current === undefined) parts[0] = lines.map(withoutUnderline)
-  // Cleaned again: a fence may have been cut in two, and what stood in it as code is text now.
+  // Cleaned again, because splitting at headings may have cut a fence in two.
   const sections = parts.map((part) => cleanModelText(part.join('\n'))) as Sections
   return { sections, missing: [0, 1, 2, 3].filter((index) => sections[index] === ''), renamed }
 }
@@ -84,7 +84,7 @@ const signs: RegExp[] = [
   /^(how to (build|run|test)\b.*|build(ing)?,? (test|and|run).*|development|running( it)?|testing|risks?|known risks|its risks)$/i,
 ]
 
-/** Which of the four a heading means. Words that are near are believed only of a heading of the first or second level. */
+/** The index of the section that a heading means. Similar words count for headings of level one or two only. */
 function sectionOf(title: string, level: number): number | undefined {
   const plain = title.toLowerCase()
   const exact = headings.findIndex((heading) => heading.toLowerCase() === plain)
@@ -94,7 +94,7 @@ function sectionOf(title: string, level: number): number | undefined {
   return near < 0 ? undefined : near
 }
 
-/** A line of dashes or equal signs under a text would make a heading of it. */
+/** A line of dashes or equal signs would turn the text above it into a heading. */
 const withoutUnderline = (line: string) => (/^ {0,3}(=+|-+)\s*$/.test(line) ? '' : line)
 
 export function sectionsMarkdown(sections: Sections): string {
@@ -105,7 +105,7 @@ export function sectionsMarkdown(sections: Sections): string {
 
 const alsoThere = 'Also at the top level: '
 
-/** Names in the second section every directory at the top that no section mentions: an account of a repository must not lose one. */
+/** Appends to the second section each top-level directory that no section mentions. */
 export function addMissingTopLevel(sections: Sections, topLevel: readonly string[]): Sections {
   const bare = removeAddedTopLevel(sections)
   const text = bare.join('\n\n')
@@ -122,7 +122,7 @@ export function addMissingTopLevel(sections: Sections, topLevel: readonly string
   return [purpose, tidy(`${structure}\n\n${line}`), reading, running]
 }
 
-/** Takes back what `coverTopLevel` added. */
+/** Removes what `addMissingTopLevel` appended. */
 export function removeAddedTopLevel(sections: Sections): Sections {
   return mapSections(sections, (section) => {
     const lines = section.split('\n')
@@ -145,9 +145,9 @@ export interface SummaryDocument {
   commit: string
   model: string
   counts: SurveyCounts
-  /** How many places look like credentials. */
+  /** The number of places that look like credentials. */
   secrets: number
-  /** Why not everything that was chosen is described. */
+  /** Why some chosen files are not described. */
   partial?: string
 }
 
@@ -184,7 +184,7 @@ function oneLine(text: string): string {
   return cleanModelText(text.slice(0, longestLine).replace(/\s+/g, ' '))
 }
 
-/** The sections of a file that `summaryFile` made; undefined when it is not one. */
+/** The sections of a file that `renderSummary` wrote; undefined for another file. */
 export function parseSummary(markdown: string): Sections | undefined {
   const end = markdown.lastIndexOf(closing)
   if (end < 0 || !markdown.startsWith('# ')) return undefined

@@ -1,4 +1,4 @@
-// A summary while it is being written: the prose there is, and what has to be asked for. Made afresh, or carried over from an earlier commit.
+// A summary in progress: the texts that exist, and the model requests that remain. New, or carried over from an earlier commit.
 
 import type { FileKind } from '../survey.js'
 import type { Sha256 } from './chunk-hashes.js'
@@ -11,29 +11,29 @@ import type { CachedFile, CachedPart, SummaryCache } from './summary-cache.js'
 import type { Sections } from './summary-document.js'
 import type { ShownFile } from './summary-prompt.js'
 
-/** A leaf whose text has to be written or changed. */
+/** A leaf whose text must be written or updated. */
 export interface LeafWork {
   part: CachedPart
   /** All of its files that were chosen. */
   files: SourceFile[]
-  /** Only what changed, to be read with the text there is; absent when the text is written afresh. */
+  /** The changes, to update the existing text; absent if the text is written anew. */
   change?: { files: ShownFile[]; gone: string[] }
 }
 
 export interface Draft {
-  /** Written from nothing; otherwise there is earlier text everywhere. */
+  /** True without an earlier summary. */
   fresh: boolean
   files: Map<string, CachedFile>
   parts: Map<number, CachedPart>
   sections?: Sections
   work: LeafWork[]
-  /** What a draft from nothing tells of. */
+  /** The files that a new draft describes. */
   chosen: SizedFile[]
-  /** Files that go to the sections themselves, in a repository that needs no parts. */
+  /** Files for the request of the sections, in a repository without parts. */
   direct: ShownFile[]
-  /** Paths and directories that are no more. */
+  /** Removed paths and directories. */
   gone: string[]
-  /** Joined parts that lost a child. */
+  /** Combined parts that lost a child. */
   reduced: Set<number>
   touched: { kinds: Set<FileKind>; paths: Set<string>; sections: Set<number> }
 }
@@ -44,7 +44,7 @@ export interface SizedFile {
   file: SourceFile
 }
 
-/** Everything is asked for. `left` are files that there is no room for. */
+/** A draft without earlier texts. `left` are files that do not fit into the budget. */
 export function newDraft(chosen: SizedFile[], left: SourceFile[], sizes: RequestSizes, sha256: Sha256): Draft {
   const draft: Draft = { ...emptyDraft(), chosen }
   const total = chosen.reduce((sum, item) => sum + item.tokens, 0)
@@ -75,7 +75,7 @@ function addFile(draft: Draft, file: SourceFile, sha256: Sha256, part?: number):
   draft.files.set(file.path, createCachedFile(file, hashChunks(file.lines, sha256), part))
 }
 
-/** New leaves for these files, each with its work. */
+/** Adds leaves for these files and plans their requests. */
 export function addLeaves(draft: Draft, items: SizedFile[], sizes: RequestSizes): LeafWork[] {
   const bound = sizes.part.input - sizes.part.output
   const added = splitIntoLeaves(items, bound).map(({ directory, items: members }) => {
@@ -98,7 +98,7 @@ export function shownFile(file: SourceFile): ShownFile {
   return { path: file.path, kind: file.kind, form: file.form, lines: file.lines }
 }
 
-// ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── combining ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function childrenOf(draft: Draft, parent: number | undefined): CachedPart[] {
   return [...draft.parts.values()].filter((part) => part.parent === parent).sort(byDirectory)
@@ -108,7 +108,7 @@ function byDirectory(a: CachedPart, b: CachedPart): number {
   return a.directory < b.directory ? -1 : a.directory > b.directory ? 1 : a.id - b.id
 }
 
-/** Puts joined parts above the leaves until the last request can take what is on top. */
+/** Adds combined parts above the leaves until the top level fits into the last request. */
 export function planJoins(draft: Draft, sizes: RequestSizes): void {
   for (let tops = childrenOf(draft, undefined); tops.length > sizes.top; tops = childrenOf(draft, undefined)) {
     const groups = groupNeighbours(
@@ -131,7 +131,7 @@ function joinParts(draft: Draft, members: CachedPart[]): void {
   for (const member of members) member.parent = part.id
 }
 
-/** After many pushes there may be too many parts on top, or too many under one: then they are joined anew. */
+/** Rebuilds the combined parts if many pushes left too many parts at the top or below one part. */
 export function rejoin(draft: Draft, sizes: RequestSizes): void {
   const crowded = (parent: number | undefined, most: number) => childrenOf(draft, parent).length > most * 1.5
   const joined = [...draft.parts.values()].filter((part) => part.kind === 'joined')
@@ -143,7 +143,7 @@ export function rejoin(draft: Draft, sizes: RequestSizes): void {
 
 // ── keys ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Names what each text describes. Two runs that want the same text find it under the same key. */
+/** Sets the key of each text, a hash of what it describes. Equal input has equal keys across runs. */
 export function setKeys(draft: Draft, written: { model: string; prompts: number }, sha256: Sha256): void {
   const key = (kind: string, lines: string[]) =>
     sha256([kind, written.model, written.prompts, ...lines.sort()].join('\n'))
@@ -169,7 +169,7 @@ export function summaryKey(draft: Draft, written: { model: string; prompts: numb
   return sha256(['summary', written.model, written.prompts, ...lines.sort()].join('\n'))
 }
 
-/** The draft as it can be kept. */
+/** The draft as a summary cache. */
 export function draftToCache(
   draft: Draft,
   head: Pick<SummaryCache, 'commit' | 'model' | 'prompts' | 'inputTokens' | 'trees'>,

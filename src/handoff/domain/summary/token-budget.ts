@@ -1,5 +1,5 @@
-// What a run may spend and has spent. Room is taken before a request is sent, by the worst it can cost, and what was not used is given back
-// when the reply is there: so requests side by side can never exceed a limit together.
+// The limits of a run in tokens and money. The worst-case cost of a request is reserved before it is sent, and the unused part is released
+// with the reply, so that concurrent requests cannot exceed a limit together.
 import type { Cost, Usage } from '../answer.js'
 import { HandoffError } from '../errors.js'
 import { costOf, type Prices } from '../model-prices.js'
@@ -7,7 +7,7 @@ import { costOf, type Prices } from '../model-prices.js'
 export interface BudgetLimits {
   inputTokens: number
   outputTokens?: number
-  /** US dollars. Needs a price that is known. */
+  /** US dollars. Requires a known price. */
   maxCost?: number
   prices?: Prices
 }
@@ -18,14 +18,14 @@ export interface Amount {
 }
 
 export interface Reservation {
-  /** Ends it: with what was used, or with nothing when no request was made. */
+  /** Ends the reservation with the usage, or without one if no request was sent. */
   settle(used?: Usage): void
 }
 
 export interface TokenBudget {
-  /** Undefined when there is no room for it. */
+  /** Undefined if there is no room. */
   reserve(amount: Amount): Reservation | undefined
-  /** Would this, all of it, fit into an untouched budget? */
+  /** True if the amount fits into an unused budget. */
   fits(amount: Amount): boolean
   cost(amount: Amount): Cost | undefined
   used(): { usage: Usage; cost: Cost | undefined; calls: number }

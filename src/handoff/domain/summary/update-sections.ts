@@ -1,5 +1,5 @@
-// A change to the four sections: which of them a push can touch, and what of the model's reply is accepted. The model never rewrites what it
-// was not shown, and nothing that still holds is lost because a reply forgot it.
+// Updates the four sections: finds the sections that a push affects, and merges the model's reply. Sections that were not sent stay unchanged,
+// and sentences that are still valid are restored if the reply omits them.
 
 import type { FileKind } from '../survey.js'
 import { tidy } from './clean-model-text.js'
@@ -11,13 +11,13 @@ import { sentencesOf } from './verify-paths.js'
 
 export interface Touched {
   kinds: ReadonlySet<FileKind>
-  /** Paths, former and present, of all that changed. */
+  /** Former and present paths of all changed files. */
   paths: ReadonlySet<string>
-  /** Sections that lost a sentence already. */
+  /** Sections that already lost a sentence. */
   sections: ReadonlySet<number>
 }
 
-/** By what a kind of file tells of; and every section that names something that changed. */
+/** The sections for the kinds of the changed files, and each section that names a changed path. */
 export function affectedSections(sections: Sections, touched: Touched): number[] {
   const shown = new Set(touched.sections)
   for (const kind of touched.kinds) shown.add(sectionOfKind(kind))
@@ -34,7 +34,7 @@ function sectionOfKind(kind: FileKind): number {
   return kind === 'configuration' || kind === 'test' ? 3 : 1
 }
 
-/** `before` are the sections, `shown` those of them whose text was sent, as `briefs` have it. */
+/** `shown` are the indexes of the sections that were sent, with the placeholders of `briefs`. */
 export function mergeSections(
   before: Sections,
   reply: string,
@@ -57,8 +57,8 @@ export function mergeSections(
 }
 
 /**
- * Puts back what the earlier text said of paths that are there still, did not change, and are named no more: it was forgotten, not refuted.
- * Whole paragraphs and list items come back as they were, single sentences at the end.
+ * Restores earlier sentences about unchanged paths that the new text no longer names: the model omitted them, it did not correct them.
+ * Whole paragraphs and list items are restored in place, single sentences at the end.
  */
 export function restoreForgotten(
   before: string,
@@ -87,7 +87,7 @@ function joint(text: string, unit: string): string {
   return isItem(unit) && isItem(text.slice(text.lastIndexOf('\n') + 1)) ? '\n' : '\n\n'
 }
 
-/** Paragraphs and list items. Code in fences is left alone: it names no places. */
+/** Paragraphs and list items, without fenced code. */
 function unitsOf(text: string): string[] {
   const units: string[] = []
   for (const paragraph of text.replace(/^(```+|~~~+)[\s\S]*?^\1$/gm, '').split(/\n\s*\n/)) {

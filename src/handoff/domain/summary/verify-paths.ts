@@ -1,16 +1,15 @@
-// Checks a model's words against the commit: every path and every line that it names. What is nearly right is put right, what is wrong goes,
-// with the sentence that said it.
+// Verifies every path and line in a model's text against the commit. Corrects near misses and removes sentences with wrong paths.
 
 import { tidy } from './clean-model-text.js'
 import type { PathIndex } from './path-index.js'
 import { findMentions, type Mention, mapMentions, mentionText } from './path-mentions.js'
 
 export interface Verification {
-  /** Mentions of a path that were looked at. */
+  /** Mentions of paths that were checked. */
   checked: number
-  /** … of which so many named the wrong line, or the right file by half its path. */
+  /** Of these, mentions with a corrected line or path. */
   repaired: number
-  /** … and so many named something that is not there. */
+  /** Of these, mentions of paths that do not exist. */
   removed: number
 }
 
@@ -30,7 +29,7 @@ type Verdict = { kind: 'no claim' } | { kind: 'right' } | { kind: 'repair'; text
 const noClaim: Verdict = { kind: 'no claim' }
 const wrong: Verdict = { kind: 'wrong' }
 
-/** What one mention is worth. */
+/** Whether one mention is right, correctable or wrong. */
 export function checkMention(mention: Mention, pathIndex: PathIndex): Verdict {
   const { path } = mention
   if (pathIndex.exists(path)) return checkLine(mention, path, pathIndex, false)
@@ -56,7 +55,7 @@ export function checkMention(mention: Mention, pathIndex: PathIndex): Verdict {
 function checkLine(mention: Mention, path: string, pathIndex: PathIndex, moved: boolean): Verdict {
   const { line, to } = mention
   const repair = (from?: number, until?: number): Verdict => ({ kind: 'repair', text: mentionText(path, from, until) })
-  // A hostile name must not come into the text by our own hand.
+  // An unusual path is never inserted into the text.
   if (moved && /[\p{Cc}`<\u2028\u2029]/u.test(path)) return wrong
   if (line === undefined) return moved ? repair() : { kind: 'right' }
   if (pathIndex.isDirectory(path)) return repair()
@@ -67,7 +66,7 @@ function checkLine(mention: Mention, path: string, pathIndex: PathIndex, moved: 
   return moved ? repair(line, to) : { kind: 'right' }
 }
 
-/** The one file that ends with what was written, or that has its name. */
+/** The only file that ends with the written path or has its name. */
 function meantPath(path: string, pathIndex: PathIndex): string | undefined {
   const candidates = pathIndex.withName(path.slice(path.lastIndexOf('/') + 1))
   const ending = candidates.filter((candidate) => candidate.endsWith(`/${path}`))
@@ -75,10 +74,10 @@ function meantPath(path: string, pathIndex: PathIndex): string | undefined {
   return candidates.length === 1 ? candidates[0] : undefined
 }
 
-/** Endings that hardly ever stand in prose for anything but a file. */
+/** Extensions that almost always mean a file. */
 const sure =
   /\.(ts|tsx|mts|cts|jsx|mjs|cjs|py|pyi|go|rs|rb|java|kt|kts|swift|cpp|cxx|cc|hpp|cs|fs|php|scala|clj|ex|exs|erl|hs|ml|lua|jl|dart|zig|vue|svelte|astro|sh|bash|ps1|yml|yaml|toml|ini|cfg|md|mdx|rst|adoc|proto|graphql|gradle|cmake|tf|sln|csproj|ipynb)$/i
-/** Endings that are also words, methods or names of products. */
+/** Extensions that are also words, methods or product names. */
 const unsure = /\.(js|json|jsonc|html|htm|css|scss|less|xml|sql|txt|csv|h|c|m|r|d|pl|map|lock|env|conf|properties)$/i
 
 function looksLikePath(mention: Mention, pathIndex: PathIndex): boolean {
@@ -90,7 +89,7 @@ function looksLikePath(mention: Mention, pathIndex: PathIndex): boolean {
   const inTree = slash && pathIndex.exists(path.slice(0, path.indexOf('/')))
   if (line !== undefined) return known || inTree
   if (style === 'words') return false
-  // Nothing but a directory is written with a slash at its end.
+  // Only a directory is written with a slash at its end.
   if (path.endsWith('/')) return true
   if (slash) return known || (inTree && style === 'code')
   return sure.test(path) && (style === 'code' || path === path.toLowerCase())
@@ -99,7 +98,7 @@ function looksLikePath(mention: Mention, pathIndex: PathIndex): boolean {
 // ── blocks and sentences ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Block {
-  /** A list marker, a quote's mark, an indentation: kept only when something follows. */
+  /** A list marker, a quote marker or indentation; kept only if text follows. */
   lead: string
   text: string
   kind: 'text' | 'line' | 'as is'
@@ -132,7 +131,7 @@ function verifyBlock(block: Block, pathIndex: PathIndex, counts: Verification): 
   return text.trim() === '' ? undefined : block.lead + text
 }
 
-/** Undefined when it names something that does not exist. */
+/** Undefined if it names a path that does not exist. */
 function verifySentence(sentence: string, pathIndex: PathIndex, counts: Verification): string | undefined {
   const verdicts = new Map<number, Verdict>()
   for (const mention of findMentions(sentence, pathIndex.odd))
@@ -152,7 +151,7 @@ function verifySentence(sentence: string, pathIndex: PathIndex, counts: Verifica
 
 const shortForms = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|No|Nr|p|pp|[A-Z])\.$/
 
-/** The sentences of a paragraph, each with the space after it. A full stop in a code span or after a short form ends none. */
+/** The sentences of a paragraph, each with the space after it. A full stop in a code span or after an abbreviation ends none. */
 export function sentencesOf(text: string): string[] {
   const masked = text.replace(/`[^`]*`/g, (span) => 'X'.repeat(span.length))
   const sentences: string[] = []

@@ -1,36 +1,39 @@
-// Between the survey and the seal: the summary is written (or taken over), and becomes the files that only the host may write.
+// Has the summary written, or takes over the previous one, and builds the files that only the host writes.
 
 import type { AppContext } from '../../context.js'
 import { readFileTable } from '../../domain/file-table.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import { artifact, fullName } from '../../domain/run.js'
-import {
-  decodeSummaryCache,
-  encodeSummaryCache,
-  readSummaryCache,
-  summaryCacheLimit,
-} from '../../domain/summary/summary-cache.js'
+import { encodeSummaryCache, readSummaryCache } from '../../domain/summary/summary-cache.js'
 import { renderSummary } from '../../domain/summary/summary-document.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
 import { sha256 } from '../../store/run-store.js'
+import type { Checkpoint } from './checkpoint.js'
 import type { PreviousRun } from './previous-run.js'
-import type { SummariseRequest } from './summarise-commit.js'
-import type { SummaryInput } from './types.js'
-import { type Checkpoint, type WrittenSummary, writeSummary } from './write-summary.js'
+import type { SummariseRequest, SummaryInput } from './types.js'
+import { type WrittenSummary, writeSummary } from './write-summary.js'
 
-export interface SummaryFiles {
+export interface SummaryArtifacts {
   /** The text of `code-summary.md`. */
   summary: string
-  /** What is still to be written into the run directory. */
+  /** The files that remain to be written into the run directory. */
   files: { path: string; bytes: Uint8Array }[]
-  /** What a reader should know of how it was written. */
+  /** Remarks for readers about how the summary was written. */
   notices: string[]
-  /** The summary's part of the handoff. */
+  /** The summary's fields of the handoff record. */
   record: Pick<Handoff, 'artifacts' | 'claims' | 'usage' | 'reusedPercent'> & Partial<Pick<Handoff, 'cost' | 'partial'>>
 }
 
-/** Requests that are sent at once, where no setting says how many. */
-const usualConcurrency = 8
+/** What was read while the sandbox worked or while its files were verified. */
+export interface PreparedInput {
+  previous: PreviousRun | undefined
+  /** Every path of the commit. */
+  table: FileTable | undefined
+  checkpoint: Checkpoint
+}
+
+/** Model requests that run at once if no setting says how many. */
+const defaultConcurrency = 8
 
 /** What one summary may spend, and how fast. */
 export function summaryLimits({ limits, prices }: Pick<AppContext, 'limits' | 'prices'>): SummaryInput['limits'] {
@@ -38,21 +41,29 @@ export function summaryLimits({ limits, prices }: Pick<AppContext, 'limits' | 'p
     inputTokens: limits.inputTokens,
     ...(limits.maxCost === undefined ? {} : { maxCost: limits.maxCost }),
     ...(prices === undefined ? {} : { prices }),
-    concurrency: limits.modelRequests ?? usualConcurrency,
+    concurrency: limits.modelRequests ?? defaultConcurrency,
   }
 }
 
-export async function summaryOf(
+/** Every path of the commit, to check the paths in the summary. The table is data of a sandbox and is decoded as such. */
+export async function readCommitFiles(
+  context: AppContext,
+  directory: string,
+  signal: AbortSignal,
+): Promise<FileTable | undefined> {
+  const bytes = await context.ports.drive.read(`${directory}/${artifact.files}`, { maxBytes: 60_000_000, signal })
+  return bytes === null ? undefined : readFileTable(bytes)
+}
+
+export async function buildArtifacts(
   request: SummariseRequest,
   context: AppContext,
   survey: Survey,
-  known: KnownBefore,
+  { previous, table, checkpoint }: PreparedInput,
   signal: AbortSignal,
-): Promise<SummaryFiles> {
+): Promise<SummaryArtifacts> {
   const { ports } = context
-  const notice = (text: string) => ports.emit({ type: 'notice', text })
-  const { previous, table, checkpoint } = known
-  const cache = previous && readSummaryCache(previous.cache, notice)
+  const cache = previous && readSummaryCache(previous.cache, (text) => ports.emit({ type: 'notice', text }))
   const written = await writeSummary({
     survey,
     ...(table ? { table } : {}),
@@ -63,62 +74,7 @@ export async function summaryOf(
     emit: ports.emit,
     signal,
   })
-  return buildFiles(request, context, survey, written)
-}
-
-/** What is read while the sandbox works or while what it stored is being read back, so that the model need not wait for it. */
-export interface KnownBefore {
-  previous: PreviousRun | undefined
-  /** Every path of the commit. */
-  table: FileTable | undefined
-  checkpoint: Checkpoint
-}
-
-/** Every path of the commit, to check what the model names. It was hashed a moment ago; it is still data of a sandbox and is read as such. */
-export async function readFileTableOf(
-  context: AppContext,
-  directory: string,
-  signal: AbortSignal,
-): Promise<FileTable | undefined> {
-  const bytes = await context.ports.drive.read(`${directory}/${artifact.files}`, { maxBytes: 60_000_000, signal })
-  return bytes === null ? undefined : readFileTable(bytes)
-}
-
-/** Prose that an attempt before this one paid for. Its reading starts now; a failure shows when it is asked for. */
-export function openCheckpoint(context: AppContext, path: string, signal: AbortSignal): Checkpoint {
-  const { drive } = context.ports
-  const reading = drive.read(path, { maxBytes: summaryCacheLimit, signal })
-  reading.catch(() => undefined)
-  return {
-    async load() {
-      const bytes = await reading
-      return bytes === null ? undefined : decodeSummaryCache(bytes)
-    },
-    async save(cache) {
-      // With a time of its own: what was paid for is kept also when the walk has just been cancelled.
-      await drive.write(path, encodeSummaryCache(cache), { signal: AbortSignal.timeout(10_000) })
-    },
-  }
-}
-
-function buildFiles(
-  request: SummariseRequest,
-  context: AppContext,
-  survey: Survey,
-  written: WrittenSummary,
-): SummaryFiles {
-  const { commit } = request
-  const summary =
-    written.unchanged ??
-    renderSummary({
-      repository: fullName(commit.repository),
-      commit: commit.sha,
-      sections: written.sections,
-      counts: survey.counts,
-      secrets: survey.secrets.length,
-      model: context.ports.model.name,
-      ...(written.partial === undefined ? {} : { partial: written.partial }),
-    })
+  const summary = written.unchanged ?? renderDocument(request, context, survey, written)
   const files = [
     { path: artifact.summary as string, bytes: new TextEncoder().encode(summary) },
     { path: artifact.summaryCache as string, bytes: encodeSummaryCache(written.cache) },
@@ -136,4 +92,21 @@ function buildFiles(
       ...(written.partial === undefined ? {} : { partial: written.partial }),
     },
   }
+}
+
+function renderDocument(
+  { commit }: SummariseRequest,
+  context: AppContext,
+  survey: Survey,
+  written: WrittenSummary,
+): string {
+  return renderSummary({
+    repository: fullName(commit.repository),
+    commit: commit.sha,
+    sections: written.sections,
+    counts: survey.counts,
+    secrets: survey.secrets.length,
+    model: context.ports.model.name,
+    ...(written.partial === undefined ? {} : { partial: written.partial }),
+  })
 }

@@ -1,16 +1,38 @@
-// Keeps what has been paid for while a summary is being written, so that a run after a crash asks for none of it again. One write at a time:
-// what comes while one is on its way goes with the next.
-import type { SummaryCache } from '../../domain/summary/summary-cache.js'
+// Saves the texts that the model has written so far, so that an attempt after a crash does not pay for them again.
+
+import type { Drive } from '../../domain/ports.js'
+import {
+  decodeSummaryCache,
+  encodeSummaryCache,
+  type SummaryCache,
+  summaryCacheLimit,
+} from '../../domain/summary/summary-cache.js'
 
 export interface Checkpoint {
   load(): Promise<SummaryCache | undefined>
   save(cache: SummaryCache): Promise<void>
 }
 
+/** The checkpoint in a file of the drive. Reading it starts now; an error is thrown by `load`. */
+export function openCheckpoint(drive: Drive, path: string, signal: AbortSignal): Checkpoint {
+  const reading = drive.read(path, { maxBytes: summaryCacheLimit, signal })
+  reading.catch(() => undefined)
+  return {
+    async load() {
+      const bytes = await reading
+      return bytes === null ? undefined : decodeSummaryCache(bytes)
+    },
+    async save(cache) {
+      // Has its own timeout: paid texts are saved also after the workflow was cancelled.
+      await drive.write(path, encodeSummaryCache(cache), { signal: AbortSignal.timeout(10_000) })
+    },
+  }
+}
+
 export interface CheckpointWriter {
-  /** Returns at once. */
-  soon(): void
-  /** Resolves when everything there was is kept. Does not reject. */
+  /** Schedules a save and returns at once. Saves run one after the other; requests during a save are merged into the next. */
+  requestSave(): void
+  /** Resolves when the last requested save has ended. Does not reject. */
   finish(): Promise<void>
 }
 
@@ -19,23 +41,23 @@ export function startCheckpointWriter(
   current: () => SummaryCache,
   notice: (text: string) => void,
 ): CheckpointWriter {
-  let wanted = false
+  let requested = false
   let running: Promise<void> | undefined
-  let told = false
+  let warned = false
   const run = async () => {
-    while (wanted) {
-      wanted = false
+    while (requested) {
+      requested = false
       await checkpoint?.save(current()).catch(() => {
-        // Losing it costs money after a crash, not the run.
-        if (!told) notice('What has been summarised so far could not be kept; a crash now would cost it again.')
-        told = true
+        // A lost checkpoint costs money after a crash; it does not fail the run.
+        if (!warned) notice('The texts written so far could not be saved; after a crash they are paid for again.')
+        warned = true
       })
     }
     running = undefined
   }
   return {
-    soon() {
-      wanted = checkpoint !== undefined
+    requestSave() {
+      requested = checkpoint !== undefined
       running ??= Promise.resolve().then(run)
     },
     async finish() {

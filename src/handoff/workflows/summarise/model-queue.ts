@@ -1,4 +1,4 @@
-// Asks the model within what a run may spend, so many requests at once, so many a minute.
+// Sends requests to the model within the token budget, with bounded concurrency and rate.
 import type { Clock } from '../../domain/clock.js'
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Model, ModelReply } from '../../domain/ports.js'
@@ -9,22 +9,22 @@ import { sizeOf } from '../message-size.js'
 
 export interface QueueLimits {
   concurrency: number
-  /** Requests that may begin within any minute; needs a clock to wait by. */
+  /** Requests that may start within any minute. */
   pace?: { callsPerMinute: number; clock: Clock }
 }
 
 export interface ModelQueue {
-  /** Tokens of the messages, never less than the truth. */
+  /** Upper bound of the tokens of the messages. */
   size(messages: Messages): Promise<number>
   /**
-   * Undefined when the budget has no room for it; then nothing was sent. A reply that thinking left too little room for is asked for once more; what
-   * is wrong with it then is told.
+   * Undefined if the budget has no room for the request; then nothing was sent. A reply that was cut because of thinking is requested once
+   * more with a larger limit. A problem of the reply is emitted as a notice.
    */
   ask(request: QueuedRequest): Promise<ModelReply | undefined>
-  /** Does all of it, some at once. After a failure nothing new begins, what was begun is waited for, and the failure is told. */
+  /** Runs `doOne` for each item with bounded concurrency. After a failure it starts nothing new, waits for what runs, and throws. */
   all<T>(work: readonly T[], doOne: (item: T) => Promise<void>): Promise<void>
-  /** Why there is no text, when requests were sent and none brought any. */
-  silence(): HandoffError | undefined
+  /** The problem of the last reply, if requests were sent and no reply had text. */
+  emptyReplyError(): HandoffError | undefined
 }
 
 export interface QueuedRequest {
@@ -43,12 +43,12 @@ export function createModelQueue(
 ): ModelQueue {
   const known = new Map<string, number>()
   const wait = paceCalls(limits, signal)
-  const told = new Set<string>()
-  let spoke = false
-  let silence: HandoffError | undefined
+  const noticed = new Set<string>()
+  let gotText = false
+  let lastProblem: HandoffError | undefined
   const reserve = waitingForRoom(budget)
 
-  // Instructions come again with every request; data does not.
+  // Instructions repeat in every request, so their token count is cached. Data does not.
   const instructions = new Set<string>()
   const count = async (text: string) => {
     const tokens = known.get(text) ?? (await model.countTokens(text))
@@ -71,7 +71,7 @@ export function createModelQueue(
     if (!reservation) return undefined
     try {
       await wait()
-      // Not as it comes: a reply that broke off in the middle can then be asked for again.
+      // Not streamed, so that a reply that breaks off can be requested again.
       const reply = await model.complete({ ...request, wide, signal })
       reservation.settle(reply.usage)
       const { inputTokens, outputTokens } = reply.usage
@@ -82,11 +82,11 @@ export function createModelQueue(
     }
   }
 
-  function tell({ problem, text }: ModelReply): void {
-    if (text.trim() !== '') spoke = true
-    silence = problem ?? silence
-    if (problem === undefined || told.has(problem.message)) return
-    told.add(problem.message)
+  function reportProblem({ problem, text }: ModelReply): void {
+    if (text.trim() !== '') gotText = true
+    lastProblem = problem ?? lastProblem
+    if (problem === undefined || noticed.has(problem.message)) return
+    noticed.add(problem.message)
     emit({ type: 'notice', text: [problem.message, problem.next].filter(Boolean).join(' ') })
   }
 
@@ -96,15 +96,15 @@ export function createModelQueue(
       const first = await once(request, false)
       const again = first?.mayWiden ? await once(request, true) : undefined
       const reply = again && again.text.trim() !== '' ? again : first
-      if (reply) tell(reply)
+      if (reply) reportProblem(reply)
       return reply
     },
     all: (work, doOne) => runConcurrently(work, Math.max(1, limits.concurrency), doOne, signal),
-    silence: () => (spoke ? undefined : silence),
+    emptyReplyError: () => (gotText ? undefined : lastProblem),
   }
 }
 
-/** What has no room in the budget beside requests that are being answered may have when those are settled: they cost less than was reserved. */
+/** Reserves room in the budget. If there is none, waits for open requests: they usually cost less than was reserved for them. */
 function waitingForRoom(budget: TokenBudget): (amount: Amount) => Promise<Reservation | undefined> {
   let open = 0
   let settled = Promise.withResolvers<void>()
@@ -140,19 +140,19 @@ async function runConcurrently<T>(
 ): Promise<void> {
   const waiting = [...work]
   const failures: unknown[] = []
-  const takeTurns = async () => {
+  const worker = async () => {
     while (waiting.length > 0 && failures.length === 0) {
       if (signal.aborted) throw abortError(signal, 'writing the summary')
       await doOne(waiting.shift()!)
     }
   }
-  const turns = Array.from({ length: Math.min(most, work.length) }, () =>
-    takeTurns().catch((error: unknown) => {
+  const workers = Array.from({ length: Math.min(most, work.length) }, () =>
+    worker().catch((error: unknown) => {
       failures.push(error)
     }),
   )
-  await Promise.all(turns)
-  // The first one that somebody can do something about; the others follow from it.
+  await Promise.all(workers)
+  // A HandoffError tells the user what to do; the other failures usually follow from it.
   if (failures.length > 0) throw failures.find((failure) => failure instanceof HandoffError) ?? failures[0]
 }
 
@@ -161,19 +161,19 @@ const minute = 60_000
 function paceCalls(limits: QueueLimits, signal: AbortSignal): () => Promise<void> {
   const { pace } = limits
   if (!pace) return async () => {}
-  const started: number[] = []
-  let turn = Promise.resolve()
+  const startTimes: number[] = []
+  let queue = Promise.resolve()
   const next = async () => {
     const { callsPerMinute, clock } = pace
-    if (started.length >= callsPerMinute) {
-      const free = started.shift()! + minute
+    if (startTimes.length >= callsPerMinute) {
+      const free = startTimes.shift()! + minute
       if (free > clock.now()) await clock.sleep(free - clock.now(), signal)
     }
-    started.push(clock.now())
+    startTimes.push(clock.now())
   }
   return () => {
-    const mine = turn.then(next)
-    turn = mine.catch(() => {})
-    return mine
+    const started = queue.then(next)
+    queue = started.catch(() => {})
+    return started
   }
 }

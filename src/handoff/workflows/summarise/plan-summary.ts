@@ -1,4 +1,4 @@
-// Decides how a summary begins: as it was, carried over from an earlier commit, or from nothing; and what it will take.
+// Decides how a summary is written: unchanged, carried over from an earlier commit, or anew. Estimates what it costs.
 
 import { HandoffError } from '../../domain/errors.js'
 import { fileBlock } from '../../domain/prompt-blocks.js'
@@ -21,9 +21,9 @@ import { finishSections } from './write-sections.js'
 
 export interface SummaryPlan {
   sized: SizedFile[]
-  /** Absent when the model is not needed. */
+  /** Absent if the model is not needed. */
   draft?: Draft
-  /** What stays as it is, entirely. */
+  /** The earlier summary, if it stays unchanged. */
   kept?: PreviousSummary & { files: CachedFile[] }
   /** The paths that the earlier commit had. */
   before: string[]
@@ -36,7 +36,7 @@ interface PreviousSummary {
   changes: CommitDiff
 }
 
-/** Below this share of what was described, an earlier commit is another history, and nothing is built on it. */
+/** Below this share of unchanged described files nothing is reused: the earlier commit is too different. */
 const enoughOverlap = 0.5
 
 export async function planSummary(context: SummaryContext): Promise<SummaryPlan> {
@@ -60,7 +60,7 @@ export async function planSummary(context: SummaryContext): Promise<SummaryPlan>
   return { sized, before: [], draft: byRank(newDraft(chosen, files, context.sizes, sha256)) }
 }
 
-/** The most central parts first: if a limit ends the run, it ends with the least. */
+/** The most central parts first, so that a limit cuts the least important ones. */
 function byRank(draft: Draft): Draft {
   const rank = (work: Draft['work'][number]) => Math.min(...work.files.map((file) => file.rank))
   draft.work.sort((a, b) => rank(a) - rank(b) || a.part.id - b.part.id)
@@ -84,7 +84,7 @@ function readPrevious({ previous, facts, model, emit }: SummaryContext): Previou
   if (cache.model !== model.name || cache.prompts !== promptVersion || !sections) {
     emit({
       type: 'notice',
-      text: 'The earlier run was written by another model or under other instructions; everything is described afresh.',
+      text: 'The earlier run was written by another model or under other instructions; everything is described anew.',
     })
     return undefined
   }
@@ -95,7 +95,7 @@ function fillsGaps({ limits }: SummaryContext, { cache }: PreviousSummary): bool
   return limits.inputTokens > cache.inputTokens && cache.files.some((file) => file.leftOut)
 }
 
-/** No source change, and every word still holds: something that is named may have been skipped, and be gone. */
+/** No chosen file changed, and every path in the text still exists: a skipped file may be named and be gone. */
 function staysAsIs(context: SummaryContext, earlier: PreviousSummary): boolean {
   if (!isUnchanged(earlier.changes) || fillsGaps(context, earlier)) return false
   const { sections } = finishSections(earlier.sections, pathIndexFor(context.facts, earlier.cache.files), context.facts)
@@ -110,16 +110,16 @@ function isWorthCarrying(context: SummaryContext, { changes, cache }: PreviousSu
   if (changes.overlap < enoughOverlap) {
     context.emit({
       type: 'notice',
-      text: 'The earlier run has too little in common with this commit; everything is described afresh.',
+      text: 'The earlier run has too little in common with this commit; everything is described anew.',
     })
     return false
   }
   const total = sized.reduce((sum, item) => sum + item.tokens, 0)
-  // A repository that outgrew one request gets parts; one that shrank to a small one loses them.
+  // A repository that no longer fits into one request gets parts; one that shrank loses them.
   return cache.parts.length === 0 ? total <= context.sizes.oneCall : total > context.sizes.oneCall / 2
 }
 
-// ── what it takes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── estimates ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export async function estimateDraft(
   context: SummaryContext,
@@ -157,7 +157,7 @@ function ancestorsOf(draft: Draft, parent: number | undefined): number[] {
   return parent === undefined ? [] : [parent, ...ancestorsOf(draft, draft.parts.get(parent)?.parent)]
 }
 
-/** Tokens that the last request is expected to send at most. */
+/** Upper bound of the input tokens of the last request. */
 async function sectionsInput(context: SummaryContext, draft: Draft): Promise<number> {
   const { sizes, queue, facts } = context
   const dirty = new Set(draft.work.map(({ part }) => [part.id, ...ancestorsOf(draft, part.parent)].at(-1)))
@@ -173,7 +173,7 @@ async function sectionsInput(context: SummaryContext, draft: Draft): Promise<num
   return Math.min(sizes.summary.input, known + parts * sizes.part.output)
 }
 
-/** Keeps room for the sections while the parts are written: parts that no section tells of are money lost. */
+/** Reserves budget for the sections before the parts are written: parts without sections would be wasted money. */
 export async function reserveForSections(context: SummaryContext, draft: Draft): Promise<Reservation> {
   const { budget, sizes } = context
   const output = sizes.summary.reply
@@ -184,10 +184,10 @@ export async function reserveForSections(context: SummaryContext, draft: Draft):
   throw limitsTooLow(context)
 }
 
-/** What the sections take of the model, however little they are shown. */
+/** The least input that the sections need. */
 const leastInput = overhead * 2
 
-/** What can be known before a machine is paid for: a model that takes too little, limits that no summary fits, money without a price. */
+/** Refuses before a sandbox is paid for: a context that is too small, limits that fit no summary, a cost limit without a price. */
 export function refuseImpossibleLimits({ model, limits }: Pick<SummaryContext, 'model' | 'limits'>): void {
   const { summary } = requestSizesFor(model)
   const { fits } = createTokenBudget(limits, model.name)
@@ -205,11 +205,11 @@ function limitsTooLow({ limits }: Pick<SummaryContext, 'limits'>): HandoffError 
   )
 }
 
-/** The same words whenever the same files are missing, so that a file that did not change can be kept. */
+/** Depends on the missing files only, so that an unchanged summary stays byte-identical. */
 export function partialReason(files: readonly CachedFile[]): string | undefined {
   const left = files.filter((file) => file.leftOut).map((file) => file.path)
   if (left.length === 0) return undefined
   const named = left.slice(0, 4).map(quote).join(', ')
   const more = left.length > 4 ? ` and ${left.length - 4} more` : ''
-  return `A limit on tokens or money, or a reply without words, left ${left.length} of ${files.length} chosen files undescribed: ${named}${more}.`
+  return `A limit on tokens or money, or a reply without text, left ${left.length} of ${files.length} chosen files undescribed: ${named}${more}.`
 }

@@ -1,4 +1,4 @@
-// The earlier run whose prose may be reused: the first of the candidates that is sealed and whole. Reusing saves money; failing to is no error.
+// Finds the earlier run whose summary cache is reused: the first candidate that is sealed and intact. Finding none is no error.
 
 import type { AppContext } from '../../context.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
@@ -36,9 +36,9 @@ export async function findPreviousRun(
     }
     return undefined
   } catch {
-    // Nobody waits for this; the walk goes on as a full run, and an outage shows itself elsewhere.
+    // Without an earlier run everything is written anew. If drive9 is down, another step reports it.
     if (!signal.aborted)
-      context.ports.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised afresh.' })
+      context.ports.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised anew.' })
     return undefined
   }
 }
@@ -69,7 +69,7 @@ async function firstReadable(
   const { drive } = context.ports
   for (const sha of commits) {
     const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
-    // What was written about a repository that had the name before is not to be told of this one.
+    // A name may have belonged to another repository before; its summary says nothing about this one.
     if (!sealed || !isOf(sealed.handoff, repository)) continue
     const directory = place.run(sealed.handoff.run)
     const [cache, summary] = await Promise.all(
@@ -80,8 +80,8 @@ async function firstReadable(
     if (
       cache &&
       summary &&
-      recorded(sealed.handoff, artifact.summaryCache, cache) &&
-      recorded(sealed.handoff, artifact.summary, summary)
+      isRecorded(sealed.handoff, artifact.summaryCache, cache) &&
+      isRecorded(sealed.handoff, artifact.summary, summary)
     ) {
       return { handoff: sealed.handoff, cache, summary: new TextDecoder().decode(summary) }
     }
@@ -89,6 +89,6 @@ async function firstReadable(
   return undefined
 }
 
-function recorded(handoff: Handoff, path: string, bytes: Uint8Array): boolean {
+function isRecorded(handoff: Handoff, path: string, bytes: Uint8Array): boolean {
   return handoff.artifacts.some((entry) => entry.path === path && entry.sha256 === sha256(bytes))
 }

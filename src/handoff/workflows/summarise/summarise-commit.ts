@@ -1,7 +1,7 @@
-// The first story: a commit becomes a sealed run.
+// Summarises a commit: creates a sealed run of it, or returns the run that the commit already has.
 //
-// Data goes forward only: Commit → Run → Survey → Summary → Handoff. The sandbox writes what only it has (the clone and the tables drawn from
-// it) and is gone before the model is asked; the host reads back every byte before it believes it, and writes what only it has.
+// The sandbox writes the clone and the tables drawn from it, and is gone before the model is asked. The host reads back every byte that
+// the sandbox stored, and writes the summary, the cache and the handoff record itself.
 
 import type { AppContext } from '../../context.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
@@ -23,42 +23,12 @@ import { prepareRef } from '../../store/ref-store.js'
 import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { readSummary } from '../read-summary.js'
-import { openCheckpoint, readFileTableOf, type SummaryFiles, summaryLimits, summaryOf } from './build-artifacts.js'
+import { buildArtifacts, readCommitFiles, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
+import { openCheckpoint } from './checkpoint.js'
 import { refuseImpossibleLimits } from './plan-summary.js'
 import { findPreviousRun, type PreviousRun } from './previous-run.js'
-import { type Found, readRepository } from './survey-in-sandbox.js'
-
-export interface SummariseRequest {
-  commit: Commit
-  /** Names this attempt: the workflow run and its try, or a unique id. */
-  attempt: string
-  /** Make a new run although the commit has one. */
-  force?: boolean
-  form?: 'tar' | 'plain'
-  /** Can read the repository and nothing else. */
-  cloneToken?: string
-  /** Where earlier prose may be, best first: commits (`before`) and refs (the branch, the base branch). */
-  reuseFrom?: { commits?: string[]; refs?: string[] }
-  requestedBy?: { workflowRun?: string; actor?: string }
-  include?: string[]
-  exclude?: string[]
-  /** Written on the sandbox too, so that whoever asked can find it again from outside. */
-  labels?: Record<string, string>
-}
-
-export interface SummariseResult {
-  run: RunId
-  directory: string
-  handoff: Handoff
-  /** The text of `code-summary.md`. */
-  summary: string
-  /** The commit had a sealed run already: no sandbox, no model. */
-  reused: boolean
-  /** The ref names this commit now. */
-  refMoved: boolean
-  /** What a reused run was made with where this request says otherwise. */
-  otherwise: string[]
-}
+import { type SandboxResult, surveyInSandbox } from './survey-in-sandbox.js'
+import type { SummariseRequest, SummariseResult } from './types.js'
 
 export async function summarise(
   request: SummariseRequest,
@@ -68,29 +38,67 @@ export async function summarise(
   parseSha(request.commit.sha)
   const place = layout(context.root, request.commit.repository)
   const timer = startTimer(context.ports)
-  // Beside the look at the directory, so that it takes no time; who finds a run there need not know.
-  const checking = context.ports.model.check?.(signal)
-  checking?.catch(() => undefined)
-  const [known, before] = await timer.step('look up', () =>
-    Promise.all([lookUp(request, context, place, signal), sealedBefore(request, context, signal)]),
+  // Checked beside the lookup, so that it takes no extra time. A commit that has a run needs no model.
+  const modelCheck = context.ports.model.check?.(signal)
+  modelCheck?.catch(() => undefined)
+  const [found, older] = await timer.step('look up', () =>
+    Promise.all([findSealedRun(request, context, place, signal), findOlderRun(request, context, signal)]),
   )
-  if (known.sealed && !request.force) return reuse(request, context, place, known.sealed, signal)
-  if (before) return reuse(request, context, before.place, before.sealed, signal)
+  if (found.sealed && !request.force) return reuseRun(request, context, place, found.sealed, signal)
+  if (older) return reuseRun(request, context, older.place, older.sealed, signal)
   refuseImpossibleLimits({ model: context.ports.model, limits: summaryLimits(context) })
-  await checking
-  return make(request, context, place, timer, known.revision, signal)
+  await modelCheck
+  return createRun(request, context, place, timer, found.revision, signal)
 }
 
-/** The sealed run of the commit from before names were stored in lower case. One that cannot be read is made again. */
-async function sealedBefore({ commit, force }: SummariseRequest, context: AppContext, signal: AbortSignal) {
-  const place = olderLayout(context.root, commit.repository)
-  if (!place || force) return undefined
-  const sealed = await readSealed(context.ports.drive, place, commit.sha, signal).catch(() => undefined)
-  return sealed && isOf(sealed.handoff, commit.repository) ? { sealed, place } : undefined
+async function createRun(
+  request: SummariseRequest,
+  context: AppContext,
+  place: Layout,
+  timer: StepTimer,
+  revision: number,
+  signal: AbortSignal,
+): Promise<SummariseResult> {
+  const { ports } = context
+  const { commit } = request
+  const run = makeRunId(commit.sha, request.attempt)
+  const directory = place.run(run)
+  ports.emit({ type: 'run-chosen', run, directory, reused: false })
+
+  // Read while the sandbox works; needed only when the model is asked.
+  const older = olderLayout(context.root, commit.repository)
+  const previousRun = findPreviousRun(context, older ? [place, older] : [place], request, signal)
+  const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
+
+  const found = await surveyInSandbox({ request, context, timer, run, directory }, signal)
+  const [table] = await timer.step('verify', () =>
+    Promise.all([
+      readCommitFiles(context, directory, signal),
+      verifyStored(ports.drive, directory, found.stored, signal),
+      request.form === 'plain' && verifyPlainForm(ports.drive, directory, commit.repository, found.stored, signal),
+    ]),
+  )
+  const previous = await previousRun
+  const artifacts = await timer.step('summarise', () =>
+    buildArtifacts(request, context, found.survey, { previous, table, checkpoint }, signal),
+  )
+
+  const sealedAt = ports.now().toISOString()
+  const ref = prepareRef(ports, place, commit, signal)
+  const handoff = buildHandoff(request, context, run, found, artifacts, previous, timer, sealedAt)
+  const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, artifacts.files, signal))
+  const [canonical, refMoved] = await timer.step('point', () =>
+    Promise.all([point(ports.drive, place, pointer, revision, signal), ref.finish(signal)]),
+  )
+  await removeTemporaryFiles(context, place, run, signal)
+  if (canonical.run !== run) return useOtherRun(request, context, place, run, signal)
+  return { run, directory, handoff, summary: artifacts.summary, reused: false, refMoved, differences: [] }
 }
 
-/** The sealed run of the commit, mended if a crash hid it, and the pointer's revision for a conditional write. */
-async function lookUp(
+// ── look up ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The canonical run of the commit, recovered if a crash hid it, and the revision of the pointer for a conditional write. */
+async function findSealedRun(
   request: SummariseRequest,
   context: AppContext,
   place: Layout,
@@ -101,24 +109,33 @@ async function lookUp(
   const [revision, sealed] = await Promise.all([
     drive.stat(place.pointer(sha), signal).then((found) => found?.revision ?? 0),
     readSealed(drive, place, sha, signal).catch((error: unknown) => {
-      // What force is for: a run that is broken is replaced, not read.
+      // `force` replaces a broken run, so it need not be readable.
       if (request.force && (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version')))
         return undefined
       throw error
     }),
   ])
   if (sealed) {
-    sameRepository(request.commit, sealed.handoff)
+    requireSameRepository(request.commit, sealed.handoff)
     return { sealed, revision }
   }
-  // Only force may replace a pointer, at the revision seen. Everybody else creates it, and learns from a conflict who was first.
+  // Only `force` may replace a pointer, at the revision that was read. All other requests create it, and a conflict names the first one.
   if (request.force) return { revision }
-  const isOurs = (handoff: Handoff) => sameRepository(request.commit, handoff)
-  const recovered = await recoverSealed(drive, place, sha, signal, isOurs)
+  const recovered = await recoverSealed(drive, place, sha, signal, (handoff) =>
+    requireSameRepository(request.commit, handoff),
+  )
   return recovered ? { sealed: recovered, revision: 0 } : { revision: 0 }
 }
 
-function sameRepository({ repository }: Pick<Commit, 'repository'>, handoff: Handoff): void {
+/** The sealed run in the directory that was used before names were stored in lower case. One that cannot be read is ignored. */
+async function findOlderRun({ commit, force }: SummariseRequest, context: AppContext, signal: AbortSignal) {
+  const place = olderLayout(context.root, commit.repository)
+  if (!place || force) return undefined
+  const sealed = await readSealed(context.ports.drive, place, commit.sha, signal).catch(() => undefined)
+  return sealed && isOf(sealed.handoff, commit.repository) ? { sealed, place } : undefined
+}
+
+function requireSameRepository({ repository }: Pick<Commit, 'repository'>, handoff: Handoff): void {
   if (isOf(handoff, repository)) return
   throw new HandoffError(
     'forbidden',
@@ -129,7 +146,9 @@ function sameRepository({ repository }: Pick<Commit, 'repository'>, handoff: Han
   )
 }
 
-async function reuse(
+// ── a run that exists ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function reuseRun(
   request: SummariseRequest,
   context: AppContext,
   place: Layout,
@@ -143,82 +162,22 @@ async function reuse(
     readSummary(context, directory, handoff, signal),
     prepareRef(context.ports, place, request.commit, signal).finish(signal),
   ])
-  return {
-    run: handoff.run,
-    directory,
-    handoff,
-    summary,
-    reused: true,
-    refMoved,
-    otherwise: otherwise(request, context, handoff),
-  }
+  const differences = findDifferences(request, context, handoff)
+  return { run: handoff.run, directory, handoff, summary, reused: true, refMoved, differences }
 }
 
-async function make(
-  request: SummariseRequest,
-  context: AppContext,
-  place: Layout,
-  timer: StepTimer,
-  revision: number,
-  signal: AbortSignal,
-): Promise<SummariseResult> {
-  const { ports } = context
-  const run = makeRunId(request.commit.sha, request.attempt)
-  const directory = place.run(run)
-  ports.emit({ type: 'run-chosen', run, directory, reused: false })
-
-  // Nobody waits for these until the model is asked; they are read while the sandbox works.
-  const older = olderLayout(context.root, request.commit.repository)
-  const previous = findPreviousRun(context, older ? [place, older] : [place], request, signal)
-  const checkpoint = openCheckpoint(context, place.checkpoint(request.commit.sha), signal)
-  const found = await readRepository({ request, context, timer, run, directory }, signal)
-  const [table] = await timer.step('verify', () =>
-    Promise.all([
-      readFileTableOf(context, directory, signal),
-      verifyStored(ports.drive, directory, found.stored, signal),
-      request.form === 'plain' &&
-        verifyPlainForm(ports.drive, directory, request.commit.repository, found.stored, signal),
-    ]),
-  )
-
-  const written = await timer.step('summarise', async () =>
-    summaryOf(request, context, found.survey, { previous: await previous, table, checkpoint }, signal),
-  )
-  const sealedAt = ports.now().toISOString()
-  const ref = prepareRef(ports, place, request.commit, signal)
-  const handoff = recordOf(request, context, run, found, written, await previous, timer, sealedAt)
-  const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, written.files, signal))
-  const [speaking, refMoved] = await timer.step('point', () =>
-    Promise.all([point(ports.drive, place, pointer, revision, signal), ref.finish(signal)]),
-  )
-  await leaveNothingBehind(context, place, run, signal)
-  if (speaking.run !== run) return yieldTo(request, context, place, run, signal)
-  return { run, directory, handoff, summary: written.summary, reused: false, refMoved, otherwise: [] }
-}
-
-/** Old runs do not say their patterns; those are taken for the same. */
-function otherwise(request: SummariseRequest, context: AppContext, { model, form, patterns }: Handoff): string[] {
+/** Old runs do not record their patterns; these are assumed to be equal. */
+function findDifferences(request: SummariseRequest, context: AppContext, { model, form, patterns }: Handoff): string[] {
   const now = context.ports.model
   return [
     ...(model.name === now.name && model.host === now.host ? [] : [`the model ${quote(model.name)} at ${model.host}`]),
-    ...(patterns === undefined || patterns === patternsOf(request) ? [] : ['other patterns in include or exclude']),
+    ...(patterns === undefined || patterns === hashPatterns(request) ? [] : ['other patterns in include or exclude']),
     ...(form === formOf(request) ? [] : [`form: ${form}`]),
   ]
 }
 
-const formOf = ({ form }: SummariseRequest) => form ?? 'tar'
-
-const patternsOf = ({ include = [], exclude = [] }: SummariseRequest) =>
-  sha256(new TextEncoder().encode(JSON.stringify({ include, exclude })))
-
-/** The note and the parts paid for have done their work; whether they go now or by the next prune changes nothing for a reader. */
-async function leaveNothingBehind(context: AppContext, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
-  const gone = (path: string) => context.ports.drive.remove(path, { recursive: false, signal }).catch(() => false)
-  await Promise.all([gone(place.sealNote(run)), gone(place.checkpoint(shaOf(run)))])
-}
-
-/** Another attempt at the same commit was first. Its run is the answer, and ours is removed. */
-async function yieldTo(
+/** Another attempt at the same commit pointed first: its run is canonical, and this attempt's run is removed. */
+async function useOtherRun(
   request: SummariseRequest,
   context: AppContext,
   place: Layout,
@@ -228,26 +187,37 @@ async function yieldTo(
   await context.ports.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
   const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
   if (!sealed)
-    throw new HandoffError('conflict', 'Another attempt at this commit was first, and its run is gone again.', {
-      next: 'Try again.',
-    })
-  sameRepository(request.commit, sealed.handoff)
-  return reuse(request, context, place, sealed, signal)
+    throw new HandoffError(
+      'conflict',
+      'Another attempt at this commit finished first, and its run was removed since.',
+      {
+        next: 'Try again.',
+      },
+    )
+  requireSameRepository(request.commit, sealed.handoff)
+  return reuseRun(request, context, place, sealed, signal)
 }
 
-function recordOf(
+// ── the handoff record ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const formOf = ({ form }: SummariseRequest) => form ?? 'tar'
+
+const hashPatterns = ({ include = [], exclude = [] }: SummariseRequest) =>
+  sha256(new TextEncoder().encode(JSON.stringify({ include, exclude })))
+
+function buildHandoff(
   request: SummariseRequest,
   context: AppContext,
   run: RunId,
-  found: Found,
-  summary: SummaryFiles,
+  found: SandboxResult,
+  summary: SummaryArtifacts,
   previous: PreviousRun | undefined,
   timer: StepTimer,
   sealedAt: string,
 ): Handoff {
   const { commit } = request
   const { id } = commit.repository
-  const { artifacts, ...part } = summary.record
+  const { artifacts, ...record } = summary.record
   return {
     version: 1,
     run,
@@ -256,13 +226,13 @@ function recordOf(
     ...(id === undefined ? {} : { repositoryId: id }),
     ...(commit.ref === undefined ? {} : { ref: commit.ref }),
     commit: commit.sha,
-    ...(previous && part.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
+    ...(previous && record.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
     form: formOf(request),
-    patterns: patternsOf(request),
+    patterns: hashPatterns(request),
     artifacts: [...found.stored, ...artifacts],
     survey: found.survey.counts,
     secrets: found.survey.secrets.length,
-    ...part,
+    ...record,
     model: { name: context.ports.model.name, host: context.ports.model.host },
     durations: timer.durations(),
     sandbox: found.sandbox,
@@ -271,4 +241,15 @@ function recordOf(
     notices: [...summary.notices, ...found.notices].slice(0, 30).map((text) => text.slice(0, 500)),
     sealedAt,
   }
+}
+
+/** Removes the write-ahead record and the checkpoint. A failure is harmless: prune removes them later. */
+async function removeTemporaryFiles(
+  context: AppContext,
+  place: Layout,
+  run: RunId,
+  signal: AbortSignal,
+): Promise<void> {
+  const remove = (path: string) => context.ports.drive.remove(path, { recursive: false, signal }).catch(() => false)
+  await Promise.all([remove(place.sealNote(run)), remove(place.checkpoint(shaOf(run)))])
 }

@@ -1,7 +1,7 @@
-// The half of the first story that needs a machine: Sandbox A clones, surveys and stores, and is gone before this returns.
+// The part of summarising that needs Sandbox A: it clones, surveys and stores, and is gone before this module returns.
 //
-// Three crossings: create, run, kill. The machine gets a token that opens one directory, for its own lifetime; its word is taken for nothing
-// but what it stored and what it saw.
+// Three round trips: create, run, kill. The sandbox gets a token for one directory that expires with it. The host trusts no record of the
+// sandbox: it verifies the stored files, and decodes the survey as untrusted data.
 
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import { abortError, HandoffError } from '../../domain/errors.js'
@@ -14,9 +14,9 @@ import type { Survey } from '../../domain/survey.js'
 import { runGuest } from '../../sandbox/run-program.js'
 import { type OpenedRun, openRun } from '../../store/run-store.js'
 import { type OwnedSandbox, openSandbox, type StepTimer, together, undoing } from '../../util/step-timer.js'
-import type { SummariseRequest } from './summarise-commit.js'
+import type { SummariseRequest } from './types.js'
 
-export interface Reading {
+export interface SurveyJob {
   request: SummariseRequest
   context: AppContext
   timer: StepTimer
@@ -24,7 +24,7 @@ export interface Reading {
   directory: string
 }
 
-export interface Found {
+export interface SandboxResult {
   survey: Survey
   stored: Artifact[]
   notices: string[]
@@ -32,58 +32,57 @@ export interface Found {
   drive9?: { version: string; sha256: string }
 }
 
-/** Everything that needs the sandbox: three round trips, and nothing of it is left when this returns. */
-export async function readRepository(reading: Reading, signal: AbortSignal): Promise<Found> {
-  const { request, context, directory } = reading
-  const first = nothingHeard()
+export async function surveyInSandbox(job: SurveyJob, signal: AbortSignal): Promise<SandboxResult> {
+  const { request, context, directory } = job
+  const first = noRecords()
   try {
-    return await readOnce(reading, first, headerFor(request), signal)
+    return await surveyOnce(job, first, cloneTokenHeader(request), signal)
   } catch (error) {
-    if (!first.tokenUnused || signal.aborted) throw error
+    if (!first.headerIgnored || signal.aborted) throw error
   }
-  // E2B's open-source control plane accepts such a rule and has nothing that applies it.
+  // E2B's open-source control plane accepts the header rule and does not apply it.
   const { hostname } = new URL(request.commit.cloneUrl)
   context.ports.emit({
     type: 'notice',
-    text: `E2B accepted the clone token as a header and ${hostname} was not shown it; a second sandbox gets the token in its environment.`,
+    text: `E2B accepted the clone token as a header, but ${hostname} did not receive it. A second sandbox gets the token in its environment.`,
   })
-  // No two sandboxes share a directory: the first one is gone, and so is its token.
+  // The first sandbox and its token are gone, so the second one starts with an empty directory.
   await context.ports.drive.remove(directory, { recursive: true, signal })
-  return readOnce(reading, nothingHeard(), undefined, signal)
+  return surveyOnce(job, noRecords(), undefined, signal)
 }
 
 type InjectedHeaders = SandboxRequest['injectHeaders']
 
-/** The clone token as a header that E2B adds outside the sandbox. It can do so only on HTTPS and its usual port. */
-function headerFor({ commit, cloneToken }: SummariseRequest): InjectedHeaders {
+/** The clone token as a header that E2B adds outside the sandbox. E2B supports this on HTTPS and its default port only. */
+function cloneTokenHeader({ commit, cloneToken }: SummariseRequest): InjectedHeaders {
   const { protocol, port, host } = new URL(commit.cloneUrl)
   if (!cloneToken || protocol !== 'https:' || port !== '') return undefined
   const basic = Buffer.from(`x-access-token:${cloneToken}`).toString('base64')
   return [{ host, headers: { Authorization: `Basic ${basic}` } }]
 }
 
-async function readOnce(
-  reading: Reading,
-  heard: Heard,
+async function surveyOnce(
+  job: SurveyJob,
+  received: ReceivedRecords,
   injectHeaders: InjectedHeaders,
   signal: AbortSignal,
-): Promise<Found> {
-  const { context, timer, directory } = reading
+): Promise<SandboxResult> {
+  const { context, timer, directory } = job
   const { ports } = context
   const lifetimeMs = context.limits.deadlineMs + lifetimeMargin
-  const textBytes = mostText(context)
+  const textBytes = textBudget(context)
   const [owned, opened] = await together(
-    openSandbox(timer, ports, 'summarise', sandboxRequest(reading, lifetimeMs, injectHeaders), signal),
+    openSandbox(timer, ports, 'summarise', sandboxRequest(job, lifetimeMs, injectHeaders), signal),
     timer.step('open directory', () =>
       openRun(ports, directory, ports.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
-  return undoing(() => work(reading, heard, owned, opened, textBytes, signal), [owned.close, opened.revoke])
+  return undoing(() => runProgram(job, received, owned, opened, textBytes, signal), [owned.close, opened.revoke])
 }
 
 function sandboxRequest(
-  { request, context, run }: Reading,
+  { request, context, run }: SurveyJob,
   lifetimeMs: number,
   injectHeaders: InjectedHeaders,
 ): SandboxRequest {
@@ -103,8 +102,8 @@ function sandboxRequest(
   }
 }
 
-/** The model's budget in bytes. Counting may have to load a vocabulary; that goes beside the start of the machine. */
-function mostText({ ports, limits }: AppContext): Promise<number> {
+/** The token budget as bytes of text. Loading the tokenizer takes time, so it runs while the sandbox starts. */
+function textBudget({ ports, limits }: AppContext): Promise<number> {
   const counting = surveyTextBytes(ports.model.countTokens, limits.inputTokens).then((bytes) =>
     Math.min(6_000_000, bytes),
   )
@@ -112,33 +111,33 @@ function mostText({ ports, limits }: AppContext): Promise<number> {
   return counting
 }
 
-async function work(
-  reading: Reading,
-  heard: Heard,
+async function runProgram(
+  job: SurveyJob,
+  received: ReceivedRecords,
   owned: OwnedSandbox,
   opened: OpenedRun,
   textBytes: Promise<number>,
   signal: AbortSignal,
-): Promise<Found> {
-  const { request, context } = reading
+): Promise<SandboxResult> {
+  const { request, context } = job
   const { sandbox } = owned
   await runGuest(sandbox, {
     program: context.program,
-    task: taskOf(reading, opened, await textBytes),
-    secrets: secretsFor(request, sandbox, opened),
+    task: createTask(job, opened, await textBytes),
+    secrets: programSecrets(request, sandbox, opened),
     timeoutMs: context.limits.deadlineMs,
     signal,
     onRecord(record) {
-      hear(reading, heard, record)
-      heard.tokenUnused ||= record.type === 'failed' && record.code === 'clone-refused' && sandbox.headersInjected
+      receiveRecord(job, received, record)
+      received.headerIgnored ||= record.type === 'failed' && record.code === 'clone-refused' && sandbox.headersInjected
     },
   })
   if (signal.aborted) throw abortError(signal, 'reading the repository')
-  const { survey, stored, texts, notices } = heard
+  const { survey, stored, texts, notices } = received
   if (!survey) {
     throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
   }
-  expectStored(request, stored)
+  requireStored(request, stored)
   const { files, read, cut, skipped } = survey.counts
   context.ports.emit({ type: 'survey-done', files, read, cut, skipped })
   return {
@@ -146,53 +145,56 @@ async function work(
     stored,
     notices: [...notices, ...survey.notices],
     sandbox: { id: sandbox.id, template: sandbox.template },
-    ...(heard.drive9 ? { drive9: heard.drive9 } : {}),
+    ...(received.drive9 ? { drive9: received.drive9 } : {}),
   }
 }
 
-interface Heard {
+interface ReceivedRecords {
   stored: Artifact[]
   notices: string[]
   texts: Survey['texts']
   survey?: Omit<Survey, 'texts'>
   drive9?: { version: string; sha256: string }
-  /** The git host refused the clone, and the token was to be added outside the sandbox. */
-  tokenUnused: boolean
+  /** The git host refused the clone although E2B accepted the token as a header. */
+  headerIgnored: boolean
 }
 
-const nothingHeard = (): Heard => ({ stored: [], notices: [], texts: [], tokenUnused: false })
+const noRecords = (): ReceivedRecords => ({ stored: [], notices: [], texts: [], headerIgnored: false })
 
-function hear({ timer, context }: Reading, heard: Heard, record: GuestRecord): void {
+function receiveRecord({ timer, context }: SurveyJob, received: ReceivedRecords, record: GuestRecord): void {
   switch (record.type) {
     case 'step':
       timer.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)
       break
     case 'stored':
-      heard.stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
+      received.stored.push({ path: record.path, bytes: record.bytes, sha256: record.sha256 })
       break
     case 'drive9':
-      heard.drive9 = { version: record.version, sha256: record.sha256 }
-      context.ports.emit({ type: 'drive9-identified', ...heard.drive9 })
-      expectPinned(context, heard.drive9)
+      received.drive9 = { version: record.version, sha256: record.sha256 }
+      context.ports.emit({ type: 'drive9-identified', ...received.drive9 })
+      requirePinnedProgram(context, received.drive9)
       break
     case 'survey':
-      heard.survey = record
+      received.survey = record
       break
     case 'text':
-      heard.texts.push(record)
+      received.texts.push(record)
       break
     case 'notice':
-      heard.notices.push(record.text)
+      received.notices.push(record.text)
       break
     case 'stored-tree':
-      if (record.lost > 0) heard.notices.push(`${record.lost} ${lostOfPlainForm}`)
+      if (record.lost > 0) received.notices.push(`${record.lost} ${lostEntriesNotice}`)
   }
 }
 
-const lostOfPlainForm = 'entries of the plain form could not be kept as they are; analysis/tree.json names them.'
+const lostEntriesNotice = 'entries of the plain form could not be kept as they are; analysis/tree.json names them.'
 
-/** Our own template and `base` have the pinned program; another template has what it was built with. */
-function expectPinned({ drive9Sha256 }: AppContext, { version, sha256 }: { version: string; sha256: string }): void {
+/** handoff's template and `base` have the pinned drive9 program. Another template may have another one. */
+function requirePinnedProgram(
+  { drive9Sha256 }: AppContext,
+  { version, sha256 }: { version: string; sha256: string },
+): void {
   if (drive9Sha256 === undefined || drive9Sha256 === sha256) return
   throw new HandoffError(
     'sandbox',
@@ -201,8 +203,8 @@ function expectPinned({ drive9Sha256 }: AppContext, { version, sha256 }: { versi
   )
 }
 
-/** A sandbox that forgot something must not be sealed, whatever it says. */
-function expectStored(request: SummariseRequest, stored: Artifact[]): void {
+/** A run is sealed only if the sandbox stored exactly the expected files. */
+function requireStored(request: SummariseRequest, stored: Artifact[]): void {
   const wanted = [
     artifact.clone(request.commit.repository),
     artifact.files,
@@ -213,12 +215,12 @@ function expectStored(request: SummariseRequest, stored: Artifact[]): void {
   if (missing.length === 0 && stored.length === wanted.length) return
   throw new HandoffError(
     'sandbox',
-    `The sandbox did not store what it should have: ${missing.join(', ') || 'there is more than was asked for'}.`,
+    `The sandbox did not store what it should have: ${missing.join(', ') || 'there are more files than expected'}.`,
     { next: 'Try again; nothing was sealed.' },
   )
 }
 
-function taskOf({ request, context, directory }: Reading, opened: OpenedRun, textBytes: number): SummariseTask {
+function createTask({ request, context, directory }: SurveyJob, opened: OpenedRun, textBytes: number): SummariseTask {
   const { commit } = request
   return {
     task: 'summarise',
@@ -234,7 +236,7 @@ function taskOf({ request, context, directory }: Reading, opened: OpenedRun, tex
   }
 }
 
-function secretsFor(request: SummariseRequest, sandbox: Sandbox, opened: OpenedRun): Record<string, string> {
+function programSecrets(request: SummariseRequest, sandbox: Sandbox, opened: OpenedRun): Record<string, string> {
   return {
     DRIVE9_API_KEY: opened.token.secret,
     ...(request.cloneToken && !sandbox.headersInjected ? { HANDOFF_CLONE_TOKEN: request.cloneToken } : {}),

@@ -1,5 +1,5 @@
-// Has the model write what a draft lacks: leaves first, then what joins them, then the four sections. Every text is checked against the commit
-// before anything is built on it.
+// Has the model write the missing parts of a draft: leaves first, then the parts that combine them. Every text is checked against the commit
+// before another request uses it.
 
 import { cutText } from '../../domain/markdown/clean-text.js'
 import { quote } from '../../domain/run.js'
@@ -29,35 +29,35 @@ export interface Writing {
   pathIndex: PathIndex
   /** Texts that an earlier attempt paid for, by key. */
   paid: ReadonlyMap<string, string>
-  /** Parts whose text is what it should be. */
+  /** Parts whose text is finished. */
   done: Set<number>
-  /** Parts whose text is not what it was, with what it was. */
+  /** The former texts of the parts that changed. */
   dirty: Map<number, string>
-  /** What has come is kept soon. */
-  keep: () => void
+  /** Schedules a checkpoint. */
+  save: () => void
   notice: (text: string) => void
 }
 
-/** Longer than any limit on a reply asks for; a service may not care about the limit. */
-const longestProse = 8_000
+/** Characters of one text. A service may ignore the limit on its reply. */
+const longestText = 8_000
 
-/** A model's words about a part, as they may be kept. */
+/** The model's text about a part, cleaned and with its paths verified. */
 function checked(text: string, pathIndex: PathIndex): string {
-  return cleanModelText(verifyPaths(cleanModelText(cutText(text, longestProse)), pathIndex).markdown)
+  return cleanModelText(verifyPaths(cleanModelText(cutText(text, longestText)), pathIndex).markdown)
 }
 
 function accept(writing: Writing, part: CachedPart, text: string): void {
   if (text !== part.text) changed(writing, part)
   part.text = text
   writing.done.add(part.id)
-  writing.keep()
+  writing.save()
 }
 
 function changed({ dirty }: Writing, part: CachedPart): void {
   if (!dirty.has(part.id)) dirty.set(part.id, part.text)
 }
 
-/** What those above have to hear of a part that changed. */
+/** What the request for the parent has to show of a changed part. */
 export function changesToReport({ dirty }: Writing, { id, directory, text }: CachedPart): DescribedPart {
   const news = newSentences(dirty.get(id) ?? '', text)
   return news === '' || news.length >= text.length * 0.9
@@ -72,12 +72,12 @@ export async function writeLeaf(writing: Writing, work: LeafWork): Promise<void>
   const paid = writing.paid.get(part.key)
   if (paid !== undefined) return accept(writing, part, paid)
   const text = work.change ? await changeLeaf(writing, work, work.change.files) : await describeLeaf(writing, work)
-  if (text === undefined || text === '') return leaveOut(writing, work)
+  if (text === undefined || text === '') return markLeftOut(writing, work)
   accept(writing, part, text)
 }
 
-/** No text came: what was said of these files before can no longer be trusted anywhere, and they count as left out. */
-function leaveOut(writing: Writing, work: LeafWork): void {
+/** The model wrote no text: the files count as left out, and every sentence that names them is removed. */
+function markLeftOut(writing: Writing, work: LeafWork): void {
   const { draft, pathIndex } = writing
   const paths = new Set((work.change ? work.change.files : work.files).map((file) => file.path))
   for (const path of paths) {
@@ -98,11 +98,11 @@ async function describeLeaf(writing: Writing, { part, files }: LeafWork): Promis
   return texts && joinTexts(writing, part.directory, texts)
 }
 
-/** One text for each request that it takes. Undefined when the budget ended before the first. */
+/** One text for each request. Undefined if the budget has no room for the first. */
 async function describe(writing: Writing, files: readonly ShownFile[], again: boolean): Promise<string[] | undefined> {
   const { queue, sizes } = writing
   const messages = partMessages({ files })
-  const halves = halvesOf(files)
+  const halves = splitInHalf(files)
   if ((await queue.size(messages)) > sizes.part.input) {
     return halves ? describeBoth(writing, halves, again) : describeOneLine(writing, files)
   }
@@ -122,7 +122,7 @@ async function describeBoth(
   return first && [...first, ...(second ?? [])]
 }
 
-/** A line that is too long for a request by itself is shown as far as there is room. */
+/** A single line that is too long for a request is cut. */
 async function describeOneLine(writing: Writing, files: readonly ShownFile[]): Promise<string[] | undefined> {
   for (const lineLimit of [500, 100, 20]) {
     const messages = partMessages({ files: files.map((file) => ({ ...file, lineLimit })) })
@@ -133,8 +133,8 @@ async function describeOneLine(writing: Writing, files: readonly ShownFile[]): P
   return undefined
 }
 
-/** By lines, so that a single large file is halved too; undefined when there is only one line. */
-export function halvesOf(files: readonly ShownFile[]): [ShownFile[], ShownFile[]] | undefined {
+/** Splits by lines, so that a single large file is split too. Undefined if there is only one line. */
+export function splitInHalf(files: readonly ShownFile[]): [ShownFile[], ShownFile[]] | undefined {
   const total = files.reduce((sum, file) => sum + file.lines.length, 0)
   if (total < 2) return undefined
   const halves: [ShownFile[], ShownFile[]] = [[], []]
@@ -149,10 +149,10 @@ export function halvesOf(files: readonly ShownFile[]): [ShownFile[], ShownFile[]
   return halves
 }
 
-/** Several texts about one leaf become one, by the model when they are too long to stand side by side. */
+/** Joins several texts about one leaf. The model combines them if they are too long together. */
 async function joinTexts(writing: Writing, directory: string, texts: string[]): Promise<string> {
   let current = texts.filter((text) => text !== '')
-  while (current.length > 1 && current.join('').length > longestProse / 2) {
+  while (current.length > 1 && current.join('').length > longestText / 2) {
     const next: string[] = []
     const groups = Math.ceil(current.length / writing.sizes.joined)
     for (let from = 0; from < current.length; from += Math.ceil(current.length / groups)) {
@@ -164,10 +164,10 @@ async function joinTexts(writing: Writing, directory: string, texts: string[]): 
     if (next.length >= current.length) break
     current = next
   }
-  return cutText(current.join('\n\n'), longestProse)
+  return cutText(current.join('\n\n'), longestText)
 }
 
-/** The text there is, with what changed. When a reply is cut, the change is told in two halves. */
+/** Updates the text of a leaf. If the reply is cut, the change is sent in two halves. */
 async function changeLeaf(
   writing: Writing,
   work: LeafWork,
@@ -181,19 +181,19 @@ async function changeLeaf(
   if ((await queue.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
   const reply = await queue.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
   if (!reply) return undefined
-  const halves = halvesOf(files)
+  const halves = splitInHalf(files)
   if (reply.truncated && !reply.problem && again && halves) {
     const first = await changeLeaf(writing, work, halves[0], false)
     if (first === undefined) return undefined
     return changeLeaf(writing, { ...work, part: { ...part, text: first } }, halves[1], false)
   }
   const text = reply.text.trim() === '' ? '' : checked(restorePlaceholders(reply.text, held), pathIndex)
-  return text === '' ? '' : cutText(restoreForgotten(part.text, text, draft.touched, pathIndex), longestProse)
+  return text === '' ? '' : cutText(restoreForgotten(part.text, text, draft.touched, pathIndex), longestText)
 }
 
-// ── joined parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── combined parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** From the bottom up; those of one level at once. */
+/** From the bottom up; the parts of one level side by side. */
 export async function writeJoined(writing: Writing): Promise<void> {
   const { draft } = writing
   for (const level of levelsOf(draft)) await writing.queue.all(level, (part) => writeOne(writing, part))
@@ -234,33 +234,35 @@ async function writeOne(writing: Writing, part: CachedPart): Promise<void> {
   accept(
     writing,
     part,
-    afresh ? text : cutText(restoreForgotten(part.text, text, draft.touched, writing.pathIndex), longestProse),
+    afresh ? text : cutText(restoreForgotten(part.text, text, draft.touched, writing.pathIndex), longestText),
   )
 }
 
-/** `otherwise` stands in when there is no room in the budget, or no reply. */
+/** `fallback` is the text if the budget has no room or the reply is empty. */
 async function combined(
   writing: Writing,
   directory: string,
   request: CombineRequest & { held?: ReadonlyMap<number, string> },
-  otherwise: string,
+  fallback: string,
 ): Promise<string> {
   const { queue, sizes } = writing
   const build = (share: number) => combineMessages({ ...request, parts: shortenParts(request.parts, share) })
   const messages = await fitMessages(queue, sizes.combine.input, build)
   const reply = messages && (await queue.ask({ purpose: 'combine', messages, answerTokens: sizes.combine.output }))
-  const said = reply?.text.trim() ?? ''
-  const text = said === '' ? '' : checked(restorePlaceholders(said, request.held ?? new Map()), writing.pathIndex)
+  const raw = reply?.text.trim() ?? ''
+  const text = raw === '' ? '' : checked(restorePlaceholders(raw, request.held ?? new Map()), writing.pathIndex)
   if (text === '') {
     const name = quote(directory === '' ? '.' : directory)
-    writing.notice(`There is no text that joins the parts of ${name}; what is known of them stands in its place.`)
+    writing.notice(
+      `The model wrote no text that combines the parts of ${name}; the texts of the parts are used instead.`,
+    )
   }
-  return text === '' ? cutText(otherwise, longestProse) : text
+  return text === '' ? cutText(fallback, longestText) : text
 }
 
 const shares = [1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05]
 
-/** Tries with less and less of the data until it fits. */
+/** Shows less and less of the data until the messages fit. */
 export async function fitMessages(
   queue: ModelQueue,
   bound: number,

@@ -1,4 +1,4 @@
-// Has the model write the four sections, or change those of them that a push can touch.
+// Has the model write the four sections, or update the sections that a push affects.
 
 import type { ModelReply } from '../../domain/ports.js'
 import { cleanModelText } from '../../domain/summary/clean-model-text.js'
@@ -30,7 +30,7 @@ export interface SectionWriting extends Writing {
   facts: CommitFacts
 }
 
-/** Undefined when neither the budget nor the model gave a text. */
+/** Undefined if the budget had no room or the model wrote nothing. */
 export async function writeSections(writing: SectionWriting): Promise<Sections | undefined> {
   const { draft, dirty } = writing
   const tops = childrenOf(draft, undefined).filter((part) => part.text !== '')
@@ -44,7 +44,7 @@ export async function writeSections(writing: SectionWriting): Promise<Sections |
   return freshSections(writing, tops)
 }
 
-/** In a repository without parts a change may be as large as the whole; then the whole is read again. */
+/** In a repository without parts a change may be as large as the whole; then the whole is sent again. */
 async function isSmall({ queue, draft, facts }: SectionWriting): Promise<boolean> {
   const [change, whole] = await Promise.all([
     queue.size(summaryMessages({ tree: [], parts: [], files: draft.direct })),
@@ -56,23 +56,23 @@ async function isSmall({ queue, draft, facts }: SectionWriting): Promise<boolean
 async function freshSections(writing: SectionWriting, tops: readonly DescribedPart[]): Promise<Sections | undefined> {
   const { draft, facts } = writing
   const paths = new Set(draft.direct.map((file) => file.path))
-  const told = (file: SourceFile) => draft.parts.size === 0 && !draft.files.get(file.path)?.leftOut
-  const files = facts.files.filter(told)
-  // What changed goes last, so that a cache of the service knows all that stands before it.
-  const still = draft.fresh ? files : files.filter((file) => !paths.has(file.path))
-  const late = draft.fresh ? [] : files.filter((file) => paths.has(file.path))
+  const isDescribed = (file: SourceFile) => draft.parts.size === 0 && !draft.files.get(file.path)?.leftOut
+  const files = facts.files.filter(isDescribed)
+  // Changed files go last, so that the service's prompt cache matches everything before them.
+  const unchanged = draft.fresh ? files : files.filter((file) => !paths.has(file.path))
+  const changed = draft.fresh ? [] : files.filter((file) => paths.has(file.path))
   const build = (share: number) =>
     summaryMessages({
       tree: facts.tree,
       parts: shortenParts(tops, share),
-      files: shortenFiles(still.map(shownFile), share),
-      changedFiles: shortenFiles(late.map(shownFile), share),
+      files: shortenFiles(unchanged.map(shownFile), share),
+      changedFiles: shortenFiles(changed.map(shownFile), share),
     })
   const first = await askWithin(writing, build)
   if (!first) return undefined
   const parsed = parseSections(first.text)
   if (!first.truncated && parsed.missing.length === 0) return parsed.sections
-  // Once more, with less to read and so with fewer words to spend on it.
+  // Once more with less data, so that the reply is shorter.
   const second = await askWithin(writing, (share) => build(share * 0.6))
   const again = second && parseSections(second.text)
   return again && again.missing.length <= parsed.missing.length && !second.truncated ? again.sections : parsed.sections
@@ -82,7 +82,7 @@ async function changeSections(writing: SectionWriting, changed: readonly CachedP
   const { draft, pathIndex } = writing
   const before = removeAddedTopLevel(draft.sections!)
   const shown = affectedSections(before, draft.touched)
-  const briefs = abridged(before, writing)
+  const briefs = replaceUnaffected(before, writing)
   const sections = mapSections(before, (_, index) => briefs[index]!.text)
   const reply = await askWithin(writing, (share) =>
     summaryMessages({
@@ -103,8 +103,8 @@ async function changeSections(writing: SectionWriting, changed: readonly CachedP
     : before
 }
 
-/** Each section as it is sent; the marks of all of them have numbers of their own. */
-function abridged(sections: Sections, { draft, pathIndex }: SectionWriting): TextWithPlaceholders[] {
+/** Each section with placeholders. Their numbers are unique across the sections. */
+function replaceUnaffected(sections: Sections, { draft, pathIndex }: SectionWriting): TextWithPlaceholders[] {
   const briefs: TextWithPlaceholders[] = []
   let first = 1
   for (const text of sections) {
@@ -115,7 +115,7 @@ function abridged(sections: Sections, { draft, pathIndex }: SectionWriting): Tex
   return briefs
 }
 
-/** Gives up part of the data when the request or the budget has no room for all of it, and says so. */
+/** Shows less of the data if the request or the budget has no room for all of it, and emits a notice. */
 async function askWithin(writing: SectionWriting, build: (share: number) => Messages): Promise<ModelReply | undefined> {
   const { queue, sizes, notice } = writing
   let shown = 1
@@ -150,7 +150,7 @@ export interface CheckedSections {
   claims: Verification
 }
 
-/** Clean, checked, with every directory at the top named. Doing it twice changes nothing. */
+/** Cleans and verifies the sections and names every top-level directory. Idempotent. */
 export function finishSections(sections: Sections, pathIndex: PathIndex, facts: CommitFacts): CheckedSections {
   const claims: Verification = { checked: 0, repaired: 0, removed: 0 }
   const kept = mapSections(removeAddedTopLevel(sections), (text, index) => {
@@ -163,9 +163,9 @@ export function finishSections(sections: Sections, pathIndex: PathIndex, facts: 
   return { sections: addMissingTopLevel(kept, facts.topLevel), claims }
 }
 
-/** What can be said without a model, where it said nothing that holds. */
+/** The text of a section that has nothing left after verification. */
 function emptySection(index: number, facts: CommitFacts): string {
-  const nothing = 'The model said nothing here that could be checked.'
+  const nothing = 'The model wrote nothing here that could be verified.'
   if (index !== 2 || facts.files.length === 0) return nothing
   const central = [...facts.files].sort((a, b) => a.rank - b.rank).filter((file) => /^[\w./-]+$/.test(file.path))
   const places = central.slice(0, 5).map((file) => `${file.path}:${file.lines[0]!.number}`)

@@ -1,8 +1,7 @@
-// Survey → Summary, on the host: what is asked of the model, what is reused from an earlier run, and what it may cost.
+// Writes the summary of a survey: plans the model requests, reuses texts of an earlier run, and stays within the limits.
 //
-// A source change is a change of what was chosen for the model: a file that is described, at another blob or path, or a newly chosen one. A
-// push without any keeps the earlier file byte for byte and asks for nothing. With one, only the parts it touches are asked for, then what
-// joins them, then the sections it can touch. Everything else is carried over, renamed and checked here, for nothing.
+// A push that changes no chosen file keeps the earlier summary byte for byte and sends no request. Otherwise the model rewrites the parts with
+// changed files, then the parts that combine them, then the affected sections. All other texts are carried over without a request.
 
 import type { Cost, Usage } from '../../domain/answer.js'
 import { HandoffError } from '../../domain/errors.js'
@@ -23,24 +22,21 @@ import type { SummaryContext, SummaryInput } from './types.js'
 import { writeJoined, writeLeaf } from './write-parts.js'
 import { finishSections, type SectionWriting, writeSections } from './write-sections.js'
 
-export type { Checkpoint } from './checkpoint.js'
-export type { SummaryInput } from './types.js'
-
 export interface WrittenSummary {
   sections: Sections
-  /** Set when nothing of the source changed: the earlier file, to be sealed as it is. */
+  /** The earlier `code-summary.md`, if no chosen file changed. It is sealed as it is. */
   unchanged?: string
   cache: SummaryCache
   claims: Verification
   usage: Usage
   cost?: Cost
   calls: number
-  /** How much of what a full run reads was not read again. */
+  /** The share of a full run's input tokens that was not sent, in percent. */
   reusedPercent: number
   saved: { inputTokens: number; cost?: Cost }
-  /** Why not everything that was chosen is described. */
+  /** Why some chosen files are not described. */
   partial?: string
-  /** What a reader of the summary should know of how it was written. */
+  /** Remarks for readers about how the summary was written. */
   notices: string[]
 }
 
@@ -77,7 +73,7 @@ const cacheHeader = ({ facts, model, limits }: SummaryContext) => ({
   trees: Object.fromEntries(facts.trees),
 })
 
-/** Nothing changed, or there is nothing to read. */
+/** No chosen file changed, or there are no chosen files. */
 function summaryWithoutModel(context: SummaryContext, planned: SummaryPlan): Written {
   const { facts, emit } = context
   emit({ type: 'model-estimate', calls: 0, inputTokens: 0 })
@@ -115,8 +111,12 @@ async function write(
   let summary: SummaryCache['summary']
   const done = new Set<number>()
   const notice = (text: string) => context.emit({ type: 'notice', text })
-  const keeping = startCheckpointWriter(context.checkpoint, () => snapshot(context, draft, done, summary), notice)
-  const keep = keeping.soon
+  const checkpointWriter = startCheckpointWriter(
+    context.checkpoint,
+    () => snapshot(context, draft, done, summary),
+    notice,
+  )
+  const save = checkpointWriter.requestSave
   const writing: SectionWriting = {
     ...context,
     draft,
@@ -124,7 +124,7 @@ async function write(
     paid: paid.texts,
     done,
     dirty: new Map(),
-    keep,
+    save,
     notice,
   }
   try {
@@ -133,17 +133,17 @@ async function write(
     hold.settle()
     const key = summaryKey(draft, written, sha256)
     const raw = paid.summary?.key === key ? paid.summary.sections : await writeSections(writing)
-    const silence = context.queue.silence()
-    if (silence) throw silence
+    const emptyReply = context.queue.emptyReplyError()
+    if (emptyReply) throw emptyReply
     const { sections, claims } = finishSections(raw ?? draft.sections ?? ['', '', '', ''], pathIndex, context.facts)
     draft.sections = sections
     summary = { key, sections }
-    keeping.soon()
+    checkpointWriter.requestSave()
     setKeys(draft, written, sha256)
     const cache = pruneSummaryCache(draftToCache(draft, cacheHeader(context), key))
     return { ...result(context, sections, claims, cache), ...savings(context, planned, draft, paid.texts.size > 0) }
   } finally {
-    await keeping.finish()
+    await checkpointWriter.finish()
   }
 }
 
@@ -185,18 +185,18 @@ interface CheckpointTexts {
   summary?: SummaryCache['summary']
 }
 
-/** What an earlier attempt at this commit got and paid for. */
+/** Texts that an earlier attempt at this commit paid for. */
 async function loadCheckpoint(context: SummaryContext): Promise<CheckpointTexts> {
   const found = await context.checkpoint?.load().catch((error: unknown) => {
     if (!(error instanceof HandoffError)) throw error
-    context.emit({ type: 'notice', text: `What an earlier attempt kept could not be read: ${error.message}` })
+    context.emit({ type: 'notice', text: `The checkpoint of an earlier attempt could not be read: ${error.message}` })
     return undefined
   })
   if (!found || found.model !== context.model.name || found.prompts !== promptVersion) return { texts: new Map() }
   return { texts: new Map(found.parts.map((part) => [part.key, part.text])), summary: found.summary }
 }
 
-/** Only what is finished: a part that waits for its change has the key of the new text and the words of the old. */
+/** Finished parts only. An unfinished part has the key of its new text but still the old text. */
 function snapshot(
   context: SummaryContext,
   draft: Draft,

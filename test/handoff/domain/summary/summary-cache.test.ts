@@ -141,7 +141,7 @@ describe('prose that is not ours', () => {
   it.each(cases)('is told and ignored by whoever can do without: %s', (_, bytes) => {
     const notices: string[] = []
     expect(readSummaryCache(bytes, (notice) => notices.push(notice))).toBeUndefined()
-    expect(notices).toEqual(['The prose of the earlier run cannot be read; the repository is described afresh.'])
+    expect(notices).toEqual(['The summary cache of the earlier run cannot be read; the repository is described anew.'])
   })
 
   it('of a newer version is told apart', () => {

@@ -4,13 +4,13 @@ import { summarise } from '../../../../src/handoff/workflows/summarise/summarise
 import type { PlannedFault } from '../../../support/gate.js'
 import { type QuickWorld, startQuickWorld } from '../../../support/in-memory-context.js'
 
-let pathIndex: QuickWorld
+let world: QuickWorld
 
 beforeAll(async () => {
-  pathIndex = await startQuickWorld()
+  world = await startQuickWorld()
 }, 60_000)
 
-afterAll(() => pathIndex?.close())
+afterAll(() => world?.close())
 
 const drive = (route: string, occurrence = 1): PlannedFault => ({
   cloud: 'drive',
@@ -24,8 +24,8 @@ test('when the ref and the seal are both refused, the walk ends with one error a
   const hear = (reason: unknown) => unheard.push(reason)
   process.on('unhandledRejection', hear)
   const faults = [drive('HEAD /v1/fs/…/refs/heads/{name}.json'), drive('PUT /v1/fs/…/commits/{run}.sealing.json')]
-  await using one = await pathIndex.process({ faults })
-  const place = pathIndex.place('octo/refused')
+  await using one = await world.process({ faults })
+  const place = world.place('octo/refused')
   const timer = summarise(place.summarise(one, 'first'), one.context, new AbortController().signal)
   await expect(timer).rejects.toMatchObject({ code: 'forbidden' })
   await new Promise((resolve) => setImmediate(resolve))

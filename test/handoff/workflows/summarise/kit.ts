@@ -5,7 +5,8 @@ import type { RunEvent } from '../../../../src/handoff/domain/run-events.js'
 import { decodeSummaryCache, encodeSummaryCache } from '../../../../src/handoff/domain/summary/summary-cache.js'
 import { renderSummary } from '../../../../src/handoff/domain/summary/summary-document.js'
 import type { ChosenText, FileKind, FileTable, Survey } from '../../../../src/handoff/domain/survey.js'
-import type { SummaryInput, WrittenSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
+import type { SummaryInput } from '../../../../src/handoff/workflows/summarise/types.js'
+import type { WrittenSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 
 export type Files = Record<string, string>
 

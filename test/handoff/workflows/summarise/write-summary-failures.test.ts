@@ -6,7 +6,8 @@ import {
   type SummaryCache,
 } from '../../../../src/handoff/domain/summary/summary-cache.js'
 import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
-import { type Checkpoint, writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
+import type { Checkpoint } from '../../../../src/handoff/workflows/summarise/checkpoint.js'
+import { writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 import { largeRepository, order, previousOf, recorder, type ScriptedModel, scriptedModel, sealedFile } from './kit.js'
 
 /** Keeps bytes, as a drive does. */
@@ -150,7 +151,7 @@ describe('a checkpoint', () => {
     expect(written.partial).toBeUndefined()
     expect(events).toContainEqual({
       type: 'notice',
-      text: 'What an earlier attempt kept could not be read: It is broken.',
+      text: 'The checkpoint of an earlier attempt could not be read: It is broken.',
     })
   })
 

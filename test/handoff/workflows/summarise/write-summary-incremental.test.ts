@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SummaryCache } from '../../../../src/handoff/domain/summary/summary-cache.js'
 import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
-import {
-  type SummaryInput,
-  type WrittenSummary,
-  writeSummary,
-} from '../../../../src/handoff/workflows/summarise/write-summary.js'
+import type { SummaryInput } from '../../../../src/handoff/workflows/summarise/types.js'
+import { type WrittenSummary, writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 import {
   type Files,
   largeRepository,

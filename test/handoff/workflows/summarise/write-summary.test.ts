@@ -96,7 +96,7 @@ describe('a first summary', () => {
     expect(model.requests).toHaveLength(2)
     expect(written.sections[0]).toBe('A thing.')
     expect(written.sections[2]).toContain('README.md:1')
-    expect(written.sections[3]).toContain('said nothing')
+    expect(written.sections[3]).toContain('wrote nothing')
   })
 
   it('asks again for a part that was cut, in two halves', async () => {
