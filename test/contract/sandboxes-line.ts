@@ -83,11 +83,9 @@ export function sandboxesContract(name: string, sandboxes: () => Sandboxes): voi
 
     test('a command that takes too long is a timeout, and its output is not in the message', async () => {
       await withSandbox(async (sandbox) => {
-        const started = Date.now()
         const error = await refusal(sandbox.run('echo word-that-was-printed; sleep 60', runOptions({ timeoutMs: 500 })))
         expect(error.code).toBe('timeout')
         expect(JSON.stringify(error)).not.toContain('word-that-was-printed')
-        expect(Date.now() - started).toBeLessThan(15_000)
       })
     })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { languageOfEnding } from '../../../src/handoff/sandbox/program/survey/languages.js'
 import { findDefinitions } from '../../../src/handoff/sandbox/program/survey/outline.js'
 import { createScanner } from '../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
+import { processorTime } from '../../support/processor-time.js'
 
 const scan = createScanner()
 
@@ -180,14 +181,8 @@ test('no line makes the search for definitions slow', () => {
     // A second is what a sandbox may lose to a file; these take milliseconds, where a search that is not linear would take minutes.
     for (const text of hostile)
       expect(
-        timeOf(() => namesIn(ending, text)),
+        processorTime(() => namesIn(ending, text)),
         ending + text.slice(0, 9),
       ).toBeLessThan(3_000)
   }
 })
-
-function timeOf(work: () => unknown): number {
-  const start = performance.now()
-  work()
-  return performance.now() - start
-}

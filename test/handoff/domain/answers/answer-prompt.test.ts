@@ -44,15 +44,17 @@ function headsOf(data: string): string[] {
   const heads: string[] = []
   let inside = false
   const rest: string[] = []
+  const wrong: string[] = []
   for (const line of data.split(/\r\n|[\n\r\u2028\u2029\u0085\u000b\u000c]/)) {
     if (line === '=== end') inside = false
     else if (line.startsWith('=== ')) {
-      expect(inside).toBe(false)
+      if (inside) wrong.push(`a block begins inside a block: ${line}`)
       heads.push(line)
       inside = true
-    } else if (inside) expect(line).toMatch(/^(?:\d+)?\| /)
-    else if (line !== '') rest.push(line)
+    } else if (!inside && line !== '') rest.push(line)
+    else if (inside && !/^(?:\d+)?\| /.test(line)) wrong.push(`a line without a number: ${line}`)
   }
+  expect(wrong).toEqual([])
   expect(rest).toHaveLength(1)
   return heads
 }

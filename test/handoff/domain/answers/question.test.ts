@@ -9,6 +9,7 @@ import {
   parseQuestion,
 } from '../../../../src/handoff/domain/answers/question.js'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import { processorTime } from '../../../support/processor-time.js'
 import { anyText } from '../any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200
@@ -185,7 +186,6 @@ describe('the command in a comment', () => {
   it.each(commands)('%s: %j', (_, body, expected) => expect(parseAskCommand(body)).toEqual(expected))
 
   it('does not stall on long comments', () => {
-    const start = performance.now()
     for (const body of [
       `/ask ${'<!--'.repeat(50_000)}`,
       `/ask ${'<!-- -->'.repeat(25_000)}`,
@@ -193,8 +193,7 @@ describe('the command in a comment', () => {
       ' '.repeat(200_000),
       `/ask ${'`'.repeat(200_000)}`,
     ]) {
-      parseAskCommand(body)
+      expect(processorTime(() => parseAskCommand(body))).toBeLessThan(3_000)
     }
-    expect(performance.now() - start).toBeLessThan(3_000)
   })
 })

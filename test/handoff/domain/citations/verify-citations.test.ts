@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Excerpt } from '../../../../src/handoff/domain/answer.js'
 import { citationRatio } from '../../../../src/handoff/domain/citations/citation-label.js'
 import { verifyCitations } from '../../../../src/handoff/domain/citations/verify-citations.js'
+import { processorTime } from '../../../support/processor-time.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200
 
@@ -122,7 +123,7 @@ describe('citations', () => {
         for (const { path, from, to, quote, verified } of checked.citations.filter((one) => one.verified)) {
           const text = Array.from({ length: to - from + 1 }, (_, index) => lines.get(path)!.get(from + index))
           expect(verified && text.every((line) => line !== undefined)).toBe(true)
-          if (quote) expect(squeezed(text.join(''))).toContain(squeezed(quote))
+          expect(squeezed(text.join(''))).toContain(squeezed(quote ?? ''))
           expect(checked.text).toContain(`[${path}:${from === to ? from : `${from}-${to}`}]`)
         }
         expect(checked.text.split('(unsupported)').length - 1).toBe(checked.unsupported)
@@ -132,7 +133,6 @@ describe('citations', () => {
   })
 
   it('does not stall on long answers full of brackets', () => {
-    const start = performance.now()
     for (const text of [
       '[['.repeat(100_000),
       '[[src/a.ts:'.repeat(20_000),
@@ -144,9 +144,8 @@ describe('citations', () => {
       `[[${'a '.repeat(100_000)}:1]]`,
       '`[[src/a.ts:2]]` '.repeat(10_000),
     ]) {
-      check(text)
+      expect(processorTime(() => check(text))).toBeLessThan(5_000)
     }
-    expect(performance.now() - start).toBeLessThan(5_000)
   })
 })
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { redactSecrets } from '../../../../src/handoff/domain/secrets/redact-file.js'
+import { processorTime } from '../../../support/processor-time.js'
 
 const runs = process.env['LONG'] === '1' ? 1_000 : 50
 const letters = 'aZ3k9QmW2xR7tY5uP1vB8nC4dF6gH0jL'
@@ -111,7 +112,8 @@ test('wherever they stand, values go, lines stay, and a second time changes noth
       const whole = parts.map(({ text }) => text).join(end)
       const { text, places } = redactSecrets(whole)
       expect(text.split('\n').length).toBe(whole.split('\n').length)
-      for (const { value } of parts) if (value.length > 8) expect(text).not.toContain(value)
+      const values = parts.map(({ value }) => value).filter(({ length }) => length > 8)
+      expect(values.filter((value) => text.includes(value))).toEqual([])
       expect(places.every(({ line }) => line >= 1 && line <= whole.split('\n').length)).toBe(true)
       expect(redactSecrets(text)).toEqual({ text, places: [] })
     }),
@@ -134,8 +136,9 @@ test('no text makes it slow', () => {
     'secret_key.',
   ].map((piece) => piece.repeat(Math.ceil(500_000 / piece.length)))
   for (const text of [...hostile, `-----BEGIN PRIVATE KEY-----\n${`${body(64)}\n`.repeat(8_000)}`]) {
-    const start = performance.now()
-    redactSecrets(text)
-    expect(performance.now() - start, text.slice(0, 30)).toBeLessThan(3_000)
+    expect(
+      processorTime(() => redactSecrets(text)),
+      text.slice(0, 30),
+    ).toBeLessThan(3_000)
   }
 })

@@ -9,6 +9,7 @@ import {
   makeStreamRedactor,
   redacted,
 } from '../../../../src/handoff/domain/secrets/redactor.js'
+import { processorTime } from '../../../support/processor-time.js'
 import { anyText } from '../any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200
@@ -290,19 +291,18 @@ describe('large texts', () => {
 
   it('take little time', () => {
     const redact = makeRedactor(secrets)
-    const start = performance.now()
-    expect(redact(text)).toBe(text)
-    expect(performance.now() - start).toBeLessThan(2_000)
+    expect(processorTime(() => expect(redact(text)).toBe(text))).toBeLessThan(2_000)
   })
 
   it('take little time in small pieces, and however twisted', () => {
-    const start = performance.now()
-    streamed(secrets, text, [5])
-    for (const twisted of ['sk-', 'eyJ', '-----BEGIN PRIVATE KEY-----', '-', 'a', 'ghp_a.', ' ', 'A']) {
-      const long = twisted.repeat(Math.ceil(200_000 / twisted.length))
-      makeRedactor(secrets)(long)
-      streamed(secrets, long, [50])
-    }
-    expect(performance.now() - start).toBeLessThan(20_000)
+    const time = processorTime(() => {
+      streamed(secrets, text, [5])
+      for (const twisted of ['sk-', 'eyJ', '-----BEGIN PRIVATE KEY-----', '-', 'a', 'ghp_a.', ' ', 'A']) {
+        const long = twisted.repeat(Math.ceil(200_000 / twisted.length))
+        makeRedactor(secrets)(long)
+        streamed(secrets, long, [50])
+      }
+    })
+    expect(time).toBeLessThan(20_000)
   })
 })

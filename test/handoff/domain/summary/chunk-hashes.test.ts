@@ -8,6 +8,7 @@ import {
   encodeChunkHashes,
   hashChunks,
 } from '../../../../src/handoff/domain/summary/chunk-hashes.js'
+import { processorTime } from '../../../support/processor-time.js'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const linesOf = (texts: string[]) => texts.map((text) => ({ text }))
@@ -53,10 +54,9 @@ describe('the pieces of a file', () => {
           expect(at).toBeGreaterThan(0)
         }
         expect(kept).toBeLessThanOrEqual(after.length)
-        if (after.length > 0)
-          for (let line = 0; line < before.length; line++) expect(moved(line)).toBeLessThan(after.length)
-        if (JSON.stringify(before) === JSON.stringify(after)) expect(changed).toEqual([])
-        else if (after.length > 0) expect(changed.length).toBeGreaterThan(0)
+        for (let line = 0; line < before.length; line++) expect(moved(line)).toBeLessThan(Math.max(1, after.length))
+        const same = JSON.stringify(before) === JSON.stringify(after)
+        expect(changed.length > 0).toBe(!same && after.length > 0)
       }),
       { numRuns: 1_000 },
     )
@@ -75,8 +75,7 @@ describe('the pieces of a file', () => {
 
   it('cost no time to speak of, however often lines repeat', () => {
     const before = Array.from({ length: 60_000 }, (_, line) => (line % 3 ? '}' : `x${line % 50}`))
-    const start = performance.now()
-    align(marks(before), marks([...before.slice(100), 'end']))
-    expect(performance.now() - start).toBeLessThan(3_000)
+    const after = [...before.slice(100), 'end']
+    expect(processorTime(() => align(marks(before), marks(after)))).toBeLessThan(3_000)
   })
 })

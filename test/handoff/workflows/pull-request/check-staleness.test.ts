@@ -34,7 +34,7 @@ const cite = (path: string, from = 1, to = from) => ({ path, from, to })
 
 async function note(answered: string, head: string, citations: ReturnType<typeof cite>[]) {
   const text = await staleNote(line(), { repository: 'octo/tools', answered, head, citations }, call)
-  if (text !== null) expect(text).toMatch(/[^.]\.$/)
+  expect(text ?? 'Nothing.').toMatch(/[^.]\.$/)
   return text?.replace(head.slice(0, 7), 'B').slice(0, -1) ?? null
 }
 

@@ -473,8 +473,12 @@ describe('when there is no answer', () => {
   })
 
   test('out of time is a failure that says so', async () => {
-    const answer = () => new Promise<string>((resolve) => setTimeout(resolve, 120, 'too late'))
-    const ending = await converse(talk({ answer, signal: AbortSignal.timeout(60) }))
+    const deadline = new AbortController()
+    const answer = async () => {
+      deadline.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+      return 'too late'
+    }
+    const ending = await converse(talk({ answer, signal: deadline.signal }))
     expect(ending).toMatchObject({ end: 'failed', error: { code: 'timeout' } })
     expect(seen()[0]).toContain('Time ran out while answering the question.')
   })

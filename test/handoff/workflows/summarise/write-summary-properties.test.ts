@@ -108,14 +108,14 @@ describe('whatever the repository', () => {
             expect(input + answerTokens).toBeLessThanOrEqual(contextTokens)
           expect(used.input).toBeLessThanOrEqual(inputTokens)
           expect(used.output).toBeLessThanOrEqual(outputTokens)
-          if (maxCost !== undefined)
-            expect((used.input * 1 + used.output * 3) / 1e6).toBeLessThanOrEqual(maxCost + 1e-9)
-          if (written) {
-            expect(written.usage).toMatchObject({ inputTokens: used.input, outputTokens: used.output })
-            expectCovered(written.sections, files)
-            const told = new Set(written.cache.files.map((file) => file.path))
-            for (const { path, text } of request.survey.texts) if (text !== '') expect(told).toContain(path)
-          }
+          const cost = (used.input * 1 + used.output * 3) / 1e6
+          expect(cost).toBeLessThanOrEqual((maxCost ?? Number.POSITIVE_INFINITY) + 1e-9)
+          if (!written) return
+          expect(written.usage).toMatchObject({ inputTokens: used.input, outputTokens: used.output })
+          expectCovered(written.sections, files)
+          const described = new Set(written.cache.files.map((file) => file.path))
+          const read = request.survey.texts.filter(({ text }) => text !== '').map(({ path }) => path)
+          expect(read.filter((path) => !described.has(path))).toEqual([])
         },
       ),
       { numRuns: runs },
@@ -144,7 +144,8 @@ function expectCovered(sections: readonly string[], files: Files): void {
   const tops = new Set(
     Object.keys(files).flatMap((path) => (path.includes('/') ? [path.slice(0, path.indexOf('/'))] : [])),
   )
-  for (const top of tops) if (/^[\w.-]+$/.test(top)) expect(text).toContain(`${top}/`)
+  const plain = [...tops].filter((top) => /^[\w.-]+$/.test(top))
+  expect(plain.filter((top) => !text.includes(`${top}/`))).toEqual([])
 }
 
 // ── many pushes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -306,10 +307,10 @@ describe('after many pushes', () => {
           expect(written.cache.files.filter((file) => !file.leftOut).map((file) => file.path)).toEqual(
             Object.keys(state.files).sort(),
           )
-          if (surveyOf(state.files).survey.rootTree === before.tree) {
-            expect(model.requests).toHaveLength(0)
-            if (topsOf(state) === before.tops) expect(sealedFile(written, request)).toBe(previous.summary)
-          }
+          const sameTree = surveyOf(state.files).survey.rootTree === before.tree
+          const sameSummary = sealedFile(written, request) === previous.summary
+          expect(sameTree && model.requests.length > 0, 'an unchanged tree costs a request').toBe(false)
+          expect(sameTree && topsOf(state) === before.tops && !sameSummary, 'an unchanged tree changes').toBe(false)
         }
       }),
       { numRuns: runs },
@@ -373,7 +374,7 @@ function expectNothingGone(text: string, ever: Set<string>, files: Files): void 
   const there = Object.keys(files)
   const tops = new Set<string>()
   for (const path of ever) {
-    if (!(path in files)) expect(text).not.toMatch(boundary(path))
+    expect(!(path in files) && boundary(path).test(text), `${path} is gone and still named`).toBe(false)
     for (let at = path; at.includes('/'); ) {
       at = at.slice(0, at.lastIndexOf('/'))
       if (!there.some((other) => other.startsWith(`${at}/`))) tops.add(at)

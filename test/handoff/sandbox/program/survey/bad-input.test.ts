@@ -58,15 +58,12 @@ test('100,000 files', { timeout: 60_000 }, async () => {
     `export const value${index % 5_000} = ${index % 50}\n`,
   ])
   await using repository = await makeRepository(files)
-  const start = performance.now()
   const result = await surveyIn(repository, { textBytes: 400_000 })
-  const milliseconds = performance.now() - start
   await expectSound(result, repository, { textBytes: 400_000 })
   expect(result.survey.counts.files).toBe(100_000)
   expect(result.survey.counts.reasons).toEqual({ budget: result.survey.counts.cut + result.survey.counts.skipped })
   expect(new Set(result.texts.map(({ path }) => path.split('/')[0])).size).toBe(40)
   expect(result.survey.directories.length).toBeLessThanOrEqual(2_000)
-  expect(milliseconds).toBeLessThan(20_000)
 })
 
 test('one directory with 20,000 files', async () => {

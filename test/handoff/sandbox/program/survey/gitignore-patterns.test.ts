@@ -11,6 +11,7 @@ import {
   parsePatterns,
   pathSelector,
 } from '../../../../../src/handoff/sandbox/program/survey/gitignore-patterns.js'
+import { processorTime } from '../../../../support/processor-time.js'
 
 const runs = process.env['LONG'] === '1' ? 1_000 : 50
 const directory = mkdtempSync(join(tmpdir(), 'globs-'))
@@ -102,8 +103,9 @@ test('reads attributes as git does', () => {
 })
 
 test('a pattern made to take for ever does not', () => {
-  const start = performance.now()
-  expect(matchSegment('*a'.repeat(40), `${'a'.repeat(5_000)}b`)).toBe(false)
-  expect(pathSelector(parsePatterns([`${'**/'.repeat(30)}x`]))(`${'a/'.repeat(2_000)}b`)).toBe(false)
-  expect(performance.now() - start).toBeLessThan(2_000)
+  const time = processorTime(() => {
+    expect(matchSegment('*a'.repeat(40), `${'a'.repeat(5_000)}b`)).toBe(false)
+    expect(pathSelector(parsePatterns([`${'**/'.repeat(30)}x`]))(`${'a/'.repeat(2_000)}b`)).toBe(false)
+  })
+  expect(time).toBeLessThan(2_000)
 })
