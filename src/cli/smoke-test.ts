@@ -31,7 +31,7 @@ export async function smokeTest(context: AppContext, terminal: Terminal, signal:
   const { drive } = context.ports
   const directory = `${context.root}/smoke/${context.ports.uniqueId()}`
   const marker = randomUUID()
-  const text = `written at ${context.ports.now().toISOString()} ${randomUUID()}`
+  const text = `written at ${new Date(context.ports.clock.now()).toISOString()} ${randomUUID()}`
   const encode = (value: string) => new TextEncoder().encode(value)
   try {
     await timed(terminal, 'directory and marker', () =>

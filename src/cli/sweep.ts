@@ -9,7 +9,7 @@ import { programText } from './sandbox-program.js'
 
 async function sweep(context: AppContext, { act, all }: { act: boolean; all: boolean }): Promise<void> {
   const signal = AbortSignal.timeout(60_000)
-  const now = context.ports.now().getTime()
+  const now = context.ports.clock.now()
   const ours = await context.ports.sandboxes.find({ handoff: '1' }, signal)
   const orphans = ours.filter((sandbox) => all || hasLostOwner(sandbox, now, context.limits.deadlineMs))
   process.stdout.write(`${ours.length} sandboxes of handoff are alive, ${orphans.length} of them without an owner.\n`)

@@ -1,11 +1,17 @@
-// What both stories are given: the outside, and how this installation wants things done.
+// The dependencies that a workflow is given: the clients of outside services, and the settings of this installation.
 
 import type { Prices } from './domain/model-prices.js'
 import type { Ports } from './domain/ports.js'
 import type { GuestProgram } from './sandbox/run-program.js'
+import type { Budgets } from './store/caller-budgets.js'
+import type { Admission } from './workflows/answer/admission.js'
 
 export interface AppContext {
   ports: Ports
+  /** How many questions this process works on at once. */
+  admission: Admission
+  /** What each caller may spend. */
+  budgets: Budgets
   /** The program that is sent into sandboxes. */
   program: GuestProgram
   /** Where on the drive everything is. */
@@ -16,23 +22,23 @@ export interface AppContext {
     maxCost?: number
     /** Requests to the model that one summary sends at once; 8 when absent. */
     modelRequests?: number
-    /** How long a walk may take; a sandbox never outlives it by more than a minute. */
+    /** How long a workflow may take; a sandbox never outlives it by more than a minute. */
     deadlineMs: number
-    /** When a sandbox that answers ends by itself, in milliseconds since 1970, where the walk's deadline and a minute is too late. */
+    /** When a sandbox that answers ends by itself, in milliseconds since 1970, where a minute after the deadline is too late. */
     sandboxBy?: number
   }
   prices?: Prices
   /** What the drive9 program in a sandbox must hash to, where that is pinned. */
   drive9Sha256?: string
-  /** For what whoever waits need not wait for, and what has to end all the same; without it they wait. */
+  /** Takes work that must end, and that the answer need not wait for. Without it the answer waits. */
   background?: (work: Promise<unknown>) => void
-  /** Takes our own keys, and what has the shape of a credential, out of text that somebody else wrote and we keep. */
+  /** Takes our own keys, and what has the shape of a credential, out of foreign text that is stored. */
   redact: (text: string) => string
 }
 
-/** What reading run directories takes: no machine and no model. */
+/** What reading run directories takes: no sandbox and no model. */
 export interface ReadContext {
-  ports: Pick<Ports, 'drive' | 'git' | 'now'>
+  ports: Pick<Ports, 'drive' | 'git' | 'clock'>
   root: string
 }
 
@@ -41,5 +47,5 @@ export function egressOf(context: AppContext, ...more: string[]): string[] {
   return [...new Set([...context.ports.drive.hosts, ...more])]
 }
 
-/** A margin over the walk's own deadline: the server's timer is the last guard, not the first. */
+/** A margin over the workflow's own deadline: the server's timer is the last guard, not the first. */
 export const lifetimeMargin = 60_000

@@ -8,12 +8,15 @@ import { makeModel } from './clients/openai/client.js'
 import { guardModel } from './clients/redacting-model.js'
 import { systemClock } from './clients/system-clock.js'
 import type { AppContext, ReadContext } from './context.js'
+import type { Clock } from './domain/clock.js'
 import type { GitHost, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
 import { makeRedactor } from './domain/secrets/redactor.js'
 import type { Settings } from './domain/settings.js'
 import type { GuestProgram } from './sandbox/run-program.js'
+import { noBudgets } from './store/caller-budgets.js'
 import { uniqueId } from './util/unique-id.js'
+import { unlimitedAdmission } from './workflows/answer/admission.js'
 
 export interface Wiring {
   program: GuestProgram
@@ -24,7 +27,7 @@ export interface Wiring {
   secrets?: readonly string[]
   /** Takes secrets out of text, where the door knows more of them than these settings hold. */
   redact?: (text: string) => string
-  now?: () => Date
+  clock?: Clock
 }
 
 export function connect(settings: Settings, wiring: Wiring): AppContext {
@@ -39,11 +42,12 @@ export function connect(settings: Settings, wiring: Wiring): AppContext {
       drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
       model: guardModel(makeModel(model), secrets),
       git: gitLater(token === undefined ? {} : { credentials: { password: token } }),
-      now: wiring.now ?? (() => new Date()),
-      sleep: systemClock.sleep,
+      clock: wiring.clock ?? systemClock,
       uniqueId,
       emit: wiring.emit,
     },
+    admission: unlimitedAdmission,
+    budgets: noBudgets,
     program: wiring.program,
     root: drive.root,
     limits: { ...limits, ...(model.concurrency === undefined ? {} : { modelRequests: model.concurrency }) },
@@ -56,7 +60,7 @@ export function connect(settings: Settings, wiring: Wiring): AppContext {
 /** For work that reads run directories and nothing else. */
 export function connectForReading({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
   const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
-  return { ports: { drive, git: gitLater({}), now: () => new Date() }, root }
+  return { ports: { drive, git: gitLater({}), clock: systemClock }, root }
 }
 
 function sandboxesLater(settings: SandboxSettings): Sandboxes {

@@ -1,4 +1,4 @@
-// The only inner door: what doors may use of the house.
+// The public interface of the product: what entry points may use.
 
 export { makeDrive } from './clients/drive9/client.js'
 export { makeSandboxes } from './clients/e2b/client.js'
@@ -46,31 +46,23 @@ export {
   type Settings,
   secretsIn,
 } from './domain/settings.js'
-export { type Begun, beginRequest, keyLifetimeMs } from './store/idempotency-keys.js'
-export { type AcceptedNote, acceptedAbout, listAccepted } from './store/pending-answers.js'
+export { type BudgetLimits, makeBudgets, noBudgets } from './store/caller-budgets.js'
 export { mapConcurrent } from './util/map-concurrent.js'
+export { type Admission, type AdmissionLimits, makeAdmission } from './workflows/answer/admission.js'
+export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
+export { budgetProblem } from './workflows/answer/budget.js'
 export {
-  type OwnWork,
-  promiseAnswer,
-  promiseComment,
-  promiseKept,
-  takeLeft,
-  troubleWith,
-} from './workflows/answer/admission.js'
-export { acceptQuestion, ask, type CompareRequest, compare } from './workflows/answer/answer-question.js'
-export {
-  followAnswer,
-  houseFor,
-  makeService,
-  type Service,
-  type ServiceLimits,
-  staleNow,
-  type Taken,
-  takeQuestion,
-  type Visit,
-} from './workflows/answer/ask-service.js'
-export type { AcceptedQuestion, AskRequest, AskResult } from './workflows/answer/find-answer.js'
+  type AnswerRequest,
+  type AnswerResult,
+  type FoundQuestion,
+  findAnswer,
+  findQueued,
+} from './workflows/answer/find-answer.js'
+export { answerOrJoin } from './workflows/answer/join-answer.js'
+export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
+export { stalenessAt, storedAnswer } from './workflows/answer/report-answer.js'
 export { type ChosenRun, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
+export { passesByItself, retryAfterSeconds } from './workflows/answer/retry.js'
 export {
   citedFile,
   listRepositories,

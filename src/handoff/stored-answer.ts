@@ -1,5 +1,5 @@
-// The narrow inner door: what a question over HTTP needs as long as its answer may be in the ledger, and no more, because loading it is most of what
-// such an answer costs. Everything else is behind `index.ts`.
+// What a question over HTTP needs as long as its answer may be stored, and no more: loading code is most of what a stored answer costs. Everything
+// else is in `index.ts`.
 
 export { systemClock } from './clients/system-clock.js'
 export { connect } from './create-context.js'
@@ -9,13 +9,12 @@ export { HandoffError, isHandoffError } from './domain/errors.js'
 export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
 export { parseSettings, secretsIn } from './domain/settings.js'
-export { type Begun, beginRequest } from './store/idempotency-keys.js'
+export { makeBudgets } from './store/caller-budgets.js'
+export { makeAdmission } from './workflows/answer/admission.js'
 export {
-  followAnswer,
-  makeService,
-  type Service,
-  staleNow,
-  type Taken,
-  takeQuestion,
-  type Visit,
-} from './workflows/answer/ask-service.js'
+  type AnswerRequest,
+  type AnswerResult,
+  type FoundQuestion,
+  findAnswer,
+} from './workflows/answer/find-answer.js'
+export { storedAnswer } from './workflows/answer/report-answer.js'

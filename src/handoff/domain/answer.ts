@@ -76,13 +76,15 @@ export interface ComparedRun {
 
 export interface ClaimedAnswer extends AnswerHead {
   status: 'running'
-  /** After this time whoever asks next takes the work up. */
+  /** After this time another process may take the question over; the holder renews it. */
   leaseUntil: string
   /** Which process holds the claim. */
   claim: string
   /** The answer was wanted although there was one. */
   fresh?: boolean
-  /** How many processes took it up before this one. */
+  /** A job in the queue goes on with the question when its holder does not finish. */
+  queued?: boolean
+  /** Written by earlier versions; read, and not used. */
   tries?: number
 }
 

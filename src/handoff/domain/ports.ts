@@ -13,9 +13,7 @@ export interface Ports {
   drive: Drive
   model: Model
   git: GitHost
-  now: () => Date
-  /** Resolves after this many milliseconds; rejects as soon as the signal is aborted. */
-  sleep: Clock['sleep']
+  clock: Clock
   /** Time-ordered, unique, lowercase letters and digits. */
   uniqueId: () => string
   /** Told what happens as it happens. Must not throw; may be slow-free only (nobody waits for it). */

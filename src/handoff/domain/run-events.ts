@@ -18,6 +18,10 @@ export type RunEvent =
   | ({ type: 'model-call'; purpose: string } & Omit<Usage, 'estimated'>)
   | { type: 'model-text'; purpose: string; text: string }
   | { type: 'answer-claimed'; id: string }
+  /** Another process is answering the same question. */
+  | { type: 'answer-joined'; id: string }
+  /** The question waits for a sandbox, with so many before it. */
+  | { type: 'answer-waiting'; position: number }
   | { type: 'answer-reused'; id: string }
   | { type: 'excerpts-found'; count: number; files: number }
 

@@ -1,26 +1,19 @@
-// The ledger of a run: one record per question, claimed before the work and completed once.
+// The answers of a run, one record a question: `analysis/qa/<answer-id>.json`.
 //
-// A claim is a conditional creation, so of any number of processes one does the work. It carries a lease that its holder renews (lease.ts). When
-// the lease has run out, the next process that asks takes the record over at the revision it saw. Every write of a holder is conditional on its
-// own claim, so a holder that lost the question never overwrites the new owner's record.
+// A process claims a question before it works on it. The claim is a conditional write, so one of any number of processes wins. A claim carries
+// a lease; its holder renews it. When the lease has expired, any process may take the question over. Every change of a record uses optimistic
+// concurrency: read, decide, write if the revision is unchanged, else read again.
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../domain/answer.js'
 import { decodeAnswer, encodeAnswer } from '../domain/answers/answer-codec.js'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Drive } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
 import { compareText } from '../util/compare-text.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 
 const recordLimit = 4_000_000
 
-/** How long a claim lasts without a sign of its holder: what a crash costs the next process that asks. */
-const leaseMs = 60_000
-
-/** When a lease that is given now ends; never after `by`, when its holder's own time is over. */
-export function leaseEnd(now: Date, by = Number.POSITIVE_INFINITY): string {
-  return new Date(Math.min(now.getTime() + leaseMs, by)).toISOString()
-}
-
-/** A claim as it stands now; each renewal replaces both. */
+/** A claim of ours, and the revision that it was last seen at. */
 export interface Held {
   record: ClaimedAnswer
   revision: number
@@ -31,83 +24,202 @@ export type Claim =
   | { kind: 'answered'; record: CompletedAnswer }
   | { kind: 'running'; record: ClaimedAnswer }
 
-export async function readAnswer(
-  drive: Drive,
-  directory: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<AnswerRecord | undefined> {
-  const bytes = await drive.read(`${directory}/${artifact.answer(id)}`, { maxBytes: recordLimit, signal })
+/** Where a record is. */
+export interface AnswerPlace {
+  drive: Drive
+  /** The run's directory. */
+  directory: string
+  id: string
+}
+
+const pathOf = ({ directory, id }: AnswerPlace) => `${directory}/${artifact.answer(id)}`
+
+export async function readAnswer(place: AnswerPlace, signal: AbortSignal): Promise<AnswerRecord | undefined> {
+  const bytes = await place.drive.read(pathOf(place), { maxBytes: recordLimit, signal })
   return bytes === null ? undefined : decodeAnswer(bytes)
 }
 
-/** Takes the question, or says what became of it. A failed record and one whose lease ran out are taken over. */
-export async function claim(
-  drive: Drive,
-  directory: string,
-  wanted: ClaimedAnswer,
-  now: Date,
+/** What to do with the record that is there: write another one in its place, or leave it. */
+type Decision<T> = { result: T; write?: AnswerRecord }
+
+interface Known {
+  record: AnswerRecord | undefined
+  revision: number
+}
+
+/** After so many conflicts in a row something else is wrong, and the caller is told to come back. */
+const mostConflicts = 8
+
+/** Without `known` the record is read first. */
+async function decide<T>(
+  place: AnswerPlace,
+  known: Known | undefined,
+  decision: (found: AnswerRecord | undefined) => Decision<T>,
   signal: AbortSignal,
-): Promise<Claim> {
-  const path = `${directory}/${artifact.answer(wanted.id)}`
-  let seen = 0
-  for (let tries = 0; tries < 5; tries += 1) {
+): Promise<{ result: T; revision: number }> {
+  let { record, revision } = known ?? (await readKnown(place, signal))
+  for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+    const { result, write } = decision(record)
+    if (!write) return { result, revision }
     try {
-      const { revision } = await drive.write(path, encodeAnswer(wanted), { expectedRevision: seen, signal })
-      return { kind: 'held', held: { record: wanted, revision } }
+      const written = await place.drive.write(pathOf(place), encodeAnswer(write), {
+        expectedRevision: revision,
+        signal,
+      })
+      return { result, revision: written.revision }
     } catch (error) {
       if (!isHandoffError(error, 'conflict')) throw error
     }
-    // In this order: what is read is then never older than the revision it will be replaced at.
-    const stat = await drive.stat(path, signal)
-    const found = await readAnswer(drive, directory, wanted.id, signal)
-    if (found?.status === 'done') return { kind: 'answered', record: found }
-    if (found?.status === 'running' && found.claim === wanted.claim)
-      return { kind: 'held', held: { record: wanted, revision: stat?.revision ?? 1 } }
-    if (found?.status === 'running' && new Date(found.leaseUntil) > now) return { kind: 'running', record: found }
-    seen = stat?.revision ?? 0
+    ;({ record, revision } = await readKnown(place, signal))
   }
-  throw new HandoffError('in-progress', 'Many ask the same question at this moment.', {
+  throw new HandoffError('in-progress', 'Many processes write the record of this question at the same time.', {
     next: 'Ask again in a moment.',
     retryAfterSeconds: 2,
   })
 }
 
-/** Once. When another process has taken the question over and answered it, its answer stands and is returned. */
-export async function complete(
-  drive: Drive,
-  directory: string,
-  held: Held,
-  record: CompletedAnswer | FailedAnswer,
-  signal: AbortSignal,
-): Promise<AnswerRecord> {
-  const outcome = await replaceOwn(drive, directory, held, record, signal)
-  if (outcome.written) return record
-  if (outcome.standing?.status === 'done') return outcome.standing
-  throw takenOver()
+/** The revision is read before the content: what is decided on is never older than what is replaced. */
+async function readKnown(place: AnswerPlace, signal: AbortSignal): Promise<Known> {
+  const stat = await place.drive.stat(pathOf(place), signal)
+  return { record: await readAnswer(place, signal), revision: stat?.revision ?? 0 }
 }
 
-/** Prolongs a claim. Rejects with `in-progress` when the question is not this holder's any more. */
-export async function renew(
-  drive: Drive,
-  directory: string,
+const nothingKnown: Known = { record: undefined, revision: 0 }
+
+export const isHeld = (record: ClaimedAnswer, now: number) => Date.parse(record.leaseUntil) > now
+
+const isOurs = (found: AnswerRecord | undefined, ours: ClaimedAnswer): found is ClaimedAnswer =>
+  found?.status === 'running' && found.claim === ours.claim
+
+/** Claims the question, or says what became of it. Takes over a failed record, and one whose lease has expired. */
+export async function claimAnswer(
+  place: AnswerPlace,
+  wanted: ClaimedAnswer,
+  now: number,
+  signal: AbortSignal,
+): Promise<Claim> {
+  type Result = Exclude<Claim, { kind: 'held' }> | { kind: 'held'; record: ClaimedAnswer }
+  const { result, revision } = await decide<Result>(
+    place,
+    nothingKnown,
+    (found) => {
+      if (found?.status === 'done') return { result: { kind: 'answered', record: found } }
+      if (found?.status !== 'running') return { result: { kind: 'held', record: wanted }, write: wanted }
+      // A write of ours whose reply was lost.
+      if (found.claim === wanted.claim) return { result: { kind: 'held', record: found } }
+      if (isHeld(found, now)) return { result: { kind: 'running', record: found } }
+      const record = { ...wanted, ...leftFor(found) }
+      return { result: { kind: 'held', record }, write: record }
+    },
+    signal,
+  )
+  return result.kind === 'held' ? { kind: 'held', held: { record: result.record, revision } } : result
+}
+
+/** A process that takes a question over keeps when it was accepted, and whether a job waits for it. */
+const leftFor = ({ acceptedAt, queued }: ClaimedAnswer) => ({ acceptedAt, ...(queued ? { queued } : {}) })
+
+/** Undefined when another process holds the question now. */
+export async function renewLease(
+  place: AnswerPlace,
   held: Held,
   leaseUntil: string,
   signal: AbortSignal,
-): Promise<void> {
-  const outcome = await replaceOwn(drive, directory, held, { ...held.record, leaseUntil }, signal)
-  if (!outcome.written) throw takenOver()
+): Promise<Held | undefined> {
+  const { result, revision } = await decide(
+    place,
+    held,
+    (found) => {
+      if (!isOurs(found, held.record)) return { result: undefined }
+      const record = { ...found, leaseUntil }
+      return { result: record, write: record }
+    },
+    signal,
+  )
+  return result && { record: result, revision }
 }
 
-/** Ends a claim's lease early: its holder stops, and the next process that asks goes on. */
-export async function handOver(
-  drive: Drive,
-  directory: string,
+/** Writes the end of the question. Where another process has answered it meanwhile, that answer stands and is returned. */
+export async function completeAnswer(
+  place: AnswerPlace,
   held: Held,
-  left: Pick<ClaimedAnswer, 'leaseUntil' | 'tries'>,
+  record: CompletedAnswer | FailedAnswer,
+  signal: AbortSignal,
+): Promise<CompletedAnswer | FailedAnswer> {
+  const { result } = await decide<CompletedAnswer | FailedAnswer | undefined>(
+    place,
+    held,
+    (found) => {
+      if (isOurs(found, held.record)) return { result: record, write: record }
+      return { result: found?.status === 'done' ? found : undefined }
+    },
+    signal,
+  )
+  if (result) return result
+  throw new HandoffError('in-progress', 'Another process took the question over while this one answered it.', {
+    next: 'Ask again; the answer is on its way.',
+    retryAfterSeconds: 5,
+  })
+}
+
+/**
+ * Ends the work on a question without an answer. Where a job waits for it, its lease ends now, and the job goes on with it. Else `failed` is
+ * written. A question that another process holds is left alone.
+ */
+export async function giveUpAnswer(
+  place: AnswerPlace,
+  held: Held,
+  failed: FailedAnswer,
+  options: { jobGoesOn: boolean; now: number },
   signal: AbortSignal,
 ): Promise<void> {
-  await replaceOwn(drive, directory, held, { ...held.record, ...left }, signal)
+  await decide(
+    place,
+    held,
+    (found) => {
+      if (!isOurs(found, held.record)) return { result: undefined }
+      if (!found.queued || !options.jobGoesOn) return { result: undefined, write: failed }
+      return { result: undefined, write: { ...found, leaseUntil: new Date(options.now).toISOString() } }
+    },
+    signal,
+  )
+}
+
+/** Ends a question that is not held. An answer, and the claim of a process that works on it, stay as they are. */
+export async function failUnheld(
+  place: AnswerPlace,
+  failedOf: (record: ClaimedAnswer) => FailedAnswer,
+  now: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await decide(
+    place,
+    undefined,
+    (found) =>
+      found?.status === 'running' && !isHeld(found, now)
+        ? { result: undefined, write: failedOf(found) }
+        : { result: undefined },
+    signal,
+  )
+}
+
+/** Notes that a job will go on with the question. False when it is answered already. */
+export async function markQueued(
+  place: AnswerPlace,
+  known: AnswerRecord | undefined,
+  wanted: ClaimedAnswer,
+  now: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const queue = (found: AnswerRecord | undefined): Decision<boolean> => {
+    if (found?.status === 'done') return { result: false }
+    if (found?.status === 'running')
+      return found.queued ? { result: true } : { result: true, write: { ...found, queued: true } }
+    // Nobody holds it: its lease has expired from the start.
+    return { result: true, write: { ...wanted, leaseUntil: new Date(now).toISOString(), queued: true } }
+  }
+  if (known?.status === 'running' && known.queued) return true
+  return (await decide(place, known ? undefined : nothingKnown, queue, signal)).result
 }
 
 type Outcome = { written: true } | { written: false; standing: AnswerRecord | undefined }
@@ -156,7 +268,10 @@ export async function listAnswers(
     .sort((a, b) => compareText(b.at, a.at) || compareText(a.id, b.id))
 }
 
-/** The newest answers of a run, to see what was asked before. */
+/** Records read at the same time. */
+const readers = 6
+
+/** The newest answers of a run, to see what was asked before. A record that cannot be read is passed over. */
 export async function recentAnswers(
   drive: Drive,
   directory: string,
@@ -164,16 +279,21 @@ export async function recentAnswers(
   signal: AbortSignal,
 ): Promise<CompletedAnswer[]> {
   const newest = (await listAnswers(drive, directory, signal)).slice(0, most)
-  const records = await Promise.all(
-    newest.map(({ id }) => readAnswer(drive, directory, id, signal).catch(() => undefined)),
-  )
+  const records = await mapConcurrent(readers, newest, async ({ id }) => {
+    try {
+      return await readAnswer({ drive, directory, id }, signal)
+    } catch (error) {
+      if (isHandoffError(error) && !signal.aborted) return undefined
+      throw error
+    }
+  })
   return records.filter((record) => record?.status === 'done')
 }
 
 const stamp = /^<!-- handoff:latest accepted=(\S+) -->\n/
 
-/** `qa-response.md` always holds the latest answer, whole: an answer accepted earlier never replaces one accepted later. */
-export async function keepLatest(
+/** `qa-response.md` holds the latest answer, whole: an answer accepted earlier never replaces one accepted later. */
+export async function writeLatestAnswer(
   drive: Drive,
   directory: string,
   acceptedAt: string,
@@ -182,8 +302,8 @@ export async function keepLatest(
 ): Promise<void> {
   const path = `${directory}/${artifact.latestAnswer}`
   const bytes = new TextEncoder().encode(`<!-- handoff:latest accepted=${acceptedAt} -->\n${markdown}`)
-  for (let tries = 0; tries < 20; tries += 1) {
-    // The revision first: what is read is then never older than the revision it will be replaced at.
+  for (let conflicts = 0; conflicts < 2 * mostConflicts; conflicts += 1) {
+    // The revision is read before the content: what is decided on is never older than what is replaced.
     const stat = await drive.stat(path, signal)
     const found = stat && (await drive.read(path, { maxBytes: recordLimit, signal }))
     const there = !found ? undefined : stamp.exec(new TextDecoder().decode(found))?.[1]
@@ -195,4 +315,5 @@ export async function keepLatest(
       if (!isHandoffError(error, 'conflict')) throw error
     }
   }
+  throw new HandoffError('conflict', `Many answers were written at the same time; ${artifact.latestAnswer} shows one.`)
 }

@@ -8,7 +8,7 @@ import * as read from '../util/decode.js'
 import { uniqueId } from '../util/unique-id.js'
 import { type GivingBack, type Kept, once, type SharedFile, sharedFile } from './optimistic-file.js'
 import { sha256 } from './run-store.js'
-import type { ServicePlace } from './service-paths.js'
+import { budgetPath } from './service-paths.js'
 
 export interface BudgetLimits {
   tokensPerDay?: number
@@ -53,12 +53,14 @@ const shape = read.object({
 
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)
 
-export function makeBudgets(drive: Drive, place: ServicePlace, limits: BudgetLimits, clock: Clock): Budgets {
-  if (limits.tokensPerDay === undefined && limits.costPerDay === undefined)
-    return { reserve: async () => async () => {} }
+/** For callers without a limit. */
+export const noBudgets: Budgets = { reserve: async () => async () => {} }
+
+export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, clock: Clock): Budgets {
+  if (limits.tokensPerDay === undefined && limits.costPerDay === undefined) return noBudgets
   const files = new Map<string, SharedFile<State>>()
   const fileOf = (caller: string) => {
-    const path = place.budget(sha256(caller).slice(0, 32))
+    const path = budgetPath(root, sha256(caller).slice(0, 32))
     const known = files.get(path) ?? budgetFile(drive, path, clock)
     files.set(path, known)
     return known

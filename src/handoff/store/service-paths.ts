@@ -1,26 +1,8 @@
-// Where the service keeps what all its instances share: beside the repositories, in a directory that no git host can be called.
+// Where the instances of a service keep what they share: beside the repositories, in a directory that no git host can be named like.
 
-export interface ServicePlace {
-  turns: string
-  budget: (callerHash: string) => string
-  keys: string
-  key: (keyHash: string) => string
-  accepted: string
-  acceptedQuestion: (name: string) => string
-  deliveries: string
-  delivery: (name: string) => string
-}
+export const serviceDirectory = (root: string) => `${root.replace(/\/+$/, '')}/_service`
 
-export function servicePlace(root: string): ServicePlace {
-  const top = `${root.replace(/\/+$/, '')}/_service`
-  return {
-    turns: `${top}/turns.json`,
-    budget: (callerHash) => `${top}/budgets/${callerHash}.json`,
-    keys: `${top}/keys`,
-    key: (keyHash) => `${top}/keys/${keyHash}.json`,
-    accepted: `${top}/accepted`,
-    acceptedQuestion: (name) => `${top}/accepted/${name}.json`,
-    deliveries: `${top}/deliveries`,
-    delivery: (name) => `${top}/deliveries/${name}.json`,
-  }
-}
+export const budgetsDirectory = (root: string) => `${serviceDirectory(root)}/budgets`
+
+/** What a caller spent today. */
+export const budgetPath = (root: string, callerHash: string) => `${budgetsDirectory(root)}/${callerHash}.json`

@@ -12,10 +12,10 @@ export interface StepTimer {
   durations(): Record<string, number>
 }
 
-export function startTimer(ports: Pick<Ports, 'emit' | 'now'>): StepTimer {
+export function startTimer(ports: Pick<Ports, 'emit' | 'clock'>): StepTimer {
   const times = new Map<Step, number>()
   const add = (step: Step, milliseconds: number) => times.set(step, (times.get(step) ?? 0) + milliseconds)
-  const clock = () => ports.now().getTime()
+  const clock = () => ports.clock.now()
   return {
     async step(step, work) {
       const start = clock()

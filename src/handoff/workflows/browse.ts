@@ -11,7 +11,8 @@ import { listAnswers, readAnswer } from '../store/answer-store.js'
 import { readRef } from '../store/ref-store.js'
 import { readSealed } from '../store/run-store.js'
 import { olderSpellings } from '../store/spellings.js'
-import { type AskRequest, asRemark, staleAt } from './answer/find-answer.js'
+import type { AnswerRequest } from './answer/find-answer.js'
+import { optionally, stalenessAt } from './answer/report-answer.js'
 import type { ChosenRun } from './answer/resolve-run.js'
 import type { AnswerStaleness } from './pull-request/check-answer.js'
 import { readSummary } from './read-summary.js'
@@ -104,7 +105,7 @@ export async function pageOfAnswers(
   const { drive } = context.ports
   const page = pageOf(await listAnswers(drive, run.directory, signal), wanted)
   const records = await Promise.all(
-    page.items.map(({ id }) => readAnswer(drive, run.directory, id, signal).catch(unlessUnbelievable)),
+    page.items.map(({ id }) => readAnswer({ drive, directory: run.directory, id }, signal).catch(unlessUnbelievable)),
   )
   const items = records.filter((record) => record !== undefined)
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }
@@ -116,7 +117,7 @@ export async function oneAnswer(
   id: string,
   signal: AbortSignal,
 ): Promise<AnswerRecord> {
-  const record = await readAnswer(context.ports.drive, run.directory, id, signal)
+  const record = await readAnswer({ drive: context.ports.drive, directory: run.directory, id }, signal)
   if (record) return record
   throw new HandoffError('not-found', `Run ${run.handoff.run} has no answer ${id}.`, {
     next: 'Ask the question with POST /api/ask.',
@@ -126,7 +127,7 @@ export async function oneAnswer(
 /** What the newest summarised commit of the run's own ref changed of what an answer rests on; undefined when nothing, or nobody can tell. */
 export async function staleSince(
   context: AppContext,
-  request: Pick<AskRequest, 'repository' | 'github'>,
+  request: Pick<AnswerRequest, 'repository' | 'github'>,
   run: ChosenRun,
   record: CompletedAnswer,
   signal: AbortSignal,
@@ -134,8 +135,8 @@ export async function staleSince(
   const { ref } = run.handoff
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
   const place = layout(context.root, request.repository)
-  const head = await asRemark(() => readRef(context.ports.drive, place, ref, signal))
-  return head === undefined ? undefined : staleAt(record, head, request, context, signal)
+  const head = await optionally(() => readRef(context.ports.drive, place, ref, signal))
+  return stalenessAt(head, record, request, context, signal)
 }
 
 export interface CitedPlace {
@@ -152,7 +153,7 @@ export async function citedFile(
   signal: AbortSignal,
 ): Promise<{ path: string; blob: string; from: number; lines: string[] }> {
   const { drive } = context.ports
-  const read = (id: string) => readAnswer(drive, run.directory, id, signal)
+  const read = (id: string) => readAnswer({ drive, directory: run.directory, id }, signal)
   const newest = async () => (await listAnswers(drive, run.directory, signal)).slice(0, 20).map(({ id }) => id)
   for (const id of place.answer === undefined ? await newest() : [place.answer]) {
     const record = await (place.answer === undefined ? read(id).catch(unlessUnbelievable) : read(id))

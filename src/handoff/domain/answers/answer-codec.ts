@@ -26,6 +26,7 @@ const claimed = read.object({
   leaseUntil: read.time,
   claim: read.string(200),
   fresh: read.optional(read.boolean),
+  queued: read.optional(read.boolean),
   tries: read.optional(read.count),
 })
 

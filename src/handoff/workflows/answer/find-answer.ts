@@ -1,169 +1,175 @@
-// Which question it is, and what the ledger knows of it: everything that is read before anything is written. Whoever asks what was asked before
-// needs nothing else, so what the work itself needs is loaded only when there is work.
-
+// Which run a question is about, which answer it has, and whether that answer is there. Only reads: an answer that is stored needs nothing else,
+// so what the work needs is loaded only when there is work.
 import type { AppContext } from '../../context.js'
-import type { AnswerRecord, CompletedAnswer, Question } from '../../domain/answer.js'
-import { parseQuestion } from '../../domain/answers/question.js'
-import { type HandoffError, isHandoffError } from '../../domain/errors.js'
+import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../../domain/answer.js'
+import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
 import type { GitHub } from '../../domain/github.js'
 import { type Layout, layout, parseRunId } from '../../domain/run.js'
-import { readAnswer } from '../../store/answer-store.js'
-import { startTimer } from '../../util/step-timer.js'
+import { type AnswerPlace, readAnswer } from '../../store/answer-store.js'
+import { sha256 } from '../../store/run-store.js'
+import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
-import type { acceptClaim } from './answer-question.js'
-import { claimFor, idFor } from './claim.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
 
-export interface AskRequest extends Where {
+export interface AnswerRequest extends Where {
   name: RunName
   /** An earlier run: the question is about what changed from it to the run that is named. */
   compareWith?: RunName
   question: Question
-  /** Tells, where the run is older than the ref's head, which of the cited lines changed since. */
+  /** Tells, where the run is older than the ref's head, which of the cited lines have changed since. */
   github?: () => Promise<GitHub>
-  /** Written on the sandbox too, so that whoever asked can find it again from outside. */
+  /** Written on the sandbox, so that the caller can find it again from outside. */
   labels?: Record<string, string>
+  /** Who pays: budgets and the order of waiting questions are per caller. */
+  caller?: string
 }
 
-export interface AskResult {
+export interface AnswerResult {
   record: CompletedAnswer
   run: ChosenRun
-  /** The answer was in the ledger already. */
+  /** The answer was stored already. */
   reused: boolean
-  /** The ref's head has moved on from the run: what that means for what the answer rests on, as far as anybody can tell. */
+  /** The ref's head has moved on from the run: what that means for the answer, as far as it can be told. */
   stale?: AnswerStaleness
 }
 
-/** A question whose id is known; nothing is written yet. */
-export interface PreparedQuestion {
+/** A question whose run and answer id are known. Nothing was written. */
+export interface FoundQuestion {
+  request: AnswerRequest
+  question: Question
   id: string
   run: ChosenRun
   /** The earlier run of a comparison. */
   base?: ChosenRun
-  /** What the ledger says of it now; a failed one, and a running one whose lease ran out, may be accepted again. */
-  known?: AnswerRecord
-  accept(signal: AbortSignal, manner?: Manner): Promise<AcceptedQuestion>
+  record?: AnswerRecord
+  timer: StepTimer
 }
 
-/** A question that was accepted: its id is known and its claim is in the ledger. `answer` does the work and may be left to the background. */
-export interface AcceptedQuestion {
-  id: string
-  run: ChosenRun
-  acceptedAt: string
-  /** Set when there is nothing left to do. */
-  done?: CompletedAnswer
-  answer(signal: AbortSignal): Promise<AskResult>
-}
+export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports }: AppContext): AnswerPlace => ({
+  drive: ports.drive,
+  directory: run.directory,
+  id,
+})
 
-/** What whoever asks for many has to say about how one question is answered. */
-export interface Manner {
-  /** Waited for before a machine is started: whose turn it is. */
-  turn?: (signal: AbortSignal) => Promise<void>
-  /** An error for which it says so leaves the question to whoever looks next, as soon as these milliseconds have passed. */
-  handBack?: (error: HandoffError) => Promise<number | undefined>
-  /** Told when it ended without an answer for good. */
-  onGivenUp?: () => void
-}
-
-/** What could not be answered for so long is waited for by nobody. */
-export const longestMs = 24 * 60 * 60 * 1_000
-
-/** Only reads: which run, which id, and what the ledger knows. */
-export async function prepareQuestion(
-  request: AskRequest,
+export async function findAnswer(
+  request: AnswerRequest,
   context: AppContext,
   signal: AbortSignal,
-): Promise<PreparedQuestion> {
-  const { ports } = context
-  const asked = { ...request.question, text: parseQuestion(request.question.text) }
+): Promise<FoundQuestion> {
+  const question = { ...request.question, text: parseQuestion(request.question.text) }
   const place = layout(context.root, request.repository)
-  const timer = startTimer(ports)
-  const chosen = (name: RunName) => resolveRun(request, name, context, place, signal)
-  const looking = timer.step('look up', () =>
-    Promise.all([chosen(request.name), request.compareWith && chosen(request.compareWith)]),
+  const timer = startTimer(context.ports)
+  const resolve = (name: RunName) => resolveRun(request, name, context, place, signal)
+  const resolving = timer.step('look up', () =>
+    Promise.all([resolve(request.name), request.compareWith && resolve(request.compareWith)]),
   )
-  looking.catch(() => undefined)
-  const early = lookEarly({ ...request, question: asked }, context, place, signal)
-  const [run, base] = await looking
+  resolving.catch(() => undefined)
+  const early = readEarly(request, question, context, place, signal)
+  const [run, base] = await resolving
   if (base) (await import('./generate-comparison.js')).refuseSame(base, run)
-  const id = early?.id ?? idFor(asked, run.handoff.run, base?.handoff.run, context)
-  const record = early?.directory === run.directory ? early.record : undefined
-  const known = isUnique(asked) ? undefined : await (record ?? readAnswer(ports.drive, run.directory, id, signal))
+  const id = early?.id ?? answerId(question, run.handoff.run, base?.handoff.run, context)
+  // The run may be in a directory of an older spelling.
+  const read = early?.directory === run.directory ? early.record : undefined
+  const record = isUnique(question) ? undefined : await (read ?? readAnswer(placeOf({ id, run }, context), signal))
+  return { request, question, id, run, ...(base ? { base } : {}), ...(record ? { record } : {}), timer }
+}
+
+/** The question of a record that a job goes on with. */
+export async function findQueued(
+  job: Where & { run: string; id: string; labels?: Record<string, string>; caller?: string },
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<FoundQuestion | undefined> {
+  const { run: name, id, labels, caller, ...where } = job
+  const place = layout(context.root, where.repository)
+  const timer = startTimer(context.ports)
+  const resolve = (run: string) => timer.step('look up', () => resolveRun(where, { run }, context, place, signal))
+  const run = await resolve(name)
+  const record = await readAnswer(placeOf({ id, run }, context), signal)
+  if (record === undefined) return undefined
+  const base = record.compareWith && (await resolve(record.compareWith.run))
+  const question = questionOf(record)
+  const request = {
+    ...where,
+    name: { run: name },
+    question,
+    ...(labels ? { labels } : {}),
+    ...(caller ? { caller } : {}),
+  }
+  return { request, question, id, run, ...(base ? { base } : {}), record, timer }
+}
+
+function questionOf(record: AnswerRecord): Question {
+  const { question, thread, asker } = record
   return {
-    id,
-    run,
-    ...(base ? { base } : {}),
-    ...(known === undefined ? {} : { known }),
-    accept: async (later, manner = {}) => {
-      if (known?.status === 'done') return withStaleness(answeredBefore(known, run, context), request, context)
-      const question = { ...asked, text: context.redact(asked.text) }
-      const wanted = claimFor(question, id, run, base, context)
-      const job = { question, context, run, ...(base ? { base } : {}), timer, labels: request.labels ?? {} }
-      return withStaleness(await acceptLater(job, wanted, manner, later), request, context)
-    },
+    text: question,
+    ...(thread === undefined ? {} : { thread }),
+    ...(asker === undefined ? {} : { asker }),
+    ...(record.status === 'running' && record.fresh ? { fresh: true } : {}),
   }
 }
 
-const acceptLater: typeof acceptClaim = async (...parts) => (await import('./answer-question.js')).acceptClaim(...parts)
-
-/** A question that is asked anew each time has an id that nobody can know. */
+/** A question that is asked anew each time has an id that nothing can be stored under yet. */
 const isUnique = (question: Question) => question.fresh === true && question.nonce === undefined
 
-/** Who names the run itself need not wait for its pointer: the record is read beside it, and believed only when the run is. */
-function lookEarly(
-  { name, compareWith, question }: AskRequest,
+/** A caller that names the run need not wait for its pointer: the record is read beside it, and believed only when the run is. */
+function readEarly(
+  { name, compareWith }: AnswerRequest,
+  question: Question,
   context: AppContext,
   place: Layout,
   signal: AbortSignal,
 ): { id: string; directory: string; record: Promise<AnswerRecord | undefined> } | undefined {
   if (!('run' in name) || compareWith || isUnique(question)) return undefined
   const run = parseRunId(name.run)
-  const id = idFor(question, run, undefined, context)
-  const record = readAnswer(context.ports.drive, place.run(run), id, signal)
-  // Whatever is wrong with the run is what is told.
+  const id = answerId(question, run, undefined, context)
+  const directory = place.run(run)
+  const record = readAnswer({ drive: context.ports.drive, directory, id }, signal)
+  // Where the run is wrong too, its error is the one that is told.
   record.catch(() => undefined)
   return { id, directory: place.run(run), record }
 }
 
-/** Only where the run is behind: an answer about the head itself is as new as can be. */
-function withStaleness(accepted: AcceptedQuestion, request: AskRequest, context: AppContext): AcceptedQuestion {
-  const head = accepted.run.behind?.head
-  if (head === undefined) return accepted
-  return {
-    ...accepted,
-    async answer(signal) {
-      const result = await accepted.answer(signal)
-      const stale = await staleAt(result.record, head, request, context, signal)
-      return stale ? { ...result, stale } : result
+/**
+ * The id of an answer is a hash of the run, the question as it was asked, the model and the thread. A comparison has the earlier run in it. A
+ * `fresh` question has a nonce: the caller's own, so that a repeated request finds its answer, or a new one.
+ */
+function answerId(question: Question, run: string, base: string | undefined, { ports }: AppContext): string {
+  return answerIdOf(
+    {
+      // No run id holds a space.
+      run: base ? `${run} since ${base}` : run,
+      question: question.text,
+      model: ports.model.name,
+      ...(question.thread === undefined ? {} : { thread: question.thread }),
+      ...(question.fresh ? { nonce: question.nonce ?? ports.uniqueId() } : {}),
     },
-  }
+    sha256,
+  )
 }
 
-export function staleAt(
-  record: CompletedAnswer,
-  head: string,
-  { repository, github }: Pick<AskRequest, 'repository' | 'github'>,
+/** The record that claims a question, before any work. */
+export function newClaim(
+  { question, id, run, base }: FoundQuestion,
   context: AppContext,
-  signal: AbortSignal,
-): Promise<AnswerStaleness | undefined> {
-  return asRemark(async () => {
-    const { stalenessOf } = await import('../pull-request/check-answer.js')
-    return stalenessOf({ repository, record, head }, context, await github?.(), signal)
-  })
-}
-
-/** The answer is there: whatever goes wrong on the way to a remark about it costs only the remark. */
-export async function asRemark<T>(look: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await look()
-  } catch (error) {
-    if (isHandoffError(error)) return undefined
-    throw error
+  leaseMs: number,
+): ClaimedAnswer {
+  const { clock, model, uniqueId } = context.ports
+  const now = clock.now()
+  return {
+    version: 1,
+    id,
+    run: run.handoff.run,
+    commit: run.handoff.commit,
+    question: context.redact(question.text),
+    ...(question.thread === undefined ? {} : { thread: question.thread }),
+    ...(question.asker === undefined ? {} : { asker: question.asker }),
+    ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
+    model: model.name,
+    acceptedAt: new Date(now).toISOString(),
+    status: 'running',
+    leaseUntil: new Date(now + leaseMs).toISOString(),
+    claim: uniqueId(),
+    ...(question.fresh ? { fresh: true } : {}),
   }
-}
-
-export function answeredBefore(record: CompletedAnswer, run: ChosenRun, context: AppContext): AcceptedQuestion {
-  context.ports.emit({ type: 'answer-reused', id: record.id })
-  const { id, acceptedAt } = record
-  return { id, run, acceptedAt, done: record, answer: async () => ({ record, run, reused: true }) }
 }

@@ -61,7 +61,7 @@ export interface AnswerJob {
 /** What one round may print: 12,000 tokens of numbered lines. */
 const excerptBytes = 44_000
 
-export async function answerFrom(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
+export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
   const [open, [summary, terms]] = await together(
     openForReading(job, signal),

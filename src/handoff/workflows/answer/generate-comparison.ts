@@ -54,7 +54,7 @@ export function refuseSame(base: ChosenRun, run: ChosenRun): void {
   )
 }
 
-export async function compareFrom(job: CompareJob, signal: AbortSignal): Promise<Answered> {
+export async function generateComparison(job: CompareJob, signal: AbortSignal): Promise<Answered> {
   const runs = [job.base, job.run] as const
   const [earlier, later] = runs.map((run) => openForReading({ ...job, run }, signal)) as [
     Promise<OpenRun>,

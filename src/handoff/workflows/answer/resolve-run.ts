@@ -138,7 +138,7 @@ async function absent(
       next: 'Summarise the commit first: push it, or run the workflow by hand.',
     })
   }
-  const oldest = context.ports.now().getTime() - longestAttemptMs
+  const oldest = context.ports.clock.now() - longestAttemptMs
   const ended = attempts.every(({ modifiedAt }) => modifiedAt !== undefined && Date.parse(modifiedAt) < oldest)
   if (ended) {
     return new HandoffError('not-sealed', `${what} is not complete: the attempt to summarise it failed.`, {

@@ -34,7 +34,7 @@ export async function openForReading({ context, timer, run, labels }: Looking, s
   const { ports } = context
   const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = context.limits
   // Counted from now: whoever waited for a turn has less time left.
-  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.now().getTime()))
+  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [owned, opened] = await together(
     openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal),

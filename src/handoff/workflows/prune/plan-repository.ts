@@ -35,7 +35,7 @@ export async function planRepository(
   const verdicts = judgeRuns(await sealedRuns(pruning, repository, inventory, signal), {
     keepDays: request.keepDays,
     keepRuns: request.keepRuns,
-    now: context.ports.now().getTime(),
+    now: context.ports.clock.now(),
     needed: refs.needed,
     gone: refs.gone,
   })
@@ -65,7 +65,7 @@ const keptHours = 24
 function isOld({ request, context }: Pruning, at: string | undefined, leastHours = keptHours): boolean {
   const hours = Math.max(request.unfinishedHours, leastHours)
   const patience = Math.max(hours * hourMs, context.limits.deadlineMs + marginMs)
-  return at !== undefined && Date.parse(at) < context.ports.now().getTime() - patience
+  return at !== undefined && Date.parse(at) < context.ports.clock.now() - patience
 }
 
 // ── refs ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +135,7 @@ async function judgePulls(
 ): Promise<void> {
   const { request, context } = pruning
   const github = request.github?.(repository)
-  const oldest = new Date(context.ports.now().getTime() - request.keepDays * 24 * hourMs).toISOString()
+  const oldest = new Date(context.ports.clock.now() - request.keepDays * 24 * hourMs).toISOString()
   await mapConcurrent(4, pulls, async (pull) => {
     const number = Number(pull.ref.slice('refs/pull/'.length))
     const known = github && (await pullNow(pruning, github, repository, number, signal))
@@ -176,13 +176,13 @@ async function sealedRuns(
   inventory: Inventory,
   signal: AbortSignal,
 ): Promise<KeptRun[]> {
-  const { drive, now } = context.ports
+  const { drive, clock } = context.ports
   const whole = inventory.pointers.flatMap((pointer) => (pointer.state === 'whole' ? [pointer] : []))
   for (const pointer of inventory.pointers) {
     if (pointer.state === 'unreadable')
       notices.push(`The run of ${pointer.sha} of ${nameOf(repository)} stays: ${pointer.why}`)
   }
-  const lately = new Date(now().getTime() - busyMs).toISOString()
+  const lately = new Date(clock.now() - busyMs).toISOString()
   return mapConcurrent(width, whole, async ({ sha, pointer, handoff }) => {
     const asked = await drive.list(`${inventory.place.run(pointer.run)}/${artifact.ledger}`, signal)
     const busy = asked.some((entry) => (entry.modifiedAt ?? '') > lately)
@@ -246,7 +246,7 @@ async function judgeSilent(
 function waits({ request, context }: Pruning, { notes, pointers }: Inventory, run: RunId): boolean {
   const note: FileThere | undefined = notes.find((one) => one.run === run)
   const spokenFor = pointers.some((one) => one.sha === shaOf(run) && one.state === 'whole')
-  const oldest = context.ports.now().getTime() - request.keepDays * 24 * hourMs
+  const oldest = context.ports.clock.now() - request.keepDays * 24 * hourMs
   return note?.at !== undefined && !spokenFor && Date.parse(note.at) > oldest
 }
 

@@ -8,7 +8,7 @@ import { type ErrorCode, isHandoffError } from '../../domain/errors.js'
 import { type Layout, layoutAsSpelled, parseRepository, type Repository } from '../../domain/run.js'
 import * as removal from '../../store/delete-run.js'
 import { fileAt, measure, runOf, width } from '../../store/inventory.js'
-import { servicePlace } from '../../store/service-paths.js'
+import { budgetsDirectory, serviceDirectory } from '../../store/service-paths.js'
 import { olderSpellings } from '../../store/spellings.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { listRepositories } from '../browse.js'
@@ -27,7 +27,7 @@ const dayMs = 86_400_000
 
 export async function planPrune(request: PruneRequest, context: AppContext, signal: AbortSignal): Promise<PrunePlan> {
   const notices: string[] = []
-  const madeAt = context.ports.now().toISOString()
+  const madeAt = new Date(context.ports.clock.now()).toISOString()
   const repositories = request.repository
     ? await everySpelling(context, request.repository, signal)
     : await everyRepository(context, notices, signal)
@@ -66,18 +66,17 @@ async function everyRepository(context: AppContext, notices: string[], signal: A
   return found
 }
 
-/** Days that the service's small files are of use to anybody, with time to spare. */
+/** Old budgets, and what earlier versions of the service kept here: names of requests and deliveries, and notes of accepted questions. */
 async function serviceLeftovers(context: AppContext, signal: AbortSignal): Promise<PruneItem[]> {
-  const place = servicePlace(context.root)
-  const budgets = place.budget('x').replace(/\/[^/]*$/, '')
+  const service = serviceDirectory(context.root)
   const folders = [
-    { folder: place.keys, days: 2, why: 'the name of a request, long over' },
-    { folder: place.deliveries, days: 7, why: 'a delivery that is not repeated any more' },
-    { folder: place.accepted, days: 14, why: 'a question that nobody took up' },
-    { folder: budgets, days: 3, why: 'the budget of a day that is over' },
+    { folder: budgetsDirectory(context.root), days: 3, why: 'the budget of a day that is over' },
+    { folder: `${service}/keys`, days: 2, why: 'written by an earlier version' },
+    { folder: `${service}/deliveries`, days: 7, why: 'written by an earlier version' },
+    { folder: `${service}/accepted`, days: 14, why: 'written by an earlier version' },
   ]
   const lists = await mapConcurrent(width, folders, async ({ folder, days, why }) => {
-    const before = new Date(context.ports.now().getTime() - days * dayMs).toISOString()
+    const before = new Date(context.ports.clock.now() - days * dayMs).toISOString()
     const old = (await context.ports.drive.list(folder, signal)).filter(
       (entry) => !entry.isDirectory && entry.modifiedAt !== undefined && entry.modifiedAt < before,
     )
@@ -133,8 +132,8 @@ async function remove(
   context: AppContext,
   signal: AbortSignal,
 ): Promise<removal.Stayed> {
-  const { drive, now } = context.ports
-  const at = now().toISOString()
+  const { drive, clock } = context.ports
+  const at = new Date(clock.now()).toISOString()
   switch (act.how) {
     case 'sealed': {
       // The drive's clock is another one, and tells seconds only. What was asked in the hour before the plan keeps its run anyway.

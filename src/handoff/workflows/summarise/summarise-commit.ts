@@ -83,7 +83,7 @@ async function createRun(
     buildArtifacts(request, context, found.survey, { previous, table, checkpoint }, signal),
   )
 
-  const sealedAt = ports.now().toISOString()
+  const sealedAt = new Date(ports.clock.now()).toISOString()
   const ref = prepareRef(ports, place, commit, signal)
   const handoff = buildHandoff(request, context, run, found, artifacts, previous, timer, sealedAt)
   const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, artifacts.files, signal))

@@ -1,0 +1,69 @@
+// What a question may cost is reserved before the work and settled after it, with what its models did cost.
+import type { AppContext } from '../../context.js'
+import { mostOfQuestion, type QuestionModel } from '../../domain/answers/question-cost.js'
+import { HandoffError } from '../../domain/errors.js'
+import { costOf, type PricedUsage, type Prices } from '../../domain/model-prices.js'
+import type { BudgetLimits } from '../../store/caller-budgets.js'
+
+/** A reservation outlives the work that it is for, and expires by itself when the process dies. */
+const settlingMs = 60_000
+
+export interface Reservation extends AsyncDisposable {
+  /** Counts what is spent through it. */
+  context: AppContext
+}
+
+/** Rejects with `budget` when the caller cannot pay for another question. */
+export async function reserveBudget(caller: string, id: string, context: AppContext): Promise<Reservation> {
+  const { budgets, limits, ports, prices } = context
+  const spent = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  const amount = (usage: PricedUsage) => ({
+    tokens: usage.inputTokens + usage.outputTokens,
+    cost: costOf(usage, ports.model.name, prices)?.amount ?? 0,
+  })
+  const until = ports.clock.now() + limits.deadlineMs + settlingMs
+  const settle = await budgets.reserve(caller, id, atMost(amount(mostOfQuestion(ports.model))), until)
+  return {
+    context: {
+      ...context,
+      ports: {
+        ...ports,
+        emit(event) {
+          if (event.type === 'model-call') {
+            spent.inputTokens += event.inputTokens
+            spent.outputTokens += event.outputTokens
+            spent.cachedInputTokens += event.cachedInputTokens ?? 0
+            spent.cacheWriteTokens += event.cacheWriteTokens ?? 0
+          }
+          ports.emit(event)
+        },
+      },
+    },
+    // A reservation that cannot be settled expires by itself, at its full amount until then.
+    [Symbol.asyncDispose]: () => settle(amount(spent)).catch(() => undefined),
+  }
+}
+
+/** A budget that no question fits into, or that cannot be calculated, would refuse every caller every day. */
+export function budgetProblem(limits: BudgetLimits, model: QuestionModel, prices?: Prices): HandoffError | undefined {
+  const refuse = (message: string, next: string) => new HandoffError('missing-setting', message, { next })
+  const most = mostOfQuestion(model)
+  const tokens = most.inputTokens + most.outputTokens
+  if ((limits.tokensPerDay ?? tokens) < tokens) {
+    const enough = `Set it to ${tokens.toLocaleString('en-US')} or more, or remove it.`
+    return refuse('HANDOFF_CALLER_TOKENS is less than one question may take.', enough)
+  }
+  if (limits.costPerDay === undefined) return undefined
+  const cost = costOf(most, model.name, prices)?.amount
+  if (cost === undefined) {
+    return refuse(
+      'Callers have a budget in money (HANDOFF_CALLER_COST), and the price of the model is not known.',
+      'Set LLM_PRICE_INPUT and LLM_PRICE_OUTPUT, or set HANDOFF_CALLER_TOKENS instead.',
+    )
+  }
+  if (cost <= limits.costPerDay) return undefined
+  return refuse(
+    'HANDOFF_CALLER_COST is less than one question may cost.',
+    `Set it to ${cost.toFixed(2)} or more, or remove it.`,
+  )
+}

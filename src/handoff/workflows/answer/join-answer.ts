@@ -1,0 +1,58 @@
+// Many callers, one answer: a caller that asks what is being answered waits for that answer.
+import type { AppContext } from '../../context.js'
+import type { CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
+import { type ErrorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
+import { isHeld, readAnswer } from '../../store/answer-store.js'
+import { answerFound } from './answer-question.js'
+import { type AnswerResult, type FoundQuestion, placeOf } from './find-answer.js'
+import { storedAnswer } from './report-answer.js'
+
+const firstPauseMs = 150
+const longestPauseMs = 1_000
+
+/** Answers the question, or waits for the process that does. When that process gives up, this one answers. */
+export async function answerOrJoin(
+  found: FoundQuestion,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<AnswerResult> {
+  const { clock, emit } = context.ports
+  for (let asked = found, pause = firstPauseMs; ; pause = Math.min(1.5 * pause, longestPauseMs)) {
+    try {
+      return await answerFound(asked, context, signal)
+    } catch (error) {
+      if (signal.aborted || !isHandoffError(error, 'in-progress')) throw error
+    }
+    emit({ type: 'answer-joined', id: found.id })
+    const record = await waitForAnswer(found, context, signal)
+    if (record) return storedAnswer(found, record, context, signal)
+    // The other process left the question. The record that was read before says nothing any more.
+    const { record: _old, ...fresh } = asked
+    asked = fresh
+    await clock.sleep(pause, signal)
+  }
+}
+
+/** Undefined when no process is answering the question any more. */
+async function waitForAnswer(
+  found: FoundQuestion,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<CompletedAnswer | undefined> {
+  const { clock } = context.ports
+  for (let pause = firstPauseMs; ; pause = Math.min(1.5 * pause, longestPauseMs)) {
+    const record = await readAnswer(placeOf(found, context), signal)
+    if (record?.status === 'done') return record
+    if (record?.status === 'failed' && !wasInterrupted(record)) throw failureOf(record)
+    if (record?.status !== 'running' || !isHeld(record, clock.now())) return undefined
+    await clock.sleep(pause, signal)
+  }
+}
+
+/** Its caller left or ran out of time, which says nothing about the question. */
+export const wasInterrupted = ({ error }: FailedAnswer) => error.code === 'cancelled' || error.code === 'timeout'
+
+function failureOf({ error }: FailedAnswer): HandoffError {
+  const { code, message, next } = error
+  return new HandoffError(code as ErrorCode, message, next === undefined ? {} : { next })
+}

@@ -1,0 +1,78 @@
+// A claimed question while this process works on it: the claim's lease is renewed until the question ends.
+//
+// A lease is short, so a process that dies delays the next one by a minute at most. A holder whose lease cannot be renewed works on: its record is
+// completed only if the claim is still its own.
+import type { AppContext } from '../../context.js'
+import type { ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
+import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { type AnswerPlace, completeAnswer, giveUpAnswer, type Held, renewLease } from '../../store/answer-store.js'
+import { cleanupSignal } from '../../util/step-timer.js'
+
+export const leaseMs = 60_000
+/** Two renewals may fail before the lease expires. */
+const renewalMs = 20_000
+
+export interface Lease extends AsyncDisposable {
+  readonly record: ClaimedAnswer
+  /** Aborted when another process has taken the question over. */
+  readonly signal: AbortSignal
+  /** Ends the question. Returns the record that stands: another process's answer where that was quicker. */
+  complete(record: CompletedAnswer | FailedAnswer): Promise<CompletedAnswer | FailedAnswer>
+  /** Ends the work without an answer; where a job waits for the question and may go on, it does. */
+  giveUp(failed: FailedAnswer, jobGoesOn: boolean): Promise<void>
+}
+
+export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held): Lease {
+  const { clock } = context.ports
+  const stop = new AbortController()
+  const lost = new AbortController()
+  let held = claimed
+
+  async function renew(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await clock.sleep(renewalMs, stop.signal)
+      const leaseUntil = new Date(clock.now() + leaseMs).toISOString()
+      const renewed = await renewLease(place, held, leaseUntil, cleanupSignal()).catch(ignoreOutage)
+      if (renewed === 'outage') continue
+      if (!renewed) return lost.abort(takenOver())
+      held = renewed
+    }
+  }
+
+  const renewing = renew().catch((error: unknown) => {
+    // The sleep is aborted when the question ends. Anything else is a defect, and the work must hear of it.
+    if (!stop.signal.aborted) lost.abort(error)
+  })
+
+  /** Nothing is written while a renewal is under way. */
+  async function endRenewals(): Promise<void> {
+    stop.abort()
+    await renewing
+  }
+
+  return {
+    record: claimed.record,
+    signal: lost.signal,
+    async complete(record) {
+      await endRenewals()
+      return completeAnswer(place, held, record, cleanupSignal())
+    },
+    async giveUp(failed, jobGoesOn) {
+      await endRenewals()
+      await giveUpAnswer(place, held, failed, { jobGoesOn, now: clock.now() }, cleanupSignal())
+    },
+    [Symbol.asyncDispose]: endRenewals,
+  }
+}
+
+/** An outage of the drive costs nothing yet: the next renewal comes before the lease expires. */
+function ignoreOutage(error: unknown): 'outage' {
+  if (isHandoffError(error)) return 'outage'
+  throw error
+}
+
+const takenOver = () =>
+  new HandoffError('in-progress', 'Another process took the question over.', {
+    next: 'Ask again; the answer is on its way.',
+    retryAfterSeconds: 5,
+  })

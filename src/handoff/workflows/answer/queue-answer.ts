@@ -1,0 +1,25 @@
+// A question that outlives its request: its record says that a job waits for it, before the job is sent.
+import type { AppContext } from '../../context.js'
+import type { ClaimedAnswer } from '../../domain/answer.js'
+import { failUnheld, markQueued } from '../../store/answer-store.js'
+import { cleanupSignal } from '../../util/step-timer.js'
+import { failedRecord } from './answer-question.js'
+import { reserveBudget } from './budget.js'
+import { type FoundQuestion, newClaim, placeOf } from './find-answer.js'
+
+/** Marks the question's record as queued. False when it is answered already. Rejects with `budget` where the caller could not pay for it. */
+export async function queueAnswer(found: FoundQuestion, context: AppContext, signal: AbortSignal): Promise<boolean> {
+  if (found.record === undefined) {
+    // The job reserves again when it runs; this only refuses early what cannot be paid.
+    await using _affordable = await reserveBudget(found.request.caller ?? 'local', found.id, context)
+  }
+  const wanted = newClaim(found, context, 0)
+  return markQueued(placeOf(found, context), found.record, wanted, context.ports.clock.now(), signal)
+}
+
+/** Ends a queued question for which no further attempt is made. */
+export async function failQueued(found: FoundQuestion, error: unknown, context: AppContext): Promise<void> {
+  const now = context.ports.clock.now()
+  const failed = (record: ClaimedAnswer) => failedRecord(record, error, now)
+  await failUnheld(placeOf(found, context), failed, now, cleanupSignal())
+}

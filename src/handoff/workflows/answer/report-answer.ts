@@ -1,0 +1,42 @@
+// What a caller is told with an answer that was stored before, or that is about an older commit.
+import type { AppContext } from '../../context.js'
+import type { CompletedAnswer } from '../../domain/answer.js'
+import { isHandoffError } from '../../domain/errors.js'
+import type { AnswerStaleness } from '../pull-request/check-answer.js'
+import type { AnswerRequest, AnswerResult, FoundQuestion } from './find-answer.js'
+
+/** Undefined where there is nothing to say, or where it cannot be found out: that costs the remark and not the answer. */
+export function stalenessAt(
+  head: string | undefined,
+  record: CompletedAnswer,
+  { repository, github }: Pick<AnswerRequest, 'repository' | 'github'>,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  return optionally(async () => {
+    if (head === undefined) return undefined
+    const { stalenessOf } = await import('../pull-request/check-answer.js')
+    return stalenessOf({ repository, record, head }, context, await github?.(), signal)
+  })
+}
+
+/** A failure of an outside service is no failure of the answer. */
+export async function optionally<T>(look: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await look()
+  } catch (error) {
+    if (isHandoffError(error)) return undefined
+    throw error
+  }
+}
+
+export async function storedAnswer(
+  { id, run, request }: FoundQuestion,
+  record: CompletedAnswer,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<AnswerResult> {
+  context.ports.emit({ type: 'answer-reused', id })
+  const stale = await stalenessAt(run.behind?.head, record, request, context, signal)
+  return { record, run, reused: true, ...(stale ? { stale } : {}) }
+}

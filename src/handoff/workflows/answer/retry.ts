@@ -1,0 +1,35 @@
+// Which failures pass by themselves, and after how long it makes sense to try again. One table for jobs, requests and comments.
+import type { ClaimedAnswer } from '../../domain/answer.js'
+import { type ErrorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
+
+/** Seconds to wait where the outside service did not say. A code that is not here fails again in the same way. */
+const waitSeconds: Partial<Record<ErrorCode, number>> = {
+  timeout: 1,
+  cancelled: 1,
+  'in-progress': 10,
+  'sandbox-limit': 5,
+  'model-limit': 20,
+  sandbox: 10,
+  drive: 10,
+  git: 20,
+}
+const longestWaitSeconds = 300
+
+/** Undefined for a failure that would only happen again. */
+export function retryAfterSeconds(error: unknown): number | undefined {
+  if (!isHandoffError(error)) return undefined
+  // A model's service that names a time is busy; one that does not has refused the key or the model.
+  const wait = error.code === 'model' ? error.retryAfterSeconds : (error.retryAfterSeconds ?? waitSeconds[error.code])
+  if (wait === undefined || (error.code !== 'model' && waitSeconds[error.code] === undefined)) return undefined
+  return Math.min(longestWaitSeconds, Math.max(1, Math.ceil(wait)))
+}
+
+export const passesByItself = (error: unknown) => retryAfterSeconds(error) !== undefined
+
+/** Another process holds the question. */
+export function inProgress({ id }: ClaimedAnswer): HandoffError {
+  return new HandoffError('in-progress', `The same question is being answered (${id}).`, {
+    next: 'Ask again in a moment; the answer will be there.',
+    retryAfterSeconds: 5,
+  })
+}
