@@ -1,2 +1,5 @@
-// POST /api/ask: _functions/ask.ts and what it uses, as `npm run build` puts them together.
-export { default } from '../dist/service/ask.js'
+// POST /api/ask
+import { defineFunction } from '../src/service/define-function.js'
+import { postAsk } from '../src/service/routes/ask.js'
+
+export default defineFunction('ask', 300, { POST: postAsk })

@@ -1,2 +1,5 @@
-// POST /api/github: _functions/github.ts and what it uses, as `npm run build` puts them together.
-export { default } from '../dist/service/github.js'
+// POST /api/github: GitHub's webhook
+import { defineFunction } from '../src/service/define-function.js'
+import { postGitHub } from '../src/service/routes/github.js'
+
+export default defineFunction('github', 300, { POST: postGitHub })

@@ -1,2 +1,5 @@
-// GET /api/health: _functions/health.ts and what it uses, as `npm run build` puts them together.
-export { default } from '../dist/service/health.js'
+// GET /api/health
+import { defineFunction } from '../src/service/define-function.js'
+import { getHealth } from '../src/service/routes/health.js'
+
+export default defineFunction('health', 30, { GET: getHealth })

@@ -1,2 +1,5 @@
-// GET /api/openapi: _functions/openapi.ts and what it uses, as `npm run build` puts them together.
-export { default } from '../dist/service/openapi.js'
+// GET /api/openapi: the service as OpenAPI 3.1
+import { defineFunction } from '../src/service/define-function.js'
+import { getOpenApi } from '../src/service/routes/openapi.js'
+
+export default defineFunction('openapi', 30, { GET: getOpenApi })

@@ -1,2 +1,5 @@
-// GET /api/runs: _functions/runs.ts and what it uses, as `npm run build` puts them together.
-export { default } from '../dist/service/runs.js'
+// GET /api/runs, by rewrites everything below it, and every address at which there is nothing
+import { defineFunction } from '../src/service/define-function.js'
+import { getRuns, readAddress } from '../src/service/routes/runs.js'
+
+export default defineFunction('runs', 300, { GET: getRuns }, { readAddress })

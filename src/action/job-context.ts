@@ -4,8 +4,8 @@ import {
   type AnswerPlace,
   type AppContext,
   type Commit,
-  connect,
-  connectForReading,
+  createContext,
+  createReadContext,
   HandoffError,
   missingSettings,
   parseDriveSettings,
@@ -53,7 +53,7 @@ export function openHouse(
   const cloneToken = tokenForClone(job.context, settings.cloneToken)
   const { cloneToken: _given, ...rest } = settings
   const log = makeListener(job.runner, job.saver)
-  const appContext = connect(rest, {
+  const appContext = createContext(rest, {
     program: (walk) => readFile(new URL(`guest-${walk}.js`, import.meta.url), 'utf8'),
     emit(event) {
       log(event)
@@ -71,7 +71,7 @@ export function openHouse(
 export function openForReading({ runner, context }: Job): ReadContext {
   const drive = parseDriveSettings(settingRecord(runner))
   if (drive.apiKey === '') throw missingInputs(context, ['DRIVE9_API_KEY'])
-  return connectForReading(drive)
+  return createReadContext(drive)
 }
 
 function missingInputs(context: Context, settings: string[]): HandoffError {

@@ -6,7 +6,14 @@ import { commitOf, readTarget } from '../cli/resolve-repository.js'
 import { programText, repositoryRoot } from '../cli/sandbox-program.js'
 import { startGitRemote } from '../emulators/git-http-server.js'
 import { type Clouds, startClouds } from '../emulators/start-all.js'
-import { type AppContext, ask, connect, parseSettings, type RunEvent, summarise } from '../handoff/index.js'
+import {
+  type AppContext,
+  answerQuestion,
+  createContext,
+  parseSettings,
+  type RunEvent,
+  summarise,
+} from '../handoff/index.js'
 
 /** Milliseconds. */
 const latency = { sandboxStart: 200, command: 40, drive: 50, model: 2_000 }
@@ -79,7 +86,10 @@ async function once(slow: boolean): Promise<{ summarise: Run; ask: Run }> {
   if (slow) slowDown(clouds)
   const events: RunEvent[] = []
   const settings = { ...clouds.settings, LLM_CONTEXT_TOKENS: '1000000' }
-  const context = connect(parseSettings(settings), { program: programText, emit: (event) => void events.push(event) })
+  const context = createContext(parseSettings(settings), {
+    program: programText,
+    emit: (event) => void events.push(event),
+  })
   const signal = AbortSignal.timeout(120_000)
   const commit = { ...commitOf(target, remote.cloneUrl('local/project')) }
   await warmUp(context)
@@ -94,7 +104,7 @@ async function once(slow: boolean): Promise<{ summarise: Run; ask: Run }> {
   const summariseRun = first()
   const second = startCounting(clouds, events)
   const question = { text: 'How is a run sealed, and what does a reader check?' }
-  await ask({ repository: commit.repository, name: { run: summary.run }, question }, context, signal)
+  await answerQuestion({ repository: commit.repository, name: { run: summary.run }, question }, context, signal)
   return { summarise: summariseRun, ask: second() }
 }
 

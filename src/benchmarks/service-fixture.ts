@@ -5,7 +5,7 @@ import { programText, repositoryRoot } from '../cli/sandbox-program.js'
 import { startGitRemote } from '../emulators/git-http-server.js'
 import { startClouds } from '../emulators/start-all.js'
 import { startFunctions } from '../emulators/vercel/start.js'
-import { connect, parseRepository, parseSettings, summarise } from '../handoff/index.js'
+import { createContext, parseRepository, parseSettings, summarise } from '../handoff/index.js'
 
 const name = 'bench/handoff'
 const never = new AbortController().signal
@@ -29,7 +29,7 @@ export async function startBed(): Promise<ServiceBed> {
   const clouds = await startClouds()
   const remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
   const environment: Record<string, string> = { ...clouds.settings, DRIVE9_ROOT: '/bench' }
-  const context = connect(parseSettings(environment), { program: programText, emit: () => {} })
+  const context = createContext(parseSettings(environment), { program: programText, emit: () => {} })
   const [sha = ''] = (await context.ports.git.heads(remote.cloneUrl(name), ['HEAD'], never)).values()
   const repository = { ...parseRepository(name, new URL(remote.url).host), id: '1' }
   const { run } = await summarise(

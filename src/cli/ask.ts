@@ -1,9 +1,9 @@
 // `npm run ask`: a question from a terminal about a commit that was summarised before, or about what changed between two of them.
 import {
-  type AskRequest,
+  type AnswerRequest,
   answerMarkdown,
-  ask,
-  connect,
+  answerQuestion,
+  createContext,
   HandoffError,
   parseRepository,
   parseSettings,
@@ -54,7 +54,7 @@ function nameOf(text: string): RunName {
 }
 
 interface Wanted {
-  request: AskRequest
+  request: AnswerRequest
   json: boolean
 }
 
@@ -78,9 +78,9 @@ function readWanted({ values, positionals }: Given<typeof command.options>): Wan
 async function answer({ request, json }: Wanted, stop: AbortSignal): Promise<void> {
   const settings = parseSettings(readEnvironment())
   const terminal = makeTerminal({ out: process.stderr, environment: process.env })
-  const context = connect(settings, { program: programText, emit: (event) => terminal.event(event) })
+  const context = createContext(settings, { program: programText, emit: (event) => terminal.event(event) })
   const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limits.deadlineMs)])
-  const { record, run, reused } = await ask(request, context, signal)
+  const { record, run, reused } = await answerQuestion(request, context, signal)
   terminal.settle()
   const { host, owner, name } = request.repository
   const place = { host, repository: `${owner}/${name}` }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { buildAction } from '../build/action.js'
 import { writeDocuments } from '../build/generate-docs.js'
-import { buildService } from '../build/service.js'
 import { runCommand } from './command-line.js'
 import { repositoryRoot as root } from './sandbox-program.js'
 
@@ -47,7 +46,6 @@ async function buildAll(): Promise<void> {
       buildGuest(fresh, 'summarise'),
       buildGuest(fresh, 'ask'),
       buildAction(root, fresh),
-      buildService(root, fresh),
       writeDocuments(root),
     ])
     await rm(dist, { recursive: true, force: true })

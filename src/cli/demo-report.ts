@@ -1,6 +1,6 @@
 // What the demo shows at the end, for people and as one JSON document.
 import {
-  type AskResult,
+  type AnswerResult,
   artifact,
   type Citation,
   fullName,
@@ -25,7 +25,7 @@ export interface DemoReport {
   model: string
   sandboxes: { id: string; role: 'summarise' | 'ask'; created: string; killed: string | null }[]
   timings: { summarise: Record<string, number>; ask: Record<string, number>; total: number }
-  usage: { summarise: Handoff['usage']; ask: AskResult['record']['usage'] }
+  usage: { summarise: Handoff['usage']; ask: AnswerResult['record']['usage'] }
   files: { path: string; bytes: number }[]
   clouds: Record<string, string>
 }
@@ -33,7 +33,7 @@ export interface DemoReport {
 export interface DemoFacts {
   subject: Subject
   summary: SummariseResult
-  answer: AskResult
+  answer: AnswerResult
   sandboxes: DemoReport['sandboxes']
   tree: { path: string; bytes: number }[]
   clouds: OpenClouds

@@ -1,11 +1,11 @@
 // `npm run demo`: the whole product in one go. Summarises a commit in Sandbox A, destroys it, and asks a question in Sandbox B.
 import { performance } from 'node:perf_hooks'
 import {
+  type AnswerResult,
   type AppContext,
-  type AskResult,
-  ask,
+  answerQuestion,
   type Commit,
-  connect,
+  createContext,
   parseQuestion,
   type SummariseResult,
   summarise,
@@ -54,7 +54,7 @@ async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Pr
   const subject = await resolveTarget(given.target ?? repositoryRoot, clouds, stop)
   clouds.refuseImpossibleMix(subject.commit.cloneUrl)
   const settings = clouds.settings()
-  const context = connect(settings, {
+  const context = createContext(settings, {
     program: programText,
     emit(event) {
       terminal.event(event)
@@ -80,7 +80,7 @@ async function bothWalks(
   context: AppContext,
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<{ summary: SummariseResult; answer: AskResult }> {
+): Promise<{ summary: SummariseResult; answer: AnswerResult }> {
   const { commit } = subject
   terminal.heading(`Summarise ${subject.title} at ${commit.sha.slice(0, 12)}`)
   if (subject.note) terminal.line(`  ${subject.note}`)
@@ -88,7 +88,7 @@ async function bothWalks(
   const token = cloneToken === undefined ? {} : { cloneToken }
   const summary = await summarise({ commit, attempt, form: 'tar', ...token }, context, signal)
   terminal.heading(`Ask: ${question.length > 200 ? `${question.slice(0, 200)}…` : question}`)
-  const answer = await ask(askRequest(commit, summary, question), context, signal)
+  const answer = await answerQuestion(askRequest(commit, summary, question), context, signal)
   terminal.settle()
   return { summary, answer }
 }

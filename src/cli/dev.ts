@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { startGitRemote } from '../emulators/git-http-server.js'
 import { checkFunctions } from '../emulators/vercel/check-imports.js'
 import { type RunningFunctions, startFunctions } from '../emulators/vercel/start.js'
-import { connect, HandoffError, parseRepository, summarise } from '../handoff/index.js'
+import { createContext, HandoffError, parseRepository, summarise } from '../handoff/index.js'
 import { runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
 import { openClouds } from './resolve-clouds.js'
@@ -80,7 +80,7 @@ async function summariseHere(
   stop: AbortSignal,
 ): Promise<string> {
   const subject = await resolveTarget(repositoryRoot, clouds, stop)
-  const context = connect(clouds.settings(), { program: programText, emit: () => {} })
+  const context = createContext(clouds.settings(), { program: programText, emit: () => {} })
   const commit = {
     repository: parseRepository(name, new URL(server).host),
     sha: subject.commit.sha,

@@ -1,6 +1,6 @@
 // `npm run prune`: says what would be removed of what handoff keeps on drive9, and with `--yes` removes it.
 import {
-  connect,
+  createContext,
   fullName,
   type GitHub,
   HandoffError,
@@ -107,7 +107,7 @@ await runCommand(command, async ({ values: flags }) => {
   const given = readEnvironment()
   // No sandbox and no model is asked for anything.
   const environment = { E2B_API_KEY: 'unused', LLM_API_KEY: 'unused', LLM_MODEL: 'unused', ...given }
-  const context = connect(parseSettings(environment), { program: programText, emit: () => undefined })
+  const context = createContext(parseSettings(environment), { program: programText, emit: () => undefined })
   const signal = AbortSignal.timeout(60 * 60_000)
   const plan = await planPrune(requestOf(flags, given), context, signal)
   const show = (text: string) => process.stdout.write(text)

@@ -1,5 +1,5 @@
 // `npm run smoke`: the smoke test on the clouds that are set.
-import { connect } from '../handoff/index.js'
+import { createContext } from '../handoff/index.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
 import { openClouds } from './resolve-clouds.js'
@@ -22,7 +22,7 @@ async function runSmoke({ untilInterrupted }: Given<typeof command.options>): Pr
   for (const { name, where } of clouds.introduction.filter((cloud) => cloud.name !== 'model'))
     terminal.line(`  ${name.padEnd(9)} ${where}`)
   clouds.refuseImpossibleMix('https://unused.invalid')
-  const context = connect(clouds.settings(), { program: programText, emit: (event) => terminal.event(event) })
+  const context = createContext(clouds.settings(), { program: programText, emit: (event) => terminal.event(event) })
   await smokeTest(context, terminal, untilInterrupted())
   terminal.line('The sandboxes and the directory work together.')
 }

@@ -2,7 +2,7 @@
 // not carry our metadata and are never touched.
 
 import { hasLostOwner } from '../handoff/clients/e2b/keep-alive.js'
-import { type AppContext, connect, parseSettings } from '../handoff/index.js'
+import { type AppContext, createContext, parseSettings } from '../handoff/index.js'
 import { runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
 import { programText } from './sandbox-program.js'
@@ -42,6 +42,6 @@ const command = {
 await runCommand(command, async ({ values: { yes = false, all = false } }) => {
   // Only the sandboxes are needed; what else is not set stays unused.
   const environment = { DRIVE9_API_KEY: 'unused', LLM_API_KEY: 'unused', LLM_MODEL: 'unused', ...readEnvironment() }
-  const context = connect(parseSettings(environment), { program: programText, emit: () => undefined })
+  const context = createContext(parseSettings(environment), { program: programText, emit: () => undefined })
   await sweep(context, { act: yes, all })
 })

@@ -30,7 +30,7 @@ export interface Wiring {
   clock?: Clock
 }
 
-export function connect(settings: Settings, wiring: Wiring): AppContext {
+export function createContext(settings: Settings, wiring: Wiring): AppContext {
   const notice = (text: string) => wiring.emit({ type: 'notice', text })
   const token = wiring.cloneToken ?? settings.cloneToken
   const { drive, model, limits } = settings
@@ -58,7 +58,7 @@ export function connect(settings: Settings, wiring: Wiring): AppContext {
 }
 
 /** For work that reads run directories and nothing else. */
-export function connectForReading({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
+export function createReadContext({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
   const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
   return { ports: { drive, git: gitLater({}), clock: systemClock }, root }
 }

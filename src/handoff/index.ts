@@ -7,7 +7,7 @@ export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oid
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'
 export type { AppContext, ReadContext } from './context.js'
-export { connect, connectForReading, type Wiring } from './create-context.js'
+export { createContext, createReadContext, type Wiring } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
@@ -20,6 +20,7 @@ export { cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
 export { efforts, replyLimit } from './domain/model-limits.js'
+export type { Model } from './domain/ports.js'
 export {
   artifact,
   type Commit,
@@ -58,7 +59,7 @@ export {
   findAnswer,
   findQueued,
 } from './workflows/answer/find-answer.js'
-export { answerOrJoin } from './workflows/answer/join-answer.js'
+export { answerOrJoin, wasInterrupted } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
 export { stalenessAt, storedAnswer } from './workflows/answer/report-answer.js'
 export { type ChosenRun, type RunName, resolveRun } from './workflows/answer/resolve-run.js'

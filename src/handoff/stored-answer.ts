@@ -1,15 +1,15 @@
 // What a question over HTTP needs as long as its answer may be stored, and no more: loading code is most of what a stored answer costs. Everything
 // else is in `index.ts`.
 
-export { systemClock } from './clients/system-clock.js'
-export { connect } from './create-context.js'
-export { parseQuestion } from './domain/answers/question.js'
+export { createContext } from './create-context.js'
+export { normaliseQuestion, parseQuestion } from './domain/answers/question.js'
 export { type AnswerPlace, answerData } from './domain/answers/render-answer.js'
 export { HandoffError, isHandoffError } from './domain/errors.js'
 export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
 export { parseSettings, secretsIn } from './domain/settings.js'
 export { makeBudgets } from './store/caller-budgets.js'
+export { lazy } from './util/lazy.js'
 export { makeAdmission } from './workflows/answer/admission.js'
 export {
   type AnswerRequest,

@@ -1,79 +1,110 @@
-// The environment becomes the service, once per process. What a question needs as long as its answer may be in the ledger is here at once; the rest
-// of the house, and both SDKs, are loaded when somebody needs them.
-
+// The environment becomes the service, once in a process. What a stored answer needs is imported here; the rest of the product, and the SDKs, are
+// loaded when they are needed.
 import type * as Product from '../handoff/index.js'
 import {
-  connect,
+  createContext,
   HandoffError,
   isHandoffError,
+  lazy,
+  makeAdmission,
+  makeBudgets,
   makeRedactor,
-  makeService,
   parseSettings,
   secretsIn,
-  systemClock,
 } from '../handoff/stored-answer.js'
 import { cleanLogBy, environmentHere, settingsHere } from './define-function.js'
+import type { JobQueue } from './jobs/queue.js'
 import type { Environment, ServiceSettings } from './settings.js'
 import { withOurKey } from './upstream-auth-errors.js'
 
-export interface Door {
-  environment: Environment
+export interface App {
   settings: ServiceSettings
-  /** All of the house. */
-  context(): Promise<typeof Product>
-  /** The service; rejects with `missing-setting` where it cannot be. One for each model that may be asked. */
-  service(model?: string): Promise<Product.Service>
+  /** The key of the drive's owner; jobs are signed with it. */
+  ownerKey: string
+  product(): Promise<typeof Product>
+  /** Rejects with `missing-setting` where the service cannot answer. One for each model that may be asked. */
+  context(model?: string): Promise<Product.AppContext>
   verifier(): Promise<Product.OidcVerifier>
-  /** The line to GitHub; rejects where nobody gave us a word to say there. */
+  /** Rejects where there is no token or App to write comments with. */
   github(): Promise<Product.GitHub>
   hasGitHub: boolean
+  queue(): Promise<JobQueue>
 }
 
-/** Our own time runs, and somebody waits: a model's service that asks for longer waits than this is answered as one that limits us. */
-const hastyModel = { retries: 1, longestWaitMs: 8_000, totalMs: 180_000 }
+/** How much of its time a request, or one delivery of a job, has for what. In milliseconds since 1970. */
+export interface RequestTime {
+  workBy: number
+  /** When an answer must be posted, where it is. */
+  postBy: number
+  workUntil(time: number): AbortSignal
+  /** For work that goes on after the reply. */
+  background: (work: Promise<unknown>) => void
+}
 
-/** Beside the bundle first, then as seen from here. */
-async function askProgram(): Promise<string> {
+/** A sandbox ends by itself so long after the work had to be over. */
+const graceMs = 5_000
+
+/** The context as one request sees it: events go to the request, and nothing outlives its time. */
+export function contextForRequest(
+  context: Product.AppContext,
+  request: Pick<RequestTime, 'workBy' | 'background'> & {
+    emit: (event: Product.RunEvent) => void
+    /** Passed on to the model's service. */
+    trace?: string
+  },
+): Product.AppContext {
+  const { ports, limits } = context
+  const { emit, trace, workBy, background } = request
+  const { model, clock } = ports
+  const traced: Product.Model =
+    trace === undefined ? model : { ...model, complete: (call) => model.complete({ ...call, trace }) }
+  const leftMs = Math.max(1_000, workBy - clock.now())
+  return {
+    ...context,
+    background,
+    ports: { ...ports, emit, model: traced },
+    limits: { ...limits, deadlineMs: Math.min(limits.deadlineMs, leftMs), sandboxBy: workBy + graceMs },
+  }
+}
+
+/** The caller waits: a model's service that asks for a longer pause than this counts as busy. */
+const impatientModel = { retries: 1, longestWaitMs: 8_000, totalMs: 180_000 }
+
+async function searchProgram(): Promise<string> {
   const { readFile } = await import('node:fs/promises')
-  return readFile(new URL('../guest-ask.js', import.meta.url), 'utf8').catch(() =>
-    readFile(new URL('../../dist/guest-ask.js', import.meta.url), 'utf8'),
-  )
+  return readFile(new URL('../../dist/guest-ask.js', import.meta.url), 'utf8')
 }
 
-function openDoor(environment: Environment): Door {
+function createApp(environment: Environment): App {
   const settings = settingsHere()
-  const services = new Map<string, Promise<Product.Service>>()
-  let verifying: Promise<Product.OidcVerifier> | undefined
-  let github: Promise<Product.GitHub> | undefined
   const secrets = secretsIn(environment)
   const redact = makeRedactor(secrets)
   cleanLogBy(redact)
-  const context = () => import('../handoff/index.js')
+  const product = lazy(() => import('../handoff/index.js'))
+  const admission = makeAdmission(settings.limits)
+  const contexts = new Map<string, () => Promise<Product.AppContext>>()
 
-  async function newService(model: string | undefined): Promise<Product.Service> {
-    const parsed = settingsOf(environment)
+  async function contextWith(model: string | undefined): Promise<Product.AppContext> {
+    const parsed = parsedSettings(environment)
     const name = model ?? parsed.model.name
-    const wired = connect(
-      { ...parsed, model: { ...parsed.model, name, ...hastyModel } },
-      {
-        program: askProgram,
-        emit: () => {},
-        secrets,
-        redact,
-      },
+    const created = createContext(
+      { ...parsed, model: { ...parsed.model, name, ...impatientModel } },
+      { program: searchProgram, emit: () => {}, secrets, redact },
     )
-    const drive = withOurKey(wired.ports.drive, 'drive')
-    return makeService({ ...wired, ports: { ...wired.ports, drive } }, settings.limits, systemClock)
+    await refuseImpossibleBudget(created, settings, product)
+    const drive = withOurKey(created.ports.drive, 'drive')
+    const budgets = makeBudgets(drive, created.root, settings.limits, created.ports.clock)
+    return { ...created, ports: { ...created.ports, drive }, admission, budgets }
   }
 
-  async function makeVerifier(): Promise<Product.OidcVerifier> {
-    const { makeOidcVerifier } = await context()
+  async function createVerifier(): Promise<Product.OidcVerifier> {
+    const { makeOidcVerifier } = await product()
     if (settings.oidc) return makeOidcVerifier(settings.oidc)
     throw new HandoffError('unauthorized', 'Jobs of GitHub Actions are not let in here.')
   }
 
-  async function makeGitHubLine(): Promise<Product.GitHub> {
-    const { makeGitHub } = await context()
+  async function createGitHub(): Promise<Product.GitHub> {
+    const { makeGitHub } = await product()
     const { apiUrl, serverUrl, token, app } = settings.github
     const credentials = app
       ? { appId: app.id, privateKey: app.privateKey }
@@ -81,34 +112,49 @@ function openDoor(environment: Environment): Door {
         ? undefined
         : { token }
     if (credentials) {
-      const line = makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
-      return withOurKey(line, 'git')
+      const client = makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
+      return withOurKey(client, 'git')
     }
     throw new HandoffError('missing-setting', 'There is nothing to write comments with.', {
       next: 'Set HANDOFF_GITHUB_TOKEN, or HANDOFF_APP_ID and HANDOFF_APP_PRIVATE_KEY.',
     })
   }
 
-  return {
-    environment,
+  const app: App = {
     settings,
-    context,
-    service(model) {
+    ownerKey: environment['DRIVE9_API_KEY']?.trim() ?? '',
+    product,
+    context(model) {
       const key = model ?? ''
-      const known = services.get(key) ?? newService(model)
-      services.set(key, known)
-      // What could not be made is tried again by the next request.
-      known.catch(() => services.delete(key))
-      return known
+      const known = contexts.get(key) ?? lazy(() => contextWith(model))
+      contexts.set(key, known)
+      return known()
     },
-    verifier: () => (verifying ??= makeVerifier()),
-    github: () => (github ??= makeGitHubLine()),
+    verifier: lazy(createVerifier),
+    github: lazy(createGitHub),
     hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
+    queue: lazy(async () => {
+      const { openJobQueue } = await import('./jobs/open-queue.js')
+      return openJobQueue(app)
+    }),
   }
+  return app
 }
 
-/** What the operator set and nobody can read is not the caller's mistake. */
-function settingsOf(environment: Environment) {
+/** What a question may cost is known by the product; it is loaded for that where there is a budget. */
+async function refuseImpossibleBudget(
+  { ports, prices }: Product.AppContext,
+  { limits }: ServiceSettings,
+  product: App['product'],
+): Promise<void> {
+  if (limits.tokensPerDay === undefined && limits.costPerDay === undefined) return
+  const { budgetProblem } = await product()
+  const problem = budgetProblem(limits, ports.model.name, prices)
+  if (problem) throw problem
+}
+
+/** A setting of the operator that cannot be read is not the caller's mistake. */
+function parsedSettings(environment: Environment) {
   try {
     return parseSettings(environment)
   } catch (error) {
@@ -118,10 +164,10 @@ function settingsOf(environment: Environment) {
   }
 }
 
-let opened: Door | undefined
+let created: App | undefined
 
-/** The door of this process. */
-export function door(): Door {
-  opened ??= openDoor(environmentHere())
-  return opened
+/** The app of this process. */
+export function getApp(): App {
+  created ??= createApp(environmentHere())
+  return created
 }

@@ -23,7 +23,7 @@ export function cleanLogBy(redact: (text: string) => string): void {
   clean = redact
 }
 
-export function serveHere(
+export function defineFunction(
   name: string,
   seconds: number,
   methods: Record<string, Handler>,

@@ -1,27 +1,20 @@
 // An answer as a comment on a pull request, found again by its marker: however often it is posted, it stands there once.
 import type * as Product from '../handoff/index.js'
-import type { Door } from './app.js'
-import { placeOf, type Seen } from './http/responses.js'
-
-export interface Post {
-  record: Product.CompletedAnswer
-  seen: Seen
-  reused: boolean
-}
+import type { App } from './app.js'
+import { placeOf } from './http/responses.js'
 
 export async function postOnPull(
-  here: Door,
-  service: Product.Service,
-  { record, seen, reused }: Post,
+  app: App,
+  { redact }: Product.AppContext,
+  { record, run, reused }: Product.AnswerResult,
   pull: number,
   signal: AbortSignal,
 ): Promise<{ url: string }> {
-  const [context, github] = await Promise.all([here.context(), here.github()])
-  const { repository } = seen.handoff
-  const place = placeOf(here.settings.github, seen.handoff)
-  const { redact } = service.context
+  const [product, github] = await Promise.all([app.product(), app.github()])
+  const { repository } = run.handoff
+  const place = placeOf(app.settings.github, run.handoff)
   const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice: () => {} }
-  const parts = await context.commentParts(commenting, { record, reused })
+  const parts = await product.commentParts(commenting, { record, reused })
   const urls: string[] = []
   for (const [index, part] of parts.entries()) {
     const marker = `<!-- handoff:answer v=1 id=${record.id} part=${index + 1} -->`

@@ -19,7 +19,10 @@ export interface ServiceSettings {
   bearers: Bearer[]
   oidc?: { issuer: string; audience: string }
   webhookSecrets: string[]
-  cronSecret?: string
+  /** Where jobs wait. */
+  queue: 'vercel' | 'memory'
+  /** The address of the queues' API, where it is not Vercel's own. */
+  queueUrl?: string
   github: { apiUrl: string; serverUrl: string; token?: string; app?: { id: string; privateKey: string } }
   askPermission: 'read' | 'triage' | 'write' | 'maintain' | 'admin'
   models: string[]
@@ -78,7 +81,6 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) wrong.push('DRIVE9_ROOT')
   const audience = get('HANDOFF_OIDC_AUDIENCE')
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)
-  if (!/^[\x21-\x7e]*$/.test(get('CRON_SECRET') ?? '')) wrong.push('CRON_SECRET')
   const usualIssuer = 'https://token.actions.githubusercontent.com'
   const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', wrong)
   const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
@@ -87,7 +89,10 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', wrong),
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer } }),
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
-    ...(get('CRON_SECRET') === undefined ? {} : { cronSecret: get('CRON_SECRET')! }),
+    queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
+    ...(get('HANDOFF_QUEUE_URL') === undefined
+      ? {}
+      : { queueUrl: address(get('HANDOFF_QUEUE_URL')!, 'HANDOFF_QUEUE_URL', wrong) }),
     github: readGitHub(get, serverUrl, wrong),
     askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), wrong),
     models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
@@ -169,12 +174,11 @@ const aSecureAddress = 'an https address'
 const aNumber = 'a number that is not less than 0'
 
 const wantedForms: Record<string, string> = {
-  ...Object.fromEntries([...houseAddresses, 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [name, anAddress])),
+  ...Object.fromEntries([...houseAddresses, 'HANDOFF_QUEUE_URL', 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [name, anAddress])),
   ...Object.fromEntries(houseCounts.map((name) => [name, 'a whole number above 0'])),
   DRIVE9_BINARY_URL: aSecureAddress,
   DRIVE9_BINARY_SHA256: '64 hexadecimal digits',
   DRIVE9_ROOT: 'a path such as /handoff, of letters, digits, dots and dashes',
-  CRON_SECRET: 'visible ASCII characters without spaces',
   HANDOFF_OIDC_ISSUER: aSecureAddress,
   HANDOFF_CALLER_TOKENS: 'as many tokens as one question may take, or more',
   HANDOFF_CALLER_COST: 'as many US dollars as one question may cost, or more, for a model whose price is known',

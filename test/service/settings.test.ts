@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  connect,
+  createContext,
   type HandoffError,
   isHandoffError,
   isLoopback,
@@ -65,7 +65,7 @@ test.each(Object.entries(settings))('%s is wrong for the health check where it i
 
 /** What the house says of a deployment's limits when the first question has to be worked on. */
 function refusalOf(environment: Record<string, string>): Promise<HandoffError | undefined> {
-  const context = connect(parseSettings(environment), { program: async () => '', emit: () => {} })
+  const context = createContext(parseSettings(environment), { program: async () => '', emit: () => {} })
   const service = makeService(context, readServiceSettings(environment).limits, systemClock)
   return service.shared().then(
     () => undefined,

@@ -11,7 +11,7 @@ import {
   type RunId,
 } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
-import { type AppContext, connect } from '../../src/handoff/index.js'
+import { type AppContext, createContext } from '../../src/handoff/index.js'
 import { point, seal, sha256 } from '../../src/handoff/store/run-store.js'
 
 export const day = 86_400_000
@@ -58,7 +58,7 @@ export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
     LLM_API_KEY: 'x',
     LLM_MODEL: 'x',
   }
-  const context = connect(parseSettings(settings), {
+  const context = createContext(parseSettings(settings), {
     program: async () => '',
     emit: () => undefined,
     now: () => new Date(time.now),

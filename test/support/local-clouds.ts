@@ -6,7 +6,7 @@ import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-ser
 import { type Clouds, type CloudsOptions, startClouds } from '../../src/emulators/start-all.js'
 import { type Commit, parseRepository } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
-import { type AppContext, connect, type RunEvent } from '../../src/handoff/index.js'
+import { type AppContext, createContext, type RunEvent } from '../../src/handoff/index.js'
 import { roughly } from './counting.js'
 import { leaksOf } from './secrets.js'
 
@@ -47,7 +47,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const events: RunEvent[] = []
   const environment = { ...clouds.settings, DRIVE9_ROOT: '/handoff', ...options.settings }
   const another = (settings: Record<string, string> = {}) => {
-    const context = connect(parseSettings({ ...environment, ...settings }), {
+    const context = createContext(parseSettings({ ...environment, ...settings }), {
       program,
       emit: (event) => events.push(event),
       ...(options.cloneToken === undefined ? {} : { cloneToken: options.cloneToken }),

@@ -6,7 +6,6 @@ import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { buildService } from '../../build/service.js'
 import {
   type FunctionSettings,
   functionNames,
@@ -21,8 +20,6 @@ export interface BuiltFunctions {
   milliseconds: number
 }
 
-/** Where a function is written; the file that has its name only brings what was bundled of it. */
-export const sourceOf = (name: string) => name.replace(/^api\//, 'src/service/functions/').concat('.ts')
 
 const usualPlace = () => join(tmpdir(), `handoff-functions-${userInfo().uid}`)
 
@@ -34,8 +31,6 @@ export async function buildFunctions(root: string, into = usualPlace()): Promise
   if (!(await exists(directory)) && (await mine(directory))) {
     const making = `${directory}.making`
     await rm(making, { recursive: true, force: true })
-    // The platform takes it as it was committed, and a test holds that to the sources; here nobody has to think of it.
-    await buildService(root, join(root, 'dist'))
     await Promise.all(functions.map((name) => buildFunction(root, making, name, settingsOf(settings, name))))
     await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
     await rename(making, directory)
@@ -133,7 +128,7 @@ async function place(path: string, file: Built['output']['files'][string]): Prom
 /** What a build depends on besides the sources. */
 const single = [
   ...['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest-ask.js'],
-  ...['src/emulators/vercel/build.ts', 'src/build/service.ts', 'src/build/esbuild-options.ts'],
+  'src/emulators/vercel/build.ts',
 ]
 
 async function fingerprint(root: string): Promise<string> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type BuildFailure, build, type Message } from 'esbuild'
 import { HandoffError } from '../../handoff/domain/errors.js'
 
-const folder = 'src/service/functions'
+const folder = 'api'
 const mostTold = 3
 
 /** Follows every import, and stops at the first that leads nowhere or to what cannot be read. Keeps nothing of it. */

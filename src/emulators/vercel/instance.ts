@@ -9,7 +9,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readPlatformSettings, settingsOf } from '../../service/server/platform-settings.js'
 import type { ServedFunction } from '../../service/server/server.js'
-import { sourceOf } from './build.js'
 import { startPlatform } from './platform.js'
 import type { Instance } from './start.js'
 
@@ -19,7 +18,7 @@ const settings = await readPlatformSettings(root)
 const loaded = new Map<string, Promise<ServedFunction>>()
 
 function fileOf(name: string): string {
-  return built === undefined ? join(root, sourceOf(name)) : join(built, `${name}.func`, `${name}.js`)
+  return built === undefined ? join(root, `${name}.ts`) : join(built, `${name}.func`, `${name}.js`)
 }
 
 async function loadFile(file: string): Promise<ServedFunction> {

@@ -1,48 +1,36 @@
-// What happens during a walk, as whoever waits is told: events on a stream, and times in a header.
-import type { RunEvent } from '../../handoff/index.js'
-import type { Listener, Placed } from '../question-job.js'
+// What happens while a question is answered, as callers are told: events on a stream, and times in a header.
+import type { FoundQuestion, RunEvent } from '../../handoff/index.js'
 import type { Exchange } from './http-function.js'
 import { addressOf } from './responses.js'
 
-export interface JobListener extends Listener {
+export interface ProgressEvents {
   emit(event: RunEvent): void
-  waiting(): boolean
+  /** From then on events say where the answer will be. */
+  place(question: Pick<FoundQuestion, 'id' | 'run'>): void
 }
 
-export function jobListener(
-  listen: (event: RunEvent) => void,
-  send: (event: string, data: unknown) => void,
-  accepted: () => void,
-): JobListener {
-  let waiting = false
-  const tell = (state: string, place: Placed) =>
-    send('status', { state, id: place.id, run: place.handoff.run, self: addressOf(place.handoff, place.id) })
+export function progressEvents(send: (event: string, data: unknown) => void): ProgressEvents {
+  let where: Record<string, string> = {}
   return {
     emit(event) {
-      listen(event)
-      if (event.type === 'sandbox-open') waiting = false
-      const shown = eventOf(event)
+      const shown = eventOf(event, where)
       if (shown) send(shown.event, shown.data)
     },
-    onAccepted(place) {
-      tell('accepted', place)
-      accepted()
+    place({ id, run: { handoff } }) {
+      where = { id, run: handoff.run, self: addressOf(handoff, id) }
     },
-    onJoined(place) {
-      tell('joined', place)
-      accepted()
-    },
-    onPosition(position) {
-      waiting = true
-      send('status', { state: 'waiting', position })
-    },
-    waiting: () => waiting,
   }
 }
 
-function eventOf(event: RunEvent): { event: string; data: unknown } | undefined {
+function eventOf(event: RunEvent, where: Record<string, string>): { event: string; data: unknown } | undefined {
   const status = (data: Record<string, unknown>) => ({ event: 'status', data })
   switch (event.type) {
+    case 'answer-claimed':
+      return status({ state: 'accepted', ...where })
+    case 'answer-joined':
+      return status({ state: 'joined', ...where })
+    case 'answer-waiting':
+      return status({ state: 'waiting', position: event.position })
     case 'step-start':
       return status({ state: 'step', step: event.step, at: event.at })
     case 'step-end': {
@@ -71,16 +59,14 @@ function eventOf(event: RunEvent): { event: string; data: unknown } | undefined 
 }
 
 /** Steps become `Server-Timing`; so does the time to the model's first word. */
-export function timings(exchange: Exchange): { listen: (event: RunEvent) => void } {
+export function serverTimings(exchange: Exchange): (event: RunEvent) => void {
   const started = Date.now()
   let firstWord = false
-  return {
-    listen(event) {
-      if (event.type === 'step-end') exchange.time(event.step, event.milliseconds)
-      if (event.type === 'model-text' && !firstWord) {
-        firstWord = true
-        exchange.time('first-token', Date.now() - started)
-      }
-    },
+  return (event) => {
+    if (event.type === 'step-end') exchange.time(event.step, event.milliseconds)
+    if (event.type === 'model-text' && !firstWord) {
+      firstWord = true
+      exchange.time('first-token', Date.now() - started)
+    }
   }
 }

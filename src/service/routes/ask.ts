@@ -1,18 +1,20 @@
-// POST /api/ask: from a request to an answer in one of three ways.
+// POST /api/ask: from a request to an answer, as JSON, as events, or later (202).
 //
-// The order is the promise: who asks, then what is asked, then the name of the request, and only then the house. Whatever happens later, the
-// work goes on inside `waitUntil` until its machine is gone.
+// Who asks is checked first, then what is asked, then what is stored. Work goes on inside `waitUntil` until its sandbox is gone. A question that
+// outlives its request is handed to the job queue before the caller is told so.
 import { createHash } from 'node:crypto'
+import type * as Product from '../../handoff/index.js'
 import {
-  type Begun,
-  beginRequest,
+  findAnswer,
   layout,
+  normaliseQuestion,
   parseQuestion,
   parseRepository,
   parseRunId,
   parseSha,
+  storedAnswer,
 } from '../../handoff/stored-answer.js'
-import { type Door, door } from '../app.js'
+import { type App, contextForRequest, getApp } from '../app.js'
 import { allow, authenticate, type Caller } from '../auth/authenticate.js'
 import type { EventStream } from '../http/event-stream.js'
 import { type Exchange, notesOf } from '../http/http-function.js'
@@ -20,7 +22,6 @@ import { jsonResponse } from '../http/json.js'
 import {
   type AskBody,
   idempotencyKey,
-  type Mode,
   negotiate,
   parseJson,
   readAsk,
@@ -29,38 +30,50 @@ import {
   wrong,
 } from '../http/parse-request.js'
 import { problemDocument, problemOf, Refusal } from '../http/problem-details.js'
-import { jobListener, timings } from '../http/progress-events.js'
+import { progressEvents, serverTimings } from '../http/progress-events.js'
 import { beforePosting, divideTime, pause, stopper, type Times } from '../http/request-deadline.js'
 import { addressOf, answerView, pendingResponse } from '../http/responses.js'
-import { type Job, notesOfOutcome, type Order, type Outcome, type Placed, startJob } from '../question-job.js'
+import type { Job } from '../jobs/job.js'
+import { sendJob } from '../jobs/queue.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
 const mostBytes = 100_000
 
 export async function postAsk(exchange: Exchange): Promise<Response> {
-  const here = door()
+  const app = getApp()
   const { request } = exchange
-  const caller = await authenticate(request, here.settings, here.verifier)
+  const caller = await authenticate(request, app.settings, app.verifier)
   exchange.note({ caller: caller.name })
   const mode = negotiate(request)
   exchange.note({ mode })
   wantJsonBody(request)
-  const bytes = await readBody(request, mostBytes)
-  const body = readAsk(parseJson(bytes))
-  const key = idempotencyKey(request)
-  const order = await orderFor(exchange, here, caller, body, key)
-  const ready = key === undefined ? Promise.resolve({ order }) : underName(exchange, order, { key, caller, bytes })
-  return answerIn(mode, exchange, ready)
+  const body = readAsk(parseJson(await readBody(request, mostBytes)))
+  const asked = await readQuestion(exchange, app, caller, body, idempotencyKey(request))
+  const times = divideTime(exchange.deadline, Date.now())
+  if (mode === 'events') return inEvents(asked, times)
+  const found = await find(asked, exchange.signal, () => {})
+  return mode === 'async' ? later(found, exchange.signal) : inOnePiece(found, times)
 }
 
-async function orderFor(
+/** What one request asks. */
+interface Asked {
+  exchange: Exchange
+  app: App
+  caller: Caller
+  base: Product.AppContext
+  request: Product.AnswerRequest
+  /** Where the answer is posted too. */
+  pull?: number
+}
+
+async function readQuestion(
   exchange: Exchange,
-  here: Door,
+  app: App,
   caller: Caller,
   body: AskBody,
   key: string | undefined,
-): Promise<Order> {
-  const { settings } = here
+): Promise<Asked> {
+  const { settings } = app
   const pattern = allow(caller, body.repository)
   if (body.model !== undefined && !settings.models.includes(body.model)) {
     throw wrong('This model is not offered here.', `There are ${settings.models.join(', ')}.`)
@@ -73,196 +86,196 @@ async function orderFor(
     if ('ref' in name) layout('/', repository).ref(name.ref)
   }
   const text = parseQuestion(body.question)
-  if (body.comment) await here.github()
-  const service = await here.service(body.model)
-  const { workBy } = divideTime(exchange.deadline, Date.now())
-  const nonce = body.fresh && key !== undefined ? { nonce: hash(`${caller.name}\n${key}`).slice(0, 32) } : {}
+  if (body.comment) await app.github()
   return {
-    door: here,
-    service,
-    visit: {
-      caller: caller.name,
-      workBy: body.comment ? beforePosting(workBy, Date.now()) : workBy,
-      emit: () => {},
-      labels: { request: exchange.requestId.slice(0, 60) },
-      ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
-      background: exchange.background,
-    },
+    exchange,
+    app,
+    caller,
+    base: await app.context(body.model),
     request: {
       repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
       strict: true,
       cloneUrl: `${serverUrl}/${body.repository}.git`,
       name: body.name,
       ...(body.compareWith === undefined ? {} : { compareWith: body.compareWith }),
-      ...(here.hasGitHub ? { github: here.github } : {}),
+      ...(app.hasGitHub ? { github: app.github } : {}),
+      caller: caller.name,
+      labels: { request: exchange.requestId.slice(0, 60) },
       question: {
         text,
         asker: caller.name,
-        ...(body.fresh ? { fresh: true, ...nonce } : {}),
+        // Only a question that is asked anew each time needs a name: any other is the same question again.
+        ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
         ...(body.thread === undefined ? {} : { thread: body.thread }),
       },
     },
-    ...(body.comment && body.pull !== undefined ? { post: { pull: body.pull } } : {}),
+    ...(body.comment && body.pull !== undefined ? { pull: body.pull } : {}),
   }
 }
 
-// ── a request with a name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-type Named = Extract<Begun, { kind: 'begun' }>
-
-/** What is to be answered, and the name that it is answered under. */
-interface Ready {
-  order: Order
-  named?: Named
+/** A question whose run and answer id are known. */
+interface Found extends Asked {
+  question: Product.FoundQuestion
+  context: Product.AppContext
 }
 
-async function underName(
-  exchange: Exchange,
-  order: Order,
-  named: { key: string; caller: Caller; bytes: Buffer },
-): Promise<Ready> {
-  const { service } = order
-  const path = service.place.key(hash(`${named.caller.name}\n${named.key}`))
-  const { drive } = service.context.ports
-  // Whoever may ask about a repository that nobody ever summarised leaves nothing behind by asking.
-  const { repository } = layout(service.context.root, order.request.repository)
-  if ((await drive.stat(repository, exchange.signal)) === null) return { order }
-  const asked = { body: hash(named.bytes), now: Date.now(), until: exchange.deadline }
-  const begun = await beginRequest(drive, path, asked, exchange.signal, exchange.background)
-  switch (begun.kind) {
-    case 'other-body':
-      throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another request.', {
-        next: 'Take a new key for a new request.',
-      })
-    case 'in-progress':
-      throw new Refusal(409, 'in-progress', 'A request with this Idempotency-Key is being answered.', {
-        next: 'Repeat it in a moment.',
-        retryAfterSeconds: begun.retryAfterSeconds,
-      })
-    case 'known': {
-      exchange.note({ repeated: true })
-      // The answer's id follows from the request; only the runs could be others by now.
-      const { run, base } = begun.pointer
-      const compareWith = base === undefined ? {} : { compareWith: { run: base } }
-      return { order: { ...order, request: { ...order.request, name: { run }, ...compareWith } } }
-    }
-    case 'begun':
-      return { order, named: begun }
+async function find(asked: Asked, signal: AbortSignal, emit: (event: Product.RunEvent) => void): Promise<Found> {
+  const { exchange, base, request, pull } = asked
+  const { workBy } = divideTime(exchange.deadline, Date.now())
+  const timings = serverTimings(exchange)
+  const context = contextForRequest(base, {
+    workBy: pull === undefined ? workBy : beforePosting(workBy, Date.now()),
+    background: exchange.background,
+    ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
+    emit(event) {
+      timings(event)
+      emit(event)
+    },
+  })
+  const question = await findAnswer(request, context, signal)
+  refuseOtherQuestion(question, context)
+  return { ...asked, context, question }
+}
+
+/** An Idempotency-Key is the name of one question, whatever the spacing of its JSON. */
+function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, context: Product.AppContext): void {
+  if (question.nonce === undefined || record === undefined) return
+  const same =
+    normaliseQuestion(record.question) === normaliseQuestion(context.redact(question.text)) &&
+    record.thread === question.thread &&
+    record.model === context.ports.model.name &&
+    record.compareWith?.run === base?.handoff.run
+  if (same) return
+  throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another question.', {
+    next: 'Take a new key for a new question.',
+  })
+}
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32)
+
+// ── JSON ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function inOnePiece(found: Found, times: Times): Promise<Response> {
+  const { exchange } = found
+  const stop = stopper(exchange.limit, exchange.limit.client, times)
+  const answering = answer(found, stop.signal)
+  exchange.background(answering.then(stop.done, stop.done))
+  const first = await Promise.race([answering, stop.late(times.answerBy)])
+  if (first !== 'late') return answered(found, first)
+  const job = sendJobFor(found, (times.workBy - Date.now()) / 1_000)
+  // A question that cannot be queued now may still be answered in time.
+  const queued = await job.catch(() => false)
+  if (!queued) return answered(found, await answering)
+  stop.keepGoing()
+  exchange.note({ answer: found.question.id, pending: true })
+  exchange.logLater(answering.then(answerNotes))
+  return pending(found, 'running', false)
+}
+
+function answered({ exchange, app }: Found, answer: Answer): Response {
+  exchange.note(answerNotes(answer))
+  return jsonResponse(200, viewOf(app, answer))
+}
+
+/** Where the caller wished for it: the question is only queued. */
+async function later(found: Found, signal: AbortSignal): Promise<Response> {
+  const { question, exchange } = found
+  if (question.record?.status === 'done') return answered(found, await answer(found, signal))
+  await sendJobFor(found, 0)
+  exchange.note({ answer: question.id, pending: true })
+  return pending(found, 'queued', true)
+}
+
+/** True when the queue goes on with the question after the delay; false when it is answered already. */
+async function sendJobFor({ app, question, context, pull, caller, exchange }: Found, delaySeconds: number) {
+  const { queueAnswer } = await app.product()
+  const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
+  if (!(await queueAnswer(question, context, signal)) && pull === undefined) return false
+  const job: Job = {
+    kind: 'answer',
+    repository: question.request.repository,
+    run: question.run.handoff.run,
+    id: question.id,
+    model: context.ports.model.name,
+    caller: caller.name,
+    ...(pull === undefined ? {} : { post: { pull } }),
   }
+  await sendJob(app, job, delaySeconds)
+  return true
 }
 
-const pointerTo = ({ handoff, id, base }: Placed) => ({
-  run: handoff.run,
-  answer: id,
-  ...(base === undefined ? {} : { base }),
-})
-
-/** Never rejects: an answer that is there is given, and a stream ends, whether or not its name can be settled; it is free again in time. */
-async function settleName(named: Named | undefined, job: Job, answered: boolean): Promise<void> {
-  const place = job.placed()
-  const settled = answered && place ? named?.accept(pointerTo(place)) : named?.release()
-  await settled?.catch(() => undefined)
+function pending({ question, context }: Found, state: 'queued' | 'running', preferred: boolean): Response {
+  const { id, run, request, record } = question
+  const acceptedAt = record?.acceptedAt ?? new Date(context.ports.clock.now()).toISOString()
+  return pendingResponse(run, { id, acceptedAt, question: request.question.text }, state, preferred)
 }
 
-// ── three ways ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the answer ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** How long a stream waits to begin: what is refused by then is refused by its status. */
+interface Answer extends Product.AnswerResult {
+  comment?: { url: string }
+}
+
+async function answer({ app, question, context, pull }: Found, signal: AbortSignal): Promise<Answer> {
+  const stored = question.record?.status === 'done' ? question.record : undefined
+  const result = stored
+    ? await storedAnswer(question, stored, context, signal)
+    : await (await app.product()).answerOrJoin(question, context, signal)
+  if (pull === undefined) return result
+  const { postOnPull } = await import('../post-answer.js')
+  return { ...result, comment: await postOnPull(app, context, result, pull, signal) }
+}
+
+/** For the log. */
+function answerNotes({ record, reused }: Answer): Record<string, unknown> {
+  const { inputTokens, outputTokens } = record.usage
+  return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
+}
+
+const viewOf = ({ settings }: App, { run, record, ...more }: Answer) => answerView(settings.github, run, record, more)
+
+// ── events ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** How long a stream waits to begin: a question that is refused by then is refused by its status. */
 const beginMs = 500
 
-async function answerIn(mode: Mode, exchange: Exchange, ready: Promise<Ready>): Promise<Response> {
-  const times = divideTime(exchange.deadline, Date.now())
-  if (mode === 'events') {
-    await Promise.race([ready, pause(beginMs)])
-    return inEvents(exchange, ready, times)
-  }
-  const { order, named } = await ready
-  return inOnePiece(exchange, order, named, { ...times, ...(mode === 'async' ? { answerBy: 0 } : {}) })
-}
-
-async function inOnePiece(exchange: Exchange, order: Order, named: Named | undefined, times: Times): Promise<Response> {
-  const accepted = Promise.withResolvers<'accepted'>()
-  const stop = stopper(exchange.limit, exchange.limit.client, times)
-  const steps = timings(exchange)
-  const listener = jobListener(
-    steps.listen,
-    () => {},
-    () => accepted.resolve('accepted'),
-  )
-  const job = startJob({ ...order, visit: { ...order.visit, emit: listener.emit } }, stop.signal, listener)
-  const left = takenOnce(named)
-  // The name of the request is free again before the caller hears that it failed.
-  const ended = job.outcome.then(
-    () => settleName(left(), job, true),
-    () => settleName(left(), job, false),
-  )
-  exchange.background(ended.finally(stop.done))
-  const settled = job.outcome.then((outcome) => ({ outcome })).finally(() => ended)
-  const first = await Promise.race([settled, times.answerBy === 0 ? accepted.promise : stop.late(times.answerBy)])
-  if (typeof first === 'object' || !(await promisedBy(job, times.answerBy === 0))) {
-    const { outcome } = await settled
-    exchange.note(notesOfOutcome(outcome))
-    return jsonResponse(200, viewOf(order.door, outcome))
-  }
-  const place = job.placed()!
-  stop.keepGoing()
-  await settleName(left(), job, true)
-  exchange.note({ answer: place.id, pending: true })
-  exchange.logLater(job.outcome.then(notesOfOutcome))
-  return pendingResponse(
-    place,
-    { ...place, question: order.request.question.text },
-    listener.waiting() ? 'queued' : 'running',
-    times.answerBy === 0,
-  )
-}
-
-/** What cannot be promised near the end may still be answered; whoever wished for a promise is told that there is none. */
-const promisedBy = (job: Job, wished: boolean) => (wished ? job.promise() : job.promise().catch(() => false))
-
-async function inEvents(exchange: Exchange, ready: Promise<Ready>, times: Times): Promise<Response> {
+async function inEvents(asked: Asked, times: Times): Promise<Response> {
+  const { exchange } = asked
   const { eventStream } = await import('../http/event-stream.js')
   const stream = eventStream()
   stream.send('status', { state: 'looking', requestId: exchange.requestId })
-  const failed = (error: unknown) => endWith(stream, exchange, error)
-  const told = ready.then(({ order, named }) => tellEvents(stream, exchange, order, named, times), failed)
-  exchange.background(told)
-  exchange.logAfter(told)
+  const stop = stopper(exchange.limit, AbortSignal.any([exchange.limit.client, stream.gone]), times)
+  const events = progressEvents(stream.send)
+  const finding = find(asked, AbortSignal.any([exchange.signal, stream.gone]), events.emit)
+  const telling = finding.then((found) => {
+    events.place(found.question)
+    return tellAnswer(stream, found, stop, times)
+  })
+  const ending = telling.catch((error: unknown) => endWith(stream, exchange, error)).finally(stop.done)
+  exchange.background(ending)
+  exchange.logAfter(ending)
+  await Promise.race([finding, pause(beginMs)])
   return stream.response
 }
 
-async function tellEvents(
+async function tellAnswer(
   stream: EventStream,
-  exchange: Exchange,
-  order: Order,
-  named: Named | undefined,
+  found: Found,
+  stop: ReturnType<typeof stopper>,
   times: Times,
 ): Promise<void> {
-  const { limit } = exchange
-  const stop = stopper(limit, AbortSignal.any([limit.client, stream.gone]), times)
-  const listener = jobListener(
-    () => {},
-    stream.send,
-    () => {},
-  )
-  const job = startJob({ ...order, visit: { ...order.visit, emit: listener.emit } }, stop.signal, listener)
-  // Should the time not be enough, the question outlives us.
-  const promising = stop.late(times.answerBy).then(async () => {
-    if (await job.promise()) stop.keepGoing()
+  const { exchange, app, question } = found
+  // Should the time not be enough, a job goes on with the question.
+  const queueing = stop.late(times.answerBy).then(async () => {
+    if (await sendJobFor(found, (times.workBy - Date.now()) / 1_000)) stop.keepGoing()
   })
-  promising.catch(() => undefined)
+  queueing.catch(() => undefined)
   try {
-    const outcome = await job.outcome
-    await settleName(named, job, true)
-    exchange.note(notesOfOutcome(outcome))
-    stream.end('answer', viewOf(order.door, outcome))
+    const result = await answer(found, stop.signal)
+    exchange.note(answerNotes(result))
+    stream.end('answer', viewOf(app, result))
   } catch (error) {
-    const place = job.placed()
-    const promised = stop.kept() && place !== undefined
-    await settleName(named, job, promised)
-    const self = promised ? { self: addressOf(place.handoff, place.id) } : {}
-    endWith(stream, exchange, error, self)
-  } finally {
-    stop.done()
+    endWith(stream, exchange, error, stop.kept() ? { self: addressOf(question.run.handoff, question.id) } : {})
   }
 }
 
@@ -270,20 +283,4 @@ function endWith(stream: EventStream, exchange: Exchange, error: unknown, more: 
   exchange.note(notesOf(error))
   const place = { requestId: exchange.requestId, instance: exchange.url.pathname }
   stream.end('error', problemDocument(problemOf(error), place, more))
-}
-
-function viewOf(here: Door, { seen, record, ...more }: Outcome) {
-  return answerView(here.settings.github, seen, record, more)
-}
-
-const hash = (data: string | Buffer) => createHash('sha256').update(data).digest('hex')
-
-/** The name of a request is settled once, by whoever comes first. */
-function takenOnce<T>(value: T | undefined): () => T | undefined {
-  let left = value
-  return () => {
-    const taken = left
-    left = undefined
-    return taken
-  }
 }

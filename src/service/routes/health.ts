@@ -1,6 +1,6 @@
 // Is it up, and has it what it needs? Says names, never values, and touches no cloud unless somebody with a token asks for more.
 import type * as Product from '../../handoff/index.js'
-import type { Door } from '../app.js'
+import type { App } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
 import { environmentHere, settingsHere } from '../define-function.js'
 import type { Exchange } from '../http/http-function.js'
@@ -26,18 +26,18 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
       oidc: settings.oidc !== undefined,
       webhook: settings.webhookSecrets.length > 0,
       comments: settings.github.token !== undefined || settings.github.app !== undefined,
-      cron: settings.cronSecret !== undefined,
+      queue: settings.queue,
     },
   }
   if (!wantsDepth(exchange.url)) return jsonResponse(ready ? 200 : 503, shallow)
-  const here = (await import('../app.js')).door()
-  const caller = await authenticate(exchange.request, settings, here.verifier)
+  const app = (await import('../app.js')).getApp()
+  const caller = await authenticate(exchange.request, settings, app.verifier)
   exchange.note({ caller: caller.name })
   if (caller.way === 'job') throw notForJobs()
   using soon = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
-    check(here, async ({ context }) => (await context.ports.drive.status(soon.signal)).ready),
-    check(here, async ({ context }) => {
+    check(app, async (context) => (await context.ports.drive.status(soon.signal)).ready),
+    check(app, async (context) => {
       await context.ports.sandboxes.find({ handoff: '1' }, soon.signal)
       return true
     }),
@@ -52,7 +52,7 @@ function wantsDepth(url: URL): boolean {
   return deep !== '0'
 }
 
-/** What a question may take, and what the model knows, only the house can tell. It is loaded where that matters. */
+/** What a question may take, and what the model knows, is known by the product. It is loaded where that matters. */
 export async function wrongNames(
   { wrong, models, limits }: ServiceSettings,
   environment: Environment,
@@ -60,14 +60,14 @@ export async function wrongNames(
   const { tokensPerDay, costPerDay } = limits
   const effort = environment['LLM_REASONING_EFFORT']?.trim() ?? ''
   if ((tokensPerDay === undefined && costPerDay === undefined && effort === '') || wrong.length > 0) return wrong
-  const { efforts, missingSettings, parseSettings, replyLimit, troubleWith } = await import('../../handoff/index.js')
+  const { efforts, missingSettings, parseSettings, replyLimit, budgetProblem } = await import('../../handoff/index.js')
   if (!efforts.some((one) => one === (effort.toLowerCase() || efforts[0]))) return ['LLM_REASONING_EFFORT']
   if (missingSettings(environment).length > 0) return wrong
   const { model } = parseSettings(environment)
   const fails = (budget: { tokensPerDay?: number; costPerDay?: number }) =>
     models.some((name) => {
       const asked = { ...model, name }
-      return troubleWith(budget, { ...asked, replyTokens: (wanted) => replyLimit(asked, wanted) }, model.prices)
+      return budgetProblem(budget, { ...asked, replyTokens: (wanted) => replyLimit(asked, wanted) }, model.prices)
     })
   return [
     ...(tokensPerDay !== undefined && fails({ tokensPerDay }) ? ['HANDOFF_CALLER_TOKENS'] : []),
@@ -88,11 +88,11 @@ interface Checked {
 }
 
 /** Only looks: nothing is started, and nothing is paid. */
-async function check(here: Door, look: (service: Product.Service) => Promise<boolean>): Promise<Checked> {
+async function check(app: App, look: (context: Product.AppContext) => Promise<boolean>): Promise<Checked> {
   const started = Date.now()
   const milliseconds = () => Date.now() - started
   try {
-    return { status: (await look(await here.service())) ? 'ok' : 'not-ready', milliseconds: milliseconds() }
+    return { status: (await look(await app.context())) ? 'ok' : 'not-ready', milliseconds: milliseconds() }
   } catch (error) {
     return { status: 'failed', code: problemOf(error).code, milliseconds: milliseconds() }
   }

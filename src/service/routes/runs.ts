@@ -1,32 +1,31 @@
-// GET /api/runs and what is below it. Reads only, except that looking at a question which was left behind gets it going again.
+// GET /api/runs and what is below it. Reads only.
 import type * as Product from '../../handoff/index.js'
-import { type Door, door } from '../app.js'
+import { type App, getApp } from '../app.js'
 import { allow, authenticate, type Caller, leads, meets } from '../auth/authenticate.js'
 import type { Exchange } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
 import { Refusal } from '../http/problem-details.js'
 import { answerView, failedView, pendingView, pollSeconds, runView, type Seen } from '../http/responses.js'
-import { leftOf, takeUp } from '../resume-pending.js'
 
 export async function getRuns(exchange: Exchange): Promise<Response> {
-  const here = door()
+  const app = getApp()
   const { request } = exchange
   const asked = readAddress(exchange.url)
-  const caller = await authenticate(request, here.settings, here.verifier)
+  const caller = await authenticate(request, app.settings, app.verifier)
   exchange.note({ caller: caller.name })
   wantJson(request)
   exchange.note({ part: asked.part ?? 'runs' })
-  const context = await here.context()
-  const service = await here.service()
-  const look: Look = { exchange, here, context, caller, service, asked, query: asked.query }
+  const product = await app.product()
+  const context = await app.context()
+  const look: Look = { exchange, app, product, caller, context, asked, query: asked.query }
   if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
-  const run = await oneRun(look, { run: context.parseRunId(asked.run) })
+  const run = await oneRun(look, { run: product.parseRunId(asked.run) })
   switch (asked.part) {
     case undefined:
       return jsonResponse(200, {
         ...runView(run.handoff),
-        summary: await context.runSummary(service.context, run, exchange.signal),
+        summary: await product.runSummary(context, run, exchange.signal),
         handoff: run.handoff,
       })
     case 'answers':
@@ -38,10 +37,10 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
 
 interface Look {
   exchange: Exchange
-  here: Door
+  app: App
   caller: Caller
-  context: typeof Product
-  service: Product.Service
+  product: typeof Product
+  context: Product.AppContext
   asked: Address
   query: URLSearchParams
 }
@@ -57,7 +56,7 @@ interface Address {
 export function readAddress(url: URL): Address {
   const query = url.searchParams
   const [, , place, ...rest] = url.pathname.split('/')
-  // Whatever is nothing else comes here, to be told so in our words.
+  // Whatever is nothing else comes app, to be told so in our words.
   if (place !== 'runs') throw nothing()
   const path = rest.map(decoded)
   const [run, part, answer] =
@@ -83,13 +82,13 @@ function decoded(segment: string): string {
 
 const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
 
-async function repositories({ caller, here, context, service, exchange, query }: Look): Promise<Response> {
+async function repositories({ caller, app, product, context, exchange, query }: Look): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
-  const host = new URL(here.settings.github.serverUrl).host
+  const host = new URL(app.settings.github.serverUrl).host
   const may = (test: typeof meets) => (name: string) =>
     caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
-  // Whoever may see one repository causes no look at all the others.
-  const found = await context.listRepositories(service.context, host, exchange.signal, { leads: may(leads) })
+  // A caller that may see one repository causes no read of the others.
+  const found = await product.listRepositories(context, host, exchange.signal, { leads: may(leads) })
   return jsonResponse(200, { repositories: spelledOnce(found.filter(may(meets))) })
 }
 
@@ -100,7 +99,7 @@ function spelledOnce(names: string[]): string[] {
 }
 
 async function runs(look: Look): Promise<Response> {
-  const { context, service, query, exchange, asked } = look
+  const { product, context, query, exchange, asked } = look
   const [ref, pull] = [query.get('ref'), query.get('pull')]
   if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
   if (ref !== null || pull !== null) {
@@ -109,88 +108,46 @@ async function runs(look: Look): Promise<Response> {
     return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
   }
   const { repository } = repositoryOf(look)
-  const page = await context.listRuns(service.context, repository, pageWanted(query), exchange.signal)
+  const page = await product.listRuns(context, repository, pageWanted(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
   return paged(asked, { runs: items.map(runView) }, page.next)
 }
 
 async function answers(look: Look, run: Product.ChosenRun): Promise<Response> {
-  const { here, context, service, query, exchange, asked } = look
-  const page = await context.pageOfAnswers(service.context, run, pageWanted(query), exchange.signal)
+  const { app, product, context, query, exchange, asked } = look
+  const page = await product.pageOfAnswers(context, run, pageWanted(query), exchange.signal)
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
-    if (record.status === 'running') return pendingView(run, record, await stateOf(service, record))
-    const { code: _code, ...view } = answerView(here.settings.github, run, record, { reused: true })
+    if (record.status === 'running') return pendingView(run, record, stateOf(record))
+    const { code: _code, ...view } = answerView(app.settings.github, run, record, { reused: true })
     return view
   })
   return paged(asked, { answers: await Promise.all(items) }, page.next)
 }
 
 async function answer(look: Look, run: Product.ChosenRun, id: string): Promise<Response> {
-  const { context, service, exchange } = look
-  const record = await context.oneAnswer(service.context, run, id, exchange.signal)
-  if (record.status === 'done') {
-    keepPromises(look, run, id)
-    return jsonResponse(200, await doneView(look, run, record))
-  }
+  const { product, context, exchange } = look
+  const record = await product.oneAnswer(context, run, id, exchange.signal)
+  if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
-  if (isLeft(record)) goOnWith(look, run, record)
-  const view = pendingView(run, record, await stateOf(service, record))
-  return jsonResponse(200, view, { 'retry-after': String(pollSeconds) })
+  return jsonResponse(200, pendingView(run, record, stateOf(record)), { 'retry-after': String(pollSeconds) })
 }
 
 /** Who looks again later is told whether it is still true. */
 async function doneView(look: Look, run: Product.ChosenRun, record: Product.CompletedAnswer) {
-  const { context, service, here, exchange } = look
+  const { product, context, app, exchange } = look
   const { repository } = repositoryOf(look)
-  const request = { repository, ...(here.hasGitHub ? { github: here.github } : {}) }
-  const stale = await context.staleSince(service.context, request, run, record, exchange.signal)
-  return answerView(here.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
+  const request = { repository, ...(app.hasGitHub ? { github: app.github } : {}) }
+  const stale = await product.staleSince(context, request, run, record, exchange.signal)
+  return answerView(app.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
-type Pending = Extract<Product.AnswerRecord, { status: 'running' }>
-
-const isLeft = ({ leaseUntil }: Pending) => Date.parse(leaseUntil) <= Date.now()
-
-/** Running while somebody has a turn for it. */
-async function stateOf(service: Product.Service, record: Pending): Promise<'queued' | 'running'> {
-  if (isLeft(record)) return 'queued'
-  const { turns } = await service.shared()
-  // Whoever only looks is not told that the table of turns is busy.
-  const state = await turns.stateOf(record.id).catch(() => 'waiting')
-  return state === 'running' ? 'running' : 'queued'
-}
-
-/** When its lease ran out it was left behind, and whoever looks at it gets it going again. */
-function goOnWith(look: Look, run: Product.ChosenRun, { id, model }: Pending): void {
-  const { exchange, here, caller } = look
-  const { repository } = repositoryOf(look)
-  const goingOn = async () => {
-    const promises = await promisesAbout(look, id)
-    const left = { repository, run: run.handoff.run, id, model, caller: promises[0]?.caller ?? caller.name, promises }
-    return takeUp(here, left, exchange)
-  }
-  exchange.logLater(goingOn())
-}
-
-/** An answer may be there while the comment that was promised with it is not. */
-function keepPromises(look: Look, run: Product.ChosenRun, id: string): void {
-  const { exchange, here } = look
-  if (!here.hasGitHub) return
-  const keeping = async () => {
-    const due = (await promisesAbout(look, id)).filter(({ until }) => until <= Date.now())
-    if (due[0]) exchange.logLater(takeUp(here, leftOf(due[0], run.handoff.run, due), exchange))
-  }
-  exchange.background(keeping())
-}
-
-function promisesAbout({ context, service, exchange }: Look, id: string): Promise<Product.AcceptedNote[]> {
-  const signal = exchange.limit.workUntil(Date.now() + 10_000)
-  return context.acceptedAbout(service.context.ports.drive, service.place, id, signal)
-}
+/** A question whose lease has expired waits for a job, or for the next caller. */
+const stateOf = ({ leaseUntil }: { leaseUntil: string }) =>
+  Date.parse(leaseUntil) > Date.now() ? ('running' as const) : ('queued' as const)
 
 async function file(look: Look, run: Product.ChosenRun): Promise<Response> {
-  const { context, service, query, exchange } = look
+  const { product, context, query, exchange } = look
   const path = query.get('path') ?? ''
   const [from, to] = [Number(query.get('from')), Number(query.get('to') ?? query.get('from'))]
   const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0 && to >= from
@@ -198,15 +155,15 @@ async function file(look: Look, run: Product.ChosenRun): Promise<Response> {
   const id = query.get('answer')
   if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
   const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
-  return jsonResponse(200, await context.citedFile(service.context, run, place, exchange.signal))
+  return jsonResponse(200, await product.citedFile(context, run, place, exchange.signal))
 }
 
-function repositoryOf({ caller, here, context, query }: Look): { repository: Product.Repository; cloneUrl: string } {
+function repositoryOf({ caller, app, product, query }: Look): { repository: Product.Repository; cloneUrl: string } {
   const name = query.get('repository')
   if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
   const pattern = allow(caller, name)
-  const { serverUrl } = here.settings.github
-  const repository = context.parseRepository(name, new URL(serverUrl).host)
+  const { serverUrl } = app.settings.github
+  const repository = product.parseRepository(name, new URL(serverUrl).host)
   return {
     repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
     cloneUrl: `${serverUrl}/${name}.git`,
@@ -214,10 +171,10 @@ function repositoryOf({ caller, here, context, query }: Look): { repository: Pro
 }
 
 async function oneRun(look: Look, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
-  const { context, service, exchange } = look
+  const { product, context, exchange } = look
   const where = { ...repositoryOf(look), strict: true }
-  const place = context.layout(service.context.root, where.repository)
-  return context.resolveRun(where, name, service.context, place, exchange.signal)
+  const place = product.layout(context.root, where.repository)
+  return product.resolveRun(where, name, context, place, exchange.signal)
 }
 
 function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {

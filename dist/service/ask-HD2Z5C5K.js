@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-Q5L4MBDN.js";import"./chunk-6PEX3BVF.js";import"./chunk-PLECTTY5.js";import"./chunk-JUDOJJVM.js";import"./chunk-VSVNFZB2.js";import"./chunk-QM45NUCJ.js";import"./chunk-QO2RCSGQ.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{d as acceptClaim,c as acceptQuestion,a as ask,b as compare};

@@ -1,1 +1,0 @@
-import{a as o,b as r,c as m,d as p}from"./chunk-IJEU5LKT.js";import"./chunk-L4JXRXKU.js";import"./chunk-HE5UKLF5.js";import"./chunk-M5XCVGC4.js";import"./chunk-N2KG4B7V.js";export{p as acceptClaim,m as acceptQuestion,o as ask,r as compare};

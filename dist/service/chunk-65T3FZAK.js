@@ -1,1 +1,0 @@
-import{c as r}from"./chunk-BJYCVDHW.js";import{a as t}from"./chunk-N2KG4B7V.js";import{setTimeout as a}from"node:timers/promises";var m={now:t(()=>Date.now(),"now"),async sleep(e,o){try{await a(e,void 0,{signal:o})}catch{throw r(o,"waiting")}}};export{m as a};

@@ -1,1 +1,0 @@
-export { default } from '../../api/_functions/openapi.js'

@@ -1,1 +1,0 @@
-import{b as a,c as b,d as c}from"./chunk-L4U3XEWP.js";import"./chunk-PLECTTY5.js";import"./chunk-QO2RCSGQ.js";import"./chunk-4PE4R5KT.js";import"./chunk-BJYCVDHW.js";import"./chunk-N2KG4B7V.js";export{a as citedNow,c as stalenessByRuns,b as stalenessOf};

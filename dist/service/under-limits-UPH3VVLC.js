@@ -1,1 +1,0 @@
-import{d as o,e as r,f as m,g as p,h as t,i as e,j as f,k as i}from"./chunk-G3YMS446.js";import"./chunk-IJEU5LKT.js";import"./chunk-L4JXRXKU.js";import"./chunk-HE5UKLF5.js";import"./chunk-M5XCVGC4.js";import"./chunk-N2KG4B7V.js";export{e as promiseAnswer,f as promiseComment,i as promiseKept,p as sandboxesFor,o as share,m as takeLeft,r as troubleWith,t as underLimits};

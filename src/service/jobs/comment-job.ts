@@ -1,0 +1,114 @@
+// A question in a comment on GitHub: who may ask, then the same conversation as in the Action.
+import type * as Product from '../../handoff/index.js'
+import { type App, contextForRequest, type RequestTime } from '../app.js'
+import { notesOf } from '../http/http-function.js'
+import type { CommentJob } from './job.js'
+
+type Reply = Product.AnswerResult & { notes: string[] }
+
+/** Whether the account that wrote the comment may ask, as GitHub says it now. */
+export async function permissionOf(
+  { target, user }: Pick<CommentJob, 'target' | 'user'>,
+  app: App,
+  product: typeof Product,
+  signal: AbortSignal,
+): Promise<Product.MayAsk> {
+  const { repository } = target.thread
+  const github = await app.github()
+  return product.mayAsk({ github, repository, user, allow: app.settings.askPermission }, { signal })
+}
+
+export async function answerComment(
+  job: CommentJob,
+  time: RequestTime,
+  app: App,
+  product: typeof Product,
+): Promise<Record<string, unknown>> {
+  const signal = time.workUntil(time.workBy)
+  const may = await permissionOf(job, app, product, signal)
+  if (!may.allowed) return { refused: may.reason }
+  const [github, base] = await Promise.all([app.github(), app.context()])
+  const { host, owner, name } = job.repository
+  const { serverUrl } = app.settings.github
+  const ending = await product.talk<Reply>({
+    github,
+    target: job.target,
+    question: job.question,
+    asker: job.user.login,
+    redact: base.redact,
+    place: { host, repository: `${owner}/${name}`, serverUrl, permalinks: 'github' },
+    clock: base.ports.clock,
+    onNotice: () => {},
+    signal,
+    answer: (wanted, onProgress) =>
+      answerAtFirst(job, wanted, { app, product, base, github, time, onProgress, signal }),
+  })
+  if ('error' in ending && product.passesByItself(ending.error)) throw ending.error
+  return {
+    end: ending.end,
+    ...('answer' in ending && ending.answer ? { answer: ending.answer.record.id, reused: ending.answer.reused } : {}),
+    ...('error' in ending ? notesOf(ending.error) : {}),
+  }
+}
+
+interface Answering {
+  app: App
+  product: typeof Product
+  base: Product.AppContext
+  github: Product.GitHub
+  time: RequestTime
+  onProgress: (text: string) => void
+  signal: AbortSignal
+}
+
+/** From the first of the places that has a run. */
+async function answerAtFirst(
+  job: CommentJob,
+  { thread, places }: Product.TalkQuestion,
+  answering: Answering,
+): Promise<Reply> {
+  const { product } = answering
+  for (const place of places) {
+    try {
+      const answer = await answerAt(job, thread, place.name, answering)
+      return { ...answer, notes: place.note === undefined ? [] : [place.note] }
+    } catch (error) {
+      const absent = product.isHandoffError(error, 'not-found') || product.isHandoffError(error, 'not-sealed')
+      if (!absent || place === places.at(-1)) throw error
+    }
+  }
+  throw new product.HandoffError('not-found', 'There is no summary yet.')
+}
+
+async function answerAt(
+  { repository, question, fresh, user, target, caller }: CommentJob,
+  thread: string,
+  name: Product.RunName,
+  { app, product, base, github, time, onProgress, signal }: Answering,
+): Promise<Product.AnswerResult> {
+  const fullName = `${repository.owner}/${repository.name}`
+  const context = contextForRequest(base, {
+    ...time,
+    emit(event) {
+      const text = product.progressOf(event, fullName)
+      if (text !== undefined) onProgress(text)
+    },
+  })
+  const request: Product.AnswerRequest = {
+    repository,
+    strict: true,
+    cloneUrl: `${app.settings.github.serverUrl}/${fullName}.git`,
+    name,
+    caller,
+    labels: { request: 'comment' },
+    github: async () => github,
+    question: {
+      text: question,
+      asker: `github:${user.login}`,
+      thread,
+      // A second delivery of the same comment finds the first one's answer.
+      ...(fresh ? { fresh: true, nonce: `comment ${target.thread.kind} ${target.question}` } : {}),
+    },
+  }
+  return product.answerOrJoin(await product.findAnswer(request, context, signal), context, signal)
+}

@@ -1,0 +1,83 @@
+// A queue in the memory of one process, for development and self-hosting. Jobs are lost when the process ends: a question that was queued then is
+// answered when it is asked again.
+import { HandoffError } from '../../handoff/stored-answer.js'
+import type { JobQueue } from './queue.js'
+
+/** What became of a delivery: done, or to be delivered again after so many seconds. */
+export type Consume = (message: unknown, deliveryCount: number) => Promise<{ retryAfterSeconds: number } | undefined>
+
+export interface MemoryQueueOptions {
+  consume: Consume
+  /** Jobs that run at once. */
+  width: number
+  now: () => number
+}
+
+const keyLifetimeMs = 24 * 60 * 60 * 1_000
+/** Keys that are remembered; the oldest go first. */
+const mostKeys = 10_000
+const mostWaiting = 10_000
+
+interface Message {
+  body: unknown
+  deliveries: number
+}
+
+export function memoryQueue({ consume, width, now }: MemoryQueueOptions): JobQueue {
+  const keys = new Map<string, number>()
+  const ready: Message[] = []
+  let delayed = 0
+  let running = 0
+
+  function later(message: Message, seconds: number): void {
+    delayed += 1
+    setTimeout(() => {
+      delayed -= 1
+      ready.push(message)
+      start()
+    }, seconds * 1_000).unref()
+  }
+
+  function start(): void {
+    for (let message = take(); message; message = take()) void deliver(message)
+  }
+
+  const take = () => (running < width ? ready.shift() : undefined)
+
+  async function deliver(message: Message): Promise<void> {
+    running += 1
+    message.deliveries += 1
+    try {
+      const again = await consume(message.body, message.deliveries)
+      if (again) later(message, again.retryAfterSeconds)
+    } finally {
+      running -= 1
+      start()
+    }
+  }
+
+  /** True for a key that was sent within a day. */
+  function known(key: string): boolean {
+    const at = keys.get(key)
+    if (at !== undefined && at > now() - keyLifetimeMs) return true
+    keys.delete(key)
+    keys.set(key, now())
+    if (keys.size > mostKeys) keys.delete(keys.keys().next().value!)
+    return false
+  }
+
+  return {
+    name: 'memory',
+    async send(body, { key, delaySeconds }) {
+      if (known(key)) return
+      if (ready.length + delayed >= mostWaiting) {
+        keys.delete(key)
+        throw new HandoffError('sandbox-limit', 'Too many questions wait on this server.', {
+          next: 'Ask again in a moment.',
+          retryAfterSeconds: 30,
+        })
+      }
+      later({ body, deliveries: 0 }, delaySeconds)
+    },
+  }
+}

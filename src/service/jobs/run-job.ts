@@ -1,0 +1,95 @@
+// One delivery of a job. A delivery that fails for a reason that passes is repeated by the queue; any other failure, and the last delivery, ends the
+// job: the record of the question says why, and so does the comment on GitHub.
+//
+// | failure                                   | next delivery after              | on the pull request                 |
+// | ----------------------------------------- | -------------------------------- | ----------------------------------- |
+// | time ran out, the process stopped         | 1 s, doubled each time           | the comment says "stopped"          |
+// | no sandbox, model busy, drive or git down | what they say, or 5 to 20 s, doubled | the comment says why            |
+// | another process holds the question        | 10 s                             | nothing                             |
+// | anything else; 30 deliveries; 24 hours    | none                             | the comment says why                |
+import type * as Product from '../../handoff/index.js'
+import { type App, contextForRequest, type RequestTime } from '../app.js'
+import { answerComment } from './comment-job.js'
+import { type AnswerJob, type Job, openJob } from './job.js'
+
+export interface Delivery {
+  count: number
+  time: RequestTime
+}
+
+/** For the log. */
+export type JobNotes = Record<string, unknown>
+
+export interface JobOutcome {
+  notes: JobNotes
+  /** Seconds until the job is to be delivered again. */
+  retryAfterSeconds?: number
+}
+
+const mostDeliveries = 30
+const longestRetrySeconds = 300
+
+export async function runJob(message: unknown, delivery: Delivery, app: App): Promise<JobOutcome> {
+  const job = openJob(message, app.ownerKey)
+  if (job === undefined) return { notes: { ignored: 'The message was not sent by this deployment.' } }
+  const product = await app.product()
+  try {
+    return { notes: await run(job, delivery, app, product) }
+  } catch (error) {
+    const wait = delivery.count < mostDeliveries ? product.retryAfterSeconds(error) : undefined
+    if (wait !== undefined) {
+      const retryAfterSeconds = Math.min(longestRetrySeconds, wait * 2 ** Math.min(8, delivery.count - 1))
+      return { notes: { code: codeOf(error), retryAfterSeconds }, retryAfterSeconds }
+    }
+    await conclude(job, error, delivery, app, product)
+    return { notes: { code: codeOf(error), givenUp: true } }
+  }
+}
+
+const codeOf = (error: unknown) => (error as { code?: unknown }).code ?? 'internal'
+
+function run(job: Job, delivery: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
+  return job.kind === 'answer'
+    ? answerQueued(job, delivery, app, product)
+    : answerComment(job, delivery.time, app, product)
+}
+
+async function answerQueued(job: AnswerJob, { time }: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
+  if (!app.settings.models.includes(job.model)) throw notOffered(job.model, product)
+  const { found, context } = await find(job, time, app, product)
+  // Its run was pruned or replaced.
+  if (found === undefined) return { gone: true }
+  if (found.record?.status === 'failed' && !product.wasInterrupted(found.record)) return { failed: true }
+  const answer = await product.answerFound(found, context, time.workUntil(time.workBy))
+  if (job.post) {
+    const { postOnPull } = await import('../post-answer.js')
+    await postOnPull(app, context, answer, job.post.pull, time.workUntil(time.postBy))
+  }
+  return { answer: job.id, reused: answer.reused }
+}
+
+/** The id of the answer, and what it costs, depend on the model that was asked for. */
+const notOffered = (model: string, { HandoffError, quote }: typeof Product) =>
+  new HandoffError('model', `The model ${quote(model)}, which was asked for, is not offered any more.`, {
+    next: 'Ask again, with a model that is.',
+  })
+
+async function find(job: AnswerJob, time: RequestTime, app: App, product: typeof Product) {
+  const context = contextForRequest(await app.context(job.model), { ...time, emit: () => {} })
+  const { repository, run, id, caller } = job
+  const wanted = { repository, run, id, caller, strict: true, labels: { request: 'job' } }
+  return { context, found: await product.findQueued(wanted, context, time.workUntil(time.workBy)) }
+}
+
+/** A comment has said how it ended by itself. */
+async function conclude(
+  job: Job,
+  error: unknown,
+  { time }: Delivery,
+  app: App,
+  product: typeof Product,
+): Promise<void> {
+  if (job.kind !== 'answer') return
+  const { found, context } = await find(job, time, app, product).catch(() => ({ found: undefined, context: undefined }))
+  if (found && context) await product.failQueued(found, error, context)
+}

@@ -1,0 +1,28 @@
+// Vercel Queues, by their own client.
+import { QueueClient } from '@vercel/queue'
+import { Refusal } from '../http/problem-details.js'
+import type { JobQueue } from './queue.js'
+
+/** Named in vercel.json too, beside the function that consumes it. */
+export const topic = 'handoff-jobs'
+/** How long a job is kept and tried again. */
+export const retentionSeconds = 24 * 60 * 60
+
+/** `url` is the address of the queues' API where it is not Vercel's own. */
+export const openQueueClient = (url: string | undefined): QueueClient =>
+  new QueueClient(url === undefined ? {} : { resolveBaseUrl: () => new URL(url) })
+
+export function vercelQueue(client: QueueClient): JobQueue {
+  return {
+    name: 'vercel',
+    async send(message, { key, delaySeconds }) {
+      await client.send(topic, message, { idempotencyKey: key, delaySeconds, retentionSeconds }).catch(() => {
+        // The package's error may carry what was sent: it is neither shown nor logged.
+        throw new Refusal(503, 'queue', 'The queue of this service does not take the question now.', {
+          next: 'Ask again in a moment.',
+          retryAfterSeconds: 5,
+        })
+      })
+    },
+  }
+}

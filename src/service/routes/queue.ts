@@ -1,0 +1,40 @@
+// POST /api/queue: called by Vercel Queues with one job at a time. The platform lets nothing else in; a message that this deployment did not sign does
+// nothing.
+import { getApp, type RequestTime } from '../app.js'
+import type { Exchange } from '../http/http-function.js'
+import { beforePosting, divideTime } from '../http/request-deadline.js'
+import { runJob } from '../jobs/run-job.js'
+import { openQueueClient } from '../jobs/vercel-queue.js'
+
+/** Tells the queue when to deliver a job again. */
+class DeliverAgain extends Error {
+  readonly afterSeconds: number
+
+  constructor(afterSeconds: number) {
+    super(`The job is delivered again after ${afterSeconds} s.`)
+    this.afterSeconds = afterSeconds
+  }
+}
+
+export async function postQueue(exchange: Exchange): Promise<Response> {
+  const app = getApp()
+  const callback = openQueueClient(app.settings.queueUrl).handleCallback<unknown>(
+    async (message, { deliveryCount }) => {
+      const { notes, retryAfterSeconds } = await runJob(message, { count: deliveryCount, time: timeOf(exchange) }, app)
+      exchange.note({ delivery: deliveryCount, ...notes })
+      if (retryAfterSeconds !== undefined) throw new DeliverAgain(retryAfterSeconds)
+    },
+    { retry: (error) => (error instanceof DeliverAgain ? { afterSeconds: error.afterSeconds } : undefined) },
+  )
+  return callback(exchange.request)
+}
+
+function timeOf({ deadline, limit, background }: Exchange): RequestTime {
+  const { workBy } = divideTime(deadline, Date.now())
+  return {
+    workBy: beforePosting(workBy, Date.now()),
+    postBy: workBy,
+    workUntil: (time) => limit.workUntil(time),
+    background,
+  }
+}
