@@ -83,11 +83,11 @@ interface Health {
   /** What each of the wrong ones has to be. */
   wanted?: Record<string, string>
   status?: string
-  ways?: { webhook?: boolean; comments?: boolean; cron?: boolean }
+  ways?: { webhook?: boolean; comments?: boolean }
 }
 
 /** Ways in that lead nowhere. */
-function checkWays({ webhook, comments, cron }: NonNullable<Health['ways']>): Finding[] {
+function checkWays({ webhook, comments }: NonNullable<Health['ways']>): Finding[] {
   const dumb = webhook && !comments
   return [
     {
@@ -99,10 +99,6 @@ function checkWays({ webhook, comments, cron }: NonNullable<Health['ways']>): Fi
           }
         : {}),
     },
-    {
-      what: 'what was promised is taken up by the clock',
-      ...(cron ? {} : { problem: 'the clock is let in by nobody', next: 'Set CRON_SECRET to a long random word.' }),
-    },
   ]
 }
 
@@ -113,7 +109,6 @@ const closed: [string, string, RequestInit][] = [
     { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } },
   ],
   ['runs want a token', '/api/runs', {}],
-  ['the clock wants its secret', '/api/cron', {}],
   ['the webhook wants a signature', '/api/github', { method: 'POST', body: '{}' }],
 ]
 

@@ -29,6 +29,8 @@ export interface App {
   github(): Promise<Product.GitHub>
   hasGitHub: boolean
   queue(): Promise<JobQueue>
+  /** One line of JSON, without secrets. */
+  log(fields: Record<string, unknown>): void
 }
 
 /** How much of its time a request, or one delivery of a job, has for what. In milliseconds since 1970. */
@@ -137,6 +139,7 @@ function createApp(environment: Environment): App {
       const { openJobQueue } = await import('./jobs/open-queue.js')
       return openJobQueue(app)
     }),
+    log: (fields) => console.log(redact(JSON.stringify({ at: new Date().toISOString(), ...fields }))),
   }
   return app
 }
@@ -170,4 +173,10 @@ let created: App | undefined
 export function getApp(): App {
   created ??= createApp(environmentHere())
   return created
+}
+
+/** Ends the jobs that run in this process, where there are any. */
+export async function stopJobs(): Promise<void> {
+  const queue = await created?.queue()
+  await queue?.stop?.()
 }

@@ -20,7 +20,6 @@ export interface BuiltFunctions {
   milliseconds: number
 }
 
-
 const usualPlace = () => join(tmpdir(), `handoff-functions-${userInfo().uid}`)
 
 export async function buildFunctions(root: string, into = usualPlace()): Promise<BuiltFunctions> {

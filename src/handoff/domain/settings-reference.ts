@@ -185,7 +185,7 @@ export const settingTable: Setting[] = [
     group: 'service',
     name: 'HANDOFF_SANDBOXES',
     example: '20',
-    text: 'Sandboxes at once over all instances; no more than the account has.',
+    text: 'Sandboxes that one process runs at once; no more than the account has.',
   },
   { group: 'service', name: 'HANDOFF_QUEUE', example: '400', text: 'Questions that may wait for a sandbox.' },
   {
@@ -211,8 +211,8 @@ export const settingTable: Setting[] = [
   },
   {
     group: 'service',
-    name: 'CRON_SECRET',
-    text: 'What the platform bears when it calls /api/cron: any visible characters.',
+    name: 'HANDOFF_QUEUE_URL',
+    text: "Address of the queues' API on Vercel, where it is not Vercel's own. Elsewhere jobs wait in the memory of the process.",
   },
   {
     group: 'server of your own',

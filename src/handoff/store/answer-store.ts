@@ -222,39 +222,6 @@ export async function markQueued(
   return (await decide(place, known ? undefined : nothingKnown, queue, signal)).result
 }
 
-type Outcome = { written: true } | { written: false; standing: AnswerRecord | undefined }
-
-/** Replaces a record as long as it is this holder's claim, also at a revision that one of its own renewals made meanwhile. */
-async function replaceOwn(
-  drive: Drive,
-  directory: string,
-  held: Held,
-  record: AnswerRecord,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const path = `${directory}/${artifact.answer(record.id)}`
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const { revision } = await drive.write(path, encodeAnswer(record), { expectedRevision: held.revision, signal })
-      if (record.status === 'running') Object.assign(held, { record, revision })
-      return { written: true }
-    } catch (error) {
-      if (!isHandoffError(error, 'conflict') || tries === 3) throw error
-    }
-    // In this order, as in a claim.
-    const stat = await drive.stat(path, signal)
-    const standing = await readAnswer(drive, directory, record.id, signal)
-    if (standing?.status !== 'running' || standing.claim !== held.record.claim) return { written: false, standing }
-    held.revision = stat?.revision ?? 0
-  }
-}
-
-const takenOver = () =>
-  new HandoffError('in-progress', 'The question was taken over by another process while it was being answered.', {
-    next: 'Ask again; the answer is on its way.',
-    retryAfterSeconds: 5,
-  })
-
 /** The names of a run's records, the newest first, without reading any. */
 export async function listAnswers(
   drive: Drive,

@@ -78,14 +78,3 @@ export function meets(pattern: string, name: string): boolean {
 export function leads(pattern: string, folder: string): boolean {
   return meets(pattern, folder) || pattern.startsWith(`${folder}/`)
 }
-
-/** Whatever an operator may have set. */
-const secretForm = /^Bearer ([\x21-\x7e]+)$/i
-
-/** For the cron and for whoever watches: one secret, compared in constant time; closed when there is none. */
-export function bearsSecret(request: Request, secret: string | undefined): boolean {
-  const token = secretForm.exec(request.headers.get('authorization')?.trim() ?? '')?.[1]
-  if (secret === undefined || token === undefined) return false
-  const hash = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(hash(token), hash(secret))
-}

@@ -3,7 +3,13 @@
 import { HandoffError } from '../../handoff/stored-answer.js'
 import type { JobQueue } from './queue.js'
 
-/** What became of a delivery: done, or to be delivered again after so many seconds. */
+/** A queue that ends with its process. */
+export interface MemoryQueue extends JobQueue {
+  /** Delivers nothing more, and resolves when the running jobs have ended. */
+  stop(): Promise<void>
+}
+
+/** What became of a delivery: done, or to be delivered again after so many seconds. Does not reject. */
 export type Consume = (message: unknown, deliveryCount: number) => Promise<{ retryAfterSeconds: number } | undefined>
 
 export interface MemoryQueueOptions {
@@ -23,11 +29,12 @@ interface Message {
   deliveries: number
 }
 
-export function memoryQueue({ consume, width, now }: MemoryQueueOptions): JobQueue {
+export function memoryQueue({ consume, width, now }: MemoryQueueOptions): MemoryQueue {
   const keys = new Map<string, number>()
   const ready: Message[] = []
+  const running = new Set<Promise<void>>()
   let delayed = 0
-  let running = 0
+  let stopped = false
 
   function later(message: Message, seconds: number): void {
     delayed += 1
@@ -39,21 +46,21 @@ export function memoryQueue({ consume, width, now }: MemoryQueueOptions): JobQue
   }
 
   function start(): void {
-    for (let message = take(); message; message = take()) void deliver(message)
+    for (let message = take(); message; message = take()) {
+      const delivery = deliver(message).finally(() => {
+        running.delete(delivery)
+        start()
+      })
+      running.add(delivery)
+    }
   }
 
-  const take = () => (running < width ? ready.shift() : undefined)
+  const take = () => (running.size < width && !stopped ? ready.shift() : undefined)
 
   async function deliver(message: Message): Promise<void> {
-    running += 1
     message.deliveries += 1
-    try {
-      const again = await consume(message.body, message.deliveries)
-      if (again) later(message, again.retryAfterSeconds)
-    } finally {
-      running -= 1
-      start()
-    }
+    const again = await consume(message.body, message.deliveries)
+    if (again) later(message, again.retryAfterSeconds)
   }
 
   /** True for a key that was sent within a day. */
@@ -78,6 +85,10 @@ export function memoryQueue({ consume, width, now }: MemoryQueueOptions): JobQue
         })
       }
       later({ body, deliveries: 0 }, delaySeconds)
+    },
+    async stop() {
+      stopped = true
+      await Promise.all(running)
     },
   }
 }

@@ -6,6 +6,8 @@ export interface JobQueue {
   readonly name: 'vercel' | 'memory'
   /** The same key within a day is the same message. */
   send(message: unknown, options: { key: string; delaySeconds: number }): Promise<void>
+  /** Ends what runs in this process; a queue elsewhere delivers it again. */
+  stop?(): Promise<void>
 }
 
 /** The job is not delivered before `delaySeconds`: until then the request itself works on it. */

@@ -168,14 +168,6 @@ export function openApiDocument(origin: string): Part {
           responses: { 200: json('Delivery', 'OpenAPI 3.1'), ...refusals(405, 406, 500) },
         },
       },
-      '/api/cron': {
-        get: {
-          operationId: 'sweep',
-          summary: 'Takes up what was left behind',
-          security: [{ cron: [] }],
-          responses: { 202: json('Swept', 'Begun'), ...refusals(401, 405, ...behind) },
-        },
-      },
     },
     components: {
       securitySchemes: {
@@ -184,7 +176,6 @@ export function openApiDocument(origin: string): Part {
           scheme: 'bearer',
           description: 'A token of this deployment, or of a job of GitHub Actions.',
         },
-        cron: { type: 'http', scheme: 'bearer', description: 'CRON_SECRET' },
         signature: { type: 'apiKey', in: 'header', name: 'X-Hub-Signature-256' },
       },
       schemas,

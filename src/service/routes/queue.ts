@@ -2,6 +2,7 @@
 // nothing.
 import { getApp, type RequestTime } from '../app.js'
 import type { Exchange } from '../http/http-function.js'
+import { Refusal } from '../http/problem-details.js'
 import { beforePosting, divideTime } from '../http/request-deadline.js'
 import { runJob } from '../jobs/run-job.js'
 import { openQueueClient } from '../jobs/vercel-queue.js'
@@ -18,6 +19,7 @@ class DeliverAgain extends Error {
 
 export async function postQueue(exchange: Exchange): Promise<Response> {
   const app = getApp()
+  if (app.settings.queue !== 'vercel') throw new Refusal(404, 'not-found', 'Jobs wait in the memory of this process.')
   const callback = openQueueClient(app.settings.queueUrl).handleCallback<unknown>(
     async (message, { deliveryCount }) => {
       const { notes, retryAfterSeconds } = await runJob(message, { count: deliveryCount, time: timeOf(exchange) }, app)

@@ -1,15 +1,13 @@
-// `npm start`: the page and the functions as a server of one's own. Built to dist/service/server.js, beside the functions that it loads.
-//
-// Besides serving it is the clock that the platform would be, and it stops in order: what runs gets its time, and every sandbox its end.
-import { randomBytes } from 'node:crypto'
+// `npm start`: the page and the functions on a server of your own. It stops in order: running requests and jobs get their time, and every sandbox
+// ends.
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { stopJobs } from '../app.js'
 import { functionNames, readPlatformSettings, settingsOf } from './platform-settings.js'
 import { type RunningServer, type ServedFunction, startServer } from './server.js'
 import { readServerSettings, type ServerSettings } from './server-settings.js'
 
-const root = join(import.meta.dirname, '../..')
-/** A promise that was left behind waits no longer than this. */
-const clockMs = 15 * 60_000
+const root = join(import.meta.dirname, '../../..')
 
 /** Of a signal from a terminal npm passes on another one, at once. */
 const sameSignalMs = 1_000
@@ -20,8 +18,7 @@ async function start({ host, port }: ServerSettings): Promise<RunningServer> {
   const [settings, names] = await Promise.all([readPlatformSettings(root), functionNames(root)])
   const load = async (name: string) => {
     if (!names.includes(name)) return undefined
-    const file = new URL(`./${name.slice('api/'.length)}.js`, import.meta.url)
-    return ((await import(file.href)) as { default: ServedFunction }).default
+    return ((await import(pathToFileURL(join(root, `${name}.ts`)).href)) as { default: ServedFunction }).default
   }
   return startServer({
     settings,
@@ -33,14 +30,6 @@ async function start({ host, port }: ServerSettings): Promise<RunningServer> {
   })
 }
 
-/** Takes up what was promised and left behind: now, and again and again. */
-function startClock(url: string, secret: string): NodeJS.Timeout {
-  // What goes wrong there stands in the function's own line of the log.
-  const tick = () => void fetch(`${url}/api/cron`, { headers: { authorization: `Bearer ${secret}` } }).catch(() => {})
-  tick()
-  return setInterval(tick, clockMs)
-}
-
 async function sayHealth(url: string): Promise<void> {
   const response = await fetch(`${url}/api/health`)
   const { missing, wanted } = (await response.json()) as { missing: string[]; wanted: Record<string, string> }
@@ -49,11 +38,8 @@ async function sayHealth(url: string): Promise<void> {
 }
 
 async function serve(settings: ServerSettings): Promise<void> {
-  // Without one only this process calls its clock.
-  process.env['CRON_SECRET'] ||= randomBytes(24).toString('hex')
   const server = await start(settings)
   say(`handoff listens at ${settings.host}, port ${new URL(server.url).port}: ${server.url}`)
-  const clock = startClock(server.url, process.env['CRON_SECRET'])
   let toldAt: number | undefined
   const stop = async (why: string, code: number) => {
     if (toldAt !== undefined) {
@@ -61,9 +47,8 @@ async function serve(settings: ServerSettings): Promise<void> {
       return
     }
     toldAt = Date.now()
-    clearInterval(clock)
     say(`${why}: what runs has ${settings.stopSeconds} s to end.`)
-    const inTime = await server.stop(settings.stopSeconds * 1_000)
+    const [inTime] = await Promise.all([server.stop(settings.stopSeconds * 1_000), stopJobs()])
     say(inTime ? 'Stopped.' : 'Stopped, before all that ran had ended.')
     process.exit(inTime ? code : 1)
   }

@@ -14,7 +14,6 @@ export interface PlatformSettings {
   functions: Record<string, FunctionSettings>
   rewrites: { source: string; destination: string }[]
   headers: { source: string; headers: { key: string; value: string }[] }[]
-  crons: { path: string; schedule: string }[]
 }
 
 export async function readPlatformSettings(root: string): Promise<PlatformSettings> {

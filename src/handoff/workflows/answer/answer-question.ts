@@ -65,8 +65,6 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
     const told = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
     await giveUp(lease, told, context)
     throw told
-  } finally {
-    lease.stop()
   }
 }
 
