@@ -7,13 +7,12 @@ import type { Rule } from '../../src/emulators/faulty-server.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { artifact, type RunId } from '../../src/handoff/domain/run.js'
-import { type AskResult, ask } from '../../src/handoff/workflows/answer/answer-question.js'
-import { makeService } from '../../src/handoff/workflows/answer/ask-service.js'
+import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
+import type { AnswerResult } from '../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { askInChild } from '../support/asking-child.js'
 import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
 import { lateMs, type PlannedFault } from '../support/gate.js'
-import { forgetServed, laterMs, leftOf, servedTo, serviceOf, takeUpAll, tokensOf } from '../support/http-fixtures.js'
 import {
   type Place,
   type PlannedProcess,
@@ -26,6 +25,7 @@ import { sweepOrphans } from '../support/orphans.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { keysOf, leaksInValues } from '../support/secrets.js'
+import { askLimited, laterMs, limitedContext, reservationsLeft, tokensOf } from '../support/service-limits.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal
@@ -55,7 +55,7 @@ beforeAll(async () => {
   run = (await summarise(place.summarise(process, 'first'), process.context, never)).run
   sealed = storedBelow(place.layout.repository)
   process.gate.passages.length = 0
-  await ask(place.ask(process, 'What is here?'), process.context, never)
+  await answerQuestion(place.ask(process, 'What is here?'), process.context, never)
   ledger.add(process.gate.passages)
   targets = targetsIn(process.gate.passages)
   world.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
@@ -140,11 +140,13 @@ async function disturbed(
   place: Place,
   process: QuickProcess,
   question: string,
-): Promise<AskResult | string | undefined> {
+): Promise<AnswerResult | string | undefined> {
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), 4_000)
   figures.asked += 1
-  const asking = ask(place.ask(process, question), process.context, stop.signal).catch((error: unknown) => ({ error }))
+  const asking = answerQuestion(place.ask(process, question), process.context, stop.signal).catch((error: unknown) => ({
+    error,
+  }))
   const ending = await Promise.race([asking, process.gate.died.then(() => 'died' as const)])
   clearTimeout(deadline)
   if (ending === 'died') {
@@ -160,10 +162,10 @@ async function disturbed(
 }
 
 /** Somebody else, when every lease has run out. */
-async function whoComesNext(place: Place, question: string): Promise<AskResult> {
+async function whoComesNext(place: Place, question: string): Promise<AnswerResult> {
   await using process = await world.process({ patient: true })
   process.later(3_600_000)
-  const result = await ask(place.ask(process, question), process.context, never)
+  const result = await answerQuestion(place.ask(process, question), process.context, never)
   if (!result.reused) figures['answered by whoever came next'] += 1
   const { count, wrong } = await sweepOrphans(world, place, process)
   figures['orphans swept'] += count
@@ -171,7 +173,7 @@ async function whoComesNext(place: Place, question: string): Promise<AskResult> 
   return result
 }
 
-function sameAsKept({ directory }: { directory: string }, { record }: Pick<AskResult, 'record'>): string[] {
+function sameAsKept({ directory }: { directory: string }, { record }: Pick<AnswerResult, 'record'>): string[] {
   const kept = world.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
   const same = isDeepStrictEqual(JSON.parse(kept), JSON.parse(JSON.stringify(record)))
   return same ? [] : [`somebody was told another answer than is kept: ${JSON.stringify(record)} ${kept}`]
@@ -201,26 +203,23 @@ test('the same with the real program and a mount inside the sandbox', async () =
   }
 }, 600_000)
 
-test('under the limits of a service it is the same, and no promise, turn, budget or name is left', async () => {
+test('under the limits of a service it is the same, and no reservation is left', async () => {
   await using usual = await world.process({ patient: true })
-  await servedTo(serviceOf(usual), lay('octo/sealed'), usual, questions[0]!, never)
+  await askLimited(limitedContext(usual), lay('octo/sealed'), usual, questions[0]!, never)
   ledger.add(usual.gate.passages)
-  forgetServed(world.clouds.drive)
   const calls = targetsIn(usual.gate.passages)
   const failures = await runSchedules(
     schedulesFrom(5, 300),
-    (seed) => served(planFrom(strided(seed, calls), calls), calls),
+    (seed) => limited(planFrom(strided(seed, calls), calls), calls),
     1,
   )
-  // The second of them meets the names of the first.
   for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
-    failures.push(...(await runSchedules([round], () => served([]))))
+    failures.push(...(await runSchedules([round], () => limited([]))))
   expect(failures).toEqual([])
 }, 600_000)
 
-/** What is wrong after a disturbed process and those who come after it: the clock, and the caller once more. */
-async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promise<Schedule> {
-  // A promise has the repository that its run names.
+/** What is wrong after a disturbed process and the caller that asks once more, an hour later. */
+async function limited(faults: PlannedFault[], planned: CallTarget[] = []): Promise<Schedule> {
   const place = lay('octo/sealed')
   const { drive } = world.clouds
   const watch = watchLedger(drive, place.directory)
@@ -230,52 +229,34 @@ async function served(faults: PlannedFault[], planned: CallTarget[] = []): Promi
   await using process = await world.process({ faults, breaking: ledger.breakTheRest(planned), watch: watch.look })
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), 4_000)
-  const serving = servedTo(serviceOf(process), place, process, questions[0]!, stop.signal).catch((error: unknown) => {
+  const asking = askLimited(limitedContext(process), place, process, questions[0]!, stop.signal).catch((error) => {
     if (!isHandoffError(error)) wrong.push(`not an error of ours: ${String(error)}`)
   })
-  await Promise.race([serving, process.gate.died])
+  await Promise.race([asking, process.gate.died])
   clearTimeout(deadline)
   if (faults.some(({ fault }) => fault.startsWith('dies'))) stop.abort()
   ledger.add(process.gate.passages)
-  // What is late belongs to this process, and must not meet the next scenario.
+  // A late reply belongs to this process, and must not meet the next scenario.
   if (process.gate.passages.some(({ fault }) => fault === 'is late')) await systemClock.sleep(lateMs, never)
   await using next = await world.process({ patient: true })
-  const service = serviceOf(next, laterMs)
-  await takeUpAll(service, never)
-  const outcome = await servedTo(service, place, next, questions[0]!, never)
+  const context = limitedContext(next, laterMs)
+  const answer = await askLimited(context, place, next, questions[0]!, never)
   watch.look()
-  wrong.push(...watch.wrong, ...sameAsKept(place, outcome))
+  wrong.push(...watch.wrong, ...sameAsKept(place, answer))
   wrong.push(
     ...countRecords(
       watch.records().map(({ status }) => status),
       1,
     ),
   )
-  wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await leftOf(service, drive)))
+  wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await reservationsLeft(context, drive)))
   // Each call of the model costs what the answer's did, also one that nothing came of; nothing is charged twice.
-  const { inputTokens, outputTokens } = outcome.record.usage
+  const { inputTokens, outputTokens } = answer.record.usage
   const most = (inputTokens + outputTokens) * (world.clouds.model.requests.length - modelCalls)
   if (tokensOf(drive) - charged > most) wrong.push('the caller was charged twice')
   drive.remove(place.layout.repository)
-  if (faults.length > 0) forgetServed(drive)
   return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
 }
-
-test('an answer whose promise cannot be taken away is told all the same, and the clock lets the promise go', async () => {
-  const place = lay('octo/sealed')
-  const { drive } = world.clouds
-  const accepted = { method: 'DELETE', path: /\/_service\/accepted\// }
-  const takeBack = drive.rule({ ...accepted, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
-  await using process = await world.process({ patient: true })
-  const outcome = await servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
-  expect(sameAsKept(place, outcome)).toEqual([])
-  const service = serviceOf(process, laterMs)
-  expect(await leftOf(service, drive)).toEqual([expect.stringContaining('/accepted/')])
-  await takeUpAll(service, never)
-  expect(await leftOf(service, drive)).toEqual([])
-  drive.remove(place.layout.repository)
-  forgetServed(drive)
-})
 
 test.each<[string, Rule]>([
   [
@@ -303,11 +284,13 @@ test.each<[string, Rule]>([
     const takeBack = drive.rule(rule)
     await using process = await world.process({ patient: true })
     const [before, machines] = [model.prompts.length, sandboxes.sandboxes.length]
-    const told = await ask(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
+    const told = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
     slowEnd()
     expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
     expect(sameAsKept(place, told)).toEqual([])
-    expect(await ask(place.ask(process, questions[0]!), process.context, never)).toMatchObject({ reused: true })
+    expect(await answerQuestion(place.ask(process, questions[0]!), process.context, never)).toMatchObject({
+      reused: true,
+    })
     expect(model.prompts.length - before).toBe(1)
     drive.remove(place.layout.repository)
   },
@@ -316,8 +299,7 @@ test.each<[string, Rule]>([
 test('whoever takes a question up later is charged for itself, however late the first one settles', async () => {
   const { drive } = world.clouds
   await using process = await world.process({ patient: true })
-  const limits = { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 }
-  const { budgets } = await makeService(process.context, limits, systemClock).shared()
+  const { budgets } = limitedContext(process)
   const before = tokensOf(drive)
   const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
   const second = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
@@ -331,11 +313,7 @@ test.each(['twice', 'lose-reply'] as const)(
   async (kind) => {
     const { drive } = world.clouds
     await using process = await world.process({ patient: true })
-    const { budgets } = await makeService(
-      process.context,
-      { sandboxes: 1, waiting: 1, perCaller: 1, tokensPerDay: 200_000 },
-      systemClock,
-    ).shared()
+    const { budgets } = limitedContext(process)
     const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
     const before = tokensOf(drive)
     const takeBack = drive.rule({ method: 'PUT', path: /\/budgets\//, times: 1, fault: { kind } })
@@ -351,11 +329,10 @@ test('a question that the model never answers costs what the model was paid', as
   await using process = await world.process({ patient: true })
   const before = tokensOf(drive)
   const takeBack = model.behave({ kind: 'say', text: 'MORE\nread src/greet.ts 1-2' })
-  const asking = servedTo(serviceOf(process), place, process, questions[0]!, never).finally(takeBack)
+  const asking = askLimited(limitedContext(process), place, process, questions[0]!, never).finally(takeBack)
   await expect(asking).rejects.toMatchObject({ name: 'HandoffError' })
   expect(tokensOf(drive) - before).toBeGreaterThan(100)
   drive.remove(place.layout.repository)
-  forgetServed(drive)
 })
 
 test('an answer that nobody waited for costs what was said of it', async () => {
@@ -379,7 +356,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
   }
   const takeBack = model.behave({ kind: 'stall', after: letters })
   const leave = new AbortController()
-  const asking = servedTo(serviceOf(process), place, process, questions[0]!, leave.signal)
+  const asking = askLimited(limitedContext(process), place, process, questions[0]!, leave.signal)
   const ended = asking.then(
     () => 'answered',
     () => 'left',
@@ -390,7 +367,6 @@ async function leaveWhenSaid(letters: number): Promise<void> {
   takeBack()
   await until('it is charged', () => tokensOf(drive) - before > 100)
   drive.remove(place.layout.repository)
-  forgetServed(drive)
 }
 
 test('a process that is killed in the middle of an answer leaves the question to the next', async () => {

@@ -11,7 +11,7 @@ import { type GitHubOptions, makeGitHub } from '../../src/handoff/clients/github
 import { makeOidcVerifier } from '../../src/handoff/clients/github/verify-oidc.js'
 import { isSigned } from '../../src/handoff/clients/github/webhook-signature.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
-import { ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import { mayAsk } from '../../src/handoff/workflows/pull-request/check-permission.js'
 import { findPreviousRun } from '../../src/handoff/workflows/summarise/previous-run.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
@@ -67,7 +67,7 @@ const repositoryAs = (name: string, id?: string) => {
 test.each<[string, () => Promise<unknown>, object]>([
   [
     'a question about a repository that was given the name of another',
-    () => ask(repositoryAs('octo/tools', '12'), one.context, never),
+    () => answerQuestion(repositoryAs('octo/tools', '12'), one.context, never),
     { code: 'forbidden', message: 'The run belongs to another repository that was once called octo/tools.' },
   ],
   [
@@ -84,23 +84,33 @@ test.each<[string, () => Promise<unknown>, object]>([
   ],
   [
     'the run of another repository, by its id',
-    () => ask({ ...repositoryAs('octo/other'), name: { run } }, one.context, never),
+    () => answerQuestion({ ...repositoryAs('octo/other'), name: { run } }, one.context, never),
     { code: 'not-found', message: expect.stringContaining('was never summarised') },
   ],
   [
     'a run id that leads out of its folder',
     () =>
-      ask({ ...repositoryAs('octo/other'), name: { run: `${'a'.repeat(40)}-../../tools/runs/x` } }, one.context, never),
+      answerQuestion(
+        { ...repositoryAs('octo/other'), name: { run: `${'a'.repeat(40)}-../../tools/runs/x` } },
+        one.context,
+        never,
+      ),
     { code: 'invalid-input', message: expect.stringContaining('is not a run id') },
   ],
   [
     'a commit id that is a path',
-    () => ask({ ...repositoryAs('octo/other'), name: { commit: '../../../octo/tools/commits/x' } }, one.context, never),
+    () =>
+      answerQuestion(
+        { ...repositoryAs('octo/other'), name: { commit: '../../../octo/tools/commits/x' } },
+        one.context,
+        never,
+      ),
     { code: 'invalid-input', message: expect.stringContaining('is not a full commit id') },
   ],
   [
     'a ref that is a path',
-    () => ask({ ...repositoryAs('octo/other'), name: { ref: 'refs/pull/../../commits/x' } }, one.context, never),
+    () =>
+      answerQuestion({ ...repositoryAs('octo/other'), name: { ref: 'refs/pull/../../commits/x' } }, one.context, never),
     { code: 'invalid-input', message: expect.stringContaining('is neither a branch nor a pull request') },
   ],
   [
@@ -111,7 +121,7 @@ test.each<[string, () => Promise<unknown>, object]>([
   [
     'a clone address with a credential in it',
     () =>
-      ask(
+      answerQuestion(
         {
           ...repositoryAs('octo/new'),
           name: { ref: 'refs/heads/main' },

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
 import { HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
 import { artifact } from '../../src/handoff/domain/run.js'
-import { type AskResult, ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
+import type { AnswerResult } from '../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
 import { secretWatch } from '../support/recorded-requests.js'
@@ -34,10 +35,10 @@ afterAll(async () => {
 })
 
 const alive = () => world.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length
-const asking = (process: QuickProcess, text: string) => ask(place.ask(process, text), process.context, never)
+const asking = (process: QuickProcess, text: string) => answerQuestion(place.ask(process, text), process.context, never)
 
 /** As a caller does who is told to come again: as often as it takes, and not before the time that was told. */
-async function patiently(process: QuickProcess, text: string): Promise<AskResult> {
+async function patiently(process: QuickProcess, text: string): Promise<AnswerResult> {
   for (let tries = 0; tries < 2_000; tries += 1) {
     try {
       return await asking(process, text)

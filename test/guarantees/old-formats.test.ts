@@ -8,7 +8,7 @@ import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodeHandoff, decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'
 import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cache.js'
-import { ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { startQuickWorld } from '../support/in-memory-context.js'
 
@@ -67,7 +67,7 @@ test('what a summary and an answer store has the fields of version 1: adding one
     process.context,
     never,
   )
-  await ask(place.ask(process, 'How are people greeted?'), process.context, never)
+  await answerQuestion(place.ask(process, 'How are people greeted?'), process.context, never)
   const stored = world.clouds.drive
     .tree(place.layout.repository)
     .filter(({ path, isDirectory }) => !isDirectory && path.endsWith('.json'))

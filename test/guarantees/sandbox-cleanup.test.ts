@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
 import type { Sandboxes } from '../../src/handoff/domain/ports.js'
-import { ask } from '../../src/handoff/workflows/answer/answer-question.js'
+import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { FaultName, PlannedFault } from '../support/gate.js'
 import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
@@ -51,7 +51,7 @@ async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summar
     answer: {
       place,
       process: second,
-      walk: (signal = never) => ask(place.ask(second, 'How are people greeted?'), second.context, signal),
+      walk: (signal = never) => answerQuestion(place.ask(second, 'How are people greeted?'), second.context, signal),
     },
   }
 }
@@ -171,7 +171,9 @@ test('cancelled at any of its steps, an answer leaves no sandbox', async () => {
       met = true
       stop.abort()
     }
-    const ended = await outcome(ask(place.ask(process, `What is here, at ${step}?`), process.context, stop.signal))
+    const ended = await outcome(
+      answerQuestion(place.ask(process, `What is here, at ${step}?`), process.context, stop.signal),
+    )
     // What is there by then is given all the same.
     expect({ step, met, ended: ['cancelled', 'well'].includes(ended) }).toEqual({ step, met: true, ended: true })
     expect({ step, alive: alive(machinesOf(place)) }).toEqual({ step, alive: [] })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
 import { programFolder } from '../../src/emulators/start-all.js'
-import { ask, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
+import { answerQuestion, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { madeByTest } from '../support/calls.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { processesAbout } from '../support/processes.js'
@@ -197,7 +197,7 @@ test('the machine that reads for an answer may not write, and its token ends too
     if (event.type === 'sandbox-open') trying = attempt()
   }
   const { repository: where } = world.commit(name, repository.head)
-  await ask({ repository: where, name: { run: run.run }, question: { text: 'What is a?' } }, context, never)
+  await answerQuestion({ repository: where, name: { run: run.run }, question: { text: 'What is a?' } }, context, never)
   await trying
   expect(tried).toEqual([200, 403, 403])
   const issued = world.clouds.drive.issuedTokens().at(-1)!

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { programFolder } from '../../src/emulators/start-all.js'
 import type { Sandbox } from '../../src/handoff/domain/ports.js'
 import type { GuestRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
-import { answerMarkdown, ask, HandoffError, summarise } from '../../src/handoff/index.js'
+import { answerMarkdown, answerQuestion, HandoffError, summarise } from '../../src/handoff/index.js'
 import { runGuest } from '../../src/handoff/sandbox/run-program.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
@@ -53,7 +53,7 @@ const told: Record<string, unknown> = {}
 test('a repository with keys in it is summarised and asked about, and none of them is shown to anybody', async () => {
   const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.context, never)
   const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
-  const answer = await ask(
+  const answer = await answerQuestion(
     { repository: commit().repository, name: { run: summary.run }, question },
     world.context,
     never,
@@ -85,7 +85,7 @@ test.each(
   const stop = world.clouds.model.behave({ kind: 'say', text: said })
   const before = world.events.length
   const question = { text: `What does ${which.replaceAll(/[^a-z]/g, ' ')} open?` }
-  const answer = await ask(
+  const answer = await answerQuestion(
     { repository: commit().repository, name: { commit: repository.head }, question },
     world.context,
     never,
@@ -205,7 +205,7 @@ test('a key in a question is redacted in the ledger, before the model, in a comm
   const text = `Is ${ours} or ${theirs} or ${Buffer.from(ours).toString('base64')} the key of src/settings.ts?`
   const [events, prompts] = [world.events.length, world.clouds.model.prompts.length]
   const request = { repository: commit().repository, name: { commit: repository.head }, question: { text } }
-  const answer = await ask(request, context, never)
+  const answer = await answerQuestion(request, context, never)
   expect(answer.record.question).toMatch(
     /^Is \[redacted\] or \[redacted\] or \[redacted\]\S* the key of src\/settings\.ts\?$/,
   )

@@ -10,7 +10,9 @@ import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import type { AppContext } from '../../src/handoff/context.js'
 import type { RunEvent } from '../../src/handoff/domain/run-events.js'
 import { makeRedactor } from '../../src/handoff/domain/secrets/redactor.js'
+import { noBudgets } from '../../src/handoff/store/caller-budgets.js'
 import { uniqueId } from '../../src/handoff/util/unique-id.js'
+import { unlimitedAdmission } from '../../src/handoff/workflows/answer/admission.js'
 import { manualClock } from './clock.js'
 import { roughly } from './counting.js'
 import type { CloudName } from './gate.js'
@@ -67,12 +69,13 @@ export function houseAt(
         Object.values(keysOf(clouds)),
       ),
       git: makeGitHost(patient ? {} : { requestMs: 500, clock }),
-      now: () => new Date(Date.now() + time.offset),
-      // Walks that end within seconds never renew a lease.
-      sleep: systemClock.sleep,
+      // Questions that end within seconds never renew a lease.
+      clock: { now: () => Date.now() + time.offset, sleep: systemClock.sleep },
       uniqueId,
       emit,
     },
+    admission: unlimitedAdmission,
+    budgets: noBudgets,
     program,
     redact: makeRedactor(Object.values(keysOf(clouds))),
     root: '/handoff',

@@ -8,7 +8,7 @@ import { type Clouds, programFolder, startClouds } from '../../src/emulators/sta
 import type { AppContext } from '../../src/handoff/context.js'
 import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/domain/run.js'
 import type { RunEvent } from '../../src/handoff/domain/run-events.js'
-import type { AskRequest } from '../../src/handoff/workflows/answer/answer-question.js'
+import type { AnswerRequest } from '../../src/handoff/workflows/answer/find-answer.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
 import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
 import { houseAt, type Wiring } from './in-memory-clients.js'
@@ -53,7 +53,7 @@ export interface Place {
     attempt: string,
     more?: Partial<SummariseRequest> & { ref?: string },
   ): SummariseRequest
-  ask(process: QuickProcess, question: string, more?: Partial<AskRequest>): AskRequest
+  ask(process: QuickProcess, question: string, more?: Partial<AnswerRequest>): AnswerRequest
 }
 
 export interface QuickProcess extends AsyncDisposable {

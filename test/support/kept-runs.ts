@@ -1,6 +1,7 @@
 // A drive with runs of any age on it, sealed and unsealed, without machines: what stands on the drive is what the walks would have left.
 
 import { type LocalDrive, startDrive } from '../../src/emulators/drive9/server/main.js'
+import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { encodeRef, type Handoff } from '../../src/handoff/domain/handoff-record.js'
 import {
   artifact,
@@ -61,7 +62,7 @@ export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
   const context = createContext(parseSettings(settings), {
     program: async () => '',
     emit: () => undefined,
-    now: () => new Date(time.now),
+    clock: { ...systemClock, now: () => time.now },
   })
   const repository = parseRepository(of, 'git.example.org')
   const place = layout(context.root, repository)

@@ -1,6 +1,6 @@
 // The same story before the real functions: a commit is summarised, and a person asks about it on the page.
 import { createHash } from 'node:crypto'
-import { type AddressInfo, createContext, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ afterAll(async () => {
 async function startWay(to: string) {
   const open = new Set<Socket>()
   const server = createServer((near) => {
-    const far = createContext(Number(new URL(to).port), '127.0.0.1')
+    const far = connect(Number(new URL(to).port), '127.0.0.1')
     for (const [one, other] of [
       [near, far],
       [far, near],

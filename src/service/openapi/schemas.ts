@@ -170,7 +170,6 @@ export const schemas: Record<string, Schema> = {
     },
     ['drive', 'sandboxes'],
   ),
-  Swept: object({ promised: count, left: count }),
   Delivery: { type: 'object' },
   Problem: object(
     {

@@ -2,10 +2,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ClaimedAnswer } from '../../../src/handoff/domain/answer.js'
 import { decodeAnswer } from '../../../src/handoff/domain/answers/answer-codec.js'
-import { type AskRequest, ask, isHandoffError, type SummariseResult, summarise } from '../../../src/handoff/index.js'
-import { complete } from '../../../src/handoff/store/answer-store.js'
-import { makeService, takeQuestion } from '../../../src/handoff/workflows/answer/ask-service.js'
-import { prepareQuestion } from '../../../src/handoff/workflows/answer/find-answer.js'
+import {
+  type AnswerRequest,
+  answerQuestion,
+  isHandoffError,
+  type SummariseResult,
+  summarise,
+} from '../../../src/handoff/index.js'
+import { claimAnswer, completeAnswer } from '../../../src/handoff/store/answer-store.js'
+import type { Admission } from '../../../src/handoff/workflows/answer/admission.js'
+import { findAnswer, newClaim, placeOf } from '../../../src/handoff/workflows/answer/find-answer.js'
+import { answerOrJoin } from '../../../src/handoff/workflows/answer/join-answer.js'
+import { leaseMs } from '../../../src/handoff/workflows/answer/lease.js'
 import { type ManualClock, manualClock } from '../../support/clock.js'
 import { startWorld, type World } from '../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
@@ -30,7 +38,7 @@ afterAll(async () => {
   await repository?.[Symbol.asyncDispose]()
 })
 
-const about = (text: string): AskRequest => ({
+const about = (text: string): AnswerRequest => ({
   repository: world.commit(name, repository.head).repository,
   cloneUrl: world.remote.cloneUrl(name),
   name: { run: run.run },
@@ -40,22 +48,27 @@ const about = (text: string): AskRequest => ({
 /** A process with a clock of its own. */
 function processAt(clock: ManualClock) {
   const context = world.another()
-  return { ...context, ports: { ...context.ports, now: () => new Date(clock.now()), sleep: clock.sleep } }
+  return { ...context, ports: { ...context.ports, clock } }
 }
 
-/** A process that has claimed the question and waits for its turn to have a sandbox, until `open` is called. */
+/** A process that has claimed the question and waits for a sandbox, until `open` is called. */
 async function working(text: string, clock: ManualClock) {
   const gate = Promise.withResolvers<void>()
-  const turn = (signal: AbortSignal) => {
-    signal.addEventListener('abort', () => gate.reject(signal.reason))
-    return gate.promise
+  const admission: Admission = {
+    enter: () => ({
+      ready(signal) {
+        signal.addEventListener('abort', () => gate.reject(signal.reason))
+        return gate.promise
+      },
+      [Symbol.dispose]: () => undefined,
+    }),
   }
-  const prepared = await prepareQuestion(about(text), processAt(clock), never)
-  const accepted = await prepared.accept(never, { turn })
-  const answering = accepted.answer(never)
+  const context = { ...processAt(clock), admission }
+  const { id } = await findAnswer(about(text), context, never)
+  const answering = answerQuestion(about(text), context, never)
   answering.catch(() => undefined)
   await until('the lease is kept', () => clock.waiting > 0)
-  return { id: prepared.id, answering, open: () => gate.resolve() }
+  return { id, answering, open: () => gate.resolve() }
 }
 
 const fileOf = (id: string) => `${run.directory}/analysis/qa/${id}.json`
@@ -65,34 +78,37 @@ const machines = () => world.clouds.sandboxes.sandboxes.length
 const start = Date.now()
 const at = (milliseconds: number) => manualClock({ start: start + milliseconds })
 
+/** A process that claims the question and is never heard of again. */
+async function crash(text: string): Promise<string> {
+  const context = processAt(at(0))
+  const found = await findAnswer(about(text), context, never)
+  await claimAnswer(placeOf(found, context), newClaim(found, context, leaseMs), context.ports.clock.now(), never)
+  return found.id
+}
+
 test('after a crash the same question is refused for a minute, and no longer', async () => {
   const text = 'How is the token refreshed?'
-  const prepared = await prepareQuestion(about(text), processAt(at(0)), never)
-  // Claimed, and never heard of again.
-  await prepared.accept(never)
-  const early = await ask(about(text), processAt(at(59_000)), never).catch((error: unknown) => error)
+  await crash(text)
+  const early = await answerQuestion(about(text), processAt(at(59_000)), never).catch((error: unknown) => error)
   expect(isHandoffError(early, 'in-progress')).toBe(true)
-  const { reused, record } = await ask(about(text), processAt(at(61_000)), never)
+  const { reused, record } = await answerQuestion(about(text), processAt(at(61_000)), never)
   expect({ reused, status: record.status }).toEqual({ reused: false, status: 'done' })
 })
 
-test('the service takes the question up after a minute too, beside the turn that the dead instance still has', async () => {
+test('a caller that joined a process which crashed answers when its lease has expired', async () => {
   const text = 'How does the service go on?'
-  const limits = { sandboxes: 2, waiting: 5, perCaller: 5 }
-  const take = (clock: ManualClock) => {
-    const service = makeService(processAt(clock), limits, clock)
-    const visit = { caller: 'somebody', workBy: clock.now() + 285_000, emit: () => undefined, labels: {} }
-    return takeQuestion(service, about(text), visit, never)
-  }
-  const dead = await take(at(0))
-  const early = await take(at(59_000))
-  expect([dead.kind, early.kind]).toEqual(['ours', 'joined'])
-  const next = await take(at(61_000))
-  if (next.kind !== 'ours') throw new Error(`the question is ${next.kind}`)
-  expect(await next.work.finish(never)).toMatchObject({ reused: false, record: { id: dead.id, status: 'done' } })
+  const id = await crash(text)
+  const clock = at(0)
+  const context = processAt(clock)
+  const joining = answerOrJoin(await findAnswer(about(text), context, never), context, never)
+  await until('it waits for the other process', () => clock.waiting > 0)
+  clock.advance(61_000)
+  const beats = setInterval(() => clock.advance(1_000), 20)
+  const answer = await joining.finally(() => clearInterval(beats))
+  expect(answer).toMatchObject({ reused: false, record: { id, status: 'done' } })
 })
 
-test('a holder that waits for its turn keeps its lease for as long as it waits, and answers', async () => {
+test('a holder that waits for a sandbox keeps its lease for as long as it waits, and answers', async () => {
   const text = 'What does requestToken need?'
   const clock = at(0)
   const { id, answering, open } = await working(text, clock)
@@ -102,7 +118,7 @@ test('a holder that waits for its turn keeps its lease for as long as it waits, 
       await until('the lease is renewed', () => leaseOf(id) === clock.now() + 60_000)
       await until('the next renewal is planned', () => clock.waiting > 0)
     }
-    const other = await ask(about(text), processAt(clock), never).catch((error: unknown) => error)
+    const other = await answerQuestion(about(text), processAt(clock), never).catch((error: unknown) => error)
     expect(isHandoffError(other, 'in-progress')).toBe(true)
   }
   open()
@@ -134,7 +150,7 @@ test('a process that was suspended while another answered stops, pays for nothin
   const clock = at(0)
   const before = machines()
   const { id, answering } = await working(text, clock)
-  const other = await ask(about(text), processAt(at(600_000)), never)
+  const other = await answerQuestion(about(text), processAt(at(600_000)), never)
   expect(other.reused).toBe(false)
   clock.advance(600_000)
   expect(await answering).toMatchObject({ reused: true, record: { id, completedAt: other.record.completedAt } })
@@ -145,7 +161,7 @@ test('a process that was suspended while another answered stops, pays for nothin
 test('a process that wakes up after its work was done does not overwrite the new answer', async () => {
   const text = 'What do the tools do?'
   const { id, answering, open } = await working(text, at(0))
-  const other = await ask(about(text), processAt(at(600_000)), never)
+  const other = await answerQuestion(about(text), processAt(at(600_000)), never)
   open()
   expect(await answering).toMatchObject({ reused: true, record: { id, completedAt: other.record.completedAt } })
   expect(recordOf(id)).toEqual(other.record)
@@ -174,7 +190,7 @@ test('an answer is kept although a renewal of its own claim came in between', as
   const { leaseUntil: _lease, claim: _claim, ...head } = held.record
   const error = { code: 'model', message: 'It failed.' }
   const failed = { ...head, status: 'failed' as const, completedAt: new Date(start).toISOString(), error }
-  expect(await complete(drive, run.directory, held, failed, never)).toEqual(failed)
+  expect(await completeAnswer({ drive, directory: run.directory, id }, held, failed, never)).toEqual(failed)
   open()
   await answering.catch(() => undefined)
 })

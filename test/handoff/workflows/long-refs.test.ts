@@ -1,6 +1,6 @@
 // Branches whose names are too long for a file: their commits are summarised, found by their branch, asked about and pruned like any other.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, layout, planPrune, summarise } from '../../../src/handoff/index.js'
+import { answerQuestion, layout, planPrune, summarise } from '../../../src/handoff/index.js'
 import { startWorld, type World } from '../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 
@@ -36,7 +36,7 @@ test.each(branches.map((ref, index) => [ref, index] as const))('%s', async (ref,
   expect(made).toMatchObject({ reused: false, refMoved: true })
   const { repository: asked, cloneUrl } = commit
   const question = { text: 'Where is refreshToken?', asker: 'test' }
-  const answer = await ask({ repository: asked, cloneUrl, name: { ref }, question }, world.context, never)
+  const answer = await answerQuestion({ repository: asked, cloneUrl, name: { ref }, question }, world.context, never)
   expect(answer.record.commit).toBe(sha)
 })
 

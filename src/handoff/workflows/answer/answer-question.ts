@@ -9,7 +9,7 @@ import { nearDuplicate } from '../../domain/answers/question.js'
 import { answerFile } from '../../domain/answers/render-answer.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { artifact } from '../../domain/run.js'
-import { claimAnswer, isHeld, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
+import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
 import { anyOf } from '../../util/abort.js'
 import { compareText } from '../../util/compare-text.js'
 import { cleanupSignal, shortlyAfter } from '../../util/step-timer.js'
@@ -62,6 +62,8 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
     const answered = same ? reuse(same) : await generate(found, lease, earlier, context, working)
     return await store(found, lease, answered, context)
   } catch (error) {
+    const other = lease.signal.aborted ? await readAnswer(placeOf(found, context), cleanupSignal()) : undefined
+    if (other?.status === 'done') return storedAnswer(found, other, context, cleanupSignal())
     const told = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
     await giveUp(lease, told, context)
     throw told

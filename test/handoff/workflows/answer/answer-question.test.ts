@@ -1,8 +1,8 @@
 // The second story on real servers: a question becomes an answer, once.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
-  type AskRequest,
-  ask,
+  type AnswerRequest,
+  answerQuestion,
   isHandoffError,
   layout,
   type SummariseResult,
@@ -38,7 +38,7 @@ afterAll(async () => {
   await repository?.[Symbol.asyncDispose]()
 })
 
-const question = (text: string, more: Partial<AskRequest['question']> = {}): AskRequest => ({
+const question = (text: string, more: Partial<AnswerRequest['question']> = {}): AnswerRequest => ({
   repository: world.commit(name, repository.head).repository,
   cloneUrl: world.remote.cloneUrl(name),
   name: { run: run.run },
@@ -60,7 +60,7 @@ async function refusal(work: Promise<unknown>) {
 }
 
 test('an answer rests on lines of the commit, and every citation is checked', async () => {
-  const { record, reused } = await ask(question('How is the token refreshed?'), world.context, never)
+  const { record, reused } = await answerQuestion(question('How is the token refreshed?'), world.context, never)
   expect(reused).toBe(false)
   expect(record).toMatchObject({
     status: 'done',
@@ -86,13 +86,13 @@ test('Sandbox B read only, had no way to the git host, and its token is revoked'
 
 test('the same question again is answered from the ledger, without a machine', async () => {
   const before = machines()
-  const { reused } = await ask(question('  how is the token refreshed ?'), world.context, never)
+  const { reused } = await answerQuestion(question('  how is the token refreshed ?'), world.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
 })
 
 test('nearly the same words reuse the answer and say so', async () => {
   const before = machines()
-  const { record, reused } = await ask(question('How is the token refreshed here?'), world.context, never)
+  const { record, reused } = await answerQuestion(question('How is the token refreshed here?'), world.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
   expect(record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
   expect(record.cited?.length).toBeGreaterThan(0)
@@ -100,19 +100,23 @@ test('nearly the same words reuse the answer and say so', async () => {
 
 test('nearly the same words to another model are answered by that model', async () => {
   const asked = question('How is the token refreshed here?')
-  const { record, reused } = await ask(asked, world.another({ LLM_MODEL: 'offline-strict' }), never)
+  const { record, reused } = await answerQuestion(asked, world.another({ LLM_MODEL: 'offline-strict' }), never)
   expect(record).toMatchObject({ model: 'offline-strict', status: 'done' })
   expect({ reused, from: record.reusedFrom }).toEqual({ reused: false, from: undefined })
 })
 
 test('fresh answers again', async () => {
   const before = machines()
-  const { reused } = await ask(question('How is the token refreshed?', { fresh: true }), world.context, never)
+  const { reused } = await answerQuestion(
+    question('How is the token refreshed?', { fresh: true }),
+    world.context,
+    never,
+  )
   expect({ reused, machines: machines() - before }).toEqual({ reused: false, machines: 1 })
 })
 
 test('the latest answer stands whole in qa-response.md', async () => {
-  const { record } = await ask(question('Which colour is it?'), world.context, never)
+  const { record } = await answerQuestion(question('Which colour is it?'), world.context, never)
   const text = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
   expect(text).toContain('Which colour is it?')
   expect(text.startsWith(`<!-- handoff:latest accepted=${record.acceptedAt} -->\n`)).toBe(true)
@@ -121,7 +125,9 @@ test('the latest answer stands whole in qa-response.md', async () => {
 test('ten ask the same at once: one machine, one record, nobody gets another answer', async () => {
   const before = { machines: machines(), records: ledger().length }
   const asked = question('What does requestToken need?')
-  const results = await Promise.allSettled(Array.from({ length: 10 }, () => ask(asked, world.another(), never)))
+  const results = await Promise.allSettled(
+    Array.from({ length: 10 }, () => answerQuestion(asked, world.another(), never)),
+  )
   const answered = results.filter((result) => result.status === 'fulfilled')
   const refused = results.filter((result) => result.status === 'rejected')
   expect(machines() - before.machines).toBe(1)
@@ -132,14 +138,14 @@ test('ten ask the same at once: one machine, one record, nobody gets another ans
 
 test('different questions at once do not mix', async () => {
   const texts = ['Where is colour defined?', 'What is hour used for?', 'What do the tools do?']
-  const results = await Promise.all(texts.map((text) => ask(question(text), world.another(), never)))
+  const results = await Promise.all(texts.map((text) => answerQuestion(question(text), world.another(), never)))
   expect(results.map(({ record }) => record.question)).toEqual(texts)
   expect(new Set(results.map(({ record }) => record.id)).size).toBe(3)
 })
 
 test('a model that asks for more gets one more crossing', async () => {
   world.clouds.model.behave({ kind: 'ask-more' }, { times: 1 })
-  const { record } = await ask(question('Tell me about issuedAt'), world.context, never)
+  const { record } = await answerQuestion(question('Tell me about issuedAt'), world.context, never)
   expect(record.rounds).toBe(2)
   expect(world.clouds.sandboxes.sandboxes.at(-1)!.commands).toHaveLength(2)
 })
@@ -148,13 +154,13 @@ test('a reply that begins like an answer and then asks for more costs no second 
   const thinking = `I should look at the code first.\n${'Some more thoughts that nobody wants to read. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
   world.clouds.model.behave({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
   const before = machines()
-  const { record } = await ask(question('What does Token hold?'), world.context, never)
+  const { record } = await answerQuestion(question('What does Token hold?'), world.context, never)
   expect({ status: record.status, machines: machines() - before }).toEqual({ status: 'done', machines: 1 })
 })
 
 test('forged citations are dropped, and the sentences that lost theirs are marked', async () => {
   world.clouds.model.behave({ kind: 'forge', how: 'path' }, { times: 1 })
-  const { record } = await ask(question('Who calls refreshToken?'), world.context, never)
+  const { record } = await answerQuestion(question('Who calls refreshToken?'), world.context, never)
   const dropped = record.citations.filter((citation) => !citation.verified)
   expect(dropped.length).toBeGreaterThan(0)
   for (const citation of dropped) expect(record.text).not.toContain(`[${citation.path}:${citation.from}`)
@@ -163,10 +169,12 @@ test('forged citations are dropped, and the sentences that lost theirs are marke
 test('a model that fails leaves a failed record, no machine, and room to ask again', async () => {
   const takeBack = world.clouds.model.behave({ kind: 'broken', status: 500 })
   const asked = question('What is account?')
-  expect(await refusal(ask(asked, world.context, AbortSignal.timeout(20_000)))).toMatchObject({ code: 'model' })
+  expect(await refusal(answerQuestion(asked, world.context, AbortSignal.timeout(20_000)))).toMatchObject({
+    code: 'model',
+  })
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
   takeBack()
-  const { record } = await ask(asked, world.context, never)
+  const { record } = await answerQuestion(asked, world.context, never)
   expect(record.status).toBe('done')
 })
 
@@ -178,7 +186,9 @@ test('an interrupted question ends its machine and says that it was stopped', as
     emit(event)
     if (event.type === 'sandbox-open') stop.abort()
   }
-  expect(await refusal(ask(question('What is stopped?'), context, stop.signal))).toMatchObject({ code: 'cancelled' })
+  expect(await refusal(answerQuestion(question('What is stopped?'), context, stop.signal))).toMatchObject({
+    code: 'cancelled',
+  })
   expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
 })
 
@@ -194,7 +204,7 @@ test('an answer whose time ends while it is being kept is kept whole, and told',
     return landing
   }
   context.ports.drive = { ...drive, write }
-  const { record } = await ask(question('What is kept at the last moment?'), context, stop.signal)
+  const { record } = await answerQuestion(question('What is kept at the last moment?'), context, stop.signal)
   expect(stop.signal.aborted).toBe(true)
   expect(record.status).toBe('done')
   const latest = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
@@ -203,9 +213,12 @@ test('an answer whose time ends while it is being kept is kept whole, and told',
 
 test('by branch: the head of the host, and what is behind it is said', async () => {
   const byBranch = { ...question('Which colour is it?'), name: { ref: 'refs/heads/main' } }
-  expect(await ask(byBranch, world.context, never)).toMatchObject({ reused: true, run: { handoff: { run: run.run } } })
+  expect(await answerQuestion(byBranch, world.context, never)).toMatchObject({
+    reused: true,
+    run: { handoff: { run: run.run } },
+  })
   const head = await repository.commit({ 'src/later.ts': 'export const later = true\n' })
-  const { run: chosen } = await ask(byBranch, world.context, never)
+  const { run: chosen } = await answerQuestion(byBranch, world.context, never)
   expect(chosen.behind).toEqual({ head })
 })
 
@@ -217,7 +230,7 @@ test.each([
   ['a tag', { ref: 'refs/tags/v1' }, 'invalid-input'],
 ])('%s is its own clear error, before any machine', async (_what, named, code) => {
   const before = machines()
-  expect(await refusal(ask({ ...question('What?'), name: named }, world.context, never))).toMatchObject({
+  expect(await refusal(answerQuestion({ ...question('What?'), name: named }, world.context, never))).toMatchObject({
     code,
     next: expect.any(String),
   })
@@ -229,28 +242,34 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
   const place = layout('/handoff', question('x').repository)
   const other = 'c'.repeat(40)
   drive.write(`${place.runs}/${other}-1/.handoff-marker`, 'x')
-  expect(await refusal(ask({ ...question('What?'), name: { commit: other } }, world.context, never))).toMatchObject({
+  expect(
+    await refusal(answerQuestion({ ...question('What?'), name: { commit: other } }, world.context, never)),
+  ).toMatchObject({
     code: 'not-sealed',
     retryAfterSeconds: 30,
   })
   const later = { ...world.context.ports, now: () => new Date(Date.now() + 3_700_000) }
   const failed = { ...question('What?'), name: { commit: other } }
-  const told = await refusal(ask(failed, { ...world.context, ports: later }, never))
+  const told = await refusal(answerQuestion(failed, { ...world.context, ports: later }, never))
   expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })
   expect(told).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
   expect(
-    await refusal(ask({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.context, never)),
+    await refusal(
+      answerQuestion({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.context, never),
+    ),
   ).toMatchObject({
     code: 'not-sealed',
     message: expect.stringContaining(run.run),
   })
   const pointer = drive.readFile(place.pointer(repository.commits[0]!))!
   drive.write(place.pointer(repository.commits[0]!), pointer.toString().replace('"version": 1', '"version": 2'))
-  expect(await refusal(ask(question('What now?'), world.context, never))).toMatchObject({ code: 'unknown-version' })
+  expect(await refusal(answerQuestion(question('What now?'), world.context, never))).toMatchObject({
+    code: 'unknown-version',
+  })
   drive.write(place.pointer(repository.commits[0]!), pointer)
   const handoff = drive.readFile(`${run.directory}/analysis/handoff.json`)!
   drive.write(`${run.directory}/analysis/handoff.json`, Buffer.concat([handoff, Buffer.from(' ')]))
-  expect(await refusal(ask(question('What now?'), world.context, never))).toMatchObject({ code: 'corrupt' })
+  expect(await refusal(answerQuestion(question('What now?'), world.context, never))).toMatchObject({ code: 'corrupt' })
   drive.write(`${run.directory}/analysis/handoff.json`, handoff)
 })
 
@@ -261,12 +280,14 @@ test('a clone that was changed on the drive is not believed', async () => {
   const changed = Buffer.from(tar)
   changed[600] = (changed[600] ?? 0) ^ 1
   drive.write(path, changed)
-  expect(await refusal(ask(question('Is this believed?'), world.context, never))).toMatchObject({ code: 'corrupt' })
+  expect(await refusal(answerQuestion(question('Is this believed?'), world.context, never))).toMatchObject({
+    code: 'corrupt',
+  })
   drive.write(path, tar)
 })
 
 test.each(['', '   ', '?'.repeat(100_000)])('a question of a length that makes no sense is refused', async (text) => {
   const before = machines()
-  expect(await refusal(ask(question(text), world.context, never))).toMatchObject({ code: 'invalid-input' })
+  expect(await refusal(answerQuestion(question(text), world.context, never))).toMatchObject({ code: 'invalid-input' })
   expect(machines()).toBe(before)
 })

@@ -1,14 +1,17 @@
 // A question over two commits, on real servers: both runs are read, each by a machine of its own, and each citation is of the right one.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
-  type CompareRequest,
-  compare,
+  type AnswerRequest,
+  answerFound,
+  answerQuestion,
+  findAnswer,
+  findQueued,
   isHandoffError,
   oneAnswer,
+  queueAnswer,
   type SummariseResult,
   summarise,
 } from '../../../../src/handoff/index.js'
-import { findQuestion } from '../../../../src/handoff/workflows/answer/resume-question.js'
 import { startWorld, type World } from '../../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 
@@ -57,11 +60,11 @@ afterAll(async () => {
   await repository?.[Symbol.asyncDispose]()
 })
 
-const request = (text: string, more: Partial<CompareRequest> = {}): CompareRequest => ({
+const request = (text: string, more: Partial<AnswerRequest> = {}): AnswerRequest => ({
   repository: world.commit(name, earlier.handoff.commit).repository,
   cloneUrl: world.remote.cloneUrl(name),
-  from: { ref: 'refs/heads/old' },
-  to: { run: later.run },
+  name: { run: later.run },
+  compareWith: { ref: 'refs/heads/old' },
   question: { text, asker: 'test' },
   ...more,
 })
@@ -74,7 +77,7 @@ const refusal = (work: Promise<unknown>) =>
 
 test('the answer rests on lines of both commits, and every citation says of which', async () => {
   const before = machines().length
-  const { record, run, reused } = await compare(
+  const { record, run, reused } = await answerQuestion(
     request('What changed in how the token is refreshed?'),
     world.context,
     never,
@@ -108,9 +111,13 @@ test('both machines are gone before the model is asked, and it learns what becam
   )
 })
 
-test('it stands in the ledger of the later run, and is answered from there the next time', async () => {
+test('it is stored with the later run, and is answered from there the next time', async () => {
   const before = machines().length
-  const { record, reused } = await compare(request('what changed in how the token is refreshed'), world.context, never)
+  const { record, reused } = await answerQuestion(
+    request('what changed in how the token is refreshed'),
+    world.context,
+    never,
+  )
   expect({ reused, machines: machines().length - before }).toEqual({ reused: true, machines: 0 })
   const chosen = { handoff: later.handoff, directory: later.directory } as never
   expect(await oneAnswer(world.context, chosen, record.id, never)).toEqual(record)
@@ -120,10 +127,10 @@ test('it stands in the ledger of the later run, and is answered from there the n
 
 test('the other way round it is another question', async () => {
   const turned = request('What changed in how the token is refreshed?', {
-    from: { run: later.run },
-    to: { run: earlier.run },
+    name: { run: earlier.run },
+    compareWith: { run: later.run },
   })
-  const { record, reused } = await compare(turned, world.context, never)
+  const { record, reused } = await answerQuestion(turned, world.context, never)
   expect({ reused, run: record.run, with: record.compareWith?.run }).toEqual({
     reused: false,
     run: earlier.run,
@@ -131,35 +138,24 @@ test('the other way round it is another question', async () => {
   })
 })
 
-test('a question that was left behind goes on as a comparison', async () => {
-  const stop = new AbortController()
-  const context = { ...world.context, ports: { ...world.context.ports } }
-  context.ports.emit = (event) => {
-    world.events.push(event)
-    if (event.type === 'sandbox-open') stop.abort()
-  }
+test('a job goes on with a queued comparison as a comparison', async () => {
   const asked = request('What is the margin now?')
-  await expect(compare(asked, context, stop.signal)).rejects.toMatchObject({ code: 'cancelled' })
-  expect(machines().every(({ state }) => state === 'gone')).toBe(true)
-  const id = world.events.flatMap((event) => (event.type === 'answer-claimed' ? [event.id] : []))[0]!
-  const path = `${later.directory}/analysis/qa/${id}.json`
-  const failed = JSON.parse(world.clouds.drive.readFile(path)!.toString())
-  const { error: _error, completedAt: _at, ...head } = failed
-  const left = { ...head, status: 'running', leaseUntil: '2020-01-01T00:00:00.000Z', claim: 'dead' }
-  world.clouds.drive.write(path, JSON.stringify(left))
-  const found = await findQuestion({ ...asked, run: later.run, id }, world.context, never)
-  const resumed = await found.resume(left)
-  const { record } = await resumed!.answer(never)
-  expect(record.compareWith?.run).toBe(earlier.run)
+  const found = await findAnswer(asked, world.context, never)
+  await queueAnswer(found, world.context, never)
+  const { repository, cloneUrl } = asked
+  const job = { repository, cloneUrl: cloneUrl!, run: later.run, id: found.id }
+  const queued = await findQueued(job, world.context, never)
+  const { record } = await answerFound(queued!, world.context, never)
+  expect(record).toMatchObject({ id: found.id, compareWith: { run: earlier.run } })
   expect(record.citations.some(({ commit }) => commit !== undefined)).toBe(true)
 })
 
 test('a commit with itself, and one that was never summarised, are refused before a machine is paid for', async () => {
   const before = machines().length
-  const same = request('What changed?', { from: { commit: later.handoff.commit } })
-  expect(await refusal(compare(same, world.context, never))).toBe('invalid-input')
-  const unknown = request('What changed?', { from: { commit: 'e'.repeat(40) } })
-  expect(await refusal(compare(unknown, world.context, never))).toBe('not-found')
+  const same = request('What changed?', { compareWith: { commit: later.handoff.commit } })
+  expect(await refusal(answerQuestion(same, world.context, never))).toBe('invalid-input')
+  const unknown = request('What changed?', { compareWith: { commit: 'e'.repeat(40) } })
+  expect(await refusal(answerQuestion(unknown, world.context, never))).toBe('not-found')
   expect(machines().length).toBe(before)
 })
 
@@ -168,7 +164,7 @@ test('one side that is broken ends both machines and is said', async () => {
   const path = `${earlier.directory}/project/tools.git.tar`
   const tar = drive.readFile(path)!
   drive.write(path, Buffer.concat([tar, Buffer.from('x')]))
-  expect(await refusal(compare(request('Is it broken?'), world.context, never))).toBe('corrupt')
+  expect(await refusal(answerQuestion(request('Is it broken?'), world.context, never))).toBe('corrupt')
   drive.write(path, tar)
   expect(machines().every(({ state }) => state === 'gone')).toBe(true)
 })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, isHandoffError, layout, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
+import { answerQuestion, isHandoffError, layout, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
 import { startWorld, type World } from '../../../support/local-clouds.js'
 import { type Files, makeRepository, type TestRepository } from '../../../support/repository.js'
@@ -84,7 +84,7 @@ test.each(['tar', 'plain'] as const)(
       expect(await git('ls-tree', '-r', '--format=%(objectmode) %(path)', 'HEAD')).toContain('100755 bin/count.sh')
       expect(await git('config', '--list', '--local')).not.toMatch(/remote|url|header/i)
     })
-    const { record } = await ask(
+    const { record } = await answerQuestion(
       {
         repository: world.commit(`private/${form}`, repository.head).repository,
         name: { run: result.run },
@@ -177,7 +177,7 @@ test('paths that are no text, LFS pointers, submodules, other encodings: every f
 function asked(name: string, run: string) {
   const { repository } = world.commit(name, 'd'.repeat(40))
   const stop = AbortSignal.timeout(20_000)
-  return ask({ repository, name: { run }, question: { text: 'What is in here?' } }, world.context, stop)
+  return answerQuestion({ repository, name: { run }, question: { text: 'What is in here?' } }, world.context, stop)
 }
 
 test('a repository with no text at all is sealed and says so', async () => {
