@@ -2,7 +2,7 @@
 // says what to set. The waits of the slow models are short here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { localModels } from '../src/emulators/model/models.js'
-import { type AskResult, ask, HandoffError, type SummariseResult, summarise } from '../src/handoff/index.js'
+import { type AnswerResult, answerQuestion, HandoffError, type SummariseResult, summarise } from '../src/handoff/index.js'
 import { startWorld, type World } from './support/local-clouds.js'
 import { runProgram } from './support/program.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 interface Done {
   summary: SummariseResult
-  answer: AskResult
+  answer: AnswerResult
 }
 
 let attempts = 0
@@ -72,7 +72,7 @@ async function both(settings: Record<string, string>): Promise<Done> {
   const summary = await summarise({ commit, attempt: `models-${attempts}`, force: true }, context, never)
   const { repository: where, cloneUrl } = commit
   const asked = { repository: where, cloneUrl, name: { run: summary.run }, question: { text: question, asker: 'test' } }
-  return { summary, answer: await ask(asked, context, never) }
+  return { summary, answer: await answerQuestion(asked, context, never) }
 }
 
 async function refusal(work: Promise<unknown>): Promise<HandoffError> {

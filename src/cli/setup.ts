@@ -9,7 +9,7 @@ import {
   parseSettings,
 } from '../handoff/domain/settings.js'
 import { settingTable } from '../handoff/domain/settings-reference.js'
-import { connect, HandoffError, isHandoffError, makeDrive, makeSandboxes } from '../handoff/index.js'
+import { createContext, HandoffError, isHandoffError, makeDrive, makeSandboxes } from '../handoff/index.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvFile, writeEnvFile } from './env-file.js'
 import { askLine, askSecret } from './prompt.js'
@@ -69,7 +69,7 @@ const keys: Key[] = [
     of: 'the model’s service',
     where: 'For OpenAI make one at https://platform.openai.com/api-keys. Any OpenAI-compatible service will do.',
     async check(environment, signal) {
-      const { model } = connect(parseSettings(environment), { program: programText, emit: () => undefined }).ports
+      const { model } = createContext(parseSettings(environment), { program: programText, emit: () => undefined }).ports
       await reach(environment['LLM_BASE_URL'] ?? '', signal)
       await model.check?.(signal)
       return `${model.host} accepts it for ${model.name}`
@@ -128,7 +128,10 @@ async function setUp({ values, untilInterrupted }: Given<typeof command.options>
   await settleTemplate(setup)
 
   terminal.heading('3. Sandboxes and drive9 together')
-  const context = connect(parseSettings(environment), { program: programText, emit: (event) => terminal.event(event) })
+  const context = createContext(parseSettings(environment), {
+    program: programText,
+    emit: (event) => terminal.event(event),
+  })
   await smokeTest(context, terminal, setup.signal)
 
   terminal.heading('4. Your repository')

@@ -152,7 +152,7 @@ async function refuseImpossibleBudget(
 ): Promise<void> {
   if (limits.tokensPerDay === undefined && limits.costPerDay === undefined) return
   const { budgetProblem } = await product()
-  const problem = budgetProblem(limits, ports.model.name, prices)
+  const problem = budgetProblem(limits, ports.model, prices)
   if (problem) throw problem
 }
 

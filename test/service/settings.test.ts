@@ -1,6 +1,8 @@
 // The health check names what is set and cannot be read without loading the house, which reads it by rules of its own: both must agree.
+
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { replyLimit, type WantedReply } from '../../src/handoff/domain/model-limits.js'
 import {
   budgetProblem,
   createContext,
@@ -65,7 +67,8 @@ test.each(Object.entries(settings))('%s is wrong for the health check where it i
 /** What the house says of a deployment's limits when the first question has to be worked on. */
 function refusalOf(environment: Record<string, string>): HandoffError | undefined {
   const { model } = parseSettings(environment)
-  return budgetProblem(readServiceSettings(environment).limits, model.name, model.prices)
+  const asked = { ...model, replyTokens: (wanted: WantedReply) => replyLimit(model, wanted) }
+  return budgetProblem(readServiceSettings(environment).limits, asked, model.prices)
 }
 
 test('what a caller may take in a day holds one question at least, for the health check as for the house', async () => {

@@ -66,7 +66,12 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
     return known
   }
   return {
-    async reserve(caller, question, amount, until) {
+    async reserve(caller, question, wanted, until) {
+      // What the model may take by now can be more than a caller has in a day: one that has spent nothing may still ask.
+      const amount = {
+        tokens: Math.min(wanted.tokens, limits.tokensPerDay ?? Number.POSITIVE_INFINITY),
+        cost: Math.min(wanted.cost, limits.costPerDay ?? Number.POSITIVE_INFINITY),
+      }
       const file = fileOf(caller)
       // A word of its own: whoever takes the question up later has another.
       const id = `${question} ${uniqueId()}`

@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startServer } from '../../../src/emulators/faulty-server.js'
 import {
-  type AskRequest,
-  ask,
-  compare,
+  type AnswerRequest,
+  answerQuestion,
   type HandoffError,
   isHandoffError,
   summarise,
@@ -47,7 +46,7 @@ afterAll(async () => {
   await repository?.[Symbol.asyncDispose]()
 })
 
-const question = (text: string, more: Partial<AskRequest['question']> = {}): AskRequest => ({
+const question = (text: string, more: Partial<AnswerRequest['question']> = {}): AnswerRequest => ({
   repository: commit(1).repository,
   cloneUrl: world.remote.cloneUrl(name),
   name: { commit: repository.commits[1]! },
@@ -77,14 +76,14 @@ describe('a model that thinks before it writes', () => {
     const made = await summarise({ commit: commit(1), attempt: 'thinking', force: true }, context, never)
     expect(made.handoff.partial).toBeUndefined()
     expect(made.handoff.usage.outputTokens).toBeGreaterThan(1_500)
-    const { record } = await ask(question('How is the token refreshed?'), context, never)
+    const { record } = await answerQuestion(question('How is the token refreshed?'), context, never)
     expect(record.citations.length).toBeGreaterThan(0)
     expect(record.usage.outputTokens).toBeGreaterThan(1_500)
   })
 
   test('is asked for search words with the least effort that it knows', async () => {
     const before = world.clouds.model.requests.length
-    await ask(question('Wie wird das Token erneuert und warum so früh?'), world.another(luna), never)
+    await answerQuestion(question('Wie wird das Token erneuert und warum so früh?'), world.another(luna), never)
     const sent = world.clouds.model.requests
       .slice(before)
       .filter(({ method }) => method === 'POST')
@@ -94,7 +93,7 @@ describe('a model that thinks before it writes', () => {
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
     const context = world.another({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
-    const told = await failure(ask(question('How is the token refreshed?'), context, never))
+    const told = await failure(answerQuestion(question('How is the token refreshed?'), context, never))
     expect(told.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
     expect(told.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
     const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
@@ -106,7 +105,7 @@ describe('an answer', () => {
   test('that has no text is asked for once more, and the second is kept', async () => {
     world.clouds.model.behave({ kind: 'silent' }, { task: 'answer', times: 1 })
     const before = world.clouds.model.prompts.length
-    const { record } = await ask(question('How is the token refreshed?'), world.context, never)
+    const { record } = await answerQuestion(question('How is the token refreshed?'), world.context, never)
     expect(record.text).toContain('src/token')
     const [one, two] = world.clouds.model.prompts.slice(before)
     expect(two!.maxTokens).toBe(4 * one!.maxTokens!)
@@ -134,7 +133,7 @@ describe('an answer', () => {
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
     })
     const context = world.another({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
-    const { record } = await ask(question('How is the token refreshed?'), context, never)
+    const { record } = await answerQuestion(question('How is the token refreshed?'), context, never)
     expect(record).toMatchObject({ truncated: false, text: 'The token is refreshed in time.' })
     const shown = world.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
     expect(shown.join('').trim()).toBe('The token is')
@@ -143,7 +142,7 @@ describe('an answer', () => {
 
   test('without search words goes on with those of the question', async () => {
     world.clouds.model.behave({ kind: 'silent' }, { task: 'terms' })
-    const { record } = await ask(question('Wie wird refreshToken benutzt und warum?'), world.context, never)
+    const { record } = await answerQuestion(question('Wie wird refreshToken benutzt und warum?'), world.context, never)
     expect(record.citations.length).toBeGreaterThan(0)
     expect(notices()).toContain(
       'The model named no words to search for; the words of the question alone were searched.',
@@ -153,8 +152,8 @@ describe('an answer', () => {
   test('counts what the service had in its cache, and what that costs less', async () => {
     const context = world.another(luna)
     const text = 'What does every token part do?'
-    const cold = (await ask(question(text), context, never)).record
-    const warm = (await ask(question(text), context, never)).record
+    const cold = (await answerQuestion(question(text), context, never)).record
+    const warm = (await answerQuestion(question(text), context, never)).record
     expect(cold.usage.cachedInputTokens).toBeUndefined()
     expect(cold.usage.cacheWriteTokens).toBeGreaterThan(1_000)
     expect(warm.usage.cachedInputTokens).toBeGreaterThan(1_000)
@@ -171,16 +170,16 @@ describe('a model that takes 8,000 tokens in one request', () => {
     const before = world.clouds.model.prompts.length
     const thread = 'small'
     for (const text of ['How is the token refreshed?', 'And what of token 7?', 'What does each part of token do?']) {
-      const { record } = await ask(question(text, { thread }), context, never)
+      const { record } = await answerQuestion(question(text, { thread }), context, never)
       expect(record.citations.every(({ verified }) => verified)).toBe(true)
     }
     world.clouds.model.behave({ kind: 'ask-more' }, { task: 'answer', times: 2 })
-    await ask(question('What is in every token part?'), context, never)
-    const { record } = await compare(
+    await answerQuestion(question('What is in every token part?'), context, never)
+    const { record } = await answerQuestion(
       {
         ...question('What changed in how tokens are refreshed?'),
-        from: { commit: repository.commits[0]! },
-        to: { commit: repository.commits[1]! },
+        compareWith: { commit: repository.commits[0]! },
+        name: { commit: repository.commits[1]! },
       },
       context,
       never,
@@ -193,7 +192,11 @@ describe('a model that takes 8,000 tokens in one request', () => {
 
   test('rests its citations on the lines that it was shown, and the record names no others', async () => {
     const before = world.clouds.model.prompts.length
-    const { record } = await ask(question('What does every part of token refresh?'), world.another(small), never)
+    const { record } = await answerQuestion(
+      question('What does every part of token refresh?'),
+      world.another(small),
+      never,
+    )
     const shown = world.clouds.model.prompts[before]!.text
     for (const { path, from } of record.excerpts)
       expect(shown).toContain(`=== file ${JSON.stringify(path)} lines ${from}-`)
@@ -216,7 +219,7 @@ describe('what can be refused', () => {
       expect(`${told.message} ${told.next}`).toMatch(says)
     }
     for (const settings of [{ LLM_API_KEY: 'sk-wrong' }, { LLM_MODEL: 'offline-none' }]) {
-      await failure(ask(question('Is anybody there?'), world.another(settings), never))
+      await failure(answerQuestion(question('Is anybody there?'), world.another(settings), never))
     }
     expect(machines() - before).toBe(0)
   })
@@ -231,9 +234,9 @@ describe('what can be refused', () => {
       times: 1,
       fault: { kind: 'answer', status: 403, body: '{}' },
     })
-    await failure(ask(question('How is the token refreshed?'), context, never))
-    await ask(question('How is the token refreshed?'), context, never)
-    await ask(question('What does requestToken need?'), context, never)
+    await failure(answerQuestion(question('How is the token refreshed?'), context, never))
+    await answerQuestion(question('How is the token refreshed?'), context, never)
+    await answerQuestion(question('What does requestToken need?'), context, never)
     expect(looks() - before).toBe(2)
   })
 })

@@ -2,7 +2,7 @@
 // directory was named as the repository was spelled.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { layoutAsSpelled, olderLayout } from '../../../src/handoff/domain/run.js'
-import { ask, layout, planPrune, prune, type SummariseResult, summarise } from '../../../src/handoff/index.js'
+import { answerQuestion, layout, planPrune, prune, type SummariseResult, summarise } from '../../../src/handoff/index.js'
 import { listRepositories, listRuns } from '../../../src/handoff/workflows/browse.js'
 import { startWorld, type World } from '../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
@@ -40,7 +40,7 @@ const summarised = (name: string, index: number, attempt: string) =>
 
 const asked = (name: string, about: { run: string } | { commit: string } | { ref: string }, text: string) => {
   const { repository: where } = world.commit(name, repository.head)
-  return ask({ repository: where, name: about, question: { text, asker: 'test' } }, world.context, never)
+  return answerQuestion({ repository: where, name: about, question: { text, asker: 'test' } }, world.context, never)
 }
 
 const paths = () => world.clouds.drive.tree('/handoff').map(({ path }) => path)

@@ -22,7 +22,7 @@ export async function reserveBudget(caller: string, id: string, context: AppCont
     cost: costOf(usage, ports.model.name, prices)?.amount ?? 0,
   })
   const until = ports.clock.now() + limits.deadlineMs + settlingMs
-  const settle = await budgets.reserve(caller, id, atMost(amount(mostOfQuestion(ports.model))), until)
+  const settle = await budgets.reserve(caller, id, amount(mostOfQuestion(ports.model)), until)
   return {
     context: {
       ...context,

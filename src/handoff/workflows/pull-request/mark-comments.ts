@@ -119,7 +119,8 @@ async function recordOf(
   const named = answerOf(text)
   if (!named) return undefined
   const read = (place: Layout | undefined) =>
-    place && readAnswer({ drive: context.ports.drive, directory: place.run(parseRunId(named.run)), id: named.answer }, signal)
+    place &&
+    readAnswer({ drive: context.ports.drive, directory: place.run(parseRunId(named.run)), id: named.answer }, signal)
   const record = (await read(layout(context.root, repository))) ?? (await read(olderLayout(context.root, repository)))
   return record?.status === 'done' ? record : undefined
 }
