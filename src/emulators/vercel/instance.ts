@@ -8,11 +8,15 @@ import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readPlatformSettings, settingsOf } from '../../service/server/platform-settings.js'
+import { currentContext, inContext } from '../../service/server/request-context.js'
 import type { ServedFunction } from '../../service/server/server.js'
 import { startPlatform } from './platform.js'
+import { deliveryHeader } from './queues.js'
 import type { Instance } from './start.js'
 
-const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance
+const { root, built, port, maxDuration, deadline, compileCache, queues } = JSON.parse(
+  process.argv[2] ?? '{}',
+) as Instance
 if (compileCache !== undefined) enableCompileCache(compileCache)
 const settings = await readPlatformSettings(root)
 const loaded = new Map<string, Promise<ServedFunction>>()
@@ -26,6 +30,21 @@ async function loadFile(file: string): Promise<ServedFunction> {
   return module.default
 }
 
+/** The platform hands a function its token by the context of the request, and lets queues alone into a function with a trigger. */
+function behindPlatform(name: string, found: ServedFunction): ServedFunction {
+  if (queues === undefined) return found
+  const isConsumer = settingsOf(settings, name).experimentalTriggers !== undefined
+  return {
+    async fetch(request) {
+      const delivered = request.headers.get(deliveryHeader) === queues.deliveryKey
+      if (isConsumer && !delivered) return new Response('NOT_FOUND\n', { status: 404 })
+      const context = currentContext()
+      const headers = { ...context.headers, 'x-vercel-oidc-token': queues.token }
+      return inContext({ ...context, headers }, () => found.fetch(request))
+    },
+  }
+}
+
 const platform = await startPlatform({
   settings,
   staticFolder: built === undefined ? join(root, settings.outputDirectory) : join(built, 'static'),
@@ -34,7 +53,7 @@ const platform = await startPlatform({
   async load(name) {
     const file = fileOf(name)
     if (!existsSync(file) || name.split('/').some((part) => part.startsWith('_'))) return undefined
-    const found = loaded.get(name) ?? loadFile(file)
+    const found = loaded.get(name) ?? loadFile(file).then((one) => behindPlatform(name, one))
     loaded.set(name, found)
     return found
   },

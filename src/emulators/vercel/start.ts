@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type BuiltFunctions, buildFunctions } from './build.js'
 import type { SaidDeadline } from './platform.js'
+import type { LocalQueues } from './queues.js'
 
 export interface FunctionsOptions {
   root: string
@@ -18,6 +19,8 @@ export interface FunctionsOptions {
   deadline?: SaidDeadline
   /** A folder for what Node compiled, so that another instance need not; without one each starts as cold as a new machine. */
   compileCache?: string
+  /** Where jobs wait; without it the functions run as they do elsewhere than on Vercel. */
+  queues?: LocalQueues
   /** Takes what the functions print. */
   onOutput?: (text: string) => void
 }
@@ -46,6 +49,7 @@ export interface Instance {
   maxDuration?: number
   deadline?: SaidDeadline
   compileCache?: string
+  queues?: { token: string; deliveryKey: string }
 }
 
 const programFile = fileURLToPath(new URL('instance.ts', import.meta.url))
@@ -53,7 +57,7 @@ const loader = new URL('../../build/ts-loader.mjs', import.meta.url).href
 
 export async function startFunctions(options: FunctionsOptions): Promise<RunningFunctions> {
   const built = options.fromSources ? undefined : (options.built ?? (await buildFunctions(options.root)))
-  const { root, port = 0, maxDuration, deadline, compileCache } = options
+  const { root, port = 0, maxDuration, deadline, compileCache, queues } = options
   const instance: Instance = {
     root,
     port,
@@ -61,9 +65,10 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
     ...(maxDuration === undefined ? {} : { maxDuration }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(compileCache === undefined ? {} : { compileCache }),
+    ...(queues === undefined ? {} : { queues: { token: queues.token, deliveryKey: queues.deliveryKey } }),
   }
   const child = fork(programFile, [JSON.stringify(instance)], {
-    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...options.environment },
+    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...queues?.settings, ...options.environment },
     execArgv: ['--disable-warning=ExperimentalWarning', '--import', loader],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -75,7 +80,9 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
   child.stdout?.setEncoding('utf8').on('data', take)
   child.stderr?.setEncoding('utf8').on('data', take)
   const { url } = await reply<{ url: string }>(child, lines)
+  const endDeliveries = queues?.deliverTo(url)
   const close = async () => {
+    endDeliveries?.()
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.disconnect()
@@ -96,7 +103,10 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
       child.send('timers?')
       return (await reply<{ timers: number }>(child, lines)).timers
     },
-    kill: () => child.kill('SIGKILL'),
+    kill() {
+      endDeliveries?.()
+      child.kill('SIGKILL')
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -7,6 +7,17 @@ export interface FunctionSettings {
   maxDuration?: number
   supportsCancellation?: boolean
   excludeFiles?: string
+  experimentalTriggers?: QueueTrigger[]
+}
+
+/** The function consumes a topic of Vercel Queues. */
+export interface QueueTrigger {
+  type: string
+  topic: string
+  retryAfterSeconds?: number
+  initialDelaySeconds?: number
+  maxConcurrency?: number
+  maxDeliveries?: number
 }
 
 export interface PlatformSettings {

@@ -18,3 +18,10 @@ export function offerContexts(): void {
 }
 
 export const inContext = <T>(context: RequestContext, work: () => T): T => contexts.run(context, work)
+
+/** Of the request that this runs in. */
+export function currentContext(): RequestContext {
+  const context = contexts.getStore()
+  if (context === undefined) throw new Error('No request runs here.')
+  return context
+}
