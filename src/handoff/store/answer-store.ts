@@ -203,22 +203,23 @@ export async function failUnheld(
   )
 }
 
-/** Notes that a job will go on with the question. False when it is answered already. */
+/** Notes that a job will go on with the question. Undefined when it is answered already. */
 export async function markQueued(
   place: AnswerPlace,
   known: AnswerRecord | undefined,
   wanted: ClaimedAnswer,
   now: number,
   signal: AbortSignal,
-): Promise<boolean> {
-  const queue = (found: AnswerRecord | undefined): Decision<boolean> => {
-    if (found?.status === 'done') return { result: false }
-    if (found?.status === 'running')
-      return found.queued ? { result: true } : { result: true, write: { ...found, queued: true } }
-    // Nobody holds it: its lease has expired from the start.
-    return { result: true, write: { ...wanted, leaseUntil: new Date(now).toISOString(), queued: true } }
+): Promise<ClaimedAnswer | undefined> {
+  const queue = (found: AnswerRecord | undefined): Decision<ClaimedAnswer | undefined> => {
+    if (found?.status === 'done') return { result: undefined }
+    if (found?.status === 'running' && found.queued) return { result: found }
+    // Nothing holds a new claim: its lease has expired from the start.
+    const claim = found?.status === 'running' ? found : { ...wanted, leaseUntil: new Date(now).toISOString() }
+    const write = { ...claim, queued: true }
+    return { result: write, write }
   }
-  if (known?.status === 'running' && known.queued) return true
+  if (known?.status === 'running' && known.queued) return known
   return (await decide(place, known ? undefined : nothingKnown, queue, signal)).result
 }
 

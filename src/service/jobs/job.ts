@@ -9,6 +9,8 @@ export interface AnswerJob {
   repository: Repository
   run: string
   id: string
+  /** When the question was accepted: one that failed and is asked again is another job. */
+  acceptedAt: string
   model: string
   caller: string
   post?: { pull: number }
@@ -30,7 +32,7 @@ export type Job = AnswerJob | CommentJob
 
 /** One message a job, however often it is sent. */
 export function keyOf(job: Job): string {
-  if (job.kind === 'answer') return `answer-${job.id}${job.post ? `-pull-${job.post.pull}` : ''}`
+  if (job.kind === 'answer') return `answer-${job.id}-${job.acceptedAt}${job.post ? `-pull-${job.post.pull}` : ''}`
   const { thread, question } = job.target
   return `comment-${job.repository.id ?? ''}-${thread.kind}-${question}`
 }

@@ -9,8 +9,8 @@ export interface MemoryQueue extends JobQueue {
   stop(): Promise<void>
 }
 
-/** What became of a delivery: done, or to be delivered again after so many seconds. Does not reject. */
-export type Consume = (message: unknown, deliveryCount: number) => Promise<{ retryAfterSeconds: number } | undefined>
+/** Seconds until the next delivery, or undefined when there is none. Does not reject. */
+export type Consume = (message: unknown, deliveryCount: number) => Promise<number | undefined>
 
 export interface MemoryQueueOptions {
   consume: Consume
@@ -59,8 +59,8 @@ export function memoryQueue({ consume, width, now }: MemoryQueueOptions): Memory
 
   async function deliver(message: Message): Promise<void> {
     message.deliveries += 1
-    const again = await consume(message.body, message.deliveries)
-    if (again) later(message, again.retryAfterSeconds)
+    const seconds = await consume(message.body, message.deliveries)
+    if (seconds !== undefined) later(message, seconds)
   }
 
   /** True for a key that was sent within a day. */

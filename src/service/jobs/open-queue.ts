@@ -1,14 +1,10 @@
 // Which queue this process uses.
-import { isHandoffError } from '../../handoff/stored-answer.js'
 import type { App, RequestTime } from '../app.js'
-import { notesOf } from '../http/http-function.js'
 import { beforePosting, divideTime } from '../http/request-deadline.js'
 import type { JobQueue } from './queue.js'
 
 /** How long one delivery of a job in memory may take. */
 const deliveryMs = 300_000
-/** After a defect of ours the job is tried again, as on the platform. */
-const defectRetrySeconds = 60
 
 export async function openJobQueue(app: App): Promise<JobQueue> {
   if (app.settings.queue === 'vercel') {
@@ -23,13 +19,10 @@ export async function openJobQueue(app: App): Promise<JobQueue> {
     async consume(message, count) {
       const background: Promise<unknown>[] = []
       const time = deliveryTime(stopping.signal, (work) => background.push(work))
-      const outcome = await runJob(message, { count, time }, app).catch((error: unknown) => ({
-        notes: notesOf(error),
-        ...(isHandoffError(error) ? {} : { retryAfterSeconds: defectRetrySeconds }),
-      }))
+      const { notes, retryAfterSeconds } = await runJob(message, { count, time }, app)
       await Promise.allSettled(background)
-      app.log({ route: 'job', delivery: count, ...outcome.notes })
-      return outcome.retryAfterSeconds === undefined ? undefined : { retryAfterSeconds: outcome.retryAfterSeconds }
+      app.log({ route: 'job', delivery: count, ...notes })
+      return retryAfterSeconds
     },
   })
   return {

@@ -1,14 +1,16 @@
 // One delivery of a job. A delivery that fails for a reason that passes is repeated by the queue; any other failure, and the last delivery, ends the
 // job: the record of the question says why, and so does the comment on GitHub.
 //
-// | failure                                   | next delivery after              | on the pull request                 |
-// | ----------------------------------------- | -------------------------------- | ----------------------------------- |
-// | time ran out, the process stopped         | 1 s, doubled each time           | the comment says "stopped"          |
-// | no sandbox, model busy, drive or git down | what they say, or 5 to 20 s, doubled | the comment says why            |
-// | another process holds the question        | 10 s                             | nothing                             |
-// | anything else; 30 deliveries; 24 hours    | none                             | the comment says why                |
+// | failure                                   | next delivery after                      | on the pull request         |
+// | ----------------------------------------- | ---------------------------------------- | --------------------------- |
+// | time ran out, the process stopped         | 1 s, doubled each time up to 5 min       | the comment says "stopped"  |
+// | no sandbox, model busy, drive or git down | what they say, or 5 to 20 s, doubled     | the comment says why        |
+// | another process holds the question        | 5 s, doubled: its lease may expire       | nothing                     |
+// | a defect of the service                   | 60 s                                     | nothing                     |
+// | anything else; 30 deliveries; 24 hours    | none                                     | the comment says why        |
 import type * as Product from '../../handoff/index.js'
 import { type App, contextForRequest, type RequestTime } from '../app.js'
+import { notesOf } from '../http/http-function.js'
 import { answerComment } from './comment-job.js'
 import { type AnswerJob, type Job, openJob } from './job.js'
 
@@ -28,25 +30,36 @@ export interface JobOutcome {
 
 const mostDeliveries = 30
 const longestRetrySeconds = 300
+const defectRetrySeconds = 60
 
+/** Does not reject. A defect of ours is tried again too: the next deployment may not have it. */
 export async function runJob(message: unknown, delivery: Delivery, app: App): Promise<JobOutcome> {
   const job = openJob(message, app.ownerKey)
   if (job === undefined) return { notes: { ignored: 'The message was not sent by this deployment.' } }
-  const product = await app.product()
   try {
-    return { notes: await run(job, delivery, app, product) }
+    return await attempt(job, delivery, app, await app.product())
   } catch (error) {
-    const wait = delivery.count < mostDeliveries ? product.retryAfterSeconds(error) : undefined
-    if (wait !== undefined) {
-      const retryAfterSeconds = Math.min(longestRetrySeconds, wait * 2 ** Math.min(8, delivery.count - 1))
-      return { notes: { code: codeOf(error), retryAfterSeconds }, retryAfterSeconds }
+    return {
+      notes: notesOf(error),
+      ...(delivery.count < mostDeliveries ? { retryAfterSeconds: defectRetrySeconds } : {}),
     }
-    await conclude(job, error, delivery, app, product)
-    return { notes: { code: codeOf(error), givenUp: true } }
   }
 }
 
-const codeOf = (error: unknown) => (error as { code?: unknown }).code ?? 'internal'
+async function attempt(job: Job, delivery: Delivery, app: App, product: typeof Product): Promise<JobOutcome> {
+  try {
+    return { notes: await run(job, delivery, app, product) }
+  } catch (error) {
+    const wait = product.retryAfterSeconds(error)
+    if (wait !== undefined && delivery.count < mostDeliveries) {
+      const retryAfterSeconds = Math.min(longestRetrySeconds, wait * 2 ** Math.min(8, delivery.count - 1))
+      return { notes: { ...notesOf(error), retryAfterSeconds }, retryAfterSeconds }
+    }
+    if (!product.isHandoffError(error) && delivery.count < mostDeliveries) throw error
+    await conclude(job, error, delivery, app, product)
+    return { notes: { ...notesOf(error), givenUp: true } }
+  }
+}
 
 function run(job: Job, delivery: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
   return job.kind === 'answer'

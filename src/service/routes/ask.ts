@@ -164,12 +164,12 @@ async function inOnePiece(found: Found, times: Times): Promise<Response> {
   if (first !== 'late') return answered(found, first)
   const job = sendJobFor(found, (times.workBy - Date.now()) / 1_000)
   // A question that cannot be queued now may still be answered in time.
-  const queued = await job.catch(() => false)
-  if (!queued) return answered(found, await answering)
+  const acceptedAt = await job.catch(() => undefined)
+  if (acceptedAt === undefined) return answered(found, await answering)
   stop.keepGoing()
   exchange.note({ answer: found.question.id, pending: true })
   exchange.logLater(answering.then(answerNotes))
-  return pending(found, 'running', false)
+  return pending(found, acceptedAt, 'running', false)
 }
 
 function answered({ exchange, app }: Found, answer: Answer): Response {
@@ -181,32 +181,43 @@ function answered({ exchange, app }: Found, answer: Answer): Response {
 async function later(found: Found, signal: AbortSignal): Promise<Response> {
   const { question, exchange } = found
   if (question.record?.status === 'done') return answered(found, await answer(found, signal))
-  await sendJobFor(found, 0)
+  const acceptedAt = await sendJobFor(found, 0)
+  // Answered since it was looked up.
+  if (acceptedAt === undefined) return answered(found, await answer(found, signal))
   exchange.note({ answer: question.id, pending: true })
-  return pending(found, 'queued', true)
+  return pending(found, acceptedAt, 'queued', true)
 }
 
-/** True when the queue goes on with the question after the delay; false when it is answered already. */
-async function sendJobFor({ app, question, context, pull, caller, exchange }: Found, delaySeconds: number) {
+/** When the question was accepted, where the queue goes on with it after the delay; undefined when it is answered already. */
+async function sendJobFor(
+  { app, question, context, pull, caller, exchange }: Found,
+  delaySeconds: number,
+): Promise<string | undefined> {
   const { queueAnswer } = await app.product()
   const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
-  if (!(await queueAnswer(question, context, signal)) && pull === undefined) return false
+  const queued = await queueAnswer(question, context, signal)
+  if (queued === undefined && pull === undefined) return undefined
+  const acceptedAt = queued?.acceptedAt ?? new Date(context.ports.clock.now()).toISOString()
   const job: Job = {
     kind: 'answer',
     repository: question.request.repository,
     run: question.run.handoff.run,
     id: question.id,
+    acceptedAt,
     model: context.ports.model.name,
     caller: caller.name,
     ...(pull === undefined ? {} : { post: { pull } }),
   }
   await sendJob(app, job, delaySeconds)
-  return true
+  return acceptedAt
 }
 
-function pending({ question, context }: Found, state: 'queued' | 'running', preferred: boolean): Response {
-  const { id, run, request, record } = question
-  const acceptedAt = record?.acceptedAt ?? new Date(context.ports.clock.now()).toISOString()
+function pending(
+  { question: { id, run, request } }: Found,
+  acceptedAt: string,
+  state: 'queued' | 'running',
+  preferred: boolean,
+): Response {
   return pendingResponse(run, { id, acceptedAt, question: request.question.text }, state, preferred)
 }
 

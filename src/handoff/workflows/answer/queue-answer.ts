@@ -7,8 +7,12 @@ import { failedRecord } from './answer-question.js'
 import { reserveBudget } from './budget.js'
 import { type FoundQuestion, newClaim, placeOf } from './find-answer.js'
 
-/** Marks the question's record as queued. False when it is answered already. Rejects with `budget` where the caller could not pay for it. */
-export async function queueAnswer(found: FoundQuestion, context: AppContext, signal: AbortSignal): Promise<boolean> {
+/** Marks the question's record as queued. Undefined when it is answered already. Rejects with `budget` where the caller could not pay for it. */
+export async function queueAnswer(
+  found: FoundQuestion,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<ClaimedAnswer | undefined> {
   if (found.record === undefined) {
     // The job reserves again when it runs; this only refuses early what cannot be paid.
     await using _affordable = await reserveBudget(found.request.caller ?? 'local', found.id, context)

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{m as a,n as b}from"./chunk-R2LFKIAW.js";import"./chunk-NCWVRXL6.js";import"./chunk-WUXETO75.js";import"./chunk-S6ESPRK3.js";import"./chunk-BKFGC2DA.js";import"./chunk-BPDHWISZ.js";import"./chunk-4F7IUUGE.js";import"./chunk-L2MBRGMI.js";import"./chunk-4CP3HS2W.js";import"./chunk-YKBBMY7I.js";export{b as generateComparison,a as refuseSame};
