@@ -5,6 +5,7 @@ import type { SandboxCloudOptions } from '../../src/emulators/e2b/index.js'
 import { type CloudsOptions, programFolder } from '../../src/emulators/start-all.js'
 import { buildFunctions } from '../../src/emulators/vercel/build.js'
 import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
+import { type LocalQueues, startQueues } from '../../src/emulators/vercel/queues.js'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
 import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
 import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
@@ -23,7 +24,6 @@ export const name = 'octo/tools'
 export const repositoryId = '1001'
 export const token = 'token-of-team-a-0123456789'
 export const otherToken = 'token-of-team-b-9876543210'
-export const cronSecret = 'secret-of-the-clock-0123'
 export const webhookSecrets = ['first-webhook-secret-0123', 'second-webhook-secret-456']
 
 const never = new AbortController().signal
@@ -47,8 +47,8 @@ export interface Deployment extends AsyncDisposable {
   ): Promise<RunningFunctions>
   machines(): number
   living(): number
-  /** Promises that are not kept yet. */
-  promises(): string[]
+  /** Where jobs wait, when the instances run as on Vercel. */
+  queues: LocalQueues
   /** Requests that any cloud or the git host has seen. */
   reached(): number
   close(): Promise<void>
@@ -65,12 +65,15 @@ export interface DeploymentOptions {
   repositoryId?: string
   /** Every question finds the same, at once: for whoever looks at what is around an answer, and asks often. */
   quickFinds?: boolean
+  /** The instances run as on Vercel: jobs wait in its queues. Else they wait in the memory of each instance. */
+  onVercel?: boolean
 }
 
 export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
-  const [repository, guest] = await Promise.all([
+  const [repository, guest, queues] = await Promise.all([
     makeRepository(tokenFiles),
     options.quickFinds ? startQuickGuest({ finds: true }) : undefined,
+    options.onVercel ? startQueues({ root }) : undefined,
   ])
   const world = await startWorld({
     repositories: { [name]: repository.directory },
@@ -97,7 +100,6 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     GITHUB_SERVER_URL: world.remote.url,
     GITHUB_API_URL: 'http://127.0.0.1:9',
     HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools; team-b=${sha256(otherToken)}=other/*`,
-    CRON_SECRET: cronSecret,
     ...options.environment,
   }
   for (const secret of webhookSecrets) secretWatch.key('a secret of the webhook', secret)
@@ -118,6 +120,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
       ...(built === undefined ? {} : { built }),
       compileCache,
       environment: { ...environment, ...more },
+      ...(queues === undefined ? {} : { queues }),
       onOutput: (text) => secretWatch.hear('the log of the functions', text),
       ...(maxDuration === undefined ? {} : { maxDuration }),
       ...(deadline === undefined ? {} : { deadline }),
@@ -135,6 +138,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     )
     await Promise.all(instances.map((one) => one.close()))
     await world.close()
+    await queues?.close()
     await Promise.all([repository[Symbol.asyncDispose](), guest?.[Symbol.asyncDispose]()])
   }
   const { clouds, remote } = world
@@ -149,11 +153,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     another,
     machines: () => clouds.sandboxes.sandboxes.length,
     living: () => clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').length,
-    promises: () =>
-      clouds.drive
-        .tree('/handoff/_service/accepted')
-        .filter((entry) => !entry.isDirectory)
-        .map(({ path }) => path),
+    queues: queues as LocalQueues,
     reached: () =>
       clouds.sandboxes.requests.length +
       clouds.drive.requests.length +
@@ -217,6 +217,21 @@ export function post(
     headers: { 'content-type': 'application/json', ...headers },
     token: bearer,
   })
+}
+
+/** The record of a question, as it is stored. */
+export const recordPath = ({ run }: Deployment, id: string) => `${run.directory}/analysis/qa/${id}.json`
+
+export function recordOf(deployment: Deployment, id: string): Record<string, unknown> | undefined {
+  const bytes = deployment.world.clouds.drive.readFile(recordPath(deployment, id))
+  return bytes && JSON.parse(bytes.toString())
+}
+
+/** As if the time of a lease had passed: the process that held the question is dead. */
+export function expireLease(deployment: Deployment, id: string): void {
+  const leaseUntil = new Date(Date.now() - 1).toISOString()
+  const record = { ...recordOf(deployment, id), leaseUntil }
+  deployment.world.clouds.drive.write(recordPath(deployment, id), JSON.stringify(record))
 }
 
 export interface ServerEvent {

@@ -1,0 +1,382 @@
+// Work that outlives its request: jobs in Vercel Queues, through its own client, and in the memory of a process.
+import { QueueClient } from '@vercel/queue'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
+import type { Pull, Repository } from '../../src/emulators/github/world.js'
+import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
+import { type AnswerJob, signJob } from '../../src/service/jobs/job.js'
+import { until } from '../support/until.js'
+import {
+  call,
+  type Deployment,
+  deploy,
+  events,
+  expireLease,
+  logged,
+  name,
+  post,
+  recordOf,
+  token,
+  webhookSecrets,
+} from './kit.js'
+
+let here: Deployment
+let github: LocalGitHub
+let repository: Repository
+let pull: Pull
+
+beforeAll(async () => {
+  github = await startGitHub()
+  repository = github.addRepository({ name, app: true, collaborators: { wanda: 'write', remy: 'read' } })
+  here = await deploy({
+    onVercel: true,
+    quickFinds: true,
+    repositoryId: String(repository.id),
+    withoutFunctions: true,
+    environment: {
+      GITHUB_API_URL: github.apiUrl,
+      HANDOFF_GITHUB_TOKEN: github.issueToken({
+        permissions: { contents: 'read', issues: 'write', pull_requests: 'write' },
+      }),
+      HANDOFF_WEBHOOK_SECRETS: webhookSecrets.join(','),
+    },
+  })
+}, 200_000)
+
+beforeEach(async () => {
+  pull = github.addPull(repository, { author: 'wanda', head: { ref: 'x', sha: here.run.handoff.commit } })
+  await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
+})
+
+afterEach(() => here.world.clouds.model.clearRules())
+
+afterAll(async () => {
+  expect(here.queues.unexpected).toEqual([])
+  expect(github.unexpected).toEqual([])
+  await here?.close()
+  await github?.close()
+})
+
+const later = { prefer: 'respond-async' }
+const ask = (question: string, more: object = {}) => ({ repository: name, run: here.run.run, question, ...more })
+/** The model says nothing until this is taken back. */
+const silence = () => here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+const comments = (number = pull.number) =>
+  github.visible(repository, number).filter(({ author }) => author.type === 'Bot')
+
+const stateAt = async (url: string, self: string) => (await call(url, self)).body
+
+function answered(url: string, self: string) {
+  return until(
+    'the answer',
+    async () => {
+      const body = await stateAt(url, self)
+      return body.status === 'done' ? body : undefined
+    },
+    30_000,
+  )
+}
+
+describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kind) => {
+  let instance: RunningFunctions
+  /** Requests and deliveries have four seconds here. */
+  let short: RunningFunctions
+  const elsewhere = kind === 'Vercel Queues' ? {} : { VERCEL: '' }
+
+  beforeAll(async () => {
+    ;[instance, short] = await Promise.all([here.another(elsewhere), here.another(elsewhere, 4)])
+  })
+
+  afterAll(async () => {
+    await Promise.all([instance.close(), short.close()])
+  })
+
+  test('health names the queue', async () => {
+    const { body } = await call(instance.url, '/api/health')
+    expect(body.ways.queue).toBe(kind === 'Vercel Queues' ? 'vercel' : 'memory')
+  })
+
+  test('a question that is only queued is answered by its job', async () => {
+    const before = here.machines()
+    const { status, headers, body } = await post(instance.url, ask(`What is queued in ${kind}?`), later)
+    expect({ status, state: body.status, applied: headers.get('preference-applied') }).toEqual({
+      status: 202,
+      state: 'queued',
+      applied: 'respond-async',
+    })
+    expect(await answered(instance.url, body.self)).toMatchObject({ id: body.id, acceptedAt: body.acceptedAt })
+    expect(here.machines() - before).toBe(1)
+    await until('no job is left', () => here.queues.messages().length === 0)
+  })
+
+  test('a question that runs out of time is answered by a job', async () => {
+    const takeBack = silence()
+    const { status, body, headers } = await post(short.url, ask(`What takes too long in ${kind}?`))
+    expect({ status, state: body.status, applied: headers.get('preference-applied') }).toEqual({
+      status: 202,
+      state: 'running',
+      applied: null,
+    })
+    takeBack()
+    await until(
+      'the answer',
+      async () => {
+        here.queues.advance(5)
+        return (await stateAt(short.url, body.self)).status === 'done'
+      },
+      30_000,
+    )
+    await until('no sandbox is left', () => here.living() === 0)
+  })
+
+  test('a stream that runs out of time says where the answer will be', async () => {
+    const takeBack = silence()
+    const { events: found } = await events(short.url, ask(`What takes too long in events in ${kind}?`))
+    takeBack()
+    const last = found.at(-1)!
+    expect(last).toMatchObject({ event: 'error', data: { code: 'timeout', self: expect.any(String) } })
+    await until('the answer', async () => {
+      here.queues.advance(5)
+      return (await stateAt(short.url, last.data.self)).status === 'done'
+    })
+  })
+})
+
+describe('deliveries of Vercel Queues', () => {
+  let instance: RunningFunctions
+
+  beforeAll(async () => {
+    instance = await here.another()
+  })
+
+  test('an instance that dies after its 202: the job answers after the lease has expired', async () => {
+    await instance.close()
+    const victim = await here.another()
+    const takeBack = silence()
+    const { body } = await post(victim.url, ask('What is left behind?'), later)
+    await until('it is at work', () => here.living() > 0)
+    victim.kill()
+    takeBack()
+    await until('the delivery broke', () => here.queues.deliveries.at(-1)?.status === 0)
+    instance = await here.another()
+    here.queues.advance(60)
+    // The dead process holds the question until its lease expires.
+    await until('the job has to wait', () =>
+      logged(instance).some((line) => line['route'] === 'queue' && line['code'] === 'in-progress'),
+    )
+    expireLease(here, body.id)
+    here.queues.advance(60)
+    expect(await answered(instance.url, body.self)).toMatchObject({ id: body.id, acceptedAt: body.acceptedAt })
+    await until('no job is left', () => here.queues.messages().length === 0)
+  })
+
+  test('a failure that passes is tried again when it may have passed, and GET says that the question waits', async () => {
+    const takeBack = here.world.clouds.model.behave({ kind: 'busy', retryAfter: '40' })
+    const { body } = await post(instance.url, ask('What waits for a busy model?'), later)
+    const [message] = await until('the job waits', () => {
+      const waiting = here.queues.messages().filter(({ dueInSeconds }) => dueInSeconds < 100)
+      return waiting[0]?.deliveryCount === 1 && waiting[0].dueInSeconds > 0 ? waiting : undefined
+    })
+    expect(message!.dueInSeconds).toBeLessThanOrEqual(40)
+    expect(message!.dueInSeconds).toBeGreaterThan(30)
+    expect((await stateAt(instance.url, body.self)).status).toBe('queued')
+    takeBack()
+    here.queues.advance(40)
+    await answered(instance.url, body.self)
+  })
+
+  test('a failure that does not pass ends the question; asked again, it is another job', async () => {
+    const takeBack = here.world.clouds.model.behave({ kind: 'broken', status: 401 })
+    const question = ask('What does a wrong key say?')
+    const { body } = await post(instance.url, question, later)
+    const failed = await until('it has failed', async () => {
+      const seen = await stateAt(instance.url, body.self)
+      return seen.status === 'failed' ? seen : undefined
+    })
+    expect(failed.error.code).toBe('model')
+    await until('no job is left', () => here.queues.messages().length === 0)
+    takeBack()
+    const again = await post(instance.url, question, later)
+    expect(again).toMatchObject({ status: 202, body: { id: body.id } })
+    await answered(instance.url, body.self)
+  })
+
+  test('a job that this deployment did not sign does nothing', async () => {
+    const { send } = new QueueClient({
+      region: 'iad1',
+      resolveBaseUrl: () => new URL(here.queues.url),
+      token: here.queues.token,
+      deploymentId: here.queues.settings['VERCEL_DEPLOYMENT_ID']!,
+    })
+    const { body } = await post(instance.url, ask('What is stored?'))
+    const job: AnswerJob = {
+      kind: 'answer',
+      repository: here.where,
+      run: here.run.run,
+      id: body.id,
+      acceptedAt: body.acceptedAt,
+      model: body.model,
+      caller: 'forged',
+      post: { pull: pull.number },
+    }
+    const before = here.reached()
+    for (const message of [signJob(job, 'another key'), { job }, { job: null, signature: '' }, null, 'text', []])
+      await send('handoff-jobs', message)
+    const ignored = () => logged(instance).filter((line) => line['ignored'] !== undefined && line['route'] === 'queue')
+    await until('all are ignored', () => ignored().length === 6)
+    await until('no job is left', () => here.queues.messages().length === 0)
+    expect([here.reached() - before, comments()]).toEqual([0, []])
+  })
+
+  test('a stranger cannot deliver: the platform lets the queues alone into the function', async () => {
+    const forged = { method: 'POST', body: '{}', headers: { 'ce-type': 'com.vercel.queue.v2beta' } }
+    expect((await call(instance.url, '/api/queue', forged)).status).toBe(404)
+  })
+
+  test('an answer that is to be posted is posted once, however often its job is delivered', async () => {
+    const asked = { repository: name, pull: pull.number, question: 'What is posted once?', comment: true }
+    const seen = here.queues.deliveries.length
+    const { body } = await post(instance.url, asked, later)
+    await answered(instance.url, body.self)
+    await until('its comment', () => comments().length === 1)
+    const { id } = await until('it was delivered', () => here.queues.deliveries[seen])
+    here.queues.repeat(id)
+    await until('it was delivered again', () => here.queues.deliveries.length > seen + 1)
+    expect(here.queues.deliveries.at(-1)).toMatchObject({ id, deliveryCount: 2, status: 200 })
+    expect(comments().map((comment) => comment.body.split('\n')[0])).toEqual([
+      `<!-- handoff:answer v=1 id=${body.id} part=1 -->`,
+    ])
+  })
+
+  test('an answer that GitHub does not take is posted later, and is not paid twice', async () => {
+    const { model } = here.world.clouds
+    const before = model.requests.length
+    const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
+    const takeBack = github.server.rule({ path: /\/comments/, fault: refused })
+    const asked = { repository: name, pull: pull.number, question: 'What is posted late?', comment: true }
+    const { body } = await post(instance.url, asked, later)
+    await answered(instance.url, body.self)
+    await until('the job waits', () => here.queues.messages().some(({ deliveryCount }) => deliveryCount === 1), 30_000)
+    takeBack()
+    await until('its comment', () => {
+      here.queues.advance(20)
+      return comments().length === 1
+    })
+    expect(model.requests.length - before).toBe(1)
+  }, 60_000)
+
+  test('a question for a model that is no longer offered ends in words', async () => {
+    await instance.close()
+    const victim = await here.another({ HANDOFF_MODELS: 'a-second-model' })
+    silence()
+    const { body } = await post(victim.url, ask('Who is asked?', { model: 'a-second-model' }), later)
+    await until('it is at work', () => here.living() > 0)
+    victim.kill()
+    await until('the delivery broke', () => here.queues.messages().some(({ dueInSeconds }) => dueInSeconds > 0))
+    expireLease(here, body.id)
+    instance = await here.another()
+    here.queues.advance(60)
+    const failed = await until('it has failed', async () => {
+      const seen = await stateAt(instance.url, body.self)
+      return seen.status === 'failed' ? seen : undefined
+    })
+    expect(failed.error).toMatchObject({ code: 'model', message: expect.stringContaining('not offered any more') })
+  })
+
+  test('the queue is down: a queued question is refused, one that is waited for is answered', async () => {
+    const takeBack = here.queues.rule({ fault: { kind: 'answer', status: 500, body: 'down' } })
+    const refused = await post(instance.url, ask('What does a queue that is down take?'), later)
+    expect(refused).toMatchObject({ status: 503, body: { code: 'queue', retryAfterSeconds: 5 } })
+    expect((await post(instance.url, ask('What needs no queue?'))).status).toBe(200)
+    takeBack()
+  })
+})
+
+describe('comments', () => {
+  let instance: RunningFunctions
+  const secret = webhookSecrets[0]!
+  const deliver = (body: string, login = 'wanda') => {
+    const asked = github.say(repository, pull.number, login, body)
+    return github.deliver(`${instance.url}/api/github`, github.eventOf(asked), { secret })
+  }
+
+  beforeAll(async () => {
+    instance = await here.another()
+  })
+
+  test('a comment whose job is delivered twice has one answer', async () => {
+    const seen = here.queues.deliveries.length
+    expect((await deliver('/ask What is answered once?')).status).toBe(202)
+    const delivery = await until('it was delivered', () => here.queues.deliveries[seen], 20_000)
+    const [first] = comments()
+    expect(first!.body).toContain('state=done')
+    const before = here.machines()
+    here.queues.repeat(delivery.id)
+    await until('it was delivered again', () => here.queues.deliveries.length > seen + 1, 20_000)
+    expect(comments()).toHaveLength(1)
+    expect(here.machines()).toBe(before)
+  })
+
+  test('the comment of an account without permission leaves nothing: no file, no job, and one request to GitHub', async () => {
+    const files = () =>
+      here.world.clouds.drive
+        .tree('/handoff')
+        .filter(({ isDirectory }) => !isDirectory)
+        .map(({ path }) => path)
+    const [before, sent, machines] = [files(), here.queues.requests.length, here.machines()]
+    const from = github.server.requests.length
+    const response = await deliver('/ask What may I see?', 'remy')
+    expect([response.status, await response.json()]).toMatchObject([200, { ignored: expect.stringContaining('remy') }])
+    expect(github.server.requests.slice(from).map(({ path }) => path)).toEqual([
+      expect.stringMatching(/\/collaborators\/remy\/permission$/),
+    ])
+    expect([files(), here.queues.requests.length, here.machines()]).toEqual([before, sent, machines])
+    expect(comments()).toEqual([])
+  })
+})
+
+describe('requests', () => {
+  let instance: RunningFunctions
+
+  beforeAll(async () => {
+    instance = await here.another()
+  })
+
+  test('an Idempotency-Key names one fresh question, whatever the spacing of its JSON', async () => {
+    const key = { 'idempotency-key': 'once' }
+    const question = ask('What is fresh, and once?', { fresh: true })
+    const before = here.machines()
+    const first = await post(instance.url, question, key)
+    const spaced = await post(instance.url, JSON.stringify(question, null, 4), key)
+    expect(spaced.body).toMatchObject({ id: first.body.id, reused: true })
+    expect(here.machines() - before).toBe(1)
+    const other = await post(instance.url, { ...question, question: 'Something else?' }, key)
+    expect(other.status).toBe(422)
+    expect(other.body.code).toBe('idempotency-key-reused')
+    expect((await post(instance.url, question)).body.id).not.toBe(first.body.id)
+    expect(here.machines() - before).toBe(2)
+  })
+
+  test('a caller that leaves ends its question and its sandbox; a question that is queued goes on', async () => {
+    const takeBack = silence()
+    const leave = new AbortController()
+    const before = here.machines()
+    const question = ask('Who leaves?')
+    const leaving = fetch(`${instance.url}/api/ask`, {
+      method: 'POST',
+      body: JSON.stringify(question),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      signal: leave.signal,
+    }).catch(() => undefined)
+    await until('it is at work', () => here.machines() === before + 1)
+    leave.abort()
+    await leaving
+    await until('its sandbox is gone', () => here.living() === 0)
+    const { body } = await post(instance.url, ask('Who may leave?'), later)
+    await until('the job is at work', () => here.living() === 1)
+    takeBack()
+    await answered(instance.url, body.self)
+    expect(recordOf(here, body.id)).toMatchObject({ status: 'done' })
+    expect((await post(instance.url, question)).body).toMatchObject({ status: 'done', reused: false })
+  })
+})
