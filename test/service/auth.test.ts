@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
 import { signToken } from '../../src/emulators/github/oidc.js'
 import type { Repository } from '../../src/emulators/github/world.js'
-import { call, cronSecret, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
+import { call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
 
 let here: Deployment
 let github: LocalGitHub
@@ -50,7 +50,6 @@ describe('refused before any cloud was reached', () => {
     ['the hash instead of the token', () => ({ authorization: `Bearer ${sha256(token)}` }), 401, /not known/],
     ['a token of enormous length', () => ({ authorization: `Bearer ${'a'.repeat(15_000)}` }), 401, /not known/],
     ['an entry whose hash cannot be read', () => ({ authorization: `Bearer ${'z'.repeat(64)}` }), 401, /not known/],
-    ['the secret of the clock', () => ({ authorization: `Bearer ${cronSecret}` }), 401, /not known/],
     ['a token of another team', () => ({ authorization: `Bearer ${otherToken}` }), 403, /may not see/],
     [
       'a job of another repository',
@@ -98,16 +97,10 @@ describe('refused before any cloud was reached', () => {
     `/api/runs?repository=${name}`,
     `/api/runs/${'a'.repeat(40)}-1?repository=${name}`,
     '/api/health?deep=1',
-    '/api/cron',
   ])('GET %s without a token', async (path) => {
     const before = here.reached()
     expect((await call(here.url, path, { token: null })).status).toBe(401)
     expect(here.reached()).toBe(before)
-  })
-
-  test('the clock is not let in with a token for questions', async () => {
-    expect((await call(here.url, '/api/cron')).status).toBe(401)
-    expect((await call(here.url, '/api/cron', { token: cronSecret })).status).toBe(202)
   })
 })
 
@@ -168,20 +161,19 @@ test('a job learns which repositories are its own without a look at the others, 
 })
 
 test('nothing is open where nothing is set', async () => {
-  const closed = await here.another({ HANDOFF_BEARERS: '', HANDOFF_OIDC_AUDIENCE: '', CRON_SECRET: '' })
+  const closed = await here.another({ HANDOFF_BEARERS: '', HANDOFF_OIDC_AUDIENCE: '' })
   const before = here.reached()
   const answers = await Promise.all([
     post(closed.url, question()),
     post(closed.url, question(), {}, mint({ repository_id: '1001' })),
-    call(closed.url, '/api/cron', { token: '' }),
-    call(closed.url, '/api/cron', { headers: { authorization: 'Bearer undefined' } }),
+    call(closed.url, '/api/runs', { headers: { authorization: 'Bearer undefined' } }),
     fetch(`${closed.url}/api/github`, {
       method: 'POST',
       body: '{}',
       headers: { 'x-hub-signature-256': `sha256=${createHmac('sha256', '').update('{}').digest('hex')}` },
     }),
   ])
-  expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
+  expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401])
   expect(here.reached()).toBe(before)
 })
 

@@ -80,7 +80,10 @@ test('no secret and no whole folder of the repository gets into it', () => {
   const sent = allowed.slice(1)
   expect(
     sent.filter(
-      (line) => !/^!(?:api|package(?:-lock)?\.json|\.npmrc|vercel\.json|dist\/[a-z-]+(?:\.js(?:on)?)?)$/.test(line),
+      (line) =>
+        !/^!(?:api|web|package(?:-lock)?\.json|\.npmrc|vercel\.json|dist\/[a-z-]+\.js(?:on)?|src\/(?:handoff|service|build\/ts-loader\.mjs))$/.test(
+          line,
+        ),
     ),
   ).toEqual([])
   expect(instructions.filter(({ word }) => word === 'ADD' || word === 'ARG')).toEqual([])
@@ -104,7 +107,8 @@ test('Compose builds it, publishes it on this machine only, and waits longer tha
 })
 
 test('what is laid out as the last stage says starts, answers, is healthy, and stops', async () => {
-  expect(existsSync(join(image, 'src'))).toBe(false)
+  for (const absent of ['src/action', 'src/emulators', 'src/cli', 'test', 'dist/index.js'])
+    expect([absent, existsSync(join(image, absent))]).toEqual([absent, false])
   const [command, ...rest] = JSON.parse(restOf('CMD').at(-1)!) as string[]
   expect(command).toBe('node')
   const port = String(20_000 + (process.pid % 20_000))

@@ -151,7 +151,8 @@ describe('deliveries of Vercel Queues', () => {
 
   test('an instance that dies after its 202: the job answers after the lease has expired', async () => {
     await instance.close()
-    const victim = await here.another()
+    // Its sandbox ends by itself soon after the time of the delivery.
+    const victim = await here.another({}, 4)
     const takeBack = silence()
     const { body } = await post(victim.url, ask('What is left behind?'), later)
     await until('it is at work', () => here.living() > 0)
@@ -267,7 +268,7 @@ describe('deliveries of Vercel Queues', () => {
 
   test('a question for a model that is no longer offered ends in words', async () => {
     await instance.close()
-    const victim = await here.another({ HANDOFF_MODELS: 'a-second-model' })
+    const victim = await here.another({ HANDOFF_MODELS: 'a-second-model' }, 4)
     silence()
     const { body } = await post(victim.url, ask('Who is asked?', { model: 'a-second-model' }), later)
     await until('it is at work', () => here.living() > 0)
@@ -371,9 +372,10 @@ describe('requests', () => {
     await until('it is at work', () => here.machines() === before + 1)
     leave.abort()
     await leaving
-    await until('its sandbox is gone', () => here.living() === 0)
+    const { sandboxes } = here.world.clouds.sandboxes
+    await until('its sandbox is gone', () => sandboxes[before]!.state === 'gone')
     const { body } = await post(instance.url, ask('Who may leave?'), later)
-    await until('the job is at work', () => here.living() === 1)
+    await until('the job is at work', () => here.machines() === before + 2)
     takeBack()
     await answered(instance.url, body.self)
     expect(recordOf(here, body.id)).toMatchObject({ status: 'done' })

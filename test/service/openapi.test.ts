@@ -1,7 +1,7 @@
 // The description against what the handlers do: every address and method, every status it promises nothing else, every body of its shape.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApiDocument } from '../../src/service/openapi/document.js'
-import { type Answer, call, cronSecret, type Deployment, deploy, name, post } from './kit.js'
+import { type Answer, call, type Deployment, deploy, name, post } from './kit.js'
 
 let here: Deployment
 
@@ -82,7 +82,7 @@ test('every reference leads somewhere, and every operation has a name of its own
   expect(references.filter((one) => !(one in document.components.schemas))).toEqual([])
   const names = [...text.matchAll(/"operationId":"(\w+)"/g)].map((match) => match[1]!)
   expect(new Set(names).size).toBe(names.length)
-  expect(names.length).toBe(10)
+  expect(names.length).toBe(9)
 })
 
 test('every operation names what the directory behind it may do to it', () => {
@@ -131,8 +131,6 @@ test('answers, runs and problems are as described', async () => {
   check('/api/runs/{run}/files', 'get', await call(here.url, `${at}/files${query}&path=${path}&from=${from}`))
   check('/api/health', 'get', await call(here.url, '/api/health', { token: null }))
   check('/api/health', 'get', await call(here.url, '/api/health?deep=1'))
-  check('/api/cron', 'get', await call(here.url, '/api/cron', { token: cronSecret }))
-  check('/api/cron', 'get', await call(here.url, '/api/cron'))
   check('/api/github', 'post', await call(here.url, '/api/github', { method: 'POST', body: '{}' }))
 })
 

@@ -15,8 +15,7 @@ let server: OwnServer
 const more: OwnServer[] = []
 
 async function another(environment: Record<string, string> = {}): Promise<OwnServer> {
-  const { CRON_SECRET: _none, ...usual } = here.environment
-  const started = await startOwnServer({ ...usual, ...environment })
+  const started = await startOwnServer({ ...here.environment, ...environment })
   more.push(started)
   return started
 }
@@ -58,15 +57,7 @@ test('every file of the page is served, with its type and the headers of vercel.
 })
 
 test('nothing else of the repository is served, however its address is written', async () => {
-  const tracked = [
-    'package.json',
-    'vercel.json',
-    'action.yml',
-    'dist/index.js',
-    'dist/service/ask.js',
-    '.env',
-    '.env.example',
-  ]
+  const tracked = ['package.json', 'vercel.json', 'action.yml', 'dist/index.js', '.env', '.env.example']
   const sources = [
     'src/service/settings.ts',
     'web/index.html',
@@ -99,7 +90,7 @@ test('questions are answered in one piece, in events and in the background', asy
   const { status, body } = await post(server.url, ask('What comes later?'), { prefer: 'respond-async' })
   expect(status).toBe(202)
   await until('the answer', async () => (await call(server.url, body.self)).body.status === 'done')
-  expect((await call(server.url, '/api/health')).body).toMatchObject({ status: 'ok', ways: { cron: true } })
+  expect((await call(server.url, '/api/health')).body).toMatchObject({ status: 'ok', ways: { queue: 'memory' } })
   expect((await call(server.url, '/api/openapi')).body.openapi).toMatch(/^3\.1/)
 })
 
@@ -167,8 +158,6 @@ test('a port that is taken is refused in words, and what is missing is named', a
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to do at once', async (signal) => {
   const idle = await another()
-  // Its clock has looked once.
-  await until('its clock was there', () => idle.output().includes('"route":"cron"'))
   // A connection that is kept open does not hold it.
   await call(idle.url, '/api/openapi')
   idle.signal(signal)
@@ -176,12 +165,13 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to 
   expect(idle.output()).toMatch(/Stopped\.\n$/)
 })
 
-test('stopped in the middle of questions it promises each, leaves no sandbox, and the next one answers them', async () => {
+test('stopped in the middle of questions it says where their answers will be, leaves no sandbox, and they are answered when asked again', async () => {
   const first = await another({ HANDOFF_STOP_SECONDS: '4' })
   here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
   const before = here.machines()
-  const [inOnePiece, inEvents] = [post(first.url, ask('What stops?')), events(first.url, ask('What stops in events?'))]
-  const { body: accepted } = await post(first.url, ask('What stops later?'), { prefer: 'respond-async' })
+  const questions = ['What stops?', 'What stops in events?', 'What stops later?'].map(ask)
+  const [inOnePiece, inEvents] = [post(first.url, questions[0]), events(first.url, questions[1])]
+  const { body: accepted } = await post(first.url, questions[2], { prefer: 'respond-async' })
   await until('all are at work', () => here.machines() === before + 3 && here.living() === 3)
   first.signal('SIGTERM')
   await until('it says so', () => first.output().includes('SIGTERM: what runs has 4 s to end.'))
@@ -196,13 +186,16 @@ test('stopped in the middle of questions it promises each, leaves no sandbox, an
   here.world.clouds.model.clearRules()
   const next = await another()
   for (const self of [piece.body.self, last.data.self, accepted.self])
-    await until('the answer', async () => (await call(next.url, self)).body.status === 'done', 30_000)
+    expect((await call(next.url, self)).body.status).toBe('queued')
+  const answers = await Promise.all(questions.map((question) => post(next.url, question)))
+  expect(answers.map(({ status, body }) => [status, body.self])).toEqual(
+    [piece.body.self, last.data.self, accepted.self].map((self) => [200, self]),
+  )
 }, 90_000)
 
 test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in order too: %s', async (how) => {
-  const { CRON_SECRET: _none, ...usual } = here.environment
-  await using first = await startOwnServer(usual, byNpm)
-  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 700 } })
+  await using first = await startOwnServer(here.environment, byNpm)
+  here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
   const asking = post(first.url, ask(`What stops by ${how}?`))
   await until('it is at work', () => here.living() > 0)
   if (how.startsWith('SIGTERM')) first.signal('SIGTERM')
@@ -216,7 +209,6 @@ test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in or
 test('a second signal, a moment later, ends it at once', async () => {
   const { drive } = here.world.clouds
   const first = await another({ HANDOFF_STOP_SECONDS: '60' })
-  await until('its clock was there', () => first.output().includes('"route":"cron"'))
   const from = drive.requests.length
   const takeBack = drive.rule({ fault: { kind: 'hang' } })
   const asking = call(first.url, `/api/runs?repository=${name}`)

@@ -1,10 +1,11 @@
-// `npm start` as a process: the built server, with only the environment it is given.
+// `npm start` as a process: the server, with only the environment it is given.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { secretWatch } from './recorded-requests.js'
 import { until } from './until.js'
 
-const program = join(import.meta.dirname, '../../dist/service/server.js')
+const root = join(import.meta.dirname, '../..')
+const program = ['--import', join(root, 'src/build/ts-loader.mjs'), join(root, 'src/service/server/main.ts')]
 
 export interface OwnServer extends AsyncDisposable {
   url: string
@@ -18,8 +19,8 @@ export interface OwnServer extends AsyncDisposable {
 }
 
 /** Nothing is found by where it was started. */
-const alone = { command: [process.execPath, program], cwd: '/' }
-export const byNpm = { command: ['npm', 'start'], cwd: join(import.meta.dirname, '../..') }
+const alone = { command: [process.execPath, ...program], cwd: '/' }
+export const byNpm = { command: ['npm', 'start'], cwd: root }
 
 export async function startOwnServer(
   environment: Record<string, string>,

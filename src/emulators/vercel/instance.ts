@@ -12,11 +12,10 @@ import { currentContext, inContext } from '../../service/server/request-context.
 import type { ServedFunction } from '../../service/server/server.js'
 import { startPlatform } from './platform.js'
 import { deliveryHeader } from './queues.js'
-import type { Instance } from './start.js'
+import { type Instance, queuesVariable } from './start.js'
 
-const { root, built, port, maxDuration, deadline, compileCache, queues } = JSON.parse(
-  process.argv[2] ?? '{}',
-) as Instance
+const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance
+const queues = takeQueues()
 if (compileCache !== undefined) enableCompileCache(compileCache)
 const settings = await readPlatformSettings(root)
 const loaded = new Map<string, Promise<ServedFunction>>()
@@ -28,6 +27,13 @@ function fileOf(name: string): string {
 async function loadFile(file: string): Promise<ServedFunction> {
   const module = (await import(pathToFileURL(file).href)) as { default: ServedFunction }
   return module.default
+}
+
+/** Keys are in no argument, and the functions do not find them in their environment. */
+function takeQueues(): { token: string; deliveryKey: string } | undefined {
+  const given = process.env[queuesVariable]
+  delete process.env[queuesVariable]
+  return given === undefined ? undefined : JSON.parse(given)
 }
 
 /** The platform hands a function its token by the context of the request, and lets queues alone into a function with a trigger. */

@@ -49,8 +49,10 @@ export interface Instance {
   maxDuration?: number
   deadline?: SaidDeadline
   compileCache?: string
-  queues?: { token: string; deliveryKey: string }
 }
+
+/** Tells an instance the keys of its queues. */
+export const queuesVariable = 'LOCAL_VERCEL_QUEUES'
 
 const programFile = fileURLToPath(new URL('instance.ts', import.meta.url))
 const loader = new URL('../../build/ts-loader.mjs', import.meta.url).href
@@ -65,10 +67,14 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
     ...(maxDuration === undefined ? {} : { maxDuration }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(compileCache === undefined ? {} : { compileCache }),
-    ...(queues === undefined ? {} : { queues: { token: queues.token, deliveryKey: queues.deliveryKey } }),
   }
   const child = fork(programFile, [JSON.stringify(instance)], {
-    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...queues?.settings, ...options.environment },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      NO_COLOR: '1',
+      ...(queues === undefined ? {} : { ...queues.settings, [queuesVariable]: keysOf(queues) }),
+      ...options.environment,
+    },
     execArgv: ['--disable-warning=ExperimentalWarning', '--import', loader],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -111,6 +117,8 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
     [Symbol.asyncDispose]: close,
   }
 }
+
+const keysOf = ({ token, deliveryKey }: LocalQueues) => JSON.stringify({ token, deliveryKey })
 
 function reply<T>(child: ChildProcess, lines: string[]): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -132,9 +132,13 @@ function readEarly(
 
 /**
  * The id of an answer is a hash of the run, the question as it was asked, the model and the thread. A comparison has the earlier run in it. A
- * `fresh` question has a nonce: the caller's own, so that a repeated request finds its answer, or a new one.
+ * `fresh` question has a nonce. A caller's own nonce stands for all but the run: a repeated request finds its answer, and so does another question
+ * under the same name, which is refused then.
  */
 function answerId(question: Question, run: string, base: string | undefined, { ports }: AppContext): string {
+  if (question.fresh && question.nonce !== undefined) {
+    return answerIdOf({ run, question: '', model: '', nonce: question.nonce }, sha256)
+  }
   return answerIdOf(
     {
       // No run id holds a space.
@@ -142,7 +146,7 @@ function answerId(question: Question, run: string, base: string | undefined, { p
       question: question.text,
       model: ports.model.name,
       ...(question.thread === undefined ? {} : { thread: question.thread }),
-      ...(question.fresh ? { nonce: question.nonce ?? ports.uniqueId() } : {}),
+      ...(question.fresh ? { nonce: ports.uniqueId() } : {}),
     },
     sha256,
   )
