@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Rule } from '../../src/emulators/faulty-server.js'
+import type { LocalModel } from '../../src/emulators/model/server.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { artifact, type RunId } from '../../src/handoff/domain/run.js'
@@ -283,7 +284,7 @@ test.each<[string, Rule]>([
     })
     const takeBack = drive.rule(rule)
     await using process = await world.process({ patient: true })
-    const [before, machines] = [model.prompts.length, sandboxes.sandboxes.length]
+    const [before, machines] = [completions(model).length, sandboxes.sandboxes.length]
     const told = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
     slowEnd()
     expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
@@ -291,7 +292,7 @@ test.each<[string, Rule]>([
     expect(await answerQuestion(place.ask(process, questions[0]!), process.context, never)).toMatchObject({
       reused: true,
     })
-    expect(model.prompts.length - before).toBe(1)
+    expect(completions(model).length - before).toBe(1)
     drive.remove(place.layout.repository)
   },
 )
@@ -343,13 +344,16 @@ test('a question whose asker left before the first word costs what the model was
   await leaveWhenSaid(0)
 })
 
+/** Without the requests that look whether key and model are right. */
+const completions = (model: LocalModel) => model.requests.filter(({ path }) => path.endsWith('/completions'))
+
 /** Asks, leaves when the model has said so many letters and stands still, and waits until that is charged. */
 async function leaveWhenSaid(letters: number): Promise<void> {
   const place = lay('octo/sealed')
   const { drive, model } = world.clouds
   await using process = await world.process({ patient: true })
   const before = tokensOf(drive)
-  const asked = model.prompts.length
+  const asked = completions(model).length
   let begun = false
   process.context.ports.emit = ({ type }) => {
     begun ||= type === 'model-text'
@@ -361,7 +365,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
     () => 'answered',
     () => 'left',
   )
-  await until('it was asked', () => (letters > 0 ? begun : model.prompts.length > asked))
+  await until('it was asked', () => (letters > 0 ? begun : completions(model).length > asked))
   leave.abort()
   expect(await ended).toBe('left')
   takeBack()

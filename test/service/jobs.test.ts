@@ -318,6 +318,22 @@ describe('comments', () => {
     expect(here.machines()).toBe(before)
   })
 
+  test('an answer that GitHub does not let into its comment is told later, and is not paid twice', async () => {
+    const { model } = here.world.clouds
+    const before = model.requests.length
+    const down = { method: 'PATCH', path: /comments/, match: () => model.requests.length > before }
+    const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
+    const takeBack = github.server.rule({ ...down, fault: refused })
+    expect((await deliver('/ask What is told late?')).status).toBe(202)
+    await until('the job waits', () => here.queues.messages().some(({ deliveryCount }) => deliveryCount === 1), 30_000)
+    takeBack()
+    await until('the answer', () => {
+      here.queues.advance(20)
+      return comments().some(({ body }) => body.includes('state=done'))
+    })
+    expect([comments().length, model.requests.length - before]).toEqual([1, 1])
+  }, 60_000)
+
   test('the comment of an account without permission leaves nothing: no file, no job, and one request to GitHub', async () => {
     const files = () =>
       here.world.clouds.drive

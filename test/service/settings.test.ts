@@ -1,17 +1,15 @@
 // The health check names what is set and cannot be read without loading the house, which reads it by rules of its own: both must agree.
 
 import { generateKeyPairSync } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { replyLimit, type WantedReply } from '../../src/handoff/domain/model-limits.js'
 import {
   budgetProblem,
-  createContext,
   type HandoffError,
   isHandoffError,
   isLoopback,
   makeGitHub,
   parseSettings,
-  systemClock,
 } from '../../src/handoff/index.js'
 import { wrongNames } from '../../src/service/routes/health.js'
 import { readServiceSettings, wantedOf } from '../../src/service/settings.js'

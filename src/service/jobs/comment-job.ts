@@ -1,6 +1,7 @@
 // A question in a comment on GitHub: who may ask, then the same conversation as in the Action.
 import type * as Product from '../../handoff/index.js'
-import { type App, contextForRequest, type RequestTime } from '../app.js'
+import type { App } from '../app.js'
+import { contextForRequest, type RequestTime } from '../context-for-request.js'
 import { notesOf } from '../http/http-function.js'
 import type { CommentJob } from './job.js'
 

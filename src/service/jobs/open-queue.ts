@@ -1,5 +1,6 @@
 // Which queue this process uses.
-import type { App, RequestTime } from '../app.js'
+import type { App } from '../app.js'
+import type { RequestTime } from '../context-for-request.js'
 import { beforePosting, divideTime } from '../http/request-deadline.js'
 import type { JobQueue } from './queue.js'
 

@@ -9,7 +9,8 @@
 // | a defect of the service                   | 60 s                                     | nothing                     |
 // | anything else; 30 deliveries; 24 hours    | none                                     | the comment says why        |
 import type * as Product from '../../handoff/index.js'
-import { type App, contextForRequest, type RequestTime } from '../app.js'
+import type { App } from '../app.js'
+import { contextForRequest, type RequestTime } from '../context-for-request.js'
 import { notesOf } from '../http/http-function.js'
 import { answerComment } from './comment-job.js'
 import { type AnswerJob, type Job, openJob } from './job.js'

@@ -14,8 +14,9 @@ import {
   parseSha,
   storedAnswer,
 } from '../../handoff/stored-answer.js'
-import { type App, contextForRequest, getApp } from '../app.js'
+import { type App, getApp } from '../app.js'
 import { allow, authenticate, type Caller } from '../auth/authenticate.js'
+import { contextForRequest } from '../context-for-request.js'
 import type { EventStream } from '../http/event-stream.js'
 import { type Exchange, notesOf } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'

@@ -1,6 +1,7 @@
 // POST /api/queue: called by Vercel Queues with one job at a time. The platform lets nothing else in; a message that this deployment did not sign does
 // nothing.
-import { getApp, type RequestTime } from '../app.js'
+import { getApp } from '../app.js'
+import type { RequestTime } from '../context-for-request.js'
 import type { Exchange } from '../http/http-function.js'
 import { Refusal } from '../http/problem-details.js'
 import { beforePosting, divideTime } from '../http/request-deadline.js'

@@ -7,16 +7,14 @@ import { systemClock } from '../../../src/handoff/clients/system-clock.js'
 import type { Clock } from '../../../src/handoff/domain/clock.js'
 import { HandoffError, isHandoffError } from '../../../src/handoff/domain/errors.js'
 import { makeBudgets } from '../../../src/handoff/store/caller-budgets.js'
-import { beginRequest } from '../../../src/handoff/store/idempotency-keys.js'
 import { sharedFile } from '../../../src/handoff/store/optimistic-file.js'
-import { makeTurns, type Turns } from '../../../src/handoff/store/sandbox-slots.js'
+import { makeTurns } from '../../../src/handoff/store/sandbox-slots.js'
 import { manualClock } from '../../support/clock.js'
-import { until } from '../../support/until.js'
 
 let local: LocalDrive
 let root: string
 let count = 0
-const never = new AbortController().signal
+const _never = new AbortController().signal
 
 beforeAll(async () => {
   local = await startDrive()
@@ -140,9 +138,9 @@ test('who loses against others all the time goes on as long as there is time, an
 })
 
 const limits = { sandboxes: 2, waiting: 3, perCaller: 10 }
-const turns = (clock = systemClock, more = {}) =>
+const _turns = (clock = systemClock, more = {}) =>
   makeTurns(drive(), `${root}/turns.json`, { ...limits, ...more }, clock)
-const soon = () => Date.now() + 60_000
+const _soon = () => Date.now() + 60_000
 
 test('what was spent is charged though the drive fails when it is settled, and once', async () => {
   const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z'), jump: true })

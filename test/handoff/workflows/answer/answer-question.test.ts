@@ -248,7 +248,8 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
     code: 'not-sealed',
     retryAfterSeconds: 30,
   })
-  const later = { ...world.context.ports, now: () => new Date(Date.now() + 3_700_000) }
+  const { clock } = world.context.ports
+  const later = { ...world.context.ports, clock: { ...clock, now: () => Date.now() + 3_700_000 } }
   const failed = { ...question('What?'), name: { commit: other } }
   const told = await refusal(answerQuestion(failed, { ...world.context, ports: later }, never))
   expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })

@@ -186,7 +186,7 @@ describe('what goes', () => {
     expect(there.files()).toEqual([])
   })
 
-  test('what the service left: names of requests, deliveries, budgets, forgotten questions; never its queue', async () => {
+  test('what the service left: old budgets, and what earlier versions kept', async () => {
     const files = ['keys/a.json', 'deliveries/b.json', 'budgets/c.json', 'accepted/d.json', 'turns.json']
     const write = async (mark: string) => {
       for (const file of files) there.drive.write(`/handoff/_service/${file.replace('.', `${mark}.`)}`, '{}')
@@ -195,10 +195,10 @@ describe('what goes', () => {
     await write('-new')
     const all = await planPrune({ keepDays: 90, keepRuns: 50, unfinishedHours: 24 }, there.context, never)
     expect(all.service.map(({ name }) => name)).toEqual([
+      'budgets/c-old.json',
       'keys/a-old.json',
       'deliveries/b-old.json',
       'accepted/d-old.json',
-      'budgets/c-old.json',
     ])
     expect(await act(all)).toEqual(Array.from({ length: 4 }, () => 'removed'))
     expect(there.files('/handoff/_service')).toHaveLength(files.length + 1)
