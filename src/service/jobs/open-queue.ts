@@ -1,7 +1,7 @@
 // Which queue this process uses.
 import type { App } from '../app.js'
 import type { RequestTime } from '../context-for-request.js'
-import { beforePosting, divideTime } from '../http/request-deadline.js'
+import { beforePosting, divideTime, type TimeLimit, timeLimit } from '../http/request-deadline.js'
 import type { JobQueue } from './queue.js'
 
 /** How long one delivery of a job in memory may take. */
@@ -18,10 +18,12 @@ export async function openJobQueue(app: App): Promise<JobQueue> {
     width: app.settings.limits.sandboxes,
     now: Date.now,
     async consume(message, count) {
+      const limit = timeLimit(stopping.signal, Date.now() + deliveryMs)
       const background: Promise<unknown>[] = []
-      const time = deliveryTime(stopping.signal, (work) => background.push(work))
+      const time = deliveryTime(limit, stopping.signal, (work) => background.push(work))
       const { notes, retryAfterSeconds } = await runJob(message, { count, time }, app)
       await Promise.allSettled(background)
+      limit.end()
       app.log({ route: 'job', delivery: count, ...notes })
       return retryAfterSeconds
     },
@@ -35,13 +37,13 @@ export async function openJobQueue(app: App): Promise<JobQueue> {
   }
 }
 
-function deliveryTime(stopping: AbortSignal, background: RequestTime['background']): RequestTime {
+function deliveryTime(limit: TimeLimit, stopping: AbortSignal, background: RequestTime['background']): RequestTime {
   const now = Date.now()
-  const { workBy } = divideTime(now + deliveryMs, now)
+  const { workBy } = divideTime(limit.deadline, now)
   return {
     workBy: beforePosting(workBy, now),
     postBy: workBy,
-    workUntil: (time) => AbortSignal.any([stopping, AbortSignal.timeout(Math.max(1, time - Date.now()))]),
+    workUntil: (time) => AbortSignal.any([stopping, limit.workUntil(time)]),
     background,
   }
 }

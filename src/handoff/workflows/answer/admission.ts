@@ -37,10 +37,16 @@ interface Entry {
 export function makeAdmission(limits: AdmissionLimits): Admission {
   const running = new Set<Entry>()
   const waiting: Entry[] = []
+  /** When each caller with a question under way was admitted last, by a counter. */
+  const lastAdmitted = new Map<string, number>()
+  let admissions = 0
 
   const free = () => limits.sandboxes - [...running].reduce((sum, { sandboxes }) => sum + sandboxes, 0)
 
-  /** The order of admission: the caller with the fewest questions under way goes first, then the one that waits longest. */
+  /**
+   * The order of admission: the caller with the fewest questions under way goes first, then the one that was admitted least recently, then the
+   * question that waits longest.
+   */
   function order(): Entry[] {
     const held = countByCaller(running)
     return waiting
@@ -49,15 +55,19 @@ export function makeAdmission(limits: AdmissionLimits): Admission {
         held.set(entry.caller, before + 1)
         return { entry, before }
       })
-      .sort((a, b) => a.before - b.before)
+      .sort((a, b) => a.before - b.before || lastOf(a.entry) - lastOf(b.entry))
       .map(({ entry }) => entry)
   }
+
+  const lastOf = ({ caller }: Entry) => lastAdmitted.get(caller) ?? 0
 
   function admit(): void {
     // A question that needs more than is free is not passed by: smaller ones would keep it waiting for ever.
     for (let next = order()[0]; next && next.sandboxes <= free(); next = order()[0]) {
       waiting.splice(waiting.indexOf(next), 1)
       running.add(next)
+      admissions += 1
+      lastAdmitted.set(next.caller, admissions)
       next.admitted = true
       next.notify()
     }
@@ -68,6 +78,7 @@ export function makeAdmission(limits: AdmissionLimits): Admission {
     const index = waiting.indexOf(entry)
     if (index >= 0) waiting.splice(index, 1)
     else if (!running.delete(entry)) return
+    if (![...running, ...waiting].some(({ caller }) => caller === entry.caller)) lastAdmitted.delete(entry.caller)
     admit()
   }
 

@@ -1,0 +1,158 @@
+// A place for each question of one process: limits, fairness between callers, and places that are given back.
+import { describe, expect, test } from 'vitest'
+import {
+  type Admission,
+  type AdmissionLimits,
+  makeAdmission,
+} from '../../../../src/handoff/workflows/answer/admission.js'
+
+const limits: AdmissionLimits = { sandboxes: 2, waiting: 10, perCaller: 10 }
+const never = new AbortController().signal
+
+/** A question that has entered: whether it may start, and the positions that it was told. */
+function enter(admission: Admission, caller: string, { sandboxes = 1, signal = never } = {}) {
+  const ticket = admission.enter(caller, sandboxes)
+  const question = { state: 'waiting', positions: [] as number[], leave: () => ticket[Symbol.dispose]() }
+  ticket
+    .ready(signal, (position) => question.positions.push(position))
+    .then(
+      () => {
+        question.state = 'admitted'
+      },
+      ({ code }) => {
+        question.state = String(code)
+      },
+    )
+  return question
+}
+
+/** Lets what is decided be told. */
+const told = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+async function states(questions: { state: string }[]): Promise<string[]> {
+  await told()
+  return questions.map(({ state }) => state)
+}
+
+test('as many questions start as there are sandboxes; the next one starts when one has ended', async () => {
+  const admission = makeAdmission(limits)
+  const questions = ['a', 'b', 'c', 'd'].map((caller) => enter(admission, caller))
+  expect(await states(questions)).toEqual(['admitted', 'admitted', 'waiting', 'waiting'])
+  questions[1]!.leave()
+  expect(await states(questions)).toEqual(['admitted', 'admitted', 'admitted', 'waiting'])
+})
+
+test('a question that waits is told its position, and each time that it changes', async () => {
+  const admission = makeAdmission({ ...limits, sandboxes: 1 })
+  const [first, second, third] = ['a', 'b', 'c'].map((caller) => enter(admission, caller))
+  expect(await states([first!, second!, third!])).toEqual(['admitted', 'waiting', 'waiting'])
+  expect([first!.positions, second!.positions, third!.positions]).toEqual([[], [1], [2]])
+  first!.leave()
+  await told()
+  expect([second!.state, second!.positions, third!.positions]).toEqual(['admitted', [1], [2, 1]])
+})
+
+describe('callers take turns', () => {
+  test('a caller with one question is not behind all questions of another', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    const many = Array.from({ length: 4 }, () => enter(admission, 'busy'))
+    const one = enter(admission, 'quiet')
+    expect(await states([...many, one])).toEqual(['admitted', 'waiting', 'waiting', 'waiting', 'waiting'])
+    expect(one.positions).toEqual([1])
+    many[0]!.leave()
+    expect(await states([...many.slice(1), one])).toEqual(['waiting', 'waiting', 'waiting', 'admitted'])
+  })
+
+  test('within one caller the question that waits longest goes first', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    const [first, second, third] = Array.from({ length: 3 }, () => enter(admission, 'a'))
+    first!.leave()
+    expect(await states([second!, third!])).toEqual(['admitted', 'waiting'])
+  })
+
+  test('a caller that already uses a sandbox waits for the one that uses none', async () => {
+    const admission = makeAdmission(limits)
+    const [running, ending] = [enter(admission, 'a'), enter(admission, 'b')]
+    const [again, other] = [enter(admission, 'a'), enter(admission, 'c')]
+    await told()
+    ending.leave()
+    expect(await states([running, again, other])).toEqual(['admitted', 'waiting', 'admitted'])
+  })
+})
+
+describe('a comparison', () => {
+  test('takes two sandboxes, and smaller questions do not pass it by', async () => {
+    const admission = makeAdmission(limits)
+    const running = enter(admission, 'a')
+    const comparison = enter(admission, 'b', { sandboxes: 2 })
+    const small = enter(admission, 'c')
+    expect(await states([running, comparison, small])).toEqual(['admitted', 'waiting', 'waiting'])
+    running.leave()
+    expect(await states([comparison, small])).toEqual(['admitted', 'waiting'])
+    comparison.leave()
+    expect(await states([small])).toEqual(['admitted'])
+  })
+
+  test('starts where there is a single sandbox, too', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    expect(await states([enter(admission, 'a', { sandboxes: 2 })])).toEqual(['admitted'])
+  })
+})
+
+describe('what is over a limit is refused at once', () => {
+  const refused = { code: 'sandbox-limit', retryAfterSeconds: 10 }
+
+  test('more questions than may wait', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1, waiting: 1 })
+    const [running, waiting] = [enter(admission, 'a'), enter(admission, 'b')]
+    expect(() => admission.enter('c', 1)).toThrow(expect.objectContaining(refused))
+    running.leave()
+    expect(await states([waiting, enter(admission, 'c')])).toEqual(['admitted', 'waiting'])
+  })
+
+  test('no question may wait, and one is free', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1, waiting: 0 })
+    expect(await states([enter(admission, 'a')])).toEqual(['admitted'])
+    expect(() => admission.enter('b', 1)).toThrow(expect.objectContaining(refused))
+  })
+
+  test('more questions of one caller than it may have; another caller is let in', async () => {
+    const admission = makeAdmission({ ...limits, perCaller: 2 })
+    const [first] = [enter(admission, 'a'), enter(admission, 'a')]
+    expect(() => admission.enter('a', 1)).toThrow(expect.objectContaining(refused))
+    const other = enter(admission, 'b')
+    first!.leave()
+    expect(await states([other, enter(admission, 'a')])).toEqual(['admitted', 'waiting'])
+  })
+})
+
+describe('a question that is aborted', () => {
+  test('while it waits gives its place back: the next one is told and starts', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    const running = enter(admission, 'a')
+    const leaving = new AbortController()
+    const aborted = enter(admission, 'b', { signal: leaving.signal })
+    const next = enter(admission, 'c')
+    await told()
+    leaving.abort(new DOMException('gone', 'AbortError'))
+    expect(await states([aborted])).toEqual(['cancelled'])
+    aborted.leave()
+    await told()
+    expect(next.positions).toEqual([2, 1])
+    running.leave()
+    expect(await states([next])).toEqual(['admitted'])
+  })
+
+  test('before it waits is not admitted', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    expect(await states([enter(admission, 'a', { signal: AbortSignal.abort() })])).toEqual(['cancelled'])
+  })
+
+  test('twice gives one place back', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    const first = enter(admission, 'a')
+    first.leave()
+    first.leave()
+    expect(await states([enter(admission, 'a'), enter(admission, 'b')])).toEqual(['admitted', 'waiting'])
+  })
+})
