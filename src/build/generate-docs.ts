@@ -58,8 +58,8 @@ function entry(setting: Setting): string {
 
 // ── the button that deploys ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the platform asks for before the first deployment: what it takes to answer at all, and the clock's secret. */
-export const askedFor = [...requiredSettings, 'HANDOFF_BEARERS', 'CRON_SECRET']
+/** What the platform asks for before the first deployment: what it takes to answer at all. */
+export const askedFor = [...requiredSettings, 'HANDOFF_BEARERS']
 
 /** `github:owner/name`: whoever publishes a copy says it in package.json, and every reader's keys go there and nowhere else. */
 export function deployButton(repository: string): string {

@@ -29,8 +29,6 @@ async function dev(stop: AbortSignal): Promise<void> {
     GITHUB_SERVER_URL: remote.url,
     ...definedOnly(clouds.environment),
     HANDOFF_BEARERS: `you=${createHash('sha256').update(token).digest('hex')}=*`,
-    // A deployment without a clock would not be as it should be; nobody needs the word here.
-    CRON_SECRET: randomBytes(16).toString('hex'),
   }
   await using serving = await reload({
     root: repositoryRoot,

@@ -121,7 +121,6 @@ describe('a deadline that is past', () => {
     // A stream that has not begun is refused by its status.
     expect((await events(functions.url, ask())).response.status).toBe(504)
     expect(await call(functions.url, `/api/runs?repository=${name}`)).toMatchObject(timeout)
-    expect((await delivered()).status).toBe(504)
     expect((await call(functions.url, '/api/health?deep=1')).status).toBe(503)
     expect((await call(functions.url, '/api/health')).status).toBe(200)
     expect(here.machines()).toBe(before)
@@ -142,5 +141,5 @@ test('of requests that are over no time limit is left, however they ended', asyn
   }
   await functions.timers()
   for (let more = 0; more < 3; more += 1) await each()
-  expect(await functions.timers()).toBe(0)
+  await until('no time limit is left', async () => (await functions.timers()) === 0)
 }, 120_000)

@@ -340,6 +340,10 @@ describe('comments', () => {
         .tree('/handoff')
         .filter(({ isDirectory }) => !isDirectory)
         .map(({ path }) => path)
+    await until('earlier jobs are over', async () => {
+      const { pending } = await instance.state()
+      return here.queues.messages().length === 0 && pending === 0
+    })
     const [before, sent, machines] = [files(), here.queues.requests.length, here.machines()]
     const from = github.server.requests.length
     const response = await deliver('/ask What may I see?', 'remy')

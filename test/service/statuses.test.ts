@@ -180,7 +180,7 @@ test('502: what a corrupt run, a failing directory and a failing model are', asy
   drive.write(handoff, Buffer.concat([bytes, Buffer.from(' ')]))
   expect(await problem(post(here.url, good()))).toMatchObject({ status: 502, code: 'corrupt' })
   drive.write(handoff, bytes)
-  const calls = () => model.requests.filter(({ method }) => method === 'POST').length
+  const calls = () => model.requests.filter(({ path }) => path.endsWith('/completions')).length
   const asked = calls()
   const takeBack = model.behave({ kind: 'broken', status: 500 })
   expect(await problem(post(here.url, { ...good(), question: 'What fails?' }))).toMatchObject({

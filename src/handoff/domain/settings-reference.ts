@@ -187,12 +187,17 @@ export const settingTable: Setting[] = [
     example: '20',
     text: 'Sandboxes that one process runs at once; no more than the account has.',
   },
-  { group: 'service', name: 'HANDOFF_QUEUE', example: '400', text: 'Questions that may wait for a sandbox.' },
+  {
+    group: 'service',
+    name: 'HANDOFF_QUEUE',
+    example: '400',
+    text: 'Questions that may wait for a sandbox of one process.',
+  },
   {
     group: 'service',
     name: 'HANDOFF_CALLER_QUESTIONS',
     example: '400',
-    text: 'Questions of one caller that may wait or be answered at once.',
+    text: 'Questions of one caller that one process has at once, waiting or at work.',
   },
   {
     group: 'service',

@@ -148,7 +148,6 @@ export const secretSettings: readonly string[] = [
   'HANDOFF_WEBHOOK_SECRETS',
   'HANDOFF_GITHUB_TOKEN',
   'HANDOFF_APP_PRIVATE_KEY',
-  'CRON_SECRET',
 ]
 
 /** For masks, redactors and scans. */
