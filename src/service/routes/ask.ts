@@ -35,7 +35,6 @@ import { progressEvents, serverTimings } from '../http/progress-events.js'
 import { beforePosting, divideTime, pause, stopper, type Times } from '../http/request-deadline.js'
 import { addressOf, answerView, pendingResponse } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
-import { sendJob } from '../jobs/queue.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
 const mostBytes = 100_000
@@ -194,7 +193,7 @@ async function sendJobFor(
   { app, question, context, pull, caller, exchange }: Found,
   delaySeconds: number,
 ): Promise<string | undefined> {
-  const { queueAnswer } = await app.product()
+  const [{ queueAnswer }, { sendJob }] = await Promise.all([app.product(), import('../jobs/queue.js')])
   const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
   const queued = await queueAnswer(question, context, signal)
   if (queued === undefined && pull === undefined) return undefined
