@@ -2,7 +2,13 @@
 // says what to set. The waits of the slow models are short here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { localModels } from '../src/emulators/model/models.js'
-import { type AnswerResult, answerQuestion, HandoffError, type SummariseResult, summarise } from '../src/handoff/index.js'
+import {
+  type AnswerResult,
+  answerQuestion,
+  HandoffError,
+  type SummariseResult,
+  summarise,
+} from '../src/handoff/index.js'
 import { startWorld, type World } from './support/local-clouds.js'
 import { runProgram } from './support/program.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'

@@ -174,7 +174,9 @@ const aSecureAddress = 'an https address'
 const aNumber = 'a number that is not less than 0'
 
 const wantedForms: Record<string, string> = {
-  ...Object.fromEntries([...houseAddresses, 'HANDOFF_QUEUE_URL', 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [name, anAddress])),
+  ...Object.fromEntries(
+    [...houseAddresses, 'HANDOFF_QUEUE_URL', 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [name, anAddress]),
+  ),
   ...Object.fromEntries(houseCounts.map((name) => [name, 'a whole number above 0'])),
   DRIVE9_BINARY_URL: aSecureAddress,
   DRIVE9_BINARY_SHA256: '64 hexadecimal digits',

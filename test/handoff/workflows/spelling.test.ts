@@ -2,7 +2,14 @@
 // directory was named as the repository was spelled.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { layoutAsSpelled, olderLayout } from '../../../src/handoff/domain/run.js'
-import { answerQuestion, layout, planPrune, prune, type SummariseResult, summarise } from '../../../src/handoff/index.js'
+import {
+  answerQuestion,
+  layout,
+  planPrune,
+  prune,
+  type SummariseResult,
+  summarise,
+} from '../../../src/handoff/index.js'
 import { listRepositories, listRuns } from '../../../src/handoff/workflows/browse.js'
 import { startWorld, type World } from '../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'

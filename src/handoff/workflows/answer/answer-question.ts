@@ -10,7 +10,7 @@ import { answerFile } from '../../domain/answers/render-answer.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { artifact } from '../../domain/run.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
-import { anyOf } from '../../util/abort.js'
+import { anyOf, orAborted } from '../../util/abort.js'
 import { compareText } from '../../util/compare-text.js'
 import { cleanupSignal, shortlyAfter } from '../../util/step-timer.js'
 import { reserveBudget } from './budget.js'
@@ -57,8 +57,10 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
     working.throwIfAborted()
     const earlier = settledValue(reading)
     const same = nearlySame(found, earlier, context)
-    if (!same) settledValue(checking)
-    if (!same) await ticket.ready(working, (position) => context.ports.emit({ type: 'answer-waiting', position }))
+    if (!same) {
+      await modelChecked(checking, working)
+      await ticket.ready(working, (position) => context.ports.emit({ type: 'answer-waiting', position }))
+    }
     const answered = same ? reuse(same) : await generate(found, lease, earlier, context, working)
     return await store(found, lease, answered, context)
   } catch (error) {
@@ -81,14 +83,28 @@ const mostEarlier = 20
 async function claimAndLookBack(found: FoundQuestion, context: AppContext, signal: AbortSignal) {
   const { drive, clock, model } = context.ports
   const wanted = newClaim(found, context, leaseMs)
-  const [claiming, reading, checking] = await Promise.allSettled([
+  // A wrong key or an unknown model is noticed before a sandbox is paid for. The check outlives its caller: others wait for it too.
+  const checking = model.check?.(neverAborted)
+  checking?.catch(() => undefined)
+  const [claiming, reading] = await Promise.allSettled([
     claimAnswer(placeOf(found, context), wanted, clock.now(), shortlyAfter(signal, claimGraceMs)),
     recentAnswers(drive, found.run.directory, mostEarlier, signal),
-    // A wrong key or an unknown model is noticed before a sandbox is paid for.
-    model.check?.(signal),
   ])
   if (claiming.status === 'rejected') throw claiming.reason
   return { claim: claiming.value, reading, checking }
+}
+
+const neverAborted = new AbortController().signal
+/** A model's service that does not answer the check in time is asked the question all the same. */
+const checkPatienceMs = 1_000
+
+async function modelChecked(checking: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  const patience = anyOf(signal, AbortSignal.timeout(checkPatienceMs))
+  try {
+    await orAborted(checking ?? Promise.resolve(), patience, 'the model was being checked')
+  } catch (error) {
+    if (signal.aborted || !isHandoffError(error, 'timeout')) throw error
+  }
 }
 
 /** A failure beside the claim waits until the claim's lease is held, so that the claim is given up in order. */

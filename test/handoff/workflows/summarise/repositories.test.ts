@@ -7,7 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answerQuestion, isHandoffError, layout, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
+import {
+  answerQuestion,
+  isHandoffError,
+  layout,
+  type SummariseResult,
+  summarise,
+} from '../../../../src/handoff/index.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
 import { startWorld, type World } from '../../../support/local-clouds.js'
 import { type Files, makeRepository, type TestRepository } from '../../../support/repository.js'
