@@ -159,3 +159,39 @@ test.each([
     open: safe || usual,
   })
 })
+
+test('an origin that no browser sends is refused', () => {
+  const refused = ['example.com', 'https://example.com/', 'https://a.org/docs', '*', 'https://a.org, b.org', 'null']
+  for (const origins of refused)
+    expect(readServiceSettings({ ...needed, HANDOFF_CORS_ORIGINS: origins }).wrong).toEqual(['HANDOFF_CORS_ORIGINS'])
+  const taken = readServiceSettings({ ...needed, HANDOFF_CORS_ORIGINS: 'https://a.org, http://localhost:3000' })
+  expect(taken).toMatchObject({ wrong: [], corsOrigins: ['https://a.org', 'http://localhost:3000'] })
+})
+
+test('what each wrong setting has to be is told, and never what it is', () => {
+  const value = 'x y !? not it'
+  const names = [
+    'LLM_BASE_URL',
+    'DRIVE9_SERVER',
+    'DRIVE9_BINARY_URL',
+    'DRIVE9_BINARY_SHA256',
+    'DRIVE9_ROOT',
+    'LLM_PRICE_INPUT',
+    'LLM_CONCURRENCY',
+    'HANDOFF_QUEUE_URL',
+    'GITHUB_SERVER_URL',
+    'HANDOFF_OIDC_ISSUER',
+    'HANDOFF_CALLER_TOKENS',
+    'HANDOFF_BEARERS',
+    'HANDOFF_ASK_PERMISSION',
+    'HANDOFF_CORS_ORIGINS',
+    'HANDOFF_APP_ID',
+  ]
+  for (const name of names) {
+    const { wrong } = readServiceSettings({ ...needed, [name]: value })
+    expect(wrong.length, name).toBe(1)
+    expect(wantedOf(wrong[0]!), name).toMatch(/^\S.{5,}[^.]$/)
+    expect(wantedOf(wrong[0]!)).not.toContain(value)
+  }
+  expect(wantedOf('HANDOFF_CORS_ORIGINS')).toBe('origins such as https://docs.example.org, separated by commas')
+})
