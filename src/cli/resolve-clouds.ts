@@ -3,6 +3,7 @@
 import { type GitRemote, startGitRemote } from '../emulators/git-http-server.js'
 import { localModelNamed, localModels, offlineModel } from '../emulators/model/models.js'
 import { type Clouds, startClouds } from '../emulators/start-all.js'
+import { exampleModel } from '../handoff/domain/model-prices.js'
 import {
   type Environment,
   HandoffError,
@@ -76,7 +77,7 @@ function localModel(name: string): string {
 }
 
 function opened(environment: Environment, local: Clouds): OpenClouds {
-  const merged = { ...environment, ...local.settings }
+  const merged = { ...environment, ...usualModel(environment), ...local.settings }
   const remotes: GitRemote[] = []
   const parsed = parseSettings(merged)
   const settings = () => parsed
@@ -104,6 +105,11 @@ function opened(environment: Environment, local: Clouds): OpenClouds {
       await local.close()
     },
   }
+}
+
+/** With a key alone the service is OpenAI's, which has the model that the documents name. */
+function usualModel(environment: Environment): Environment {
+  return has(environment, 'LLM_BASE_URL') || has(environment, 'LLM_MODEL') ? {} : { LLM_MODEL: exampleModel }
 }
 
 const whereLocal = (name: string, where: string, settings: Settings) =>
