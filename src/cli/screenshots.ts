@@ -93,7 +93,7 @@ async function makeRepository(): Promise<string> {
 async function takePage(browser: Browser, address: string): Promise<void> {
   const page = await browser.newPage({
     viewport: { width: 860, height: 900 },
-    deviceScaleFactor: 1.25,
+    deviceScaleFactor: 1.2,
     colorScheme: 'light',
   })
   await page.goto(address)
@@ -133,7 +133,7 @@ async function takeComment(browser: Browser, markdown: string): Promise<void> {
   const html = await rendered(markdown)
   const page = await browser.newPage({
     viewport: { width: 860, height: 900 },
-    deviceScaleFactor: 1.25,
+    deviceScaleFactor: 1.2,
     colorScheme: 'light',
   })
   await page.setContent(
