@@ -1,37 +1,58 @@
-// Texts that are generated so that they cannot drift: `.env.example` from the table of settings, and between their marks the tables of inputs
-// and outputs from action.yml, the promises from the names of their tests, the button that deploys from package.json; and the model that
-// documents and examples name.
+// Texts that are generated so that they cannot drift: `.env.example` and the tables of settings from the table in the code; and between their marks the
+// tables of inputs and outputs from action.yml, the guarantees from the names of their tests, the costs from the price table, and the button that deploys from
+// package.json; and the model that documents and examples name.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { exampleModel } from '../handoff/domain/model-prices.js'
 import { requiredSettings } from '../handoff/domain/settings.js'
 import { type Setting, settingTable } from '../handoff/domain/settings-reference.js'
-import { promisesPage } from './guarantees-list.js'
+import { costTable } from './cost-table.js'
+import { guaranteesPage } from './guarantees-list.js'
 
 const intro = [
   '# Settings of handoff. Copy this file to .env and fill in what you have.',
-  '# In the demo every cloud whose key is empty is started on this machine; the Action and the functions never do that.',
+  '# The demo starts an emulator for each service whose key is empty; the Action and the functions never do that.',
 ]
 
-/** Files with marks; what a mark stands for is written wherever it stands. */
-const withMarks = ['src/action/README.md', 'README.md', 'api/README.md']
+/** Files with marks; each mark is replaced in each file that has it. */
+export const generatedDocuments = [
+  'README.md',
+  'docs/action.md',
+  'docs/service.md',
+  'docs/settings.md',
+  'docs/guarantees.md',
+]
 
 export async function writeDocuments(root: string): Promise<void> {
   await writeFile(join(root, '.env.example'), environmentExample())
-  const [description, promises, manifest] = await Promise.all([
-    readFile(join(root, 'action.yml'), 'utf8'),
-    promisesPage(root),
-    readFile(join(root, 'package.json'), 'utf8'),
-  ])
-  const button = deployButton(JSON.parse(manifest).repository)
-  for (const name of withMarks) {
-    await rewrite(join(root, name), (text) =>
-      withExampleModel(between(between(withActionTables(text, description), 'promises', promises), 'deploy', button)),
-    )
-  }
+  const parts = await generatedParts(root)
+  for (const name of generatedDocuments) await rewrite(join(root, name), (text) => withGeneratedParts(text, parts))
   for (const name of await readdir(join(root, 'examples')))
     await rewrite(join(root, 'examples', name), withExampleModel)
+}
+
+/** What stands between the marks, by the name of the mark. */
+export async function generatedParts(root: string): Promise<Record<string, string>> {
+  const [description, guarantees, manifest] = await Promise.all([
+    readFile(join(root, 'action.yml'), 'utf8'),
+    guaranteesPage(root),
+    readFile(join(root, 'package.json'), 'utf8'),
+  ])
+  const { inputs, outputs } = parse(description) as Record<'inputs' | 'outputs', Record<string, Described>>
+  return {
+    inputs: inputTable(inputs),
+    outputs: outputTable(outputs),
+    settings: settingTables(),
+    guarantees,
+    costs: costTable(),
+    deploy: deployButton(JSON.parse(manifest).repository),
+  }
+}
+
+export function withGeneratedParts(text: string, parts: Record<string, string>): string {
+  const filled = Object.entries(parts).reduce((done, [mark, part]) => between(done, mark, part), text)
+  return withExampleModel(filled)
 }
 
 async function rewrite(path: string, change: (text: string) => string): Promise<void> {
@@ -58,10 +79,10 @@ function entry(setting: Setting): string {
 
 // ── the button that deploys ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the platform asks for before the first deployment: what it takes to answer at all. */
-export const askedFor = [...requiredSettings, 'HANDOFF_BEARERS']
+/** What the platform asks for before the first deployment. */
+const askedFor = [...requiredSettings, 'HANDOFF_BEARERS']
 
-/** `github:owner/name`: whoever publishes a copy says it in package.json, and every reader's keys go there and nowhere else. */
+/** `github:owner/name`, from package.json: a published copy names itself there, so that its readers' keys go to it and nowhere else. */
 export function deployButton(repository: string): string {
   const address = `https://github.com/${repository.replace('github:', '')}`
   const query = new URLSearchParams({
@@ -69,21 +90,16 @@ export function deployButton(repository: string): string {
     'project-name': 'handoff',
     env: askedFor.join(','),
     envDescription: 'Each setting has a sentence there',
-    envLink: `${address}/blob/main/api/README.md#settings`,
+    envLink: `${address}/blob/main/docs/settings.md`,
   })
   return `[![Deploy with Vercel](https://vercel.com/button)](https://vercel.com/new/clone?${query})`
 }
 
-// ── the tables of the Action ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Described {
   description: string
   default?: string
-}
-
-export function withActionTables(text: string, actionYaml: string): string {
-  const { inputs, outputs } = parse(actionYaml) as Record<'inputs' | 'outputs', Record<string, Described>>
-  return between(between(text, 'inputs', inputTable(inputs)), 'outputs', outputTable(outputs))
 }
 
 function between(text: string, mark: string, table: string): string {
@@ -104,6 +120,20 @@ function inputTable(inputs: Record<string, Described>): string {
 function outputTable(outputs: Record<string, Described>): string {
   const rows = Object.entries(outputs).map(([name, { description }]) => `| \`${name}\` | ${cell(description)} |`)
   return ['| output | |', '| --- | --- |', ...rows].join('\n')
+}
+
+/** One table for each group, in the order of the code. */
+function settingTables(): string {
+  const groups = Map.groupBy(settingTable, (setting) => setting.group)
+  const parts = [...groups].map(([group, settings]) => {
+    const rows = settings.map(({ name, example, text }) => {
+      const usual = example === undefined ? '' : `\`${example}\``
+      return `| \`${name}\` | ${usual} | ${cell(text)} |`
+    })
+    const title = `### ${group[0]!.toUpperCase()}${group.slice(1)}`
+    return [title, '', '| setting | usual value | |', '| --- | --- | --- |', ...rows].join('\n')
+  })
+  return parts.join('\n\n')
 }
 
 const cell = (text: string) => text.trim().replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;')

@@ -1,52 +1,86 @@
-// The page of promises: what is promised, and the tests that show it, in the words of the tests themselves.
+// The page of guarantees: what is guaranteed, and the tests that show it, by the names of the tests themselves.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const folder = 'test/guarantees'
 
-export async function promisesPage(root: string): Promise<string> {
-  const files = (await readdir(join(root, folder))).filter((name) => name.endsWith('.test.ts')).sort(byImportance)
-  const parts = await Promise.all(
-    files.map(async (name) => promise(name, await readFile(join(root, folder, name), 'utf8'))),
-  )
-  return parts.join('\n')
+interface Headline {
+  title: string
+  text: string
+  /** Files of `test/guarantees`, without `.test.ts`. */
+  files: string[]
 }
 
-/** What is asked for first; what is not named comes after, by name. */
-const order = [
-  'no-run-is-half-visible',
-  'no-answer-is-lost',
-  'one-comment-for-a-question',
-  'every-sandbox-dies',
-  'lost-data-is-noticed',
-  'what-is-old-goes-whole',
-  'no-secret-leaves-its-place',
-  'secrets-are-watched-for',
-  'a-sandbox-does-only-its-task',
-  'nobody-acts-without-the-right',
-  'input-cannot-break-it',
-  'load',
-  'old-data-stays-readable',
+export const headlines: Headline[] = [
+  {
+    title: 'No reader sees half a run',
+    text: 'A run is visible when it is complete and sealed, whatever call fails and whenever a process dies. Pruning removes a run as a whole.',
+    files: ['run-atomicity', 'retention'],
+  },
+  {
+    title: 'No accepted question is lost or paid twice',
+    text: 'Each question ends as one answer or one error. Another process continues when one dies, and a budget is charged once.',
+    files: ['answer-durability'],
+  },
+  {
+    title: 'Each question has one comment',
+    text: 'A comment with an answer is written once, edited in place, and completed, whatever GitHub loses.',
+    files: ['single-comment'],
+  },
+  {
+    title: 'Each sandbox ends',
+    text: 'A sandbox is killed on every path. If its owner dies, it ends by itself, and npm run sweep finds it.',
+    files: ['sandbox-cleanup'],
+  },
+  {
+    title: 'Lost data is noticed',
+    text: 'The host reads back and hashes what a sandbox stored before it seals the run.',
+    files: ['lost-data'],
+  },
+  {
+    title: 'No secret leaves its place',
+    text: 'No key of ours and no credential of a repository reaches a sandbox that reads code, a model, a log, a comment or a stored file.',
+    files: ['secrets', 'secret-watch'],
+  },
+  {
+    title: 'Sandboxes and callers do only what they may',
+    text: 'A sandbox reaches its own directory and hosts only. A caller reaches the repositories that it may read only.',
+    files: ['sandbox-isolation', 'authorisation'],
+  },
+  {
+    title: 'Hostile input, load and old data break nothing',
+    text: 'Any bytes are decoded or refused. A hundred callers at once are answered. Files of format 1 stay readable.',
+    files: ['bad-input', 'load', 'old-formats'],
+  },
 ]
 
-function byImportance(a: string, b: string): number {
-  const place = (name: string) => (order.indexOf(stem(name)) + order.length + 1) % (order.length + 1)
-  return place(a) - place(b) || a.localeCompare(b)
+export async function guaranteesPage(root: string): Promise<string> {
+  const names = (await readdir(join(root, folder))).filter((name) => name.endsWith('.test.ts'))
+  const listed = headlines.flatMap(({ files }) => files.map((file) => `${file}.test.ts`))
+  const missing = names.filter((name) => !listed.includes(name))
+  if (missing.length > 0) throw new Error(`No headline in guarantees-list.ts has ${missing.join(', ')}.`)
+  const parts = headlines.map(async ({ title, text, files }, index) => {
+    const lists = await Promise.all(files.map((file) => testList(root, `${file}.test.ts`)))
+    return `## ${index + 1}. ${title}\n\n${text}\n\n${lists.join('\n\n')}`
+  })
+  return (await Promise.all(parts)).join('\n\n')
 }
 
-const stem = (name: string) => name.replace(/\.test\.ts$/, '')
-
-function promise(name: string, source: string): string {
-  const title = stem(name).replaceAll('-', ' ')
-  const shown = testNames(source).map((test) => `  - ${test}`)
-  return [`- **${title[0]!.toUpperCase()}${title.slice(1)}** ([test](${folder}/${name}))`, ...shown].join('\n')
+async function testList(root: string, name: string): Promise<string> {
+  const source = await readFile(join(root, folder, name), 'utf8')
+  const rows = testNames(source).map((test) => `- ${test}`)
+  return [`[${name}](../${folder}/${name}):`, '', ...rows].join('\n')
 }
 
-/** The names of the tests of a file, in its order. What is filled in for each row of a table is left out. */
+/** The names of the tests of a file, in its order, after the name of their group. What is filled in for each row of a table is left out. */
 export function testNames(source: string): string[] {
-  const opening = String.raw`test(?:\.runIf\([^)]*\))?\(|test\.each\([^\n]*\)\(|\][^\n]*\)\(|\)\(`
-  const call = new RegExp(String.raw`^\s*(?:${opening})\s*(['"\`])((?:\\.|(?!\1)[^\\\n])*)\1`, 'gm')
-  return [...source.matchAll(call)].map(([, , name = '']) => tidy(name))
+  const opening = String.raw`test(?:\.(?:concurrent|runIf\([^)]*\)))?\(|test(?:\.concurrent)?\.each\([^\n]*\)\(|\][^\n]*\)\(|\)\(`
+  const call = new RegExp(String.raw`^( *)(?:(describe)\(|${opening})\s*(['"\`])((?:\\.|(?!\3)[^\\\n])*)\3`, 'gm')
+  let group = ''
+  return [...source.matchAll(call)].flatMap(([, indent = '', describe, , name = '']) => {
+    if (describe !== undefined || indent === '') group = describe === undefined ? '' : `${tidy(name)}: `
+    return describe === undefined ? [`${group}${tidy(name)}`] : []
+  })
 }
 
 function tidy(name: string): string {

@@ -69,7 +69,7 @@ async function checkHealth(url: URL): Promise<Finding[]> {
       ...(wrong?.length
         ? {
             problem: `cannot be read: ${wrong.join(', ')}`,
-            next: wrong.map((name) => `${name}: ${wanted[name] ?? 'see api/README.md'}.`).join('\n  '),
+            next: wrong.map((name) => `${name}: ${wanted[name] ?? 'see docs/settings.md'}.`).join('\n  '),
           }
         : {}),
     },

@@ -17,11 +17,11 @@ const addresses = [
   'LLM_BASE_URL',
 ]
 
-/** The workflow as the Action's README shows it, with the model and the addresses that are set. */
+/** The workflow of the quick start in docs/action.md, with the model and the addresses that are set. */
 export function workflowText(settings: Record<string, string>): string {
-  const readme = readFileSync(join(repositoryRoot, 'src/action/README.md'), 'utf8')
-  const [, yaml] = /## Quick start[\s\S]*?```yaml\n([\s\S]*?)```/.exec(readme) ?? []
-  if (yaml === undefined) throw new Error('The README of the Action has no quick start.')
+  const guide = readFileSync(join(repositoryRoot, 'docs/action.md'), 'utf8')
+  const [, yaml] = /## Quick start[\s\S]*?```yaml\n([\s\S]*?)```/.exec(guide) ?? []
+  if (yaml === undefined) throw new Error('docs/action.md has no quick start.')
   const names = ['LLM_MODEL', ...addresses.filter((name) => settings[name] !== undefined)]
   const inputs = names.map((name) => `${name.toLowerCase().replaceAll('_', '-')}: ${settings[name]}`)
   return yaml

@@ -1,4 +1,4 @@
-// The quick start as its README has it, from the shipped dist, on an E2B account that has no template yet; then the next push on that account.
+// The quick start of docs/action.md, from the shipped dist, on an E2B account that has no template yet; then the next push on that account.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,9 +22,9 @@ afterAll(async () => {
   await publisher?.close()
 })
 
-/** The inputs of the workflow in the README. Its secrets are the keys of the emulators, which have addresses and a model of their own. */
+/** The inputs of the workflow in docs/action.md. Its secrets are the keys of the emulators, which have addresses and a model of their own. */
 async function quickStart(): Promise<Record<string, string>> {
-  const text = await readFile(join(root, 'src/action/README.md'), 'utf8')
+  const text = await readFile(join(root, 'docs/action.md'), 'utf8')
   const [, yaml = ''] = /## Quick start[\s\S]*?```yaml\n([\s\S]*?)```/.exec(text) ?? []
   const workflow = parse(yaml) as { jobs: Record<string, { steps: { with: Record<string, string> }[] }> }
   const inputs = Object.values(workflow.jobs)[0]!.steps[0]!.with

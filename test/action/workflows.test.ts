@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { settingInputs } from '../../src/action/inputs.js'
-import { withActionTables } from '../../src/build/generate-docs.js'
 import { readDescription, root } from './kit.js'
 
 interface Workflow {
@@ -101,12 +100,12 @@ describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
   })
 })
 
-const readme = 'src/action/README.md'
+const guide = 'docs/action.md'
 const usesOf = (text: string) =>
   [...text.matchAll(/uses: ([\w.-]+\/[\w.-]+)@(.*)$/gm)].filter(([, name]) => name === published)
-const shown = () => [readme, ...examples.map(({ name }) => name)].map((name) => readFileSync(join(root, name), 'utf8'))
+const shown = () => [guide, ...examples.map(({ name }) => name)].map((name) => readFileSync(join(root, name), 'utf8'))
 
-test('examples and README name one version of the action that can be used: the branch until there is a release', () => {
+test('examples and documents name one version of the action that can be used: the branch until there is a release', () => {
   const versions = shown().flatMap((text) => {
     const uses = usesOf(text).map(([, , version]) => version)
     expect(uses.length).toBeGreaterThan(0)
@@ -119,8 +118,7 @@ test('examples and README name one version of the action that can be used: the b
 
 test('the release workflow fills its version in everywhere', () => {
   const folder = mkdtempSync(join(tmpdir(), 'release-'))
-  for (const name of ['examples', 'src/action/README.md'])
-    cpSync(join(root, name), join(folder, name), { recursive: true })
+  for (const name of ['examples', guide]) cpSync(join(root, name), join(folder, name), { recursive: true })
   const release = own.find(({ name }) => name.endsWith('/release.yml'))!
   const fill = stepsOf(release.workflow).flatMap(
     ({ run }) => run?.split('\n').filter((line) => line.startsWith('sed ')) ?? [],
@@ -128,7 +126,7 @@ test('the release workflow fills its version in everywhere', () => {
   expect(fill).toHaveLength(1)
   const environment = { GITHUB_REPOSITORY: published, GITHUB_SHA: 'a'.repeat(40), GITHUB_REF_NAME: 'v1.2.3' }
   execFileSync('bash', ['-ec', fill[0]!], { cwd: folder, env: { PATH: process.env['PATH'], ...environment } })
-  const names = [readme, ...examples.map(({ name }) => name)]
+  const names = [guide, ...examples.map(({ name }) => name)]
   const versions = names.flatMap((name) =>
     usesOf(readFileSync(join(folder, name), 'utf8')).map(([, , version]) => version),
   )
@@ -185,30 +183,21 @@ describe('action.yml', () => {
   })
 })
 
-test('the tables of inputs and outputs are the ones of action.yml', () => {
-  const actionYaml = readFileSync(join(root, 'action.yml'), 'utf8')
-  const text = readFileSync(join(root, 'src/action/README.md'), 'utf8')
-  for (const mark of ['inputs', '/inputs', 'outputs', '/outputs']) expect(text).toContain(`<!-- ${mark} -->`)
-  expect(withActionTables(text, actionYaml)).toBe(text)
+test('the guide shows each example', () => {
+  const text = readFileSync(join(root, guide), 'utf8')
+  for (const { name } of examples) expect(text).toContain(`](../${name})`)
 })
 
-test('every example is shown, and every link of the documentation leads somewhere', () => {
-  const text = readFileSync(join(root, 'src/action/README.md'), 'utf8')
-  for (const { name } of examples) expect(text).toContain(`../../${name}`)
-  for (const [, target] of text.matchAll(/\]\((\.\.[^)#]*)\)/g)) {
-    expect(() => readFileSync(join(root, 'src/action', target!)), target).not.toThrow(/ENOENT/)
-  }
-})
-
-test('every error text of the troubleshooting table is one that can be said', () => {
+test('every error text in docs/troubleshooting.md is in the sources', () => {
   const sources = ['src', 'api'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(root, folder, name), 'utf8')),
   )
   const all = sources.join('\n').replace(/\$\{[^}]*\}/g, '…')
-  const table = readFileSync(join(root, 'src/action/README.md'), 'utf8').split('## Troubleshooting')[1]!
-  const texts = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1]!)
+  const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8')
+  const cells = [...page.matchAll(/^\| (`.+?`) \|/gm)].map((match) => match[1]!)
+  const texts = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!))
   expect(texts.length).toBeGreaterThan(10)
   for (const text of texts) {
     for (const part of text

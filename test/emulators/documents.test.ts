@@ -72,8 +72,6 @@ describe('documents and examples', () => {
 
   it('name the model at all', () => {
     const naming = documents.filter((path) => readFileSync(join(root, path), 'utf8').includes(exampleModel))
-    expect(naming).toEqual(
-      expect.arrayContaining(['.env.example', 'examples/push-summary.yml', 'src/action/README.md']),
-    )
+    expect(naming).toEqual(expect.arrayContaining(['.env.example', 'examples/push-summary.yml', 'docs/action.md']))
   })
 })

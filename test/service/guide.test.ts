@@ -1,15 +1,14 @@
-// What the documentation shows is what happens: its transcripts are run, its table of codes and settings is complete.
+// docs/service.md shows what happens: its transcripts are run, and its table of codes is complete.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { requiredSettings } from '../../src/handoff/domain/settings.js'
-import { settingTable } from '../../src/handoff/domain/settings-reference.js'
 import { statusOf } from '../../src/service/http/problem-details.js'
 import { type Deployment, deploy, root, token } from './kit.js'
 
-const text = readFileSync(join(root, 'api/README.md'), 'utf8')
+const text = readFileSync(join(root, 'docs/service.md'), 'utf8')
 const run = promisify(execFile)
 let here: Deployment
 
@@ -49,29 +48,20 @@ test.each(transcripts)(
   30_000,
 )
 
-test('the button deploys what is published here, asks for what it takes to answer, and leads to where that is explained', () => {
+test('the deploy button names this repository and the settings that an answer needs', () => {
   const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { repository: string }
   const published = `https://github.com/${repository.replace('github:', '')}`
   const address = new URL(/\]\((https:\/\/vercel\.com\/new\/clone[^)]*)\)/.exec(text)![1]!)
   expect(address.searchParams.get('repository-url')).toBe(published)
-  const rows = text.slice(text.indexOf('## Settings'), text.indexOf('## By hand'))
-  const asked = address.searchParams.get('env')!.split(',')
-  expect(asked).toEqual(expect.arrayContaining([...requiredSettings]))
-  expect(asked.filter((setting) => !rows.includes(`\`${setting}\``))).toEqual([])
-  expect(address.searchParams.get('envLink')).toBe(`${published}/blob/main/api/README.md#settings`)
+  expect(address.searchParams.get('env')!.split(',')).toEqual([...requiredSettings, 'HANDOFF_BEARERS'])
+  expect(address.searchParams.get('envLink')).toBe(`${published}/blob/main/docs/settings.md`)
 })
 
 test('every code that an answer may carry is explained', () => {
-  const rows = text.slice(text.indexOf('## Statuses and codes'), text.indexOf('## What is promised'))
+  const rows = text.slice(text.indexOf('## Statuses and codes'), text.indexOf('## What holds'))
   for (const [code, status] of Object.entries(statusOf)) {
     const row = rows.split('\n').find((line) => line.includes(`\`${code}\``))
     expect(row, code).toBeDefined()
     expect(row!.split('|')[1]).toContain(String(status))
   }
-})
-
-test('every setting that the service reads is explained', () => {
-  // Those are the limits of one walk, which the Action has.
-  const names = settingTable.filter(({ group }) => group !== 'limits').map(({ name }) => name)
-  expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([])
 })

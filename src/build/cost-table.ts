@@ -1,0 +1,29 @@
+// What a summary and an answer cost: tokens that the demo counted, times the prices of the table. The tokens are constants because a build measures
+// nothing; `npm run demo -- <repository> "<question>" --json` with LLM_MODEL=offline/gpt-6-luna counts them again.
+import { costOf, exampleModel } from '../handoff/domain/model-prices.js'
+
+/** hono at commit 28a9c12: 486 files, 4.7 MB. The stand-in thinks 1,500 tokens before each reply, as OpenAI's small reasoning models do. */
+export const measured = {
+  summary: { inputTokens: 211_442, outputTokens: 60_125 },
+  answer: { inputTokens: 13_738, outputTokens: 1_811 },
+}
+
+const models = [exampleModel, 'claude-haiku-5-5', 'gpt-5.4-mini', 'gpt-6.2-sol']
+
+/** Names stand without code marks: documents recommend one model only. */
+export function costTable(): string {
+  const rows = models.map((model) => {
+    const label = model === exampleModel ? `\`${model}\`` : model
+    return `| ${label} | ${dollars(measured.summary, model)} | ${dollars(measured.answer, model)} |`
+  })
+  return ['| model | first summary | answer |', '| --- | --- | --- |', ...rows].join('\n')
+}
+
+function dollars(usage: { inputTokens: number; outputTokens: number }, model: string): string {
+  // A summary is many requests, each far below the length at which some models cost more.
+  const input = costOf({ inputTokens: 100_000, outputTokens: 0 }, model)
+  const output = costOf({ inputTokens: 0, outputTokens: usage.outputTokens }, model)
+  if (!input || !output) throw new Error(`The price table has no ${model}.`)
+  const amount = (input.amount * usage.inputTokens) / 100_000 + output.amount
+  return `$${amount.toFixed(amount < 0.01 ? 4 : 2)}`
+}
