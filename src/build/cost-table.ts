@@ -8,7 +8,7 @@ export const measured = {
   answer: { inputTokens: 13_738, outputTokens: 1_811 },
 }
 
-const models = [exampleModel, 'claude-haiku-5-5', 'gpt-5.4-mini', 'gpt-6.2-sol']
+const models = [exampleModel, 'gpt-5.4-mini', 'claude-sonnet-5-5']
 
 /** Names stand without code marks: documents recommend one model only. */
 export function costTable(): string {

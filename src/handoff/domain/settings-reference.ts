@@ -45,7 +45,7 @@ export const settingTable: Setting[] = [
     group: 'durable directory',
     name: 'DRIVE9_ROOT',
     example: '/handoff',
-    text: 'Directory on drive9 that everything is kept in.',
+    text: 'Directory on drive9 for all stored data.',
   },
   {
     group: 'durable directory',
@@ -128,7 +128,7 @@ export const settingTable: Setting[] = [
     group: 'limits',
     name: 'HANDOFF_DEADLINE_SECONDS',
     example: '900',
-    text: 'Seconds after which a walk is given up.',
+    text: 'Seconds after which a summary or an answer is given up.',
   },
   {
     group: 'service',
@@ -166,7 +166,7 @@ export const settingTable: Setting[] = [
     group: 'service',
     name: 'HANDOFF_ASK_PERMISSION',
     example: 'write',
-    text: 'What somebody must be allowed in a repository to ask by a comment: read, triage, write, maintain or admin.',
+    text: 'Permission that an account needs in a repository to ask by a comment: read, triage, write, maintain or admin.',
   },
   {
     group: 'service',
