@@ -47,12 +47,13 @@ export const files: Record<string, string> = {
     '}',
   ),
   'test/token.test.ts': lines(
-    "import { expect, test } from 'vitest'",
+    "import assert from 'node:assert'",
+    "import { test } from 'node:test'",
     "import { refreshToken } from '../src/token.js'",
     '',
     "test('a young token is kept', async () => {",
     "  const token = { account: 'a', value: 'x', issuedAt: Date.now() }",
-    '  expect(await refreshToken(token)).toBe(token)',
+    '  assert.equal(await refreshToken(token), token)',
     '})',
   ),
 }
@@ -72,7 +73,7 @@ Start at src/token.ts:13, then read src/partner.ts:4.
 
 ## How to build, test and run it, and its risks
 
-Run \`npm test\` (README.md:5). The tests do not cover a request that fails (test/token.test.ts:4).
+Run \`npm test\` (README.md:5). The tests do not cover a request that fails (test/token.test.ts:5).
 `
 
 export const answerReply = `No, not within one process. A request that is under way is kept by account, and later callers get the same promise. [[src/token.ts:15-16 "if (running) return running"]]
