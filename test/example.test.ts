@@ -1,6 +1,6 @@
 // An example to copy: one commit is summarised, one question is asked, everything on this machine.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answerQuestion, type Summarised, summarise } from '../src/handoff/index.js'
+import { answerQuestion, type SummariseResult, summarise } from '../src/handoff/index.js'
 import { startWorld, type World } from './support/local-clouds.js'
 import { makeRepository, type TestRepository } from './support/repository.js'
 
@@ -8,7 +8,7 @@ const name = 'octo/clock'
 const deadline = AbortSignal.timeout(60_000)
 let repository: TestRepository
 let world: World
-let run: Summarised
+let run: SummariseResult
 
 beforeAll(async () => {
   // A real git repository from an object of files.

@@ -135,7 +135,7 @@ test('the release workflow fills its version in everywhere', () => {
 })
 
 test('the quick start lets no job write to GitHub that may summarise', () => {
-  const text = readFileSync(join(root, 'src/action/README.md'), 'utf8')
+  const text = readFileSync(join(root, guide), 'utf8')
   const { jobs } = parse(/```yaml\n([\s\S]*?)```/.exec(text)![1]!) as Workflow
   const writing = Object.values(jobs).filter(({ permissions }) => Object.values(permissions).includes('write'))
   expect(writing.map(({ steps }) => steps.map((step) => step.with?.['mode']))).toEqual([['ask']])

@@ -7,7 +7,7 @@ import { root, runProgram } from '../support/program.js'
 
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 const commands = Object.entries(scripts).flatMap(([name, script]) => {
-  const file = /ts-loader\.mjs (\S+\.ts)/.exec(script)?.[1]
+  const file = /ts-loader\.mjs (src\/(?:cli|benchmarks)\/\S+\.ts)/.exec(script)?.[1]
   return file === undefined ? [] : [{ name, file }]
 })
 
