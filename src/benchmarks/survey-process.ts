@@ -25,7 +25,8 @@ async function surveyCommit(
   const found = await survey({ gitDirectory, commit, limits })
   // The tables are part of the work, as in the sandbox program.
   let tables = 0
-  for (const table of [found.files(), found.outlines()]) for (const piece of table) tables += Buffer.from(piece).length
+  for (const table of [found.fileTableJson(), found.outlineJson()])
+    for (const piece of table) tables += Buffer.from(piece).length
   // Only the first survey counts bytes; the others are timed.
   const rows = countBytes ? found.table.files : []
   const kept = rows.filter(({ state, reason }) => state !== 'skipped' || reason === 'budget')

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { driveFailure, reasonIn, reasonInLog } from '../../../src/handoff/sandbox/program/drive-failure.js'
+import { createDriveError, lastReason, readLogReason } from '../../../src/handoff/sandbox/program/drive-failure.js'
 
 test.each([
   ['tenant file count quota exceeded', 'drive-full'],
@@ -19,12 +19,12 @@ test.each([
   ['Get: tls: failed to verify certificate: x509: certificate has expired', 'drive-unreachable'],
   ['storage backend unavailable; contact support', 'store-failed'],
 ])('%s is %s', (reason, failure) => {
-  const error = driveFailure('store-failed', 'a.tar could not be stored', reason, 'EIO')
+  const error = createDriveError('store-failed', 'a.tar could not be stored', reason, 'EIO')
   expect(error).toMatchObject({ failure, message: `a.tar could not be stored (EIO): ${reason}` })
 })
 
 test('without a reason the error says that there is none', () => {
-  expect(driveFailure('store-failed', 'a.tar could not be stored', undefined, 1)).toMatchObject({
+  expect(createDriveError('store-failed', 'a.tar could not be stored', undefined, 1)).toMatchObject({
     failure: 'store-failed',
     message: 'a.tar could not be stored (exit 1): drive9 does not say why',
   })
@@ -53,13 +53,13 @@ test.each([
   const folder = mkdtempSync(join(tmpdir(), 'log-'))
   const log = join(folder, 'mount.log')
   writeFileSync(log, lines.map((line) => `2026/11/19 08:00:00 ${line}\n`).join(''))
-  expect(await reasonInLog(log)).toBe(reason)
+  expect(await readLogReason(log)).toBe(reason)
   rmSync(folder, { recursive: true })
-  expect(await reasonInLog(log), 'a log that is gone names none').toBeUndefined()
+  expect(await readLogReason(log), 'a log that is gone names none').toBeUndefined()
 })
 
 test('the last line of a program is told without the place of its log', () => {
   const last = 'mount: drive9 mount: background mount exited before becoming ready: exit status 6'
-  expect(reasonIn(`component: drive9\n${last} (log: /home/user/.cache/drive9/mount-logs/mount-1.log)\n`)).toBe(last)
-  expect(reasonIn(' \n')).toBeUndefined()
+  expect(lastReason(`component: drive9\n${last} (log: /home/user/.cache/drive9/mount-logs/mount-1.log)\n`)).toBe(last)
+  expect(lastReason(' \n')).toBeUndefined()
 })

@@ -1,15 +1,15 @@
 // Definitions that are easily missed, language by language, and statements that only look like them.
 import { expect, test } from 'vitest'
-import { languageOfEnding } from '../../../src/handoff/sandbox/program/survey/languages.js'
+import { languageForExtension } from '../../../src/handoff/sandbox/program/survey/languages.js'
 import { findDefinitions } from '../../../src/handoff/sandbox/program/survey/outline.js'
-import { createScanner } from '../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
+import { createIdentifierScanner } from '../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
 import { processorTime } from '../../support/processor-time.js'
 
-const scan = createScanner()
+const scan = createIdentifierScanner()
 
 function namesIn(ending: string, text: string): string[] {
   const bytes = Buffer.from(text)
-  const { grammar } = languageOfEnding(ending)!
+  const { grammar } = languageForExtension(ending)!
   const { definitions } = findDefinitions(bytes.toString('latin1'), scan(bytes, false), grammar)
   return definitions.map(({ kind, name }) => `${kind} ${name}`)
 }

@@ -3,10 +3,10 @@
 import { open } from 'node:fs/promises'
 import type { GuestFailure } from '../../domain/sandbox-protocol.js'
 import { GuestError } from './emit-record.js'
-import { type Finished, lastLine } from './spawn.js'
+import { type CommandResult, lastLine } from './spawn.js'
 
-export interface MountedProgram {
-  drive9(args: string[], timeoutMs?: number): Promise<Finished>
+export interface MountedDrive {
+  drive9(args: string[], timeoutMs?: number): Promise<CommandResult>
   /** The mountpoint. */
   path: string
   log: string | undefined
@@ -15,7 +15,7 @@ export interface MountedProgram {
 }
 
 /** The words of drive9's server and of its program's network, by what can be done about them. */
-const kinds: [failure: GuestFailure, words: RegExp][] = [
+const failurePatterns: [failure: GuestFailure, words: RegExp][] = [
   ['drive-full', /quota(?! (?:reservation|check))|no space left|HTTP (402|507)/i],
   ['drive-too-large', /too large|HTTP 413/i],
   [
@@ -28,67 +28,68 @@ const kinds: [failure: GuestFailure, words: RegExp][] = [
   ],
 ]
 
-const kindOf = (reason: string | undefined) => kinds.find(([, words]) => words.test(reason ?? ''))?.[0]
+const classifyReason = (reason: string | undefined) =>
+  failurePatterns.find(([, words]) => words.test(reason ?? ''))?.[0]
 
 /** True when a second try ends the same way. */
 export function isRefusal(reason: string | undefined): boolean {
-  const kind = kindOf(reason)
+  const kind = classifyReason(reason)
   return kind === 'drive-refused' || kind === 'drive-full' || / does not exist\b/.test(reason ?? '')
 }
 
 /** The error to end with; its kind is what the reason says where the reason is known. `code` is an exit code or an error number. */
-export function driveFailure(
+export function createDriveError(
   fallback: GuestFailure,
   what: string,
   reason: string | undefined,
   code: string | number,
 ): GuestError {
   const how = typeof code === 'number' ? `exit ${code}` : code
-  return new GuestError(kindOf(reason) ?? fallback, `${what} (${how}): ${reason ?? 'drive9 does not say why'}`)
+  return new GuestError(classifyReason(reason) ?? fallback, `${what} (${how}): ${reason ?? 'drive9 does not say why'}`)
 }
 
 /**
  * After a failed file operation: the drain makes drive9 bring its uploads to an end and note their failures, the log names the last one, and
  * where neither tells, the server is asked for the directory.
  */
-export async function reasonFor({ drive9, path, log, remote }: MountedProgram): Promise<string | undefined> {
+export async function findFailureReason({ drive9, path, log, remote }: MountedDrive): Promise<string | undefined> {
   await drive9(['mount', 'drain', '--timeout', '10s', '--json', path], 20_000)
-  const noted = await reasonInLog(log)
+  const noted = await readLogReason(log)
   if (noted !== undefined) return noted
   const asked = await drive9(['fs', 'ls', `:${remote}`], 20_000)
-  return asked.exitCode === 0 ? undefined : reasonIn(asked.stderr)
+  return asked.exitCode === 0 ? undefined : lastReason(asked.stderr)
 }
 
-const logTail = 16_384
+const logTailBytes = 16_384
 
 /** What the mount's log names last as the reason of a failure. */
-export async function reasonInLog(log: string | undefined): Promise<string | undefined> {
+export async function readLogReason(log: string | undefined): Promise<string | undefined> {
   if (log === undefined) return undefined
   const handle = await open(log).catch(() => undefined)
   if (!handle) return undefined
   try {
     const { size } = await handle.stat()
-    const from = Math.max(0, size - logTail)
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(logTail), 0, logTail, from)
+    const from = Math.max(0, size - logTailBytes)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(logTailBytes), 0, logTailBytes, from)
     const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n').reverse()
     // A mode that a token may not change is no failure.
-    const reasons = lines.filter((line) => !/chmod/.test(line)).map((line) => failureNoted.exec(line)?.[1])
-    return shown(reasons.find((reason) => reason !== undefined))
+    const reasons = lines.filter((line) => !/chmod/.test(line)).map((line) => failureInLog.exec(line)?.[1])
+    return withoutUrls(reasons.find((reason) => reason !== undefined))
   } finally {
     await handle.close()
   }
 }
 
 /** `mount exit code=6 reason=startup_transient: …`, `upload attempt 5/5 failed for /path: …`, `giving up on /path after 5 retries: …`. */
-const failureNoted = /(?:mount exit code=\d+ reason=\w+|failed for \S.*?|giving up on \S.*? after \d+ retries): (.+)$/
+const failureInLog = /(?:mount exit code=\d+ reason=\w+|failed for \S.*?|giving up on \S.*? after \d+ retries): (.+)$/
 
 /** What a program said last, without the places of a machine that is gone when it is read. */
-export function reasonIn(stderr: string): string | undefined {
+export function lastReason(stderr: string): string | undefined {
   const line = stderr.trim() === '' ? undefined : lastLine(stderr)
-  return shown(line?.replace(/ \(log: [^)]*\)/, ''))
+  return withoutUrls(line?.replace(/ \(log: [^)]*\)/, ''))
 }
 
 /** Without addresses: one of the object storage carries its own proof. */
-function shown(reason: string | undefined): string | undefined {
+function withoutUrls(reason: string | undefined): string | undefined {
   return reason?.replace(/ ?"?https?:\/\/[^\s"]+"?/g, '').slice(0, 300)
 }

@@ -7,9 +7,16 @@ import { constants } from 'node:fs'
 import { copyFile, mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { MountTask } from '../../domain/sandbox-protocol.js'
-import { driveFailure, isRefusal, type MountedProgram, reasonFor, reasonIn, reasonInLog } from './drive-failure.js'
-import { GuestError, say } from './emit-record.js'
-import { run } from './spawn.js'
+import {
+  createDriveError,
+  findFailureReason,
+  isRefusal,
+  lastReason,
+  type MountedDrive,
+  readLogReason,
+} from './drive-failure.js'
+import { emit, GuestError } from './emit-record.js'
+import { runCommand } from './spawn.js'
 
 export interface Mount {
   /** Stores a finished local file and says so. */
@@ -24,29 +31,29 @@ export interface Mount {
 export async function mount(task: MountTask, home: string, token: string, readOnly: boolean): Promise<Mount> {
   const path = join(home, 'run')
   const environment = { DRIVE9_API_KEY: token, DRIVE9_SERVER: task.server }
-  const drive9 = (args: string[], timeoutMs = 180_000) => run('drive9', args, home, { environment, timeoutMs })
+  const drive9 = (args: string[], timeoutMs = 180_000) => runCommand('drive9', args, home, { environment, timeoutMs })
   await mkdir(path, { recursive: true })
-  const log = await start(task, path, drive9, readOnly)
+  const log = await startMount(task, path, drive9, readOnly)
   // A reader checks every file by its hash. A writer has to know at once that the mount takes its files.
   if (!readOnly) {
     const healthy = await drive9(['mount', 'health', path])
     if (healthy.exitCode !== 0)
-      throw driveFailure('mount-failed', 'the mount is not healthy', reasonIn(healthy.stderr), healthy.exitCode)
+      throw createDriveError('mount-failed', 'the mount is not healthy', lastReason(healthy.stderr), healthy.exitCode)
   }
-  await believe(task, path)
+  await verifyMarker(task, path)
 
-  const mounted: MountedProgram = { drive9, path, log, remote: task.remote }
+  const mounted: MountedDrive = { drive9, path, log, remote: task.remote }
   let asking: Promise<string | undefined> | undefined
   /** Many files may fail at once for one reason. */
   const failed = async (what: string, error: unknown): Promise<never> => {
-    asking ??= reasonFor(mounted)
-    throw driveFailure('store-failed', `${what} could not be stored`, await asking, codeOf(error))
+    asking ??= findFailureReason(mounted)
+    throw createDriveError('store-failed', `${what} could not be stored`, await asking, errorCode(error))
   }
   const put = async (local: string, relative: string) => {
     const target = join(path, relative)
     try {
       await mkdir(dirname(target), { recursive: true })
-      await copyIn(local, target)
+      await copyIntoMount(local, target)
     } catch (error) {
       await failed(relative, error)
     }
@@ -57,7 +64,7 @@ export async function mount(task: MountTask, home: string, token: string, readOn
     async store(local, relative) {
       const hash = await hashFile(local)
       await put(local, relative)
-      say({ type: 'stored', path: relative, ...hash })
+      emit({ type: 'stored', path: relative, ...hash })
     },
     async link(target, relative) {
       try {
@@ -69,16 +76,16 @@ export async function mount(task: MountTask, home: string, token: string, readOn
     },
     async drain() {
       const { exitCode, stdout, stderr } = await drive9(['mount', 'drain', '--timeout', '120s', '--json', path])
-      const report = drainReport(stdout)
+      const report = parseDrainReport(stdout)
       if (exitCode === 0 && report?.['ok'] === true) return
-      const reason = (await reasonInLog(log)) ?? reasonInReport(report) ?? reasonIn(stderr)
-      throw driveFailure('not-drained', 'drive9 could not bring every file to its server', reason, exitCode)
+      const reason = (await readLogReason(log)) ?? failureInReport(report) ?? lastReason(stderr)
+      throw createDriveError('not-drained', 'drive9 could not bring every file to its server', reason, exitCode)
     },
     async release() {
       const released = await drive9(['umount', '--timeout', '60s', path])
       // What was stored is proven elsewhere (drain, and the host's reading back); a mount that lingers dies with the machine.
       if (released.exitCode !== 0)
-        say({ type: 'notice', text: 'drive9 did not unmount cleanly; the machine ends anyway.' })
+        emit({ type: 'notice', text: 'drive9 did not unmount cleanly; the machine ends anyway.' })
     },
   }
 }
@@ -87,10 +94,10 @@ export async function mount(task: MountTask, home: string, token: string, readOn
  * Mounts, and answers with the mount's log. Unsupervised, because a supervisor tries a refused mount for half a minute and then says only
  * that time ran out. So what may pass (no answer, a server that starts) is tried twice here.
  */
-async function start(
+async function startMount(
   task: MountTask,
   path: string,
-  drive9: MountedProgram['drive9'],
+  drive9: MountedDrive['drive9'],
   readOnly: boolean,
 ): Promise<string | undefined> {
   const flags = ['--profile=none', '--no-supervise', '--server', task.server, ...(readOnly ? ['--read-only'] : [])]
@@ -98,15 +105,15 @@ async function start(
     const { exitCode, stderr } = await drive9(['mount', ...flags, `:${task.remote}`, path])
     const log = /\blog: (\/[^)\n]+)\)/.exec(stderr)?.[1]
     if (exitCode === 0) return log
-    const reason = (await reasonInLog(log)) ?? reasonIn(stderr)
+    const reason = (await readLogReason(log)) ?? lastReason(stderr)
     if (attempt === 2 || isRefusal(reason))
-      throw driveFailure('mount-failed', 'drive9 did not mount the run directory', reason, exitCode)
+      throw createDriveError('mount-failed', 'drive9 did not mount the run directory', reason, exitCode)
     await new Promise((again) => setTimeout(again, 500))
   }
 }
 
 /** A dead mount is a plain directory; only the right one holds the marker. */
-async function believe(task: MountTask, path: string): Promise<void> {
+async function verifyMarker(task: MountTask, path: string): Promise<void> {
   const bytes = await readFile(join(path, task.marker.path)).catch(() => undefined)
   if (bytes === undefined || sha256(bytes) !== task.marker.sha256) {
     throw new GuestError(
@@ -119,7 +126,7 @@ async function believe(task: MountTask, path: string): Promise<void> {
 let copies = 0
 
 /** Copies, syncs and renames: a reader never sees half a file. The temporary name is short, because the file's own may have 255 bytes. */
-async function copyIn(local: string, target: string): Promise<void> {
+async function copyIntoMount(local: string, target: string): Promise<void> {
   copies += 1
   const temporary = join(dirname(target), `.handoff-${copies}.tmp`)
   await copyFile(local, temporary, constants.COPYFILE_FICLONE)
@@ -136,7 +143,7 @@ async function copyIn(local: string, target: string): Promise<void> {
 export const isTemporaryName = (name: string) => /^\.handoff-\d+\.tmp$/.test(name)
 
 /** Never the message: it names paths of a machine that is gone when it is read. */
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'no code'
+const errorCode = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'no code'
 
 /** Hashes a local file without keeping it. */
 export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
@@ -172,20 +179,30 @@ export async function fetchArtifact(
   const environment = { DRIVE9_API_KEY: token, DRIVE9_SERVER: task.server }
   for (let attempt = 1; ; attempt += 1) {
     await rm(local, { force: true })
-    const { exitCode, stderr } = await run('drive9', ['fs', 'cp', `:${task.remote}/${artifact.path}`, local], home, {
-      environment,
-      timeoutMs: 180_000,
-    })
+    const { exitCode, stderr } = await runCommand(
+      'drive9',
+      ['fs', 'cp', `:${task.remote}/${artifact.path}`, local],
+      home,
+      {
+        environment,
+        timeoutMs: 180_000,
+      },
+    )
     const found = exitCode === 0 ? await hashFile(local) : undefined
     if (found?.bytes === artifact.bytes && found.sha256 === artifact.sha256) return
-    const reason = reasonIn(stderr)
+    const reason = lastReason(stderr)
     if (attempt === 1 && (found || !isRefusal(reason))) continue
     if (found) throw new GuestError('corrupt', `${artifact.path} does not hash to what handoff.json records`)
-    throw driveFailure('fetch-failed', `${artifact.path} could not be copied from the run directory`, reason, exitCode)
+    throw createDriveError(
+      'fetch-failed',
+      `${artifact.path} could not be copied from the run directory`,
+      reason,
+      exitCode,
+    )
   }
 }
 
-function drainReport(stdout: string): Record<string, unknown> | undefined {
+function parseDrainReport(stdout: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(stdout)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
@@ -194,7 +211,7 @@ function drainReport(stdout: string): Record<string, unknown> | undefined {
   }
 }
 
-function reasonInReport(report: Record<string, unknown> | undefined): string | undefined {
+function failureInReport(report: Record<string, unknown> | undefined): string | undefined {
   const parts = [report?.['error_kind'], report?.['error'], report?.['failed_path']].filter(
     (part) => typeof part === 'string' && part !== '',
   )

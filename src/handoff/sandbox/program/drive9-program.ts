@@ -2,21 +2,21 @@
 import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashFile } from './drive9-mount.js'
-import { GuestError, say } from './emit-record.js'
-import { plainEnvironment, run } from './spawn.js'
+import { emit, GuestError } from './emit-record.js'
+import { cleanEnvironment, runCommand } from './spawn.js'
 
-const patienceMs = 20_000
+const timeoutMs = 20_000
 
 /** `mount drain` is younger than every other part of the program that is used here, so it stands for all of them. */
 export async function identifyDrive9(home: string): Promise<void> {
-  const ask = (...words: string[]) => run('drive9', words, home, { timeoutMs: patienceMs })
+  const ask = (...words: string[]) => runCommand('drive9', words, home, { timeoutMs })
   const [about, help, sha256] = await Promise.all([
     ask('--version'),
     ask('mount', 'drain', '--help'),
-    programHash('drive9', home),
+    hashProgram('drive9', home),
   ])
   const version = /^version:\s*(\S{1,100})/m.exec(about.stdout + about.stderr)?.[1] ?? 'unknown'
-  say({ type: 'drive9', version, sha256 })
+  emit({ type: 'drive9', version, sha256 })
   if (/drive9 mount drain/.test(help.stdout + help.stderr) && help.exitCode === 0) return
   throw new GuestError(
     'drive9-too-old',
@@ -24,8 +24,8 @@ export async function identifyDrive9(home: string): Promise<void> {
   )
 }
 
-async function programHash(name: string, home: string): Promise<string> {
-  for (const folder of plainEnvironment(home)['PATH']?.split(':') ?? []) {
+async function hashProgram(name: string, home: string): Promise<string> {
+  for (const folder of cleanEnvironment(home)['PATH']?.split(':') ?? []) {
     const path = join(folder, name)
     const isThere = await access(path, constants.X_OK).then(
       () => true,

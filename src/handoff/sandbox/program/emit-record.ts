@@ -2,9 +2,9 @@
 import { writeSync } from 'node:fs'
 import type { GuestFailure, GuestRecord } from '../../domain/sandbox-protocol.js'
 
-export type Unversioned = GuestRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
+export type RecordBody = GuestRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
 
-export function say(record: Unversioned): void {
+export function emit(record: RecordBody): void {
   writeAll(Buffer.from(`${JSON.stringify({ v: 1, ...record })}\n`))
 }
 
@@ -32,7 +32,7 @@ export class GuestError extends Error {
 }
 
 /** Runs one step and says how long it took, also when it failed. */
-export async function timed<T>(
+export async function timeStep<T>(
   step: 'mount' | 'clone' | 'store' | 'survey' | 'drain' | 'find' | 'unpack',
   work: () => Promise<T>,
 ): Promise<T> {
@@ -40,6 +40,6 @@ export async function timed<T>(
   try {
     return await work()
   } finally {
-    say({ type: 'step', step, milliseconds: Math.round(performance.now() - start) })
+    emit({ type: 'step', step, milliseconds: Math.round(performance.now() - start) })
   }
 }

@@ -6,10 +6,10 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
 import { GuestError } from './emit-record.js'
-import { type Account, lastLine, run } from './spawn.js'
+import { type Account, lastLine, runCommand } from './spawn.js'
 
 /** Neither a machine-wide nor a personal configuration, no prompt, no transport but HTTP, no program of anybody's. */
-const quiet = {
+const gitEnvironment = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
@@ -17,7 +17,7 @@ const quiet = {
   GIT_LFS_SKIP_SMUDGE: '1',
 }
 
-const switchedOff = [
+const gitOptions = [
   '-c',
   'core.hooksPath=/dev/null',
   '-c',
@@ -44,20 +44,20 @@ export async function clone(
   const name = `${task.repositoryName}.git`
   const directory = join(work, name)
   const git = (args: string[], secret: Record<string, string> = {}) =>
-    run('git', [...switchedOff, ...args], work, {
-      environment: { ...quiet, ...secret },
+    runCommand('git', [...gitOptions, ...args], work, {
+      environment: { ...gitEnvironment, ...secret },
       ...(account ? { account } : {}),
     })
 
   await mkdir(work, { recursive: true })
-  await succeed(
+  await requireSuccess(
     git(['init', '--quiet', '--bare', '--template=', '--initial-branch=main', directory]),
     'git could not start a repository',
   )
   await fetchCommit(task, directory, git, credential)
-  const branch = branchOf(task.clone.ref)
-  await succeed(git(['-C', directory, 'update-ref', branch, task.clone.sha]), 'git could not name the commit')
-  await succeed(git(['-C', directory, 'symbolic-ref', 'HEAD', branch]), 'git could not name the branch')
+  const branch = branchName(task.clone.ref)
+  await requireSuccess(git(['-C', directory, 'update-ref', branch, task.clone.sha]), 'git could not name the commit')
+  await requireSuccess(git(['-C', directory, 'symbolic-ref', 'HEAD', branch]), 'git could not name the branch')
   return { directory, tar: await pack(work, name, account) }
 }
 
@@ -65,20 +65,20 @@ export async function clone(
 async function fetchCommit(
   task: SummariseTask,
   directory: string,
-  git: (args: string[], secret?: Record<string, string>) => ReturnType<typeof run>,
+  git: (args: string[], secret?: Record<string, string>) => ReturnType<typeof runCommand>,
   credential: string,
 ): Promise<void> {
   const { url, sha, ref } = task.clone
   const fetch = (what: string) =>
     git(
       ['-C', directory, 'fetch', '--quiet', '--depth=1', '--no-tags', '--no-write-fetch-head', url, what],
-      header(url, credential),
+      authorizationHeader(url, credential),
     )
 
   const byId = await fetch(`${sha}:refs/handoff/commit`)
   if (byId.exitCode !== 0 && ref !== undefined && /unadvertised|not our ref|not allow/i.test(byId.stderr))
     await fetch(`+${ref}:refs/handoff/commit`)
-  else if (byId.exitCode !== 0) throw refusal(byId.stderr)
+  else if (byId.exitCode !== 0) throw fetchError(byId.stderr)
 
   const found = await git(['-C', directory, 'rev-parse', '--verify', '--quiet', `${sha}^{commit}`])
   if (found.stdout.trim() !== sha) throw new GuestError('no-such-commit', `the git host does not have commit ${sha}`)
@@ -86,7 +86,7 @@ async function fetchCommit(
 }
 
 /** One header for one origin, in the environment of one process. */
-function header(url: string, credential: string): Record<string, string> {
+function authorizationHeader(url: string, credential: string): Record<string, string> {
   if (credential === '') return {}
   const basic = Buffer.from(`x-access-token:${credential}`).toString('base64')
   return {
@@ -96,7 +96,7 @@ function header(url: string, credential: string): Record<string, string> {
   }
 }
 
-function refusal(stderr: string): GuestError {
+function fetchError(stderr: string): GuestError {
   if (/not our ref|unadvertised|couldn't find remote ref|no such remote ref/i.test(stderr)) {
     return new GuestError('no-such-commit', 'the git host does not have the commit')
   }
@@ -110,7 +110,7 @@ function refusal(stderr: string): GuestError {
   return new GuestError('clone-failed', `git could not fetch the commit: ${lastLine(stderr)}`)
 }
 
-function branchOf(ref: string | undefined): string {
+function branchName(ref: string | undefined): string {
   return ref?.startsWith('refs/heads/') ? ref : 'refs/heads/handoff'
 }
 
@@ -128,17 +128,17 @@ async function pack(work: string, name: string, account: Account | undefined): P
     tar,
     name,
   ]
-  await succeed(run('tar', args, work, account ? { account } : {}), 'tar could not pack the clone')
+  await requireSuccess(runCommand('tar', args, work, account ? { account } : {}), 'tar could not pack the clone')
   return tar
 }
 
 /** The other way, inside a later sandbox. */
 export async function unpack(tar: string, work: string, account: Account | undefined): Promise<void> {
   const args = ['--no-same-owner', '--no-same-permissions', '-xf', tar]
-  await succeed(run('tar', args, work, account ? { account } : {}), 'tar could not unpack the clone')
+  await requireSuccess(runCommand('tar', args, work, account ? { account } : {}), 'tar could not unpack the clone')
 }
 
-async function succeed(running: ReturnType<typeof run>, what: string): Promise<void> {
+async function requireSuccess(running: ReturnType<typeof runCommand>, what: string): Promise<void> {
   const finished = await running
   if (finished.exitCode !== 0) throw new GuestError('clone-failed', `${what}: ${lastLine(finished.stderr)}`)
 }

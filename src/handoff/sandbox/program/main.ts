@@ -1,7 +1,7 @@
 // How a program inside a sandbox starts and ends. Without an argument it does the task in HANDOFF_TASK; with one it is its own child and does the
 // part of the task that touches the repository.
 import type { GuestTask } from '../../domain/sandbox-protocol.js'
-import { GuestError, say } from './emit-record.js'
+import { emit, GuestError } from './emit-record.js'
 import type { ChildWork } from './untrusted-child.js'
 
 export interface Secrets {
@@ -14,10 +14,10 @@ export interface Program {
   child(what: ChildWork, task: GuestTask): Promise<void>
 }
 
-export function start(program: Program): void {
+export function startProgram(program: Program): void {
   main(program).catch((error: unknown) => {
     const failure = error instanceof GuestError ? error.failure : 'internal'
-    say({
+    emit({
       type: 'failed',
       code: failure,
       message: error instanceof Error ? error.message.slice(0, 500) : 'it did not say why',
@@ -34,7 +34,7 @@ async function main(program: Program): Promise<void> {
   process.umask(0o022)
   if (what !== undefined) return program.child(what, task)
   await program.run(task, secrets)
-  say({ type: 'done' })
+  emit({ type: 'done' })
 }
 
 /** Takes the secrets out of our own environment, so that no child inherits them by accident. */

@@ -7,8 +7,8 @@ import { dirname, join, normalize } from 'node:path'
 import { artifact } from '../../domain/run.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { isTemporaryName, type Mount } from './drive9-mount.js'
-import { GuestError, say } from './emit-record.js'
-import { gitIn, listTree, openBlobs } from './survey/git-objects.js'
+import { emit, GuestError } from './emit-record.js'
+import { gitAt, listTree, openBlobReader } from './survey/git-objects.js'
 
 /** `analysis/tree.json` */
 interface TreeTable {
@@ -27,7 +27,7 @@ interface Entry {
 }
 
 /** In the child process: writes every blob to the local disk. */
-export async function plantTree(
+export async function writePlainFiles(
   gitDirectory: string,
   commit: string,
   directory: string,
@@ -38,12 +38,12 @@ export async function plantTree(
   const blobs = entries.filter(({ mode }) => mode !== '160000')
   for (const { mode, path } of entries)
     if (mode === '160000') table.lost.push({ path: path.toString(), what: 'submodule' })
-  await openBlobs(gitIn(gitDirectory), 'many').read(
+  await openBlobReader(gitAt(gitDirectory), 'many').read(
     blobs.map(({ blob }) => blob),
     (index, content) => {
       const entry = blobs[index]!
       if (!content) throw new GuestError('corrupt', `the clone does not have the file ${entry.path.toString()}`)
-      plant(entry, content, directory, table)
+      writeEntry(entry, content, directory, table)
     },
   )
   await writeFile(tableFile, `${JSON.stringify(table)}\n`)
@@ -52,7 +52,7 @@ export async function plantTree(
 /** Everything but directories. Paths stay bytes, because the drive keeps UTF-8 names only. */
 async function listEntries(gitDirectory: string, commit: string): Promise<Entry[]> {
   const chunks: Buffer[] = []
-  await listTree(gitIn(gitDirectory), commit, (chunk) => chunks.push(chunk))
+  await listTree(gitAt(gitDirectory), commit, (chunk) => chunks.push(chunk))
   return splitZero(Buffer.concat(chunks))
     .map(parseEntry)
     .filter(({ mode }) => mode !== '040000')
@@ -75,9 +75,9 @@ function splitZero(bytes: Buffer): Buffer[] {
 }
 
 /** Synchronous, because the content is valid during the call only; nothing else runs in this process. */
-function plant(entry: Entry, content: Buffer, directory: string, table: TreeTable): void {
+function writeEntry(entry: Entry, content: Buffer, directory: string, table: TreeTable): void {
   const path = entry.path.toString('utf8')
-  if (!keepable(path, entry.path)) {
+  if (!isStorableName(path, entry.path)) {
     table.lost.push({ path, what: 'name' })
     return
   }
@@ -95,7 +95,7 @@ function plant(entry: Entry, content: Buffer, directory: string, table: TreeTabl
 }
 
 /** Names the drive keeps: UTF-8, composed (NFC), without backslashes and control characters, up to 255 bytes a part. */
-function keepable(path: string, bytes: Buffer): boolean {
+function isStorableName(path: string, bytes: Buffer): boolean {
   if (!Buffer.from(path, 'utf8').equals(bytes) || path.normalize('NFC') !== path) return false
   if (/[\\\p{Cc}]/u.test(path)) return false
   return path
@@ -114,11 +114,16 @@ function staysInside(path: string, target: string): boolean {
 }
 
 /** In the parent process: copies the files into the mount, a few at a time, and reports them. */
-export async function storeTree(directory: string, tableFile: string, mounted: Mount, target: string): Promise<void> {
+export async function storePlainFiles(
+  directory: string,
+  tableFile: string,
+  mounted: Mount,
+  target: string,
+): Promise<void> {
   const table = JSON.parse(await readFile(tableFile, 'utf8')) as TreeTable
   await mapConcurrent(16, table.files, ({ path }) => mounted.put(join(directory, path), `${target}/${path}`))
   for (const link of table.links) await mounted.link(link.target, `${target}/${link.path}`)
   await mounted.store(tableFile, artifact.treeTable)
   const bytes = table.files.reduce((sum, file) => sum + file.bytes, 0)
-  say({ type: 'stored-tree', path: target, files: table.files.length, bytes, lost: table.lost.length })
+  emit({ type: 'stored-tree', path: target, files: table.files.length, bytes, lost: table.lost.length })
 }

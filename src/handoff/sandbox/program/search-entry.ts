@@ -6,33 +6,34 @@ import { join } from 'node:path'
 import type { FindTask, MoreTask } from '../../domain/sandbox-protocol.js'
 import type { Outline } from '../../domain/survey.js'
 import { fetchArtifact, mount } from './drive9-mount.js'
-import { say, timed } from './emit-record.js'
+import { emit, timeStep } from './emit-record.js'
 import { unpack } from './git-clone.js'
-import { type Secrets, start, unknownWork } from './main.js'
-import { type FoundMore, more } from './search/follow-up.js'
-import { type Found, find } from './search/index.js'
+import { type Secrets, startProgram, unknownWork } from './main.js'
+import { answerRequests, type FollowUpResult } from './search/follow-up.js'
+import { find, type SearchResult } from './search/index.js'
 import { untrustedAccount } from './spawn.js'
 import { runChild } from './untrusted-child.js'
-import { cloneDirectory, home, openWork, work } from './workspace.js'
+import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
-async function findFor(task: FindTask, secrets: Secrets): Promise<void> {
-  await openWork()
-  const local = (path: string) => join(work, path === task.clonePath ? 'clone.tar' : (path.split('/').at(-1) ?? path))
+async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
+  await prepareWorkDirectory()
+  const local = (path: string) =>
+    join(workDirectory, path === task.clonePath ? 'clone.tar' : (path.split('/').at(-1) ?? path))
   const fetched = task.artifacts.map((entry) =>
-    fetchArtifact(task.mount, home, secrets.drive, entry, local(entry.path)),
+    fetchArtifact(task.mount, homeDirectory, secrets.drive, entry, local(entry.path)),
   )
   // A read-only mount has nothing to lose, and ends with its machine.
-  const proven = timed('mount', () => mount(task.mount, home, secrets.drive, true))
+  const proven = timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, true))
   const search = async () => {
     await Promise.all(fetched)
-    await timed('unpack', () => unpack(local(task.clonePath), work, untrustedAccount(home)))
-    await timed('find', () => runChild('find', task, home, proven))
+    await timeStep('unpack', () => unpack(local(task.clonePath), workDirectory, untrustedAccount(homeDirectory)))
+    await timeStep('find', () => runChild('find', task, homeDirectory, proven))
   }
   await Promise.all([proven, search()])
 }
 
-async function findIn(task: FindTask): Promise<void> {
-  const [summary, outline] = await Promise.all([readText('code-summary.md'), readText('outline.json')])
+async function searchClone(task: FindTask): Promise<void> {
+  const [summary, outline] = await Promise.all([readArtifact('code-summary.md'), readArtifact('outline.json')])
   const found = await find({
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.commit,
@@ -40,41 +41,41 @@ async function findIn(task: FindTask): Promise<void> {
     summary,
     outline: JSON.parse(outline) as Outline,
   })
-  tell(found)
-  const { length } = found.unnamable
+  emitResult(found)
+  const { length } = found.uncitable
   if (length === 0) return
-  const names = found.unnamable.slice(0, 5).map((name) => JSON.stringify(name.slice(0, 100)))
+  const names = found.uncitable.slice(0, 5).map((name) => JSON.stringify(name.slice(0, 100)))
   const rest = length > names.length ? ` and ${length - names.length} more` : ''
   const what =
     length === 1
       ? 'One file was not searched, because its name'
       : `${length} files were not searched, because their names`
-  say({ type: 'notice', text: `${what} cannot be cited: ${names.join(', ')}${rest}.` })
+  emit({ type: 'notice', text: `${what} cannot be cited: ${names.join(', ')}${rest}.` })
 }
 
-async function findMore(task: MoreTask): Promise<void> {
+async function answerFollowUp(task: MoreTask): Promise<void> {
   const gitDirectory = cloneDirectory(task.repositoryName)
   const { commit, search, requests } = task
-  tell(await more({ gitDirectory, commit, search, requests }))
+  emitResult(await answerRequests({ gitDirectory, commit, search, requests }))
 }
 
-function tell(found: Omit<Found, 'unnamable'> & Partial<Pick<FoundMore, 'listings'>>): void {
-  for (const excerpt of found.excerpts) say({ type: 'excerpt', ...excerpt })
-  for (const listing of found.listings ?? []) say({ type: 'listing', ...listing })
-  say({ type: 'searched', ...found.searched })
+function emitResult(found: Omit<SearchResult, 'uncitable'> & Partial<Pick<FollowUpResult, 'listings'>>): void {
+  for (const excerpt of found.excerpts) emit({ type: 'excerpt', ...excerpt })
+  for (const listing of found.listings ?? []) emit({ type: 'listing', ...listing })
+  emit({ type: 'searched', ...found.searched })
 }
 
-const readText = (name: string) => readFile(join(work, name), 'utf8')
+const readArtifact = (name: string) => readFile(join(workDirectory, name), 'utf8')
 
-start({
+startProgram({
   async run(task, secrets) {
-    if (task.task === 'find') await findFor(task, secrets)
-    else if (task.task === 'more') await runChild('more', task, home)
+    if (task.task === 'find') await runSearch(task, secrets)
+    else if (task.task === 'more') await runChild('more', task, homeDirectory)
     else throw unknownWork('ask', task)
   },
   async child(what, task) {
-    if (what === 'find' && task.task === 'find') return findIn(task)
-    if (what === 'more' && task.task === 'more') return findMore(task)
+    if (what === 'find' && task.task === 'find') return searchClone(task)
+    if (what === 'more' && task.task === 'more') return answerFollowUp(task)
     throw unknownWork(what, task)
   },
 })

@@ -4,14 +4,14 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GuestError } from './emit-record.js'
 
-export interface Finished {
+export interface CommandResult {
   exitCode: number
   stdout: string
   /** The last part of it. */
   stderr: string
 }
 
-export interface ProgramOptions {
+export interface CommandOptions {
   cwd?: string
   environment?: Record<string, string>
   /** Give up root before the program starts. */
@@ -25,7 +25,7 @@ export interface Account {
 }
 
 /** Only what a program needs to run at all; no secret of ours is ever in here. */
-export function plainEnvironment(home: string): Record<string, string> {
+export function cleanEnvironment(home: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
     HOME: home,
@@ -37,10 +37,15 @@ export function plainEnvironment(home: string): Record<string, string> {
   }
 }
 
-export function run(program: string, args: string[], home: string, options: ProgramOptions = {}): Promise<Finished> {
+export function runCommand(
+  program: string,
+  args: string[],
+  home: string,
+  options: CommandOptions = {},
+): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      ...placement(home, options),
+      ...spawnOptions(home, options),
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: options.timeoutMs ?? 600_000,
     })
@@ -52,39 +57,39 @@ export function run(program: string, args: string[], home: string, options: Prog
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4_000)
     })
-    child.on('error', (error: NodeJS.ErrnoException) => reject(startError(program, error)))
+    child.on('error', (error: NodeJS.ErrnoException) => reject(spawnError(program, error)))
     child.on('close', (code) => resolve({ exitCode: code ?? -1, stdout, stderr }))
   })
 }
 
-export function placement(home: string, options: ProgramOptions): SpawnOptions {
+export function spawnOptions(home: string, options: CommandOptions): SpawnOptions {
   return {
     cwd: options.cwd ?? home,
-    env: { ...plainEnvironment(home), ...options.environment },
+    env: { ...cleanEnvironment(home), ...options.environment },
     ...(options.account ?? {}),
   }
 }
 
-export function startError(program: string, error: NodeJS.ErrnoException): Error {
+export function spawnError(program: string, error: NodeJS.ErrnoException): Error {
   if (error.code !== 'ENOENT') return error
   return new GuestError('tool-missing', `The sandbox has no program called ${program}.`)
 }
 
-const unprivileged = 65_534
+const nobodyId = 65_534
 
 /** The account for untrusted work: uid 65534 (`nobody`) where this process may change to it and it can start Node, else none. */
 export function untrustedAccount(home: string): Account | undefined {
   const isPossible =
     process.getuid?.() === 0 &&
-    hasId('/proc/self/uid_map', unprivileged) &&
-    hasId('/proc/self/gid_map', unprivileged) &&
-    open(process.execPath) &&
-    open(dirname(home))
-  return isPossible ? { uid: unprivileged, gid: unprivileged } : undefined
+    isMappedId('/proc/self/uid_map', nobodyId) &&
+    isMappedId('/proc/self/gid_map', nobodyId) &&
+    isOpenToAll(process.execPath) &&
+    isOpenToAll(dirname(home))
+  return isPossible ? { uid: nobodyId, gid: nobodyId } : undefined
 }
 
 /** Whether an id exists in this process's user namespace. In one with a single id, changing to another fails with EINVAL. */
-function hasId(map: string, id: number): boolean {
+function isMappedId(map: string, id: number): boolean {
   if (!existsSync(map)) return true
   return readFileSync(map, 'utf8')
     .split('\n')
@@ -93,8 +98,8 @@ function hasId(map: string, id: number): boolean {
 }
 
 /** Whether every account may enter: every folder on the way lets others pass. */
-function open(path: string): boolean {
-  return (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || open(dirname(path)))
+function isOpenToAll(path: string): boolean {
+  return (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || isOpenToAll(dirname(path)))
 }
 
 /** The last words of a program. The host removes every secret it knows before anyone reads them. */

@@ -6,27 +6,27 @@ import { artifact } from '../../domain/run.js'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
 import { type Mount, mount } from './drive9-mount.js'
 import { identifyDrive9 } from './drive9-program.js'
-import { say, timed } from './emit-record.js'
+import { emit, timeStep } from './emit-record.js'
 import { clone } from './git-clone.js'
-import { type Secrets, start, unknownWork } from './main.js'
-import { plantTree, storeTree } from './plain-files.js'
+import { type Secrets, startProgram, unknownWork } from './main.js'
+import { storePlainFiles, writePlainFiles } from './plain-files.js'
 import { untrustedAccount } from './spawn.js'
 import { survey } from './survey/index.js'
 import { runChild } from './untrusted-child.js'
-import { cloneDirectory, home, openWork, work } from './workspace.js'
+import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
 async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
-  await openWork()
+  await prepareWorkDirectory()
   const [mounted, local] = await Promise.all([
-    timed('mount', () => mountIdentified(task, secrets)),
-    timed('clone', () => clone(task, work, secrets.clone, untrustedAccount(home))),
+    timeStep('mount', () => mountRecognizedDrive(task, secrets)),
+    timeStep('clone', () => clone(task, workDirectory, secrets.clone, untrustedAccount(homeDirectory))),
   ])
   await Promise.all([
-    timed('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
+    timeStep('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
     surveyAndStore(task, mounted),
   ])
-  if (task.form === 'plain') await timed('store', () => plainForm(task, mounted))
-  await timed('drain', async () => {
+  if (task.form === 'plain') await timeStep('store', () => addPlainFiles(task, mounted))
+  await timeStep('drain', async () => {
     await mounted.drain()
     await mounted.release()
   })
@@ -34,24 +34,29 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
 
 /** The tables do not wait for the clone's tar, which may take longer to store than the survey takes. */
 async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void> {
-  await timed('survey', () => runChild('survey', task, home))
-  await timed('store', () =>
+  await timeStep('survey', () => runChild('survey', task, homeDirectory))
+  await timeStep('store', () =>
     Promise.all([
-      mounted.store(join(work, 'files.json'), artifact.files),
-      mounted.store(join(work, 'outline.json'), artifact.outline),
+      mounted.store(join(workDirectory, 'files.json'), artifact.files),
+      mounted.store(join(workDirectory, 'outline.json'), artifact.outline),
     ]),
   )
 }
 
-async function plainForm(task: SummariseTask, mounted: Mount): Promise<void> {
-  await runChild('tree', task, home)
-  await storeTree(join(work, 'tree'), join(work, 'tree.json'), mounted, `project/${task.repositoryName}`)
+async function addPlainFiles(task: SummariseTask, mounted: Mount): Promise<void> {
+  await runChild('tree', task, homeDirectory)
+  await storePlainFiles(
+    join(workDirectory, 'tree'),
+    join(workDirectory, 'tree.json'),
+    mounted,
+    `project/${task.repositoryName}`,
+  )
 }
 
 /** A program that cannot do what is needed of it is a better reason than the mount that failed because of it. */
-async function mountIdentified(task: SummariseTask, secrets: Secrets): Promise<Mount> {
-  const identified = identifyDrive9(home)
-  const mounting = mount(task.mount, home, secrets.drive, false).catch(async (error: unknown) => {
+async function mountRecognizedDrive(task: SummariseTask, secrets: Secrets): Promise<Mount> {
+  const identified = identifyDrive9(homeDirectory)
+  const mounting = mount(task.mount, homeDirectory, secrets.drive, false).catch(async (error: unknown) => {
     await identified
     throw error
   })
@@ -65,13 +70,13 @@ async function surveyClone(task: SummariseTask): Promise<void> {
     commit: task.clone.sha,
     limits: task.survey,
   })
-  await writeFile(join(work, 'files.json'), found.files())
-  await writeFile(join(work, 'outline.json'), found.outlines())
-  say({ type: 'survey', ...found.survey })
-  for (const text of found.texts) say({ type: 'text', ...text })
+  await writeFile(join(workDirectory, 'files.json'), found.fileTableJson())
+  await writeFile(join(workDirectory, 'outline.json'), found.outlineJson())
+  emit({ type: 'survey', ...found.survey })
+  for (const text of found.texts) emit({ type: 'text', ...text })
 }
 
-start({
+startProgram({
   async run(task, secrets) {
     if (task.task !== 'summarise') throw unknownWork('summarise', task)
     await summarise(task, secrets)
@@ -81,7 +86,7 @@ start({
     if (what === 'survey') return surveyClone(task)
     if (what === 'tree') {
       const directory = cloneDirectory(task.repositoryName)
-      return plantTree(directory, task.clone.sha, join(work, 'tree'), join(work, 'tree.json'))
+      return writePlainFiles(directory, task.clone.sha, join(workDirectory, 'tree'), join(workDirectory, 'tree.json'))
     }
     throw unknownWork(what, task)
   },

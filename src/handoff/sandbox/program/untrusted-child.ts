@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { GuestTask } from '../../domain/sandbox-protocol.js'
 import { GuestError, writeAll } from './emit-record.js'
-import { lastLine, placement, startError, untrustedAccount } from './spawn.js'
+import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js'
 
 export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
 
 /** What a process that has read hostile text may say. It cannot claim that something was stored, or that all went well. */
-const allowed = new Set(['survey', 'text', 'excerpt', 'listing', 'searched', 'notice', 'failed'])
+const allowedRecords = new Set(['survey', 'text', 'excerpt', 'listing', 'searched', 'notice', 'failed'])
 
 /** What the child says is passed on once `proven` is fulfilled, and never when it is not. */
 export function runChild(
@@ -23,17 +23,17 @@ export function runChild(
       process.execPath,
       ['--max-old-space-size=1536', '--max-semi-space-size=4', fileURLToPath(import.meta.url), work],
       {
-        ...placement(home, { environment: { HANDOFF_TASK: JSON.stringify(task) }, ...(account ? { account } : {}) }),
+        ...spawnOptions(home, { environment: { HANDOFF_TASK: JSON.stringify(task) }, ...(account ? { account } : {}) }),
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
     let stderr = ''
-    const lines = lineReader((line) => forward(line, proven, reject))
+    const lines = createLineReader((line) => forwardRecord(line, proven, reject))
     child.stdout?.on('data', lines)
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4_000)
     })
-    child.on('error', (error: NodeJS.ErrnoException) => reject(startError('node', error)))
+    child.on('error', (error: NodeJS.ErrnoException) => reject(spawnError('node', error)))
     child.on('close', (code) => {
       if (code === 0) proven.then(() => resolve(), reject)
       else reject(new GuestError('internal', `${work} ended with ${code ?? 'a signal'}: ${lastLine(stderr)}`))
@@ -42,7 +42,7 @@ export function runChild(
 }
 
 /** Splits bytes into lines without decoding them: a character may be cut in two by the pipe. */
-export function lineReader(take: (line: Buffer) => void): (chunk: Buffer) => void {
+export function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer[] = []
   return (chunk) => {
     let start = 0
@@ -55,9 +55,9 @@ export function lineReader(take: (line: Buffer) => void): (chunk: Buffer) => voi
   }
 }
 
-function forward(line: Buffer, proven: Promise<unknown>, reject: (error: unknown) => void): void {
+function forwardRecord(line: Buffer, proven: Promise<unknown>, reject: (error: unknown) => void): void {
   const record = JSON.parse(line.toString('utf8')) as { type: string; code?: string; message?: string }
-  if (!allowed.has(record.type)) return
+  if (!allowedRecords.has(record.type)) return
   if (record.type === 'failed') reject(new GuestError('internal', record.message ?? 'it did not say why'))
   else proven.then(() => writeAll(Buffer.concat([line, Buffer.from('\n')]))).catch(reject)
 }

@@ -4,19 +4,19 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { untrustedAccount } from './spawn.js'
 
-export const home = homedir()
+export const homeDirectory = homedir()
 /** Where untrusted work happens: on the local disk, open to the account that does it. */
-export const work = join(home, 'work')
+export const workDirectory = join(homeDirectory, 'work')
 
-export const cloneDirectory = (repositoryName: string) => join(work, `${repositoryName}.git`)
+export const cloneDirectory = (repositoryName: string) => join(workDirectory, `${repositoryName}.git`)
 
 /** A second walk in the same machine starts clean. */
-export async function openWork(): Promise<void> {
-  await rm(work, { recursive: true, force: true })
-  await mkdir(work, { recursive: true })
-  if (untrustedAccount(home)) {
+export async function prepareWorkDirectory(): Promise<void> {
+  await rm(workDirectory, { recursive: true, force: true })
+  await mkdir(workDirectory, { recursive: true })
+  if (untrustedAccount(homeDirectory)) {
     // The way there must be open to an account that is not ours; nothing in the home itself is readable by it.
-    await chmod(home, 0o711)
-    await chmod(work, 0o777)
+    await chmod(homeDirectory, 0o711)
+    await chmod(workDirectory, 0o777)
   }
 }

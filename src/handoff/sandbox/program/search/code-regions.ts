@@ -1,12 +1,12 @@
 // A file as places: its definitions, and what stands between them. A place is what is ranked and shown: a function whole, a class without its
 // methods, a window of something long.
 import type { Definition } from '../../../domain/survey.js'
-import { isPointer, saysGenerated, textBytes } from '../survey/decode-text.js'
+import { decodeText, hasGeneratedMarker, isLfsPointer } from '../survey/decode-text.js'
 import { findDefinitions } from '../survey/outline.js'
 import type { SourceFile } from './corpus.js'
 import { sizes } from './ranking-weights.js'
 
-export interface Place {
+export interface CodeRegion {
   from: number
   to: number
   bytes: number
@@ -16,30 +16,30 @@ export interface Place {
   score: number
 }
 
-export interface Structure {
+export interface FileStructure {
   /** One character a byte. */
   text: string
   lines: number
   /** Where lines begin in the text, and where the text ends. */
   starts: Int32Array
   definitions: Definition[]
-  places: Place[]
+  regions: CodeRegion[]
   /** 1 for lines that import something. By line. */
   imports: Uint8Array
 }
 
-export function structureOf(file: SourceFile, bytes: Buffer): Structure | undefined {
-  const plain = textBytes(bytes)
+export function parseStructure(file: SourceFile, bytes: Buffer): FileStructure | undefined {
+  const plain = decodeText(bytes)
   if (plain !== bytes) return undefined
   const text = bytes.toString('latin1')
   const starts = lineStarts(bytes)
   const lines = starts.length - 1
   if (bytes.length > 4_000 && bytes.length / lines > 300) return undefined
-  if (isPointer(bytes) || saysGenerated(text.slice(0, 2_000), file.kind === 'documentation')) return undefined
+  if (isLfsPointer(bytes) || hasGeneratedMarker(text.slice(0, 2_000), file.kind === 'documentation')) return undefined
   const scan = { lines, longest: 0, suspicious: false, identifierCount: 0, identifiers: starts, lineStarts: starts }
   const definitions = findDefinitions(text, scan, file.grammar, false).definitions
-  const structure: Structure = { text, lines, starts, definitions, places: [], imports: importLines(text, starts) }
-  structure.places = placesOf(structure)
+  const structure: FileStructure = { text, lines, starts, definitions, regions: [], imports: importLines(text, starts) }
+  structure.regions = splitIntoRegions(structure)
   return structure
 }
 
@@ -50,7 +50,7 @@ function lineStarts(bytes: Buffer): Int32Array {
   return Int32Array.from(starts)
 }
 
-export function lineText({ text, starts }: Structure, line: number): string {
+export function textOfLine({ text, starts }: FileStructure, line: number): string {
   return text.slice(starts[line - 1], starts[line]).replace(/\r?\n$/, '')
 }
 
@@ -58,12 +58,12 @@ const importLine =
   /\n[ \t]*(?:import\b|from[ \t]+\S+[ \t]+import\b|#[ \t]*include\b|use[ \t]+[\w:\\]+|using[ \t]+[\w.]+;|require(?:_once|_relative)?\b|(?:const|let|var)[ \t][^\n=]{1,200}=[ \t]*require\(|export[ \t]+(?:\*|\{[^}\n]*\})[ \t]+from\b|package[ \t])[^\n]*/g
 
 /** Imports stand near the beginning. */
-const importReach = 8_000
+const importSearchBytes = 8_000
 
 /** Lines that say what is used from elsewhere: they name many things and tell nothing about them. */
 function importLines(text: string, starts: Int32Array): Uint8Array {
   const flags = new Uint8Array(starts.length + 1)
-  const padded = `\n${text.slice(0, importReach)}`
+  const padded = `\n${text.slice(0, importSearchBytes)}`
   let line = 1
   for (const match of padded.matchAll(importLine)) {
     while (line < starts.length && starts[line]! <= match.index) line++
@@ -78,13 +78,13 @@ function importLines(text: string, starts: Int32Array): Uint8Array {
   return flags
 }
 
-const containers = new Set(
+const containerKinds = new Set(
   'class struct interface trait enum impl module namespace object protocol extension record union type mixin package heading'.split(
     ' ',
   ),
 )
 
-interface Owned {
+interface OwnedRange {
   definition: Definition
   enclosing: Definition | undefined
   /** With what stands above it and belongs to it. */
@@ -92,37 +92,37 @@ interface Owned {
   to: number
 }
 
-function placesOf(structure: Structure): Place[] {
-  const owners: (Owned | undefined)[] = new Array(structure.lines + 2)
-  for (const owned of ownedRanges(structure)) {
-    for (let line = owned.from; line <= owned.to; line++) owners[line] = owned
+function splitIntoRegions(structure: FileStructure): CodeRegion[] {
+  const ownerByLine: (OwnedRange | undefined)[] = new Array(structure.lines + 2)
+  for (const owned of findOwnedRanges(structure)) {
+    for (let line = owned.from; line <= owned.to; line++) ownerByLine[line] = owned
   }
-  const places: Place[] = []
+  const regions: CodeRegion[] = []
   for (let from = 1; from <= structure.lines; ) {
-    const owner = owners[from]
+    const owner = ownerByLine[from]
     let to = from
-    while (to < structure.lines && owners[to + 1] === owner) to++
-    addPlaces(places, structure, from, to, owner)
+    while (to < structure.lines && ownerByLine[to + 1] === owner) to++
+    addRegions(regions, structure, from, to, owner)
     from = to + 1
   }
-  return places
+  return regions
 }
 
 /** Definitions that own lines, outer before inner. What stands in a function belongs to the function. */
-function ownedRanges(structure: Structure): Owned[] {
-  const open: Owned[] = []
-  const owned: Owned[] = []
+function findOwnedRanges(structure: FileStructure): OwnedRange[] {
+  const open: OwnedRange[] = []
+  const owned: OwnedRange[] = []
   for (const [index, definition] of structure.definitions.entries()) {
-    const to = definition.end ?? endBefore(structure, index)
+    const to = definition.end ?? guessEnd(structure, index)
     while (open.length > 0 && open.at(-1)!.to < definition.line) open.pop()
     const around = open.at(-1)
-    const isContainer = containers.has(definition.kind)
+    const isContainer = containerKinds.has(definition.kind)
     if (
-      (around && !containers.has(around.definition.kind)) ||
+      (around && !containerKinds.has(around.definition.kind)) ||
       (!isContainer && to === definition.line && isValue(definition))
     )
       continue
-    const range = { definition, enclosing: around?.definition, from: firstLine(structure, definition.line), to }
+    const range = { definition, enclosing: around?.definition, from: firstOwnedLine(structure, definition.line), to }
     owned.push(range)
     open.push(range)
   }
@@ -132,36 +132,42 @@ function ownedRanges(structure: Structure): Owned[] {
 const isValue = ({ kind }: Definition) => /^(?:constant|variable|export|macro)$/.test(kind)
 
 /** Where nobody could see the end: before the next definition. */
-function endBefore({ definitions, lines }: Structure, index: number): number {
+function guessEnd({ definitions, lines }: FileStructure, index: number): number {
   const { line } = definitions[index]!
   return Math.max(line, Math.min(lines, (definitions[index + 1]?.line ?? lines + 1) - 1, line + sizes.whole - 1))
 }
 
 /** Decorators and comments right above a definition are part of it. */
-function firstLine(structure: Structure, line: number): number {
-  const indent = indentOf(structure, line)
+function firstOwnedLine(structure: FileStructure, line: number): number {
+  const indent = indentWidth(structure, line)
   let first = line
   while (first > 1 && line - first < 12) {
-    const above = lineText(structure, first - 1)
-    if (!/^\s*(?:@|#\[|\/\/|\/\*\*|\*|#:|# )/.test(above) || indentOf(structure, first - 1) < indent) break
+    const above = textOfLine(structure, first - 1)
+    if (!/^\s*(?:@|#\[|\/\/|\/\*\*|\*|#:|# )/.test(above) || indentWidth(structure, first - 1) < indent) break
     first--
   }
   return first
 }
 
-function indentOf({ text, starts }: Structure, line: number): number {
+function indentWidth({ text, starts }: FileStructure, line: number): number {
   let at = starts[line - 1]!
   let indent = 0
   for (; text[at] === ' ' || text[at] === '\t'; at++) indent += text[at] === ' ' ? 1 : 4
   return indent
 }
 
-function addPlaces(places: Place[], { starts }: Structure, from: number, to: number, owner: Owned | undefined): void {
+function addRegions(
+  regions: CodeRegion[],
+  { starts }: FileStructure,
+  from: number,
+  to: number,
+  owner: OwnedRange | undefined,
+): void {
   const add = (first: number, last: number) => {
     const bytes = starts[last]! - starts[first - 1]!
     // Nothing but empty lines.
     if (bytes <= last - first + 1) return
-    places.push({
+    regions.push({
       from: first,
       to: last,
       bytes,

@@ -1,12 +1,12 @@
 // The files of a commit that are worth a look, and their bytes, read in one stream. What was read is kept as long as there is room, so that
 // the few files that matter need not be read again.
 import type { FileKind } from '../../../domain/survey.js'
-import { classify } from '../survey/classify-file.js'
-import { utf8Of } from '../survey/decode-text.js'
-import { type AttributesFile, type AttributesOf, attributesFrom } from '../survey/git-attributes.js'
-import { type BlobReader, gitIn, listTree, openBlobs, type SpawnGit } from '../survey/git-objects.js'
-import { type Entry, type Folder, type Tree, treeParser } from '../survey/git-tree.js'
-import { endingOf, languageOfEnding } from '../survey/languages.js'
+import { classifyFiles } from '../survey/classify-file.js'
+import { toUtf8 } from '../survey/decode-text.js'
+import { type AttributeLookup, type AttributesFile, parseAttributes } from '../survey/git-attributes.js'
+import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from '../survey/git-objects.js'
+import { createTreeParser, type Entry, type Folder, type Tree } from '../survey/git-tree.js'
+import { extensionOf, languageForExtension } from '../survey/languages.js'
 import { trait } from '../survey/path-rules.js'
 
 export interface SourceFile {
@@ -27,7 +27,7 @@ export interface Corpus {
   tree: Tree
   files: SourceFile[]
   /** Names of files that are left out because no citation could name them. */
-  unnamable: string[]
+  uncitable: string[]
   /** Every file once, in order. The bytes end with a 0 that is not the file's, and are good during the call only. */
   readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
   /** Whole files, by index; those that are missing are left out. */
@@ -35,34 +35,34 @@ export interface Corpus {
 }
 
 /** Larger files are tables, whatever they are called. */
-const largest = 2_000_000
+const fileByteLimit = 2_000_000
 /** Bytes that stay in memory, and in how large pieces. */
-const keptBytes = 64_000_000
+const cacheBytes = 64_000_000
 const slabBytes = 4_000_000
 
 export async function openCorpus(gitDirectory: string, commit: string): Promise<Corpus> {
-  const git = gitIn(gitDirectory)
-  const blobs = openBlobs(git, 'many')
+  const git = gitAt(gitDirectory)
+  const blobs = openBlobReader(git, 'many')
   try {
-    const parser = treeParser()
+    const parser = createTreeParser()
     await listTree(git, commit, parser.push)
     const tree = parser.finish(commit)
-    classify(tree, { attributes: () => ({}), excluded: () => false, ignored: () => false })
-    return corpusOf(tree, git, blobs)
+    classifyFiles(tree, { attributes: () => ({}), excluded: () => false, ignored: () => false })
+    return createCorpus(tree, git, blobs)
   } catch (error) {
     blobs.stop()
     throw error
   }
 }
 
-const readable = new Set<FileKind>(['source', 'test', 'documentation', 'configuration'])
+const readableKinds = new Set<FileKind>(['source', 'test', 'documentation', 'configuration'])
 
-const packagesOf = (tree: Tree) =>
+const pythonPackages = (tree: Tree) =>
   new Set(tree.entries.filter(({ name }) => name === '__init__.py').map(({ folder }) => folder))
 
-function filesOf(tree: Tree, packages: ReadonlySet<Folder>): SourceFile[] {
+function selectFiles(tree: Tree, packages: ReadonlySet<Folder>): SourceFile[] {
   return tree.entries
-    .filter((entry) => isWorthALook(entry, packages) && isNamable(entry))
+    .filter((entry) => isSearchable(entry, packages) && isCitable(entry))
     .map((entry, index) => ({
       index,
       path: entry.path,
@@ -71,27 +71,27 @@ function filesOf(tree: Tree, packages: ReadonlySet<Folder>): SourceFile[] {
       blob: entry.blob,
       size: entry.size,
       kind: entry.kind,
-      grammar: entry.grammar || (languageOfEnding(endingOf(entry.name))?.grammar ?? ''),
+      grammar: entry.grammar || (languageForExtension(extensionOf(entry.name))?.grammar ?? ''),
       isExample: (entry.folder.traits & (trait.example | trait.documentation)) !== 0,
     }))
 }
 
 /** A name that was redacted is not repeated. */
-function isWorthALook(entry: Entry, packages: ReadonlySet<Folder>): boolean {
+function isSearchable(entry: Entry, packages: ReadonlySet<Folder>): boolean {
   return (
-    ((entry.reason === undefined && readable.has(entry.kind)) || isAdopted(entry, packages)) &&
-    !entry.pointer &&
-    entry.size <= largest &&
+    ((entry.reason === undefined && readableKinds.has(entry.kind)) || isVendoredSubpackage(entry, packages)) &&
+    !entry.maybeLfsPointer &&
+    entry.size <= fileByteLimit &&
     !entry.path.includes('[redacted:')
   )
 }
 
 /** A path that is not UTF-8, or has a line break in it, could not be cited. */
-export const isNamable = ({ path, pathBase64 }: Pick<Entry, 'path' | 'pathBase64'>) =>
+export const isCitable = ({ path, pathBase64 }: Pick<Entry, 'path' | 'pathBase64'>) =>
   pathBase64 === undefined && !/[\n\r]/.test(path)
 
 /** Others' code that is imported as a part of the product's own package is product: somebody may ask about it. */
-function isAdopted({ kind, folder, name }: Entry, packages: ReadonlySet<Folder>): boolean {
+function isVendoredSubpackage({ kind, folder, name }: Entry, packages: ReadonlySet<Folder>): boolean {
   if (kind !== 'vendored' || !name.endsWith('.py')) return false
   let top = folder
   while (top.parent && (top.parent.traits & trait.vendored) !== 0) top = top.parent
@@ -101,23 +101,23 @@ function isAdopted({ kind, folder, name }: Entry, packages: ReadonlySet<Folder>)
 const attributesLimit = 50
 
 /** What attributes say comes first in the same stream, so that the files it shuts out are passed over when they come. */
-function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
-  const packages = packagesOf(tree)
-  const files = filesOf(tree, packages)
+function createCorpus(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
+  const packages = pythonPackages(tree)
+  const files = selectFiles(tree, packages)
   const attributes = tree.entries
     .filter(({ name, mode }) => name === '.gitattributes' && mode.startsWith('100'))
     .slice(0, attributesLimit)
-  const keep = keeper()
+  const keep = createFileCache()
 
   return {
     tree,
     files,
-    unnamable: tree.entries
-      .filter((entry) => isWorthALook(entry, packages) && !isNamable(entry))
+    uncitable: tree.entries
+      .filter((entry) => isSearchable(entry, packages) && !isCitable(entry))
       .map(({ path }) => path.replace(/[\n\r]/g, '\ufffd')),
     async readAll(take) {
       const rules: AttributesFile[] = []
-      let attributesOf: AttributesOf | undefined
+      let attributesOf: AttributeLookup | undefined
       const names = [...attributes, ...files].map(({ blob }) => blob)
       await first.read(names, (index, bytes) => {
         if (!bytes) return
@@ -125,10 +125,10 @@ function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
           rules.push({ directory: attributes[index]!.folder.path, text: bytes.toString('utf8') })
           return
         }
-        attributesOf ??= attributesFrom(rules)
+        attributesOf ??= parseAttributes(rules)
         const file = files[index - attributes.length]!
-        if (isShutOut(attributesOf, file)) return
-        const text = utf8Of(bytes)
+        if (isExcluded(attributesOf, file)) return
+        const text = toUtf8(bytes)
         file.size = text.length
         take(file, keep.copy(file, text))
       })
@@ -137,8 +137,8 @@ function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
       const missing = wanted.filter((file) => !keep.kept.has(file.index))
       if (missing.length > 0) {
         const names = missing.map((file) => file.blob)
-        await openBlobs(git, 'many').read(names, (index, bytes) => {
-          if (bytes) keep.kept.set(missing[index]!.index, Buffer.from(utf8Of(bytes)))
+        await openBlobReader(git, 'many').read(names, (index, bytes) => {
+          if (bytes) keep.kept.set(missing[index]!.index, Buffer.from(toUtf8(bytes)))
         })
       }
       return keep.kept
@@ -146,15 +146,15 @@ function corpusOf(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
   }
 }
 
-function isShutOut(attributesOf: AttributesOf, { path, directory }: SourceFile): boolean {
+function isExcluded(attributesOf: AttributeLookup, { path, directory }: SourceFile): boolean {
   const { generated, vendored, binary, lfs } = attributesOf(path, directory)
   return generated === true || vendored === true || binary === true || lfs === true
 }
 
 /** Copies files into few large pieces of memory: thousands of small ones would keep the collector busy. */
-function keeper(): { kept: Map<number, Buffer>; copy(file: SourceFile, bytes: Buffer): Buffer } {
+function createFileCache(): { kept: Map<number, Buffer>; copy(file: SourceFile, bytes: Buffer): Buffer } {
   const kept = new Map<number, Buffer>()
-  let room = keptBytes
+  let room = cacheBytes
   let slab = Buffer.alloc(0)
   let spare = Buffer.alloc(0)
 

@@ -2,28 +2,28 @@
 // files are looked through anyway. The second way knows languages that say `def`, `class`, `func` and the like before a name.
 import type { Outline } from '../../../domain/survey.js'
 
-export interface Definer {
+export interface DefinitionSite {
   path: string
   line: number
 }
 
 /** Where these names are defined, as far as is known. */
-export type DefinersOf = (names: ReadonlySet<string>) => Map<string, Definer[]>
+export type FindDefinitions = (names: ReadonlySet<string>) => Map<string, DefinitionSite[]>
 
-export function definersInOutline(outline: Outline): DefinersOf {
+export function definitionsInOutline(outline: Outline): FindDefinitions {
   return (names) => {
-    const found = new Map<string, Definer[]>()
+    const found = new Map<string, DefinitionSite[]>()
     for (const [path, definitions] of Object.entries(outline.files)) {
-      for (const { name, line } of definitions) if (names.has(name)) put(found, name, { path, line })
+      for (const { name, line } of definitions) if (names.has(name)) appendTo(found, name, { path, line })
     }
     return found
   }
 }
 
-function put(found: Map<string, Definer[]>, name: string, definer: Definer): void {
+function appendTo(found: Map<string, DefinitionSite[]>, name: string, site: DefinitionSite): void {
   const list = found.get(name)
-  if (list) list.push(definer)
-  else found.set(name, [definer])
+  if (list) list.push(site)
+  else found.set(name, [site])
 }
 
 const isWord = new Uint8Array(256)
@@ -39,40 +39,40 @@ for (let byte = 0; byte < 256; byte++) {
 }
 
 /** How those words begin: two letters tell most lines apart. */
-const openings = new Uint8Array(1 << 10)
+const wordPrefixes = new Uint8Array(1 << 10)
 
 const modifier = 1
 const keyword = 2
 const roles = new Map<number, number>()
-const give = (role: number, words: string) => {
+const addRole = (role: number, words: string) => {
   for (const word of words.split(' ')) {
     roles.set(hashText(word), role)
-    openings[((word.charCodeAt(0) & 31) << 5) | (word.charCodeAt(1) & 31)] = 1
+    wordPrefixes[((word.charCodeAt(0) & 31) << 5) | (word.charCodeAt(1) & 31)] = 1
   }
 }
-give(
+addRole(
   modifier,
   'export default declare abstract public private protected internal static final async pub unsafe extern override virtual inline open ' +
     'data sealed partial const let var val suspend local cdef cpdef readonly mut lazy implicit case',
 )
-give(
+addRole(
   keyword,
   'def class function func fn fun interface struct enum trait module namespace type object protocol sub record union mod defp defmodule macro_rules',
 )
 
-const table = 1024
-const keys = new Int32Array(table)
-const values = new Uint8Array(table)
+const tableSize = 1024
+const keys = new Int32Array(tableSize)
+const values = new Uint8Array(tableSize)
 for (const [hash, role] of roles) {
-  let slot = hash & (table - 1)
-  while (values[slot] !== 0) slot = (slot + 1) & (table - 1)
+  let slot = hash & (tableSize - 1)
+  while (values[slot] !== 0) slot = (slot + 1) & (tableSize - 1)
   keys[slot] = hash
   values[slot] = role
 }
 
-function roleOf(hash: number, length: number): number {
+function lookUpRole(hash: number, length: number): number {
   if (length > longestRoleWord) return 0
-  for (let slot = hash & (table - 1); values[slot] !== 0; slot = (slot + 1) & (table - 1)) {
+  for (let slot = hash & (tableSize - 1); values[slot] !== 0; slot = (slot + 1) & (tableSize - 1)) {
     if (keys[slot] === hash) return values[slot]!
   }
   return 0
@@ -89,12 +89,12 @@ function hashBytes(bytes: Uint8Array, from: number, to: number): number {
   return hash ^ (hash >>> 15)
 }
 
-export interface DefinitionNotes {
+export interface DefinitionIndex {
   /** The files that follow are this one's. */
-  begin(path: string): void
+  beginFile(path: string): void
   /** A line begins here. The bytes end with a 0. */
-  note(bytes: Uint8Array, at: number, line: number): void
-  definersOf: DefinersOf
+  addLine(bytes: Uint8Array, at: number, line: number): void
+  find: FindDefinitions
 }
 
 /** Words of a line that are tried: modifiers, then a keyword. */
@@ -113,8 +113,8 @@ function wordEnd(bytes: Uint8Array, from: number): number {
   return at
 }
 
-function mayOpenDefinition(bytes: Uint8Array, at: number): boolean {
-  return openings[((bytes[at]! & 31) << 5) | (bytes[at + 1]! & 31)] === 1
+function mayStartDefinition(bytes: Uint8Array, at: number): boolean {
+  return wordPrefixes[((bytes[at]! & 31) << 5) | (bytes[at + 1]! & 31)] === 1
 }
 
 /** `name = …` and `name: …`, but not `name == …`. */
@@ -123,20 +123,20 @@ function isAssignment(bytes: Uint8Array, at: number): boolean {
 }
 
 /** Keeps three numbers for each definition. */
-export function createDefinitionNotes(): DefinitionNotes {
+export function createDefinitionIndex(): DefinitionIndex {
   const paths: string[] = []
-  let notes = new Int32Array(1 << 12)
+  let entries = new Int32Array(1 << 12)
   let count = 0
 
   const keep = (hash: number, line: number) => {
-    if (count + 3 > notes.length) {
-      const larger = new Int32Array(notes.length * 2)
-      larger.set(notes)
-      notes = larger
+    if (count + 3 > entries.length) {
+      const larger = new Int32Array(entries.length * 2)
+      larger.set(entries)
+      entries = larger
     }
-    notes[count++] = hash
-    notes[count++] = paths.length - 1
-    notes[count++] = line
+    entries[count++] = hash
+    entries[count++] = paths.length - 1
+    entries[count++] = line
   }
 
   /** The name after a keyword. A receiver in brackets, a star or an exclamation mark may stand before it. */
@@ -149,18 +149,18 @@ export function createDefinitionNotes(): DefinitionNotes {
   }
 
   return {
-    begin(path) {
+    beginFile(path) {
       paths.push(path)
     },
-    note(bytes, start, line) {
+    addLine(bytes, start, line) {
       let at = skipSpace(bytes, start)
       const isTopLevel = at === start
-      if (!isTopLevel && !mayOpenDefinition(bytes, at)) return
+      if (!isTopLevel && !mayStartDefinition(bytes, at)) return
       for (let words = 0; words < mostWords; words++) {
         const end = wordEnd(bytes, at)
         if (end === at) return
         const hash = hashBytes(bytes, at, end)
-        const role = roleOf(hash, end - at)
+        const role = lookUpRole(hash, end - at)
         const next = skipSpace(bytes, end)
         if (role === keyword) keepName(bytes, next, line)
         if (role === 0 && isTopLevel && isAssignment(bytes, next)) keep(hash, line)
@@ -168,12 +168,12 @@ export function createDefinitionNotes(): DefinitionNotes {
         at = next
       }
     },
-    definersOf(names) {
+    find(names) {
       const byHash = new Map([...names].map((name) => [hashText(name), name]))
-      const found = new Map<string, Definer[]>()
+      const found = new Map<string, DefinitionSite[]>()
       for (let at = 0; at < count; at += 3) {
-        const name = byHash.get(notes[at]!)
-        if (name !== undefined) put(found, name, { path: paths[notes[at + 1]!]!, line: notes[at + 2]! })
+        const name = byHash.get(entries[at]!)
+        if (name !== undefined) appendTo(found, name, { path: paths[entries[at + 1]!]!, line: entries[at + 2]! })
       }
       return found
     },

@@ -4,7 +4,7 @@ import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import { sizes } from './ranking-weights.js'
 
 /** A file's lines as they are, cut where they are too long. The first line is at 0. */
-export function linesOf(text: string): string[] {
+export function splitLines(text: string): string[] {
   const lines = text.split('\n').map(cutLine)
   if (lines.at(-1) === '') lines.pop()
   return lines
@@ -17,8 +17,8 @@ function cutLine(line: string): string {
 }
 
 /** The same without secrets. It takes the whole file: the middle of a private key is only known by how the key begins. */
-export function safeLines(bytes: Buffer): string[] {
-  return linesOf(redactSecrets(bytes.toString('utf8')).text)
+export function redactedLines(bytes: Buffer): string[] {
+  return splitLines(redactSecrets(bytes.toString('utf8')).text)
 }
 
 /** Room is counted in bytes of text of the usual kind: 44,000 of them are 12,000 tokens. Text with more tokens to a byte pays for them. */
@@ -27,24 +27,24 @@ const bytesPerToken = 44_000 / 12_000
 /** What a line costs when it is sent with its number. */
 export function lineCost(line: string, number: number): number {
   const bytes = Buffer.byteLength(line) + String(number).length + 3
-  return Math.max(bytes, Math.ceil(tokensOf(line, number) * bytesPerToken))
+  return Math.max(bytes, Math.ceil(estimateTokens(line, number) * bytesPerToken))
 }
 
 /** Parts of identifiers, numbers by three digits, runs of signs, letters of other scripts. */
-const pieces = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,3}|[^\0-\x7f]+|[!-/:-@[-`{-~]+/g
+const tokenPattern = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,3}|[^\0-\x7f]+|[!-/:-@[-`{-~]+/g
 
 /** A rule of one sign is one token, however long it is. */
-const ruled = /^(.)\1*$/
+const repeatedCharacter = /^(.)\1*$/
 
 /** As it was measured on files in a dozen languages: blocks of forty lines are within a tenth of it, whole prompts within a few hundredths. */
-function tokensOf(line: string, number: number): number {
+function estimateTokens(line: string, number: number): number {
   let tokens = 2 + 1.45 * Math.ceil(String(number).length / 3)
-  for (const [piece] of line.matchAll(pieces)) {
+  for (const [piece] of line.matchAll(tokenPattern)) {
     const first = piece.charCodeAt(0)
     if (first > 127) tokens += 0.5 * Buffer.byteLength(piece)
     else if (first >= 48 && first <= 57) tokens += 1.45
     else if (/[a-z]/i.test(piece)) tokens += 0.85 + 0.23 * Math.max(0, piece.length - 6)
-    else tokens += 0.9 + (ruled.test(piece) ? 0 : 0.75 * Math.max(0, piece.length - 2))
+    else tokens += 0.9 + (repeatedCharacter.test(piece) ? 0 : 0.75 * Math.max(0, piece.length - 2))
   }
   return tokens
 }

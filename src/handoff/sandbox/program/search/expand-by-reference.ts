@@ -1,19 +1,19 @@
 // Widening: where that is defined which the best places use, who speaks of what the best places define, what a test tests and what tests it,
 // what a file imports. A file gains by being near files that stand well, and the definitions that are used gain with it.
-import type { Definer, DefinersOf } from './definition-index.js'
-import type { Ranked } from './rank-regions.js'
+import type { DefinitionSite, FindDefinitions } from './definition-index.js'
+import type { RankedFile } from './rank-regions.js'
 import { weights } from './ranking-weights.js'
 import type { Hint } from './summary-hints.js'
 
 /** How many files, and how many places of each, are asked what they use. */
-const asking = { files: 6, places: 4 }
+const useLimits = { files: 6, regions: 4 }
 /** The same for what they define: only the best are sure enough to lift others by their names. */
-const naming = { files: 3, places: 3 }
+const mentionLimits = { files: 3, regions: 3 }
 /** A name with more definitions does not tell where it comes from. */
-const mostDefinitions = 4
-const mostGain = 1.5
+const ambiguousDefinitions = 4
+const boostLimit = 1.5
 
-export interface Gains {
+export interface Boosts {
   /** By path; 1 is the rank of the best file. */
   files: Map<string, number>
   /** By path and line. */
@@ -21,127 +21,133 @@ export interface Gains {
   hints: readonly Hint[]
 }
 
-export interface Neighbourhood {
-  definersOf: DefinersOf
+export interface ReferenceLookup {
+  findDefinitions: FindDefinitions
   /** Paths by their name without its ending. */
-  byName: ReadonlyMap<string, readonly string[]>
+  pathsByName: ReadonlyMap<string, readonly string[]>
 }
 
-export function gainsOf(
-  ranked: readonly Ranked[],
-  { definersOf, byName }: Neighbourhood,
+export function computeBoosts(
+  ranked: readonly RankedFile[],
+  { findDefinitions, pathsByName }: ReferenceLookup,
   hints: readonly Hint[],
-): Gains {
-  const gains: Gains = { files: new Map(), definitions: new Map(), hints }
+): Boosts {
+  const boosts: Boosts = { files: new Map(), definitions: new Map(), hints }
   const best = ranked[0]?.rank ?? 0
-  if (best <= 0) return gains
-  const asked = ranked.slice(0, asking.files)
-  const uses = asked.map((file) => usesOf(file, file.rank / best))
-  const definers = definersOf(new Set(uses.flatMap((names) => [...names.keys()])))
+  if (best <= 0) return boosts
+  const asked = ranked.slice(0, useLimits.files)
+  const uses = asked.map((file) => usedIdentifiers(file, file.rank / best))
+  const sites = findDefinitions(new Set(uses.flatMap((names) => [...names.keys()])))
   for (const [index, file] of asked.entries()) {
     const share = file.rank / best
-    gainByUse(gains, file, uses[index]!, definers)
-    for (const path of importedBy(file, byName)) add(gains.files, path, weights.imported * share)
-    for (const path of testedBy(file, byName)) add(gains.files, path, weights.testedFile * share)
+    boostUsedDefinitions(boosts, file, uses[index]!, sites)
+    for (const path of importedFiles(file, pathsByName)) addTo(boosts.files, path, weights.imported * share)
+    for (const path of testedFiles(file, pathsByName)) addTo(boosts.files, path, weights.testedFile * share)
   }
-  gainAsTests(gains, ranked, asked, byName)
-  gainByMention(gains, ranked)
-  for (const [path, gain] of gains.files) gains.files.set(path, Math.min(gain, mostGain * weights.definition))
-  for (const [path, share] of bestHints(hints)) add(gains.files, path, weights.hint * share)
-  return gains
+  boostTests(boosts, ranked, asked, pathsByName)
+  boostMentions(boosts, ranked)
+  for (const [path, boost] of boosts.files) boosts.files.set(path, Math.min(boost, boostLimit * weights.definition))
+  for (const [path, share] of strongestHints(hints)) addTo(boosts.files, path, weights.hint * share)
+  return boosts
 }
 
 /** However often a file is pointed to, it is lifted once. */
-function bestHints(hints: readonly Hint[]): Map<string, number> {
+function strongestHints(hints: readonly Hint[]): Map<string, number> {
   const best = new Map<string, number>()
   for (const { path, share } of hints) best.set(path, Math.max(share, best.get(path) ?? 0))
   return best
 }
 
 /** Everybody gets what they gained, and the order is made again. */
-export function applyGains(ranked: readonly Ranked[], late: readonly Ranked[], gains: Gains): Ranked[] {
+export function applyBoosts(ranked: readonly RankedFile[], added: readonly RankedFile[], boosts: Boosts): RankedFile[] {
   const best = ranked[0]?.rank ?? 0
-  const all = [...ranked, ...late]
+  const all = [...ranked, ...added]
   for (const file of all) {
     const { path } = file.file
-    file.rank += best * (gains.files.get(path) ?? 0)
-    const hints = gains.hints.filter((hint) => hint.path === path)
-    for (const place of file.places) {
-      const used = place.definition ? (gains.definitions.get(`${path}:${place.definition.line}`) ?? 0) : 0
+    file.rank += best * (boosts.files.get(path) ?? 0)
+    const hints = boosts.hints.filter((hint) => hint.path === path)
+    for (const region of file.regions) {
+      const used = region.definition ? (boosts.definitions.get(`${path}:${region.definition.line}`) ?? 0) : 0
       const hinted = hints.reduce(
-        (most, { line, share }) => (place.from <= line && line <= place.to ? Math.max(most, share) : most),
+        (most, { line, share }) => (region.from <= line && line <= region.to ? Math.max(most, share) : most),
         0,
       )
-      place.score *= 1 + weights.place * Math.min(mostGain, used + hinted)
+      region.score *= 1 + weights.region * Math.min(boostLimit, used + hinted)
     }
-    file.places.sort((a, b) => b.score - a.score)
+    file.regions.sort((a, b) => b.score - a.score)
   }
   return all.sort((a, b) => b.rank - a.rank)
 }
 
-function add(map: Map<string, number>, key: string, gain: number): void {
-  map.set(key, (map.get(key) ?? 0) + gain)
+function addTo(map: Map<string, number>, key: string, boost: number): void {
+  map.set(key, (map.get(key) ?? 0) + boost)
 }
 
-function gainByUse(gains: Gains, file: Ranked, uses: Map<string, number>, definers: Map<string, Definer[]>): void {
+function boostUsedDefinitions(
+  boosts: Boosts,
+  file: RankedFile,
+  uses: Map<string, number>,
+  sites: Map<string, DefinitionSite[]>,
+): void {
   const perFile = new Map<string, number>()
   for (const [name, weight] of uses) {
-    const places = definers.get(name) ?? []
-    if (places.length > mostDefinitions) continue
-    for (const { path, line } of places) {
+    const definitions = sites.get(name) ?? []
+    if (definitions.length > ambiguousDefinitions) continue
+    for (const { path, line } of definitions) {
       if (path === file.file.path) continue
-      add(perFile, path, weight / places.length)
-      add(gains.definitions, `${path}:${line}`, weight / places.length)
+      addTo(perFile, path, weight / definitions.length)
+      addTo(boosts.definitions, `${path}:${line}`, weight / definitions.length)
     }
   }
   // However much one file uses of another, it is one file that says so.
-  for (const [path, gain] of perFile) add(gains.files, path, weights.definition * (gain / (gain + 1)))
+  for (const [path, boost] of perFile) addTo(boosts.files, path, weights.definition * (boost / (boost + 1)))
 }
 
 /** The tests of files that stand well, among the candidates. */
-function gainAsTests(
-  gains: Gains,
-  ranked: readonly Ranked[],
-  asked: readonly Ranked[],
-  byName: Neighbourhood['byName'],
+function boostTests(
+  boosts: Boosts,
+  ranked: readonly RankedFile[],
+  asked: readonly RankedFile[],
+  pathsByName: ReferenceLookup['pathsByName'],
 ): void {
   const best = ranked[0]?.rank ?? 0
   const shares = new Map(asked.map(({ file, rank }) => [file.path, rank / best]))
   for (const test of ranked) {
-    for (const path of testedBy(test, byName))
-      add(gains.files, test.file.path, weights.testOf * (shares.get(path) ?? 0))
+    for (const path of testedFiles(test, pathsByName))
+      addTo(boosts.files, test.file.path, weights.testOf * (shares.get(path) ?? 0))
   }
 }
 
 /** Candidates that say the names of what the best files define: who uses it, tests it or explains it. */
-function gainByMention(gains: Gains, ranked: readonly Ranked[]): void {
+function boostMentions(boosts: Boosts, ranked: readonly RankedFile[]): void {
   const best = ranked[0]?.rank ?? 0
-  for (const file of ranked.slice(0, naming.files)) {
-    const names = namesIn(file)
+  for (const file of ranked.slice(0, mentionLimits.files)) {
+    const names = compoundNames(file)
     for (const other of ranked) {
       if (other === file) continue
-      const said = names.filter((name) => other.structure.text.includes(name)).length
-      if (said > 0) add(gains.files, other.file.path, (weights.mention * (file.rank / best) * said) / names.length)
+      const mentioned = names.filter((name) => other.structure.text.includes(name)).length
+      if (mentioned > 0)
+        addTo(boosts.files, other.file.path, (weights.mention * (file.rank / best) * mentioned) / names.length)
     }
   }
 }
 
 /** Names of more than one word: a name of one word may be any word. What has underscores at both ends belongs to the language. */
-function namesIn({ places }: Ranked): string[] {
-  const names = places.slice(0, naming.places).flatMap(({ definition, enclosing }) => [definition, enclosing])
+function compoundNames({ regions }: RankedFile): string[] {
+  const names = regions.slice(0, mentionLimits.regions).flatMap(({ definition, enclosing }) => [definition, enclosing])
   const compound = names.flatMap((one) => (one && /[a-z\d][A-Z_]|_[a-z]/.test(one.name) ? [one.name] : []))
   return [...new Set(compound)].filter((name) => name.length > 5 && !/^__.*__$/.test(name))
 }
 
 /** Identifiers of a file's best places, each with how good the best place is that has it. */
-function usesOf(file: Ranked, share: number): Map<string, number> {
+function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
   const uses = new Map<string, number>()
   const { structure } = file
-  const first = file.places[0]?.score ?? 0
+  const first = file.regions[0]?.score ?? 0
   if (first <= 0) return uses
-  for (const place of file.places.slice(0, asking.places)) {
-    const weight = share * (place.score / first)
-    const text = structure.text.slice(structure.starts[place.from - 1], structure.starts[place.to])
+  for (const region of file.regions.slice(0, useLimits.regions)) {
+    const weight = share * (region.score / first)
+    const text = structure.text.slice(structure.starts[region.from - 1], structure.starts[region.to])
     for (const name of text.match(identifier) ?? []) if (weight > (uses.get(name) ?? 0)) uses.set(name, weight)
   }
   return uses
@@ -150,21 +156,24 @@ function usesOf(file: Ranked, share: number): Map<string, number> {
 const identifier = /[A-Za-z_]\w*/g
 
 /** `test_session.py`, `session.test.ts`, `SessionTest.java` and `session_spec.rb` test session. */
-function testedBy({ file }: Ranked, byName: Neighbourhood['byName']): readonly string[] {
+function testedFiles({ file }: RankedFile, pathsByName: ReferenceLookup['pathsByName']): readonly string[] {
   if (file.kind !== 'test') return []
-  const name = bareName(file.name)
+  const name = nameWithoutExtensions(file.name)
   const tested = name.replace(/^tests?[-_]|[-_.]?(?:tests?|spec)$|Tests?$|Spec$/gi, '')
   if (tested === '' || tested === name) return []
-  return [...(byName.get(tested.toLowerCase()) ?? []), ...(byName.get(`_${tested.toLowerCase()}`) ?? [])].slice(0, 4)
+  return [
+    ...(pathsByName.get(tested.toLowerCase()) ?? []),
+    ...(pathsByName.get(`_${tested.toLowerCase()}`) ?? []),
+  ].slice(0, 4)
 }
 
-export function bareName(name: string): string {
+export function nameWithoutExtensions(name: string): string {
   const dot = name.indexOf('.', 1)
   return dot < 0 ? name : name.slice(0, dot)
 }
 
 /** Files whose names stand in lines that import; of several, the one whose folders are named there too, or that is nearest. */
-function importedBy({ file, structure }: Ranked, byName: Neighbourhood['byName']): string[] {
+function importedFiles({ file, structure }: RankedFile, pathsByName: ReferenceLookup['pathsByName']): string[] {
   const words = new Set<string>()
   for (let line = 1; line <= structure.lines; line++) {
     if (structure.imports[line] !== 1) continue
@@ -173,10 +182,10 @@ function importedBy({ file, structure }: Ranked, byName: Neighbourhood['byName']
       words.add(word.toLowerCase())
     }
   }
-  return [...words].flatMap((word) => nearest(byName.get(word) ?? [], words, file.directory, file.path))
+  return [...words].flatMap((word) => nearestPaths(pathsByName.get(word) ?? [], words, file.directory, file.path))
 }
 
-function nearest(paths: readonly string[], words: ReadonlySet<string>, directory: string, own: string): string[] {
+function nearestPaths(paths: readonly string[], words: ReadonlySet<string>, directory: string, own: string): string[] {
   let best = -1
   let found: string[] = []
   for (const path of paths) {

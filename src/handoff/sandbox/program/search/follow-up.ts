@@ -2,23 +2,23 @@
 // commit's own objects, fits the room there is, and is never what was shown before.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { MoreRequest, Search } from '../../../domain/sandbox-protocol.js'
-import { utf8Of } from '../survey/decode-text.js'
-import { gitIn, listTree, openBlobs } from '../survey/git-objects.js'
-import { type Tree, treeParser } from '../survey/git-tree.js'
-import { isNamable, openCorpus } from './corpus.js'
-import { excerptCost, fitExcerpts, safeLines } from './excerpt-cost.js'
-import { findIn } from './index.js'
-import { readQuestion } from './query.js'
+import { toUtf8 } from '../survey/decode-text.js'
+import { gitAt, listTree, openBlobReader } from '../survey/git-objects.js'
+import { createTreeParser, type Tree } from '../survey/git-tree.js'
+import { isCitable, openCorpus } from './corpus.js'
+import { excerptCost, fitExcerpts, redactedLines } from './excerpt-cost.js'
+import { findInCorpus } from './index.js'
+import { parseQuestion } from './query.js'
 import { nameMeaning } from './rank-files.js'
 
-export interface MoreOptions {
+export interface FollowUpOptions {
   gitDirectory: string
   commit: string
   search: Search
   requests: MoreRequest[]
 }
 
-export interface FoundMore {
+export interface FollowUpResult {
   excerpts: Excerpt[]
   listings: { path: string; entries: string[] }[]
   searched: { terms: string[]; files: number; candidates: number }
@@ -26,17 +26,22 @@ export interface FoundMore {
 
 const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchBytes: 10_000, fileBytes: 2_000_000 }
 
-export async function more({ gitDirectory, commit, search, requests }: MoreOptions): Promise<FoundMore> {
-  const git = gitIn(gitDirectory)
-  const parser = treeParser()
+export async function answerRequests({
+  gitDirectory,
+  commit,
+  search,
+  requests,
+}: FollowUpOptions): Promise<FollowUpResult> {
+  const git = gitAt(gitDirectory)
+  const parser = createTreeParser()
   await listTree(git, commit, parser.push)
   const tree = parser.finish(commit)
-  const found: FoundMore = { excerpts: [], listings: [], searched: { terms: [], files: 0, candidates: 0 } }
+  const found: FollowUpResult = { excerpts: [], listings: [], searched: { terms: [], files: 0, candidates: 0 } }
   const asked = requests.slice(0, limits.requests)
   found.excerpts.push(...(await readRanges(gitDirectory, tree, asked)))
   for (const request of asked) {
-    if (request.kind === 'list') found.listings.push(listing(tree, request.path))
-    if (request.kind === 'search') await lookFor(request.terms, gitDirectory, commit, search, found)
+    if (request.kind === 'list') found.listings.push(listDirectory(tree, request.path))
+    if (request.kind === 'search') await searchTerms(request.terms, gitDirectory, commit, search, found)
   }
   return { ...found, excerpts: fitExcerpts(found.excerpts, search.textBytes) }
 }
@@ -45,21 +50,21 @@ export async function more({ gitDirectory, commit, search, requests }: MoreOptio
 async function readRanges(gitDirectory: string, tree: Tree, requests: MoreRequest[]): Promise<Excerpt[]> {
   const wanted = requests.flatMap((request) => {
     const entry = request.kind === 'read' && tree.entries.find(({ path }) => path === request.path)
-    if (!entry || request.kind !== 'read' || !isNamable(entry)) return []
+    if (!entry || request.kind !== 'read' || !isCitable(entry)) return []
     return entry.mode.startsWith('100') && entry.size <= limits.fileBytes ? [{ request, entry }] : []
   })
   const excerpts: Excerpt[] = []
   if (wanted.length === 0) return excerpts
-  const blobs = openBlobs(gitIn(gitDirectory), 'few')
+  const blobs = openBlobReader(gitAt(gitDirectory), 'few')
   try {
     await blobs.read(
       wanted.map(({ entry }) => entry.blob),
       (index, bytes) => {
         const { request, entry } = wanted[index]!
-        const text = bytes && utf8Of(bytes)
+        const text = bytes && toUtf8(bytes)
         if (!text || text.subarray(0, 8_000).includes(0)) return
         const from = Math.max(1, request.from)
-        const lines = safeLines(text).slice(from - 1, Math.max(0, Math.min(request.to, from + limits.lines - 1)))
+        const lines = redactedLines(text).slice(from - 1, Math.max(0, Math.min(request.to, from + limits.lines - 1)))
         if (lines.length > 0)
           excerpts.push({ path: entry.path, blob: entry.blob, from, lines, source: 'code', score: 0 })
       },
@@ -71,7 +76,7 @@ async function readRanges(gitDirectory: string, tree: Tree, requests: MoreReques
 }
 
 /** The names in a directory; directories end with a slash. */
-function listing(tree: Tree, path: string): { path: string; entries: string[] } {
+function listDirectory(tree: Tree, path: string): { path: string; entries: string[] } {
   const directory = path.replace(/\/+$/, '')
   const inside = (parent: string) => parent === directory
   const folders = tree.folders
@@ -85,12 +90,12 @@ function listing(tree: Tree, path: string): { path: string; entries: string[] } 
 
 const lastPart = (path: string) => path.split('/').at(-1) ?? path
 
-async function lookFor(
+async function searchTerms(
   terms: string,
   gitDirectory: string,
   commit: string,
   search: Search,
-  found: FoundMore,
+  found: FollowUpResult,
 ): Promise<void> {
   const spent = found.excerpts.reduce((sum, excerpt) => sum + excerptCost(excerpt), 0)
   const textBytes = Math.min(limits.searchBytes, search.textBytes - spent)
@@ -99,10 +104,10 @@ async function lookFor(
     ...search.shown,
     ...found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
   ]
-  const result = await findIn(await openCorpus(gitDirectory, commit), {
+  const result = await findInCorpus(await openCorpus(gitDirectory, commit), {
     search: { ...search, question: terms, terms: [], textBytes, shown },
   })
-  found.excerpts.push(...firstHits(result.excerpts, terms))
+  found.excerpts.push(...limitHits(result.excerpts, terms))
   found.searched = {
     terms: [...new Set([...found.searched.terms, ...result.searched.terms])],
     files: result.searched.files,
@@ -111,8 +116,8 @@ async function lookFor(
 }
 
 /** Excerpts up to the last line that may still be counted as a hit. */
-function firstHits(excerpts: readonly Excerpt[], terms: string): Excerpt[] {
-  const query = readQuestion(terms, [])
+function limitHits(excerpts: readonly Excerpt[], terms: string): Excerpt[] {
+  const query = parseQuestion(terms, [])
   const isHit = (line: string) => nameMeaning(query, line).size > 0
   let hits = 0
   return excerpts.flatMap((excerpt) => {

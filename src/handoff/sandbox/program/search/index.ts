@@ -3,15 +3,15 @@ import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Outline } from '../../../domain/survey.js'
 import { type Corpus, openCorpus } from './corpus.js'
-import { createDefinitionNotes, definersInOutline } from './definition-index.js'
-import { applyGains, bareName, type Gains, gainsOf } from './expand-by-reference.js'
-import { frontOf, liftNamed, readNamed, withNamed } from './named-files.js'
-import { type Query, readQuestion } from './query.js'
-import { bestCandidates, type Standing, type Survey, standingsOf } from './rank-files.js'
-import { type Ranked, rankFiles } from './rank-regions.js'
+import { createDefinitionIndex, definitionsInOutline } from './definition-index.js'
+import { applyBoosts, type Boosts, computeBoosts, nameWithoutExtensions } from './expand-by-reference.js'
+import { addNamedCandidates, boostNamedFiles, extractNamedFiles, overviewFiles } from './named-files.js'
+import { parseQuestion, type Query } from './query.js'
+import { type FileScore, type SearchStats, scoreFiles, selectCandidates } from './rank-files.js'
+import { type RankedFile, rankCandidates } from './rank-regions.js'
 import { sizes } from './ranking-weights.js'
-import { chooseExcerpts } from './select-excerpts.js'
-import { hintsOf } from './summary-hints.js'
+import { selectExcerpts } from './select-excerpts.js'
+import { findSummaryHints } from './summary-hints.js'
 
 export interface FindOptions {
   /** Bare. */
@@ -24,58 +24,62 @@ export interface FindOptions {
   outline?: Outline
 }
 
-export interface Found {
+export interface SearchResult {
   /** Best file first, each file's lines in their order. */
   excerpts: Excerpt[]
   searched: { terms: string[]; files: number; candidates: number }
   /** Names of files that were not searched, because no citation could name them. */
-  unnamable: string[]
+  uncitable: string[]
 }
 
-export async function find(options: FindOptions): Promise<Found> {
-  return findIn(await openCorpus(options.gitDirectory, options.commit), options)
+export async function find(options: FindOptions): Promise<SearchResult> {
+  return findInCorpus(await openCorpus(options.gitDirectory, options.commit), options)
 }
 
-export async function findIn(
+export async function findInCorpus(
   corpus: Corpus,
   { search, summary = '', outline }: Omit<FindOptions, 'gitDirectory' | 'commit'>,
-): Promise<Found> {
-  const { text, named: said } = readNamed(search.question.slice(0, 8_000), corpus.files)
-  const query = readQuestion(text, search.terms)
-  const named = query.isGeneral ? [...said, ...frontOf(corpus.files)] : said
-  const notes = createDefinitionNotes()
-  const survey = await standingsOf(corpus, query, outline ? undefined : notes)
-  const candidates = withNamed(bestCandidates(survey), survey, named)
-  const ranked = liftNamed(await rankFiles(candidates, corpus, survey, query), named)
-  const definersOf = outline ? definersInOutline(outline) : notes.definersOf
-  const gains = gainsOf(ranked, { definersOf, byName: namesOf(corpus) }, hintsOf(summary, query, survey))
-  const late = await rankFiles(gainersOf(survey, ranked, gains), corpus, survey, query)
-  const all = applyGains(ranked, late, gains)
-  const contents = await corpus.read(all.slice(0, sizes.competing).map(({ file }) => file))
+): Promise<SearchResult> {
+  const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
+  const query = parseQuestion(text, search.terms)
+  const named = query.isGeneral ? [...mentioned, ...overviewFiles(corpus.files)] : mentioned
+  const definitions = createDefinitionIndex()
+  const stats = await scoreFiles(corpus, query, outline ? undefined : definitions)
+  const candidates = addNamedCandidates(selectCandidates(stats), stats, named)
+  const ranked = boostNamedFiles(await rankCandidates(candidates, corpus, stats, query), named)
+  const findDefinitions = outline ? definitionsInOutline(outline) : definitions.find
+  const boosts = computeBoosts(
+    ranked,
+    { findDefinitions, pathsByName: pathsByName(corpus) },
+    findSummaryHints(summary, query, stats),
+  )
+  const added = await rankCandidates(boostedNonCandidates(stats, ranked, boosts), corpus, stats, query)
+  const reranked = applyBoosts(ranked, added, boosts)
+  const contents = await corpus.read(reranked.slice(0, sizes.competing).map(({ file }) => file))
   return {
-    excerpts: chooseExcerpts(all, contents, search),
-    searched: { terms: termsOf(query, survey), files: corpus.files.length, candidates: survey.standings.length },
-    unnamable: corpus.unnamable,
+    excerpts: selectExcerpts(reranked, contents, search),
+    searched: { terms: searchedTerms(query, stats), files: corpus.files.length, candidates: stats.scores.length },
+    uncitable: corpus.uncitable,
   }
 }
 
-const gainerLimit = 20
+const boostedLimit = 20
 
 /** Files that gained and were no candidates. */
-function gainersOf({ standings }: Survey, ranked: readonly Ranked[], { files }: Gains): Standing[] {
+function boostedNonCandidates({ scores }: SearchStats, ranked: readonly RankedFile[], { files }: Boosts): FileScore[] {
   const known = new Set(ranked.map(({ file }) => file.path))
-  const gain = ({ file }: Standing) => files.get(file.path) ?? 0
-  return standings
-    .filter((standing) => gain(standing) > 0 && !known.has(standing.file.path))
-    .sort((a, b) => gain(b) - gain(a))
-    .slice(0, gainerLimit)
+  const boost = ({ file }: FileScore) => files.get(file.path) ?? 0
+  return scores
+    .filter((score) => boost(score) > 0 && !known.has(score.file.path))
+    .sort((a, b) => boost(b) - boost(a))
+    .slice(0, boostedLimit)
 }
 
-function namesOf(corpus: Corpus): Map<string, string[]> {
+function pathsByName(corpus: Corpus): Map<string, string[]> {
   const names = new Map<string, string[]>()
   for (const { name, path, kind } of corpus.files) {
     if (kind === 'documentation') continue
-    const bare = bareName(name).toLowerCase()
+    const bare = nameWithoutExtensions(name).toLowerCase()
     const paths = names.get(bare)
     if (paths) paths.push(path)
     else names.set(bare, [path])
@@ -84,7 +88,7 @@ function namesOf(corpus: Corpus): Map<string, string[]> {
 }
 
 /** The words that were looked for, the rarest first. */
-function termsOf(query: Query, { rarity }: Survey): string[] {
+function searchedTerms(query: Query, { rarity }: SearchStats): string[] {
   return query.concepts
     .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
     .map(({ word }) => word)

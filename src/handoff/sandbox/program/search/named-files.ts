@@ -1,20 +1,20 @@
 // What a question names outright: a file by its path or its name, with or without lines, as people write it and as stack traces, logs and links
 // do. What is named stands above what is only spoken of.
-import { endingOf, languageOfEnding } from '../survey/languages.js'
+import { extensionOf, languageForExtension } from '../survey/languages.js'
 import type { SourceFile } from './corpus.js'
-import type { Standing, Survey } from './rank-files.js'
-import type { Ranked } from './rank-regions.js'
+import type { FileScore, SearchStats } from './rank-files.js'
+import type { RankedFile } from './rank-regions.js'
 import { weights } from './ranking-weights.js'
 
-export interface Named {
+export interface NamedFile {
   file: SourceFile
   /** From 0 to 1: how surely this file is meant. */
   share: number
   ranges: { from: number; to: number }[]
 }
 
-export interface Read {
-  named: Named[]
+export interface QuestionWithNames {
+  named: NamedFile[]
   /** The question, with the bare name of a file in the place of its path. */
   text: string
 }
@@ -23,34 +23,34 @@ export interface Read {
  * A path, or a name with an ending; then perhaps lines, in the ways of compilers, links, Python, .NET and prose. A run of these signs is tried
  * once, at its beginning.
  */
-const mention =
+const mentionPattern =
   /(?<![\p{Script=Latin}\p{N}_.@+~%/\\-])((?:[\p{Script=Latin}\p{M}\p{N}_.@+~%-]*[/\\])*[\p{Script=Latin}\p{M}\p{N}_.@+~%-]*[\p{Script=Latin}\p{N}_])(?:(?::|#L|\(|["'`)]{0,2}[,:]?\s?(?:at\s|on\s)?\(?lines?\s)(\d{1,7})(?:[:,]\d{1,5})?(?:(?:-L?|–|\sto\s)(\d{1,7}))?)?/gu
 
 /** More than one question can mean; a trace may be long. */
 const limits = { mentions: 100, files: 20, homonyms: 3 }
 
-export function readNamed(question: string, files: readonly SourceFile[]): Read {
-  const named = new Map<string, Named>()
+export function extractNamedFiles(question: string, files: readonly SourceFile[]): QuestionWithNames {
+  const named = new Map<string, NamedFile>()
   let byName: Map<string, SourceFile[]> | undefined
   let mentions = 0
-  const text = question.replace(mention, (whole: string, token: string, first?: string, last?: string) => {
+  const text = question.replace(mentionPattern, (whole: string, token: string, first?: string, last?: string) => {
     if (!/[./\\]/.test(token) || ++mentions > limits.mentions || named.size >= limits.files) return whole
     byName ??= Map.groupBy(files, ({ name }) => name)
-    const meant = filesMeant(token, byName)
+    const meant = resolveMention(token, byName)
     for (const { file, share } of meant) addNamed(named, file, share, first, last)
-    if (meant.length === 0) return wordsOf(token) ?? whole
+    if (meant.length === 0) return wordsOfPath(token) ?? whole
     return ` ${meant[0]!.file.name.replace(/(?<=.)\.\w+$/, '')} `
   })
   return { named: [...named.values()], text }
 }
 
 /** A path of a file that is somewhere else: its folders and its bare name are words; its ending and a line number say nothing here. */
-function wordsOf(token: string): string | undefined {
-  if (!/[/\\]/.test(token) || !languageOfEnding(endingOf(token))) return undefined
+function wordsOfPath(token: string): string | undefined {
+  if (!/[/\\]/.test(token) || !languageForExtension(extensionOf(token))) return undefined
   return ` ${token.replace(/\.\w+$/, '').replace(/[/\\]+/g, ' ')} `
 }
 
-function addNamed(named: Map<string, Named>, file: SourceFile, share: number, first?: string, last?: string): void {
+function addNamed(named: Map<string, NamedFile>, file: SourceFile, share: number, first?: string, last?: string): void {
   const known = named.get(file.path) ?? { file, share: 0, ranges: [] }
   named.set(file.path, known)
   known.share = Math.max(known.share, share)
@@ -59,14 +59,14 @@ function addNamed(named: Map<string, Named>, file: SourceFile, share: number, fi
 }
 
 /** The files whose paths end as the token does, in as many parts as can be. A path of somewhere else that only ends alike is hardly meant. */
-function filesMeant(
+function resolveMention(
   token: string,
   byName: ReadonlyMap<string, readonly SourceFile[]>,
 ): { file: SourceFile; share: number }[] {
   const parts = token.split(/[/\\]+/).filter((part) => part !== '' && part !== '.')
   const name = parts.at(-1) ?? ''
   const same = byName.get(name) ?? []
-  const depths = same.map(({ path }) => commonEnd(path.split('/'), parts))
+  const depths = same.map(({ path }) => commonSuffixLength(path.split('/'), parts))
   const depth = Math.max(0, ...depths)
   const meant = same.filter((_, index) => depths[index] === depth)
   const sure = depth === parts.length || depth > 1
@@ -74,53 +74,57 @@ function filesMeant(
   return meant.map((file) => ({ file, share: (sure ? 1 : weights.namedElsewhere) / meant.length }))
 }
 
-function commonEnd(path: readonly string[], parts: readonly string[]): number {
+function commonSuffixLength(path: readonly string[], parts: readonly string[]): number {
   let count = 0
   while (count < parts.length && path.at(-1 - count) === parts.at(-1 - count)) count++
   return count
 }
 
 /** Files that are named are candidates even when they say none of the question's words. */
-export function withNamed(candidates: readonly Standing[], { standings }: Survey, named: readonly Named[]): Standing[] {
+export function addNamedCandidates(
+  candidates: readonly FileScore[],
+  { scores }: SearchStats,
+  named: readonly NamedFile[],
+): FileScore[] {
   const known = new Set(candidates.map(({ file }) => file.index))
   const missing = named.filter(({ file }) => !known.has(file.index))
   return [
     ...candidates,
-    ...missing.map(({ file }) => standings.find((one) => one.file.index === file.index) ?? silent(file)),
+    ...missing.map(({ file }) => scores.find((one) => one.file.index === file.index) ?? emptyScore(file)),
   ]
 }
 
-function silent(file: SourceFile): Standing {
-  return { file, lines: 0, from: 0, to: 0, score: 0, stretch: 0, factor: 1, path: new Map() }
+function emptyScore(file: SourceFile): FileScore {
+  return { file, lines: 0, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
 }
 
 /** What a repository says of itself: what is meant by a question that has no word of its own. */
-export function frontOf(files: readonly SourceFile[]): Named[] {
+export function overviewFiles(files: readonly SourceFile[]): NamedFile[] {
   return files
-    .filter(({ directory, name }) => directory === '' && frontName.test(name))
-    .map((file) => ({ file, share: readme.test(file.name) ? 1 : 0.5, ranges: [{ from: 1, to: 80 }] }))
+    .filter(({ directory, name }) => directory === '' && overviewName.test(name))
+    .map((file) => ({ file, share: readmeName.test(file.name) ? 1 : 0.5, ranges: [{ from: 1, to: 80 }] }))
 }
 
-const readme = /^readme(?:\.\w+)?$/i
-const frontName =
+const readmeName = /^readme(?:\.\w+)?$/i
+const overviewName =
   /^(?:readme(?:\.\w+)?|package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|composer\.json|gemfile|.+\.gemspec)$/i
 
 /** What is named stands before its equal. */
-const nudge = 1.01
+const tieBreak = 1.01
 
 /** Lifts what is named above the rest: in a file that is named with lines those lines, else the whole of it. */
-export function liftNamed(ranked: Ranked[], named: readonly Named[]): Ranked[] {
+export function boostNamedFiles(ranked: RankedFile[], named: readonly NamedFile[]): RankedFile[] {
   const most = Math.max(1, ranked[0]?.rank ?? 0)
-  const best = Math.max(1, ...ranked.map(({ places }) => places[0]?.score ?? 0))
+  const best = Math.max(1, ...ranked.map(({ regions }) => regions[0]?.score ?? 0))
   for (const { file, share, ranges } of named) {
     const found = ranked.find((one) => one.file.index === file.index)
     if (!found) continue
-    found.rank += most * share * nudge
-    for (const place of found.places) {
-      if (ranges.length === 0) place.score = Math.max(place.score, best * share * weights.namedPlace)
-      else if (ranges.some(({ from, to }) => place.from <= to && from <= place.to)) place.score += best * share
+    found.rank += most * share * tieBreak
+    for (const region of found.regions) {
+      if (ranges.length === 0) region.score = Math.max(region.score, best * share * weights.namedRegion)
+      else if (ranges.some(({ from, to }) => region.from <= to && from <= region.to)) region.score += best * share
     }
-    found.places.sort((a, b) => b.score - a.score || a.from - b.from)
+    found.regions.sort((a, b) => b.score - a.score || a.from - b.from)
   }
   return ranked.sort((a, b) => b.rank - a.rank)
 }

@@ -1,7 +1,7 @@
 // From a question to what is looked for: concepts, each with the forms in which code may say it.
 import { speaksEnglish } from '../../../domain/answers/is-english.js'
 import { weights } from './ranking-weights.js'
-import { askingWords, emptyWords, shortFormsOf } from './stop-words.js'
+import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 
 export interface Concept {
@@ -37,14 +37,14 @@ const conceptLimit = 100
 /** Characters of a word. No identifier is longer; what is longer is encoded data, and of that its beginning is enough. */
 const wordLimit = 100
 
-interface Draft {
+interface QueryDraft {
   concepts: Concept[]
   known: Map<string, Concept>
   forms: Map<string, [number, number]>
 }
 
-export function readQuestion(question: string, terms: readonly string[]): Query {
-  const draft: Draft = { concepts: [], known: new Map(), forms: new Map() }
+export function parseQuestion(question: string, terms: readonly string[]): Query {
+  const draft: QueryDraft = { concepts: [], known: new Map(), forms: new Map() }
   const asked = addWords(draft, question.slice(0, 8_000), 1)
   // A question in another language than code says little by itself: then the terms are the question.
   const foreign = !speaksEnglish(question)
@@ -53,33 +53,33 @@ export function readQuestion(question: string, terms: readonly string[]): Query 
   const order = foreign ? [...asked, ...added] : asked
   return {
     concepts: draft.concepts,
-    meanings: meaningsOf(draft, order),
+    meanings: createMeanings(draft, order),
     known: new Map(),
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
-    neighbours: neighboursOf(order),
-    isGeneral: draft.concepts.length > 0 && draft.concepts.every(({ word }) => askingWords.has(word)),
+    neighbours: findNeighbours(order),
+    isGeneral: draft.concepts.length > 0 && draft.concepts.every(({ word }) => questionWords.has(word)),
     asksForTests: /\btests?\b|\btesting\b|test_|Test[A-Z]/.test(question),
     asksForDocuments: /\bdocumentation\b|\bdocs\b|readme|changelog/i.test(question),
   }
 }
 
 /** Adds what a text says and returns its concepts in the order of the text. */
-function addWords(draft: Draft, text: string, share: number): Concept[] {
+function addWords(draft: QueryDraft, text: string, share: number): Concept[] {
   const order: Concept[] = []
   const ours = /\b(?:the|is|are|does|do|what|how|why|where|which|when|of|and|in|to)\b/i.test(text)
-  for (const { word, identifier } of wordsOf(text)) {
-    if (identifier) take(draft, `=${word}`, word, share, true)
+  for (const { word, identifier } of splitWords(text)) {
+    if (identifier) addConcept(draft, `=${word}`, word, share, true)
     for (const part of splitIdentifier(word).flatMap(wordParts)) {
-      if (!identifier && isEmpty(part, ours)) continue
-      const weight = share * (askingWords.has(part) ? weights.askingWord : 1)
-      const concept = take(draft, stem(part), part, weight, false)
+      if (!identifier && isStopWord(part, ours)) continue
+      const weight = share * (questionWords.has(part) ? weights.questionWord : 1)
+      const concept = addConcept(draft, stem(part), part, weight, false)
       if (concept) order.push(concept)
     }
   }
   return order
 }
 
-function* wordsOf(text: string): Generator<{ word: string; identifier: boolean }> {
+function* splitWords(text: string): Generator<{ word: string; identifier: boolean }> {
   for (const [whole] of text
     .normalize('NFC')
     .matchAll(/[\p{L}\p{M}\p{Nd}_]+(?:(?:\.|::|\/|#)[\p{L}\p{M}\p{Nd}_]+)*/gu)) {
@@ -94,13 +94,13 @@ function* wordsOf(text: string): Generator<{ word: string; identifier: boolean }
 }
 
 /** `ours`: the text has English words between its words. Without them, short words are another language's words of that kind. */
-function isEmpty(word: string, ours: boolean): boolean {
+function isStopWord(word: string, ours: boolean): boolean {
   if (isUnspaced(word)) return false
-  if (word.length < 2 || emptyWords.has(word)) return true
+  if (word.length < 2 || stopWords.has(word)) return true
   return !ours && word.length < 4 && /^\p{Ll}+$/u.test(word)
 }
 
-function take(draft: Draft, key: string, word: string, weight: number, exact: boolean): Concept | undefined {
+function addConcept(draft: QueryDraft, key: string, word: string, weight: number, exact: boolean): Concept | undefined {
   const known = draft.known.get(key)
   if (known) {
     known.weight = Math.max(known.weight, weight)
@@ -114,15 +114,15 @@ function take(draft: Draft, key: string, word: string, weight: number, exact: bo
   return concept
 }
 
-function addForms({ forms }: Draft, key: string, concept: Concept): void {
+function addForms({ forms }: QueryDraft, key: string, concept: Concept): void {
   const put = (form: string, weight: number) => {
     if (!((forms.get(form)?.[1] ?? 0) >= weight)) forms.set(form, [concept.index, weight])
   }
   put(key, 1)
-  for (const short of shortFormsOf(concept.word)) put(stem(short), weights.shortForm)
+  for (const short of abbreviationsOf(concept.word)) put(stem(short), weights.abbreviation)
 }
 
-function meaningsOf({ forms }: Draft, order: readonly Concept[]): Map<string, Meaning> {
+function createMeanings({ forms }: QueryDraft, order: readonly Concept[]): Map<string, Meaning> {
   const meanings = new Map<string, Meaning>(forms)
   // What a question writes as two words, code may write as one: file name, filename.
   for (const [index, first] of order.entries()) {
@@ -134,7 +134,7 @@ function meaningsOf({ forms }: Draft, order: readonly Concept[]): Map<string, Me
   return meanings
 }
 
-function neighboursOf(order: readonly Concept[]): [number, number][] {
+function findNeighbours(order: readonly Concept[]): [number, number][] {
   const pairs = new Map<number, [number, number]>()
   for (const [index, first] of order.entries()) {
     for (const second of order.slice(index + 1, index + 3)) {
@@ -148,16 +148,16 @@ function neighboursOf(order: readonly Concept[]): [number, number][] {
 }
 
 /** What a word of the code, in lower case, says. A word of four letters and more may be the beginning of a longer one. */
-export function meaningOf(query: Query, word: string): Meaning | undefined {
+export function meaningOfWord(query: Query, word: string): Meaning | undefined {
   if (query.known.has(word)) return query.known.get(word)
-  const meaning = query.meanings.get(stem(word)) ?? (word.length < 4 ? undefined : meaningOfBeginning(query, word))
+  const meaning = query.meanings.get(stem(word)) ?? (word.length < 4 ? undefined : meaningOfPrefix(query, word))
   query.known.set(word, meaning)
   return meaning
 }
 
-function meaningOfBeginning({ concepts }: Query, word: string): Meaning | undefined {
+function meaningOfPrefix({ concepts }: Query, word: string): Meaning | undefined {
   const longer = concepts.find(
     (concept) => !concept.exact && concept.word.length >= word.length + 3 && concept.word.startsWith(word),
   )
-  return longer && [longer.index, weights.beginning]
+  return longer && [longer.index, weights.prefix]
 }

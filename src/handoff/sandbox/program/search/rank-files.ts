@@ -1,13 +1,13 @@
 // First ranking: how every file stands to the question, from its words, its path and its best stretch of lines. Cheap enough for all of them;
 // only the best are looked at closely.
 import type { Corpus, SourceFile } from './corpus.js'
-import type { DefinitionNotes } from './definition-index.js'
-import { meaningOf, type Query } from './query.js'
+import type { DefinitionIndex } from './definition-index.js'
+import { meaningOfWord, type Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
-import { createScanner, meaningBits, meaningMask, type Scanner } from './scan-words.js'
+import { createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
 import { splitIdentifier } from './tokenize.js'
 
-export interface Standing {
+export interface FileScore {
   file: SourceFile
   lines: number
   /** Where in `hits` this file's begin and end. */
@@ -16,16 +16,16 @@ export interface Standing {
   /** BM25 of the whole file, times what kind of file it is. */
   score: number
   /** The same of its best stretch of lines. */
-  stretch: number
+  blockScore: number
   factor: number
   /** How surely the path says each concept. */
-  path: Map<number, number>
+  pathMeaning: Map<number, number>
 }
 
-export interface Survey {
-  standings: Standing[]
+export interface SearchStats {
+  scores: FileScore[]
   hits: Int32Array
-  meanings: Scanner['meanings']
+  meanings: WordScanner['meanings']
   /** How rare each concept is among stretches of lines, times what it counts for. */
   rarity: Float64Array
   /** The same among files. */
@@ -33,31 +33,35 @@ export interface Survey {
 }
 
 /** A stretch is 32 lines. */
-const stretchBits = 5
+const blockBits = 5
 
-export async function standingsOf(corpus: Corpus, query: Query, notes: DefinitionNotes | undefined): Promise<Survey> {
-  const scanner = createScanner(query, notes)
-  const standings: Standing[] = []
-  const pathMeaning = pathReader(query)
-  const stubs = stubsOf(corpus)
-  let stretches = 0
+export async function scoreFiles(
+  corpus: Corpus,
+  query: Query,
+  definitions: DefinitionIndex | undefined,
+): Promise<SearchStats> {
+  const scanner = createWordScanner(query, definitions)
+  const scores: FileScore[] = []
+  const pathMeaning = createPathReader(query)
+  const stubs = findStubs(corpus)
+  let blocks = 0
   await corpus.readAll((file, bytes) => {
     if (bytes.indexOf(0) < Math.min(file.size, 8_000)) return
     const from = scanner.hitCount
-    notes?.begin(file.path)
-    const lines = scanner.look(bytes, file.size)
-    stretches += (lines >> stretchBits) + 1
+    definitions?.beginFile(file.path)
+    const lines = scanner.scan(bytes, file.size)
+    blocks += (lines >> blockBits) + 1
     const path = pathMeaning(file)
     if (scanner.hitCount > from || path.size > 0) {
-      const factor = factorOf(file, query, stubs.has(file.path))
-      standings.push({ file, lines, from, to: scanner.hitCount, score: 0, stretch: 0, factor, path })
+      const factor = kindFactor(file, query, stubs.has(file.path))
+      scores.push({ file, lines, from, to: scanner.hitCount, score: 0, blockScore: 0, factor, pathMeaning: path })
     }
   })
-  return measure(standings, scanner, query, corpus.files.length, stretches)
+  return computeStats(scores, scanner, query, corpus.files.length, blocks)
 }
 
 /** Folders are thought about once. */
-function pathReader(query: Query): (file: SourceFile) => Map<number, number> {
+function createPathReader(query: Query): (file: SourceFile) => Map<number, number> {
   const folders = new Map<string, Map<number, number>>()
   return ({ directory, name }) => {
     let folder = folders.get(directory)
@@ -72,7 +76,7 @@ function pathReader(query: Query): (file: SourceFile) => Map<number, number> {
 /** How surely a name says each concept. */
 export function nameMeaning(query: Query, name: string, found = new Map<number, number>()): Map<number, number> {
   for (const part of splitIdentifier(name)) {
-    const meaning = meaningOf(query, part)
+    const meaning = meaningOfWord(query, part)
     if (!meaning) continue
     for (let at = 0; at < meaning.length; at += 2) {
       if (meaning[at + 1]! > (found.get(meaning[at]!) ?? 0)) found.set(meaning[at]!, meaning[at + 1]!)
@@ -82,7 +86,7 @@ export function nameMeaning(query: Query, name: string, found = new Map<number, 
 }
 
 /** Declarations that stand beside what they declare say the same again. */
-function stubsOf({ files }: Corpus): Set<string> {
+function findStubs({ files }: Corpus): Set<string> {
   const stubs = files.filter(({ name }) => /\.(?:pyi|d\.[cm]?ts)$/.test(name)).map(({ path }) => path)
   if (stubs.length === 0) return new Set()
   const paths = new Set(files.map(({ path }) => path))
@@ -94,7 +98,7 @@ function stubsOf({ files }: Corpus): Set<string> {
   )
 }
 
-function factorOf(file: SourceFile, query: Query, isStub: boolean): number {
+function kindFactor(file: SourceFile, query: Query, isStub: boolean): number {
   let factor = 1
   if (file.kind === 'test') factor *= query.asksForTests ? weights.testWhenAsked : weights.test
   if (file.kind === 'documentation' || file.kind === 'configuration') {
@@ -103,106 +107,112 @@ function factorOf(file: SourceFile, query: Query, isStub: boolean): number {
   return isStub ? factor * weights.stub : factor
 }
 
-function measure(standings: Standing[], scanner: Scanner, query: Query, files: number, stretches: number): Survey {
+function computeStats(
+  scores: FileScore[],
+  scanner: WordScanner,
+  query: Query,
+  files: number,
+  blocks: number,
+): SearchStats {
   const count = query.concepts.length
   const { hits, meanings } = scanner
   const fileFrequency = new Float64Array(count)
-  const stretchFrequency = new Float64Array(count)
+  const blockFrequency = new Float64Array(count)
   const lastFile = new Int32Array(count).fill(-1)
-  const lastStretch = new Int32Array(count)
+  const lastBlock = new Int32Array(count)
   let bytes = 0
-  for (const [number, { file, from, to }] of standings.entries()) {
+  for (const [number, { file, from, to }] of scores.entries()) {
     bytes += file.size
     for (let at = from; at < to; at++) {
-      const stretch = hits[at]! >> (meaningBits + stretchBits)
+      const block = hits[at]! >> (meaningBits + blockBits)
       const meaning = meanings[hits[at]! & meaningMask]!
       for (let part = 0; part < meaning.length; part += 2) {
         const concept = meaning[part]!
         if (lastFile[concept] !== number) fileFrequency[concept]!++
-        else if (lastStretch[concept] === stretch) continue
+        else if (lastBlock[concept] === block) continue
         lastFile[concept] = number
-        lastStretch[concept] = stretch
-        stretchFrequency[concept]!++
+        lastBlock[concept] = block
+        blockFrequency[concept]!++
       }
     }
   }
-  const survey: Survey = {
-    standings,
+  const stats: SearchStats = {
+    scores,
     hits,
     meanings,
-    rarity: rarities(query, stretchFrequency, stretches),
-    fileRarity: rarities(query, fileFrequency, files),
+    rarity: computeRarity(query, blockFrequency, blocks),
+    fileRarity: computeRarity(query, fileFrequency, files),
   }
-  const averageSize = bytes / Math.max(1, standings.length)
-  const scorer = createScorer(survey, count, averageSize)
-  for (const standing of standings) scorer(standing)
-  return survey
+  const averageSize = bytes / Math.max(1, scores.length)
+  const scoreOne = createScorer(stats, count, averageSize)
+  for (const score of scores) scoreOne(score)
+  return stats
 }
 
-function rarities(query: Query, frequency: Float64Array, all: number): Float64Array {
+function computeRarity(query: Query, frequency: Float64Array, all: number): Float64Array {
   return Float64Array.from(query.concepts, ({ weight }, concept) => {
     const count = Math.min(frequency[concept]!, all)
     return Math.log(1 + (all - count + 0.5) / (count + 0.5)) * weight
   })
 }
 
-function createScorer(survey: Survey, count: number, averageSize: number): (standing: Standing) => void {
-  const { hits, meanings, rarity, fileRarity } = survey
-  const whole = new Float64Array(count)
-  const here = new Float64Array(count)
+function createScorer(stats: SearchStats, count: number, averageSize: number): (score: FileScore) => void {
+  const { hits, meanings, rarity, fileRarity } = stats
+  const wholeCounts = new Float64Array(count)
+  const blockCounts = new Float64Array(count)
   let touched: number[] = []
 
   /** What a stretch of lines is worth, and an end to it. */
-  const closeStretch = (): number => {
+  const closeBlock = (): number => {
     let sum = 0
     for (const concept of touched) {
-      sum += rarity[concept]! * saturated(here[concept]!, 1)
-      here[concept] = 0
+      sum += rarity[concept]! * saturate(blockCounts[concept]!, 1)
+      blockCounts[concept] = 0
     }
     touched = []
     return sum
   }
 
-  return (standing) => {
+  return (score) => {
     let current = -1
     let best = 0
-    whole.fill(0)
-    for (let at = standing.from; at < standing.to; at++) {
-      const stretch = hits[at]! >> (meaningBits + stretchBits)
-      if (stretch !== current) best = Math.max(best, closeStretch())
-      current = stretch
+    wholeCounts.fill(0)
+    for (let at = score.from; at < score.to; at++) {
+      const block = hits[at]! >> (meaningBits + blockBits)
+      if (block !== current) best = Math.max(best, closeBlock())
+      current = block
       const meaning = meanings[hits[at]! & meaningMask]!
       for (let part = 0; part < meaning.length; part += 2) {
         const concept = meaning[part]!
-        whole[concept]! += meaning[part + 1]!
-        if (here[concept] === 0) touched.push(concept)
-        here[concept]! += meaning[part + 1]!
+        wholeCounts[concept]! += meaning[part + 1]!
+        if (blockCounts[concept] === 0) touched.push(concept)
+        blockCounts[concept]! += meaning[part + 1]!
       }
     }
-    best = Math.max(best, closeStretch())
-    for (const [concept, weight] of standing.path) whole[concept]! += weights.filePath * weight
+    best = Math.max(best, closeBlock())
+    for (const [concept, weight] of score.pathMeaning) wholeCounts[concept]! += weights.filePath * weight
     let sum = 0
     for (let concept = 0; concept < count; concept++) {
-      if (whole[concept]! > 0)
-        sum += fileRarity[concept]! * saturated(whole[concept]!, standing.file.size / averageSize)
+      if (wholeCounts[concept]! > 0)
+        sum += fileRarity[concept]! * saturate(wholeCounts[concept]!, score.file.size / averageSize)
     }
-    standing.score = sum * standing.factor
-    standing.stretch = best * standing.factor
+    score.score = sum * score.factor
+    score.blockScore = best * score.factor
   }
 }
 
 /** BM25's answer to repetition, in text whose length is a multiple of the average. */
-export function saturated(times: number, length: number): number {
+export function saturate(times: number, length: number): number {
   const { saturation, lengthPenalty } = weights
   return (times * (saturation + 1)) / (times + saturation * (1 - lengthPenalty + lengthPenalty * length))
 }
 
-export function bestCandidates(survey: Survey): Standing[] {
-  const byFile = survey.standings.toSorted((a, b) => b.score - a.score).slice(0, sizes.candidates)
+export function selectCandidates(stats: SearchStats): FileScore[] {
+  const byFile = stats.scores.toSorted((a, b) => b.score - a.score).slice(0, sizes.candidates)
   const known = new Set(byFile)
-  const byStretch = survey.standings
-    .toSorted((a, b) => b.stretch - a.stretch)
-    .filter((standing) => !known.has(standing))
+  const byBlock = stats.scores
+    .toSorted((a, b) => b.blockScore - a.blockScore)
+    .filter((score) => !known.has(score))
     .slice(0, sizes.candidates / 3)
-  return [...byFile, ...byStretch]
+  return [...byFile, ...byBlock]
 }

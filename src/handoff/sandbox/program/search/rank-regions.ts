@@ -1,105 +1,111 @@
 // Second ranking: the places of the files that stand best. A place is scored by its words, its name, the name it stands in and its path; a file
 // by its best places and by itself.
 
-import { type Place, type Structure, structureOf } from './code-regions.js'
+import { type CodeRegion, type FileStructure, parseStructure } from './code-regions.js'
 import type { Corpus } from './corpus.js'
 import type { Query } from './query.js'
-import { nameMeaning, type Standing, type Survey, saturated } from './rank-files.js'
+import { type FileScore, nameMeaning, type SearchStats, saturate } from './rank-files.js'
 import { weights } from './ranking-weights.js'
 import { meaningBits, meaningMask } from './scan-words.js'
 import { splitIdentifier } from './tokenize.js'
 
-export interface Ranked extends Standing {
-  structure: Structure
+export interface RankedFile extends FileScore {
+  structure: FileStructure
   /** Best first. */
-  places: Place[]
+  regions: CodeRegion[]
   rank: number
 }
 
 /** Gives candidates their places and ranks; files that are no text after all fall out. */
-export async function rankFiles(
-  standings: readonly Standing[],
+export async function rankCandidates(
+  scores: readonly FileScore[],
   corpus: Corpus,
-  survey: Survey,
+  stats: SearchStats,
   query: Query,
-): Promise<Ranked[]> {
-  const contents = await corpus.read(standings.map(({ file }) => file))
-  const ranked: Ranked[] = []
-  for (const standing of standings) {
-    const bytes = contents.get(standing.file.index)
-    const structure = bytes && structureOf(standing.file, bytes)
-    if (structure) ranked.push({ ...standing, structure, places: structure.places, rank: 0 })
+): Promise<RankedFile[]> {
+  const contents = await corpus.read(scores.map(({ file }) => file))
+  const ranked: RankedFile[] = []
+  for (const score of scores) {
+    const bytes = contents.get(score.file.index)
+    const structure = bytes && parseStructure(score.file, bytes)
+    if (structure) ranked.push({ ...score, structure, regions: structure.regions, rank: 0 })
   }
-  scorePlaces(ranked, survey, query)
-  for (const file of ranked) file.rank = rankOf(file)
+  scoreRegions(ranked, stats, query)
+  for (const file of ranked) file.rank = rankFromScores(file)
   return ranked.sort((a, b) => b.rank - a.rank)
 }
 
-function rankOf({ places, score }: Ranked): number {
-  places.sort((a, b) => b.score - a.score)
-  const [first, second, third] = places
+function rankFromScores({ regions, score }: RankedFile): number {
+  regions.sort((a, b) => b.score - a.score)
+  const [first, second, third] = regions
   return (
     (first?.score ?? 0) +
-    weights.secondPlace * (second?.score ?? 0) +
-    weights.thirdPlace * (third?.score ?? 0) +
+    weights.secondRegion * (second?.score ?? 0) +
+    weights.thirdRegion * (third?.score ?? 0) +
     weights.wholeFile * score
   )
 }
 
-function scorePlaces(ranked: readonly Ranked[], survey: Survey, query: Query): void {
-  const pairs = pairRarity(ranked, survey, query)
+function scoreRegions(ranked: readonly RankedFile[], stats: SearchStats, query: Query): void {
+  const pairs = createPairScores(ranked, stats, query)
   let bytes = 0
   let count = 0
   for (const { structure } of ranked) {
-    for (const place of structure.places) bytes += place.bytes
-    count += structure.places.length
+    for (const region of structure.regions) bytes += region.bytes
+    count += structure.regions.length
   }
   const average = bytes / Math.max(1, count)
-  for (const file of ranked) scoreFile(file, survey, query, pairs, average)
+  for (const file of ranked) scoreFile(file, stats, query, pairs, average)
 }
 
-function scoreFile(file: Ranked, survey: Survey, query: Query, pairs: PairRarity, average: number): void {
-  const { hits } = survey
+function scoreFile(file: RankedFile, stats: SearchStats, query: Query, pairs: PairScores, average: number): void {
+  const { hits } = stats
   const times = new Float64Array(query.concepts.length)
-  const namesOf = nameReader(query)
+  const namesOf = createNameReader(query)
   let first = file.from
-  for (const place of file.places) {
+  for (const region of file.regions) {
     times.fill(0)
-    while (first < file.to && hits[first]! >> meaningBits < place.from) first++
-    if (!countWords(times, file, place, first, survey)) {
-      place.score = 0
+    while (first < file.to && hits[first]! >> meaningBits < region.from) first++
+    if (!countWords(times, file, region, first, stats)) {
+      region.score = 0
       continue
     }
     // A heading is a sentence, and says little more than the lines below it.
-    const isHeading = place.definition?.kind === 'heading'
-    const own = place.definition && !isHeading ? namesOf(place.definition.name) : undefined
+    const isHeading = region.definition?.kind === 'heading'
+    const own = region.definition && !isHeading ? namesOf(region.definition.name) : undefined
     addNames(times, own, weights.ownName)
-    if (place.enclosing && !isHeading) addNames(times, namesOf(place.enclosing.name), weights.enclosingName)
-    addNames(times, file.path, weights.path)
-    let sum = bm25(times, survey.rarity, Math.max(weights.leastLength, place.bytes / average))
-    if (own && place.definition) sum += weights.nameCoverage * coverage(place.definition.name, own, survey.rarity)
-    sum += weights.neighbours * pairs.of(file, place)
-    place.score = sum * file.factor
+    if (region.enclosing && !isHeading) addNames(times, namesOf(region.enclosing.name), weights.enclosingName)
+    addNames(times, file.pathMeaning, weights.path)
+    let sum = bm25(times, stats.rarity, Math.max(weights.leastLength, region.bytes / average))
+    if (own && region.definition) sum += weights.nameCoverage * nameCoverage(region.definition.name, own, stats.rarity)
+    sum += weights.neighbours * pairs.of(file, region)
+    region.score = sum * file.factor
   }
 }
 
 /** What names of definitions say; many regions share the name of the definition around them. */
-function nameReader(query: Query): (name: string) => Map<number, number> {
+function createNameReader(query: Query): (name: string) => Map<number, number> {
   const known = new Map<string, Map<number, number>>()
   return (name) => {
     const found = known.get(name) ?? nameMeaning(query, name)
     known.set(name, found)
-    exact(query, name, found)
+    addIdentifier(query, name, found)
     return found
   }
 }
 
 /** Adds how often each concept stands in the region. Returns false when only lines that import have hits. */
-function countWords(times: Float64Array, file: Ranked, place: Place, first: number, survey: Survey): boolean {
-  const { hits, meanings } = survey
+function countWords(
+  times: Float64Array,
+  file: RankedFile,
+  region: CodeRegion,
+  first: number,
+  stats: SearchStats,
+): boolean {
+  const { hits, meanings } = stats
   const { imports } = file.structure
   let found = false
-  for (let at = first; at < file.to && hits[at]! >> meaningBits <= place.to; at++) {
+  for (let at = first; at < file.to && hits[at]! >> meaningBits <= region.to; at++) {
     if (imports[hits[at]! >> meaningBits] === 1) continue
     found = true
     const meaning = meanings[hits[at]! & meaningMask]!
@@ -111,12 +117,12 @@ function countWords(times: Float64Array, file: Ranked, place: Place, first: numb
 function bm25(times: Float64Array, rarity: Float64Array, length: number): number {
   let sum = 0
   for (let concept = 0; concept < times.length; concept++) {
-    if (times[concept]! > 0) sum += rarity[concept]! * saturated(times[concept]!, length)
+    if (times[concept]! > 0) sum += rarity[concept]! * saturate(times[concept]!, length)
   }
   return sum
 }
 
-function exact(query: Query, name: string, meaning: Map<number, number>): void {
+function addIdentifier(query: Query, name: string, meaning: Map<number, number>): void {
   const concept = query.identifiers.get(name)
   if (concept !== undefined) meaning.set(concept, 1)
 }
@@ -126,33 +132,33 @@ function addNames(times: Float64Array, meaning: Map<number, number> | undefined,
 }
 
 /** Names most of whose parts the question has are what the question speaks of. */
-function coverage(name: string, meaning: Map<number, number>, rarity: Float64Array): number {
+function nameCoverage(name: string, meaning: Map<number, number>, rarity: Float64Array): number {
   if (meaning.size === 0) return 0
   let sum = 0
   for (const [concept, weight] of meaning) sum += rarity[concept]! * weight
   return (sum * meaning.size) / Math.max(meaning.size, splitIdentifier(name).length)
 }
 
-interface PairRarity {
-  of(file: Ranked, place: Place): number
+interface PairScores {
+  of(file: RankedFile, region: CodeRegion): number
 }
 
 /** Neighbours in the question that stand on one line of the code: which there are, and how rare each such pair is. */
-function pairRarity(ranked: readonly Ranked[], survey: Survey, query: Query): PairRarity {
-  const findPairs = pairFinder(survey, query)
+function createPairScores(ranked: readonly RankedFile[], stats: SearchStats, query: Query): PairScores {
+  const findPairs = pairFinder(stats, query)
   const found = new Map(ranked.map((file) => [file, findPairs(file)]))
   const frequency = new Float64Array(query.neighbours.length)
-  let places = 0
+  let regions = 0
   for (const [file, pairs] of found) {
-    places += file.places.length
+    regions += file.regions.length
     for (const { pair } of pairs) frequency[pair]!++
   }
   const rarity = Float64Array.from(query.neighbours, ([low, high], pair) => {
-    const count = Math.min(frequency[pair]!, places)
+    const count = Math.min(frequency[pair]!, regions)
     const weight = Math.min(query.concepts[low]!.weight, query.concepts[high]!.weight)
-    return Math.log(1 + (places - count + 0.5) / (count + 0.5)) * weight
+    return Math.log(1 + (regions - count + 0.5) / (count + 0.5)) * weight
   })
-  return { of: (file, place) => pairsIn(found.get(file) ?? [], place, rarity) }
+  return { of: (file, region) => sumPairs(found.get(file) ?? [], region, rarity) }
 }
 
 interface PairHit {
@@ -162,7 +168,7 @@ interface PairHit {
 }
 
 /** Finds the pairs of a file, in the order of lines. */
-function pairFinder({ hits, meanings }: Survey, query: Query): (file: Ranked) => PairHit[] {
+function pairFinder({ hits, meanings }: SearchStats, query: Query): (file: RankedFile) => PairHit[] {
   const partners: [number, number][][] = query.concepts.map(() => [])
   for (const [index, [low, high]] of query.neighbours.entries()) {
     partners[low]!.push([high, index])
@@ -193,16 +199,16 @@ function pairFinder({ hits, meanings }: Survey, query: Query): (file: Ranked) =>
 }
 
 /** The rarity of the distinct pairs in a region. The list is in the order of lines. */
-function pairsIn(list: readonly PairHit[], place: Place, rarity: Float64Array): number {
+function sumPairs(list: readonly PairHit[], region: CodeRegion, rarity: Float64Array): number {
   let low = 0
   for (let high = list.length; low < high; ) {
     const middle = (low + high) >> 1
-    if (list[middle]!.line < place.from) low = middle + 1
+    if (list[middle]!.line < region.from) low = middle + 1
     else high = middle
   }
   const seen = new Set<number>()
   let sum = 0
-  for (let at = low; at < list.length && list[at]!.line <= place.to; at++) {
+  for (let at = low; at < list.length && list[at]!.line <= region.to; at++) {
     const { pair } = list[at]!
     if (seen.has(pair)) continue
     seen.add(pair)

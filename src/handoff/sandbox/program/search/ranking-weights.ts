@@ -3,9 +3,9 @@
 
 export const weights = {
   /** What a word counts for, before its rarity: words of asking, short forms, beginnings of words, terms that came from elsewhere. */
-  askingWord: 0.5,
-  shortForm: 0.6,
-  beginning: 0.6,
+  questionWord: 0.5,
+  abbreviation: 0.6,
+  prefix: 0.6,
   extraTerm: 0.4,
 
   /** BM25: how fast repetition stops to matter, and how much length does. */
@@ -31,8 +31,8 @@ export const weights = {
   example: 0.85,
 
   /** A file's rank from its best, second and third place and from the file as a whole. */
-  secondPlace: 0.3,
-  thirdPlace: 0.3,
+  secondRegion: 0.3,
+  thirdRegion: 0.3,
   wholeFile: 0.3,
 
   /**
@@ -41,7 +41,7 @@ export const weights = {
    */
   namedElsewhere: 0.3,
   /** How good every place of a file is at least that is named without lines, as a part of the best place. */
-  namedPlace: 0.3,
+  namedRegion: 0.3,
 
   /** Widening, as parts of the best file's rank. */
   definition: 0.1,
@@ -49,7 +49,7 @@ export const weights = {
   testOf: 0.05,
   imported: 0.03,
   mention: 0.1,
-  place: 0.2,
+  region: 0.2,
   hint: 0.1,
 }
 

@@ -1,7 +1,7 @@
 // One look at every byte of every file: which words of the question stand on which lines, and what is defined where. Written for speed: a
 // word is only looked at when its first three letters begin a word that is looked for, and nothing is kept but numbers.
-import type { DefinitionNotes } from './definition-index.js'
-import { type Meaning, meaningOf, type Query } from './query.js'
+import type { DefinitionIndex } from './definition-index.js'
+import { type Meaning, meaningOfWord, type Query } from './query.js'
 import { splitIdentifier, wordParts } from './tokenize.js'
 
 const lower = 1
@@ -33,27 +33,27 @@ export const meaningMask = (1 << meaningBits) - 1
 const lineLimit = 1 << (31 - meaningBits)
 const meaningLimit = meaningMask + 1
 
-export interface Scanner {
+export interface WordScanner {
   /** Looks through one file and returns its number of lines. `bytes[size]` must be there and be 0. Hits are added to `hits`. */
-  look(bytes: Uint8Array, size: number): number
+  scan(bytes: Uint8Array, size: number): number
   hits: Int32Array
   hitCount: number
   /** By the number in a hit. */
   meanings: Meaning[]
 }
 
-export function createScanner(query: Query, notes: DefinitionNotes | undefined): Scanner {
-  const wanted = beginnings(query)
-  const resolve = resolver(query)
+export function createWordScanner(query: Query, notes: DefinitionIndex | undefined): WordScanner {
+  const wanted = wantedPrefixes(query)
+  const resolve = createResolver(query)
   const shortWords = wanted.includes(3)
   const hasIdentifiers = query.identifiers.size > 0
-  const scanner: Scanner = { look, hits: new Int32Array(1 << 14), hitCount: 0, meanings: resolve.meanings }
+  const scanner: WordScanner = { scan: look, hits: new Int32Array(1 << 14), hitCount: 0, meanings: resolve.meanings }
   let identifierStart = -1
   let stops = new Int32Array(1 << 16)
 
   function add(line: number, number: number): void {
     if (number === 0) return
-    if (scanner.hitCount === scanner.hits.length) scanner.hits = doubled(scanner.hits)
+    if (scanner.hitCount === scanner.hits.length) scanner.hits = growArray(scanner.hits)
     scanner.hits[scanner.hitCount++] = (Math.min(line, lineLimit - 1) << meaningBits) | number
   }
 
@@ -62,7 +62,7 @@ export function createScanner(query: Query, notes: DefinitionNotes | undefined):
     const before = scanner.hitCount
     add(line, resolve.part(bytes, start, partEnd(bytes, start)))
     if (!hasIdentifiers || scanner.hitCount === before) return
-    const first = identifierBegin(bytes, start)
+    const first = findIdentifierStart(bytes, start)
     if (first !== identifierStart) add(line, resolve.identifier(bytes, first, identifierEnd(bytes, start)))
     identifierStart = first
   }
@@ -72,7 +72,7 @@ export function createScanner(query: Query, notes: DefinitionNotes | undefined):
     const count = findStops(bytes, size, wanted, stops)
     let line = 1
     identifierStart = -1
-    notes?.note(bytes, 0, 1)
+    notes?.addLine(bytes, 0, 1)
     for (let index = 0; index < count; index++) {
       const at = stops[index]!
       const isEnd = bytes[at] === 10
@@ -80,7 +80,7 @@ export function createScanner(query: Query, notes: DefinitionNotes | undefined):
       if (!isEnd || shortWords) meet(bytes, at - 2, line)
       if (!isEnd) continue
       line++
-      notes?.note(bytes, at + 1, line)
+      notes?.addLine(bytes, at + 1, line)
     }
     return size > 0 && bytes[size - 1] === 10 ? line - 1 : line
   }
@@ -122,7 +122,7 @@ function partEnd(bytes: Uint8Array, start: number): number {
   return at
 }
 
-function identifierBegin(bytes: Uint8Array, at: number): number {
+function findIdentifierStart(bytes: Uint8Array, at: number): number {
   let first = at
   while (first > 0 && isWord(bytes[first - 1]!)) first--
   return first
@@ -143,7 +143,7 @@ function isWord(byte: number): boolean {
  * Which three letters in a row are worth a closer look (1), which are the end of a line (2), and which are both (3): two letters that are looked
  * for and the line's end after them. Stems keep at least three letters of a word, or all of it.
  */
-export function beginnings(query: Query): Uint8Array {
+export function wantedPrefixes(query: Query): Uint8Array {
   const wanted = new Uint8Array(1 << 15)
   for (let code = endCode; code < wanted.length; code += 32) wanted[code] = 2
   const mark = (word: string) => {
@@ -161,7 +161,7 @@ export function beginnings(query: Query): Uint8Array {
 const slots = 1 << 15
 
 /** From bytes to the number of what they mean. Every distinct word is only thought about once; it is known again by its hash. */
-function resolver(query: Query) {
+function createResolver(query: Query) {
   const meanings: Meaning[] = [[]]
   const numbers = new Map<string, number>()
   const hashes = new Int32Array(slots)
@@ -211,13 +211,13 @@ function meaningOfBytes(query: Query, bytes: Uint8Array, from: number, to: numbe
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from)
     .toString('utf8')
     .toLowerCase()
-  if (/^[\0-\x7f]*$/.test(text)) return meaningOf(query, text)
+  if (/^[\0-\x7f]*$/.test(text)) return meaningOfWord(query, text)
   return splitIdentifier(text.normalize('NFC'))
     .flatMap(wordParts)
-    .flatMap((word) => meaningOf(query, word) ?? [])
+    .flatMap((word) => meaningOfWord(query, word) ?? [])
 }
 
-export function doubled(array: Int32Array): Int32Array {
+export function growArray(array: Int32Array): Int32Array {
   const larger = new Int32Array(array.length * 2)
   larger.set(array)
   return larger

@@ -1,86 +1,93 @@
 // Choosing what is shown: the best place of each of the best files first, then what is worth most for its length, until there is no room.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
-import type { Place } from './code-regions.js'
-import { fitExcerpts, frameCost, lineCost, linesOf, safeLines } from './excerpt-cost.js'
-import type { Ranked } from './rank-regions.js'
+import type { CodeRegion } from './code-regions.js'
+import { fitExcerpts, frameCost, lineCost, redactedLines, splitLines } from './excerpt-cost.js'
+import type { RankedFile } from './rank-regions.js'
 import { sizes } from './ranking-weights.js'
 
 /** Places of one file that compete. */
-const competingPlaces = 80
+const regionsPerFile = 80
 /** With less there is nothing to be shown. */
-const leastRoom = 200
+const minimumRoom = 200
 
-interface Choice {
-  file: Ranked
+interface FileSelection {
+  file: RankedFile
   order: number
   bytes: Buffer
   /** Read when the first of its places is considered. */
   lines: string[] | undefined
   taken: Set<number>
   /** Lines that need not be shown again. */
-  known: Set<number>
+  alreadyShown: Set<number>
 }
 
-interface Range {
+interface LineRange {
   from: number
   to: number
 }
 
-interface Bid {
-  choice: Choice
-  place: Place
+interface RankedRegion {
+  selection: FileSelection
+  region: CodeRegion
   value: number
 }
 
-export function chooseExcerpts(
-  ranked: readonly Ranked[],
+export function selectExcerpts(
+  ranked: readonly RankedFile[],
   contents: ReadonlyMap<number, Buffer>,
   search: Search,
 ): Excerpt[] {
-  const choices = ranked.slice(0, sizes.competing).map((file, order) => choiceOf(file, order, contents, search))
+  const selections = ranked
+    .slice(0, sizes.competing)
+    .map((file, order) => createSelection(file, order, contents, search))
   let room = search.textBytes
-  for (const { choice, place } of bidsOf(choices)) {
-    if (room < leastRoom) break
-    choice.lines ??= linesOf(choice.bytes.toString('utf8'))
-    const { lines, taken } = choice
-    const reach = bridged(lines, taken, place)
-    const numbers = newLines(choice, reach)
+  for (const { selection, region } of rankRegions(selections)) {
+    if (room < minimumRoom) break
+    selection.lines ??= splitLines(selection.bytes.toString('utf8'))
+    const { lines, taken } = selection
+    const reach = includeBlankLines(lines, taken, region)
+    const numbers = newLines(selection, reach)
     const text = numbers.reduce((sum, number) => sum + lineCost(lines[number - 1] ?? '', number), 0)
     // What stands beside lines that are shown needs no frame of its own.
-    const touches = taken.has(reach.from - 1) || taken.has(reach.to + 1) || numbers.length <= place.to - place.from
-    const cost = text + (touches ? 0 : frameCost(choice.file.file.path))
+    const touches = taken.has(reach.from - 1) || taken.has(reach.to + 1) || numbers.length <= region.to - region.from
+    const cost = text + (touches ? 0 : frameCost(selection.file.file.path))
     if (numbers.length === 0 || cost > room) continue
     room -= cost
-    for (const number of numbers) choice.taken.add(number)
+    for (const number of numbers) selection.taken.add(number)
   }
-  return fitExcerpts(choices.flatMap(excerptsOf), search.textBytes)
+  return fitExcerpts(selections.flatMap(createExcerpts), search.textBytes)
 }
 
-function choiceOf(file: Ranked, order: number, contents: ReadonlyMap<number, Buffer>, search: Search): Choice {
+function createSelection(
+  file: RankedFile,
+  order: number,
+  contents: ReadonlyMap<number, Buffer>,
+  search: Search,
+): FileSelection {
   const bytes = contents.get(file.file.index) ?? Buffer.alloc(0)
-  const known = new Set<number>()
+  const alreadyShown = new Set<number>()
   for (const { path, from, to } of search.shown) {
-    if (path === file.file.path) for (let line = from; line <= to; line++) known.add(line)
+    if (path === file.file.path) for (let line = from; line <= to; line++) alreadyShown.add(line)
   }
-  return { file, order, bytes, lines: undefined, taken: new Set(), known }
+  return { file, order, bytes, lines: undefined, taken: new Set(), alreadyShown }
 }
 
-function bidsOf(choices: readonly Choice[]): Bid[] {
-  const bestPlace = Math.max(...choices.map(({ file }) => file.places[0]?.score ?? 0))
-  const bestRank = choices[0]?.file.rank ?? 1
-  const bids = choices.flatMap((choice) =>
-    choice.file.places.slice(0, competingPlaces).map((place, number) => {
-      const merit = (place.score / bestPlace) ** 0.5 * (choice.file.rank / bestRank)
-      const value = (merit * 0.9 ** number) / (place.bytes + 60) ** 0.35
-      return { choice, place, value: number === 0 && choice.order < sizes.shownFiles ? value * 100 : value }
+function rankRegions(selections: readonly FileSelection[]): RankedRegion[] {
+  const bestRegion = Math.max(...selections.map(({ file }) => file.regions[0]?.score ?? 0))
+  const bestRank = selections[0]?.file.rank ?? 1
+  const candidates = selections.flatMap((selection) =>
+    selection.file.regions.slice(0, regionsPerFile).map((region, number) => {
+      const merit = (region.score / bestRegion) ** 0.5 * (selection.file.rank / bestRank)
+      const value = (merit * 0.9 ** number) / (region.bytes + 60) ** 0.35
+      return { selection, region, value: number === 0 && selection.order < sizes.shownFiles ? value * 100 : value }
     }),
   )
-  return bids.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value)
+  return candidates.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value)
 }
 
 /** A place, and the empty lines between it and what is shown above and below. */
-function bridged(lines: readonly string[], taken: ReadonlySet<number>, { from, to }: Place): Range {
+function includeBlankLines(lines: readonly string[], taken: ReadonlySet<number>, { from, to }: CodeRegion): LineRange {
   let above = from - 1
   while (above > 0 && lines[above - 1] === '' && !taken.has(above)) above--
   let below = to + 1
@@ -88,18 +95,19 @@ function bridged(lines: readonly string[], taken: ReadonlySet<number>, { from, t
   return { from: taken.has(above) ? above + 1 : from, to: taken.has(below) ? below - 1 : to }
 }
 
-function newLines({ taken, known }: Choice, range: Range): number[] {
+function newLines({ taken, alreadyShown }: FileSelection, range: LineRange): number[] {
   const lines: number[] = []
-  for (let line = range.from; line <= range.to; line++) if (!taken.has(line) && !known.has(line)) lines.push(line)
+  for (let line = range.from; line <= range.to; line++)
+    if (!taken.has(line) && !alreadyShown.has(line)) lines.push(line)
   return lines
 }
 
 /** Neighbouring lines become one excerpt. */
-function excerptsOf({ file, bytes, taken }: Choice): Excerpt[] {
+function createExcerpts({ file, bytes, taken }: FileSelection): Excerpt[] {
   if (taken.size === 0) return []
   const excerpts: Excerpt[] = []
   const { path, blob } = file.file
-  const lines = safeLines(bytes)
+  const lines = redactedLines(bytes)
   for (const number of [...taken].sort((a, b) => a - b)) {
     const last = excerpts.at(-1)
     const line = lines[number - 1]

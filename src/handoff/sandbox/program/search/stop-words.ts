@@ -4,7 +4,7 @@
 const list = (text: string) => new Set(text.trim().split(/\s+/))
 
 /** Never looked for. */
-export const emptyWords = list(`
+export const stopWords = list(`
 a an the and or but if then else of in on at to for from by with without within into onto over under between among through during before
 after above below about against as is are was were be been being am do does did done doing has have had having can could may might must
 shall should will would not no nor only own same so such than too very just also both each every any all some few more most other another
@@ -13,7 +13,7 @@ why how there here while until because since whether either neither rather inste
 two three first second multiple several various many much`)
 
 /** Words of questions about code. Code has them too, but they seldom tell one place from another, so they count for less. */
-export const askingWords = list(`
+export const questionWords = list(`
 function functions method methods class classes module modules file files code codebase repository repo project library framework package
 component components implementation implementations implement implements implemented implementing mechanism mechanisms architecture
 architectural pattern patterns design designed relationship relationships purpose role semantic semantics significance impact impacts
@@ -28,7 +28,7 @@ properly cascading trade-off tradeoff tradeoffs off trade scalability work works
 summarise main goal goals please tell understand organized organised`)
 
 /** What long words are shortened to. A word's beginning of four letters and more is known as its short form without being listed. */
-const shortForms = new Map(
+const abbreviations = new Map(
   `argument:arg,args arguments:args,arg,kwargs keyword:kw,kwargs,kwarg environment:env,environ directory:dir,dirs document:doc,docs
 documentation:doc,docs docstring:doc string:str integer:int number:num maximum:max minimum:min requirement:req request:req response:resp,res
 message:msg context:ctx configuration:config,cfg,conf config:cfg,conf command:cmd exception:exc,err,error error:err,exc
@@ -48,6 +48,6 @@ destructor:del cache:cached,lru,memo caching:cache,cached,lru`
     }),
 )
 
-export function shortFormsOf(word: string): readonly string[] {
-  return shortForms.get(word) ?? []
+export function abbreviationsOf(word: string): readonly string[] {
+  return abbreviations.get(word) ?? []
 }

@@ -1,7 +1,7 @@
 // Hints: the lines of code that the repository's summary points to. A hint raises a region that already ranks well; it adds no file.
 
 import type { Query } from './query.js'
-import { nameMeaning, type Survey } from './rank-files.js'
+import { nameMeaning, type SearchStats } from './rank-files.js'
 
 export interface Hint {
   path: string
@@ -13,17 +13,17 @@ export interface Hint {
 const hintLimit = 200
 
 /** Each `path:line` of the summary, weighted by how many of the question's words stand on the same line of the summary. */
-export function hintsOf(summary: string, query: Query, { rarity }: Survey): Hint[] {
+export function findSummaryHints(summary: string, query: Query, { rarity }: SearchStats): Hint[] {
   const hints: Hint[] = []
   const whole = rarity.reduce((sum, value) => sum + value, 0)
   for (const text of summary.split('\n')) {
-    const places = [...text.matchAll(/(?<![\w/.-])([\w.@+/-]{1,300}\.\w{1,12}):(\d{1,7})/g)]
-    if (places.length === 0 || whole === 0) continue
-    let said = 0
-    for (const [concept, weight] of nameMeaning(query, text)) said += rarity[concept]! * weight
+    const references = [...text.matchAll(/(?<![\w/.-])([\w.@+/-]{1,300}\.\w{1,12}):(\d{1,7})/g)]
+    if (references.length === 0 || whole === 0) continue
+    let matched = 0
+    for (const [concept, weight] of nameMeaning(query, text)) matched += rarity[concept]! * weight
     // Three of ten words are already a lot for one sentence.
-    const share = Math.min(1, (3 * said) / whole)
-    for (const [, path = '', line] of places) {
+    const share = Math.min(1, (3 * matched) / whole)
+    for (const [, path = '', line] of references) {
       if (share > 0.1 && hints.length < hintLimit) hints.push({ path, line: Number(line), share })
     }
   }

@@ -28,15 +28,15 @@ export function wordParts(word: string): string[] {
 }
 
 /** Endings, in groups of which one is taken off at most; the number is how much of the word must remain. */
-type Ending = [pattern: RegExp, least: number, instead?: string]
+type SuffixRule = [pattern: RegExp, least: number, instead?: string]
 
-const plurals: Ending[] = [
+const pluralSuffixes: SuffixRule[] = [
   [/ies$/, 3, 'y'],
   [/(?<=ss|sh|ch|x|z)es$/, 2],
   [/(?<![su])s$/, 3],
 ]
 
-const derivations: Ending[] = [
+const derivedSuffixes: SuffixRule[] = [
   [/i[sz]ations?$/, 3],
   [/ational$/, 3],
   [/ations?$/, 3],
@@ -51,20 +51,20 @@ const derivations: Ending[] = [
   [/(?:ality|ity)$/, 4],
 ]
 
-const remains: Ending[] = [[/(?:al|ive|ic)$/, 4]]
+const adjectiveSuffixes: SuffixRule[] = [[/(?:al|ive|ic)$/, 4]]
 
 /** What is common to the forms of an English word, as far as endings tell: expire, expires, expiration are all `expir`. */
 export function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word
-  let stemmed = takeOff(takeOff(word, plurals), derivations)
+  let stemmed = stripSuffix(stripSuffix(word, pluralSuffixes), derivedSuffixes)
   // stopped, stopping, stopper: the consonant was doubled for the ending.
   if (/([bdfgmnprt])\1(?:ing|ed|ers?|ors?)$/.test(word) && /(.)\1$/.test(stemmed)) stemmed = stemmed.slice(0, -1)
-  if (stemmed.length > 4) stemmed = takeOff(stemmed, remains)
+  if (stemmed.length > 4) stemmed = stripSuffix(stemmed, adjectiveSuffixes)
   if (stemmed.length > 3 && stemmed.endsWith('e')) stemmed = stemmed.slice(0, -1)
   return stemmed.length > 3 && stemmed.endsWith('y') ? `${stemmed.slice(0, -1)}i` : stemmed
 }
 
-function takeOff(word: string, endings: readonly Ending[]): string {
+function stripSuffix(word: string, endings: readonly SuffixRule[]): string {
   for (const [pattern, least, instead = ''] of endings) {
     const at = word.search(pattern)
     if (at >= least) return word.slice(0, at) + instead

@@ -4,51 +4,51 @@ import type { ChosenText } from '../../../domain/survey.js'
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry } from './git-tree.js'
 
-export interface Share {
+export interface Allocation {
   entry: Entry
   form: ChosenText['form']
   /** Bytes of text and path that are set aside for it. */
   bytes: number
 }
 
-/** Shares in the order of the entries, together within the budget. */
-export function shareOut(order: readonly Entry[], analyses: AnalysisTable, budget: number): Share[] {
+/** Shares in the order of the entries, together within the textBytes. */
+export function allocateBudget(order: readonly Entry[], analyses: AnalysisTable, textBytes: number): Allocation[] {
   const whole = order.reduce((sum, entry) => sum + wholeBytes(entry), 0)
-  if (whole <= budget) return order.map((entry) => ({ entry, form: 'full', bytes: wholeBytes(entry) }))
-  const purse = openPurse(budget)
-  const caps = { whole: between(budget / 12, 8_000, 100_000), part: between(budget / 80, 1_200, 8_000) }
+  if (whole <= textBytes) return order.map((entry) => ({ entry, form: 'full', bytes: wholeBytes(entry) }))
+  const budget = createBudget(textBytes)
+  const caps = { whole: clamp(textBytes / 12, 8_000, 100_000), part: clamp(textBytes / 80, 1_200, 8_000) }
   // The more there is that must stay out, the more is shown in outline instead of in full.
-  const crowd = whole / budget
-  const [wholes, parts] = crowd < 3 ? [0.8, 0.95] : crowd < 40 ? [0.6, 0.9] : [0.5, 0.88]
-  giveBreadth(order, analyses, budget * 0.25, caps.part, purse)
-  giveWhole(order, analyses, budget * wholes, caps, purse)
-  giveAll(order, (entry) => part(entry, analyses, caps.part), budget * parts, purse)
-  giveAll(order, (entry) => line(entry, analyses), budget, purse)
-  giveRest(order, budget, caps.whole, purse)
-  return order.map((entry) => purse.of(entry)).filter((share) => share !== undefined)
+  const excess = whole / textBytes
+  const [wholeShare, partialShare] = excess < 3 ? [0.8, 0.95] : excess < 40 ? [0.6, 0.9] : [0.5, 0.88]
+  allocateTopFolders(order, analyses, textBytes * 0.25, caps.part, budget)
+  allocateWholeFiles(order, analyses, textBytes * wholeShare, caps, budget)
+  allocateRemaining(order, (entry) => partialAllocation(entry, analyses, caps.part), textBytes * partialShare, budget)
+  allocateRemaining(order, (entry) => lineAllocation(entry, analyses), textBytes, budget)
+  completeFiles(order, textBytes, caps.whole, budget)
+  return order.map((entry) => budget.get(entry)).filter((allocation) => allocation !== undefined)
 }
 
-function between(value: number, low: number, high: number): number {
+function clamp(value: number, low: number, high: number): number {
   return Math.floor(Math.min(high, Math.max(low, value)))
 }
 
-interface Purse {
+interface Budget {
   has: (entry: Entry) => boolean
-  of: (entry: Entry) => Share | undefined
+  get: (entry: Entry) => Allocation | undefined
   /** False when that would spend more than `limit` in all. A larger share takes the place of a smaller one. */
-  give: (share: Share, limit: number) => boolean
+  allocate: (allocation: Allocation, limit: number) => boolean
 }
 
-function openPurse(budget: number): Purse {
-  const shares = new Map<Entry, Share>()
+function createBudget(textBytes: number): Budget {
+  const allocations = new Map<Entry, Allocation>()
   let spent = 0
   return {
-    has: (entry) => shares.has(entry),
-    of: (entry) => shares.get(entry),
-    give(share, limit) {
-      const after = spent - (shares.get(share.entry)?.bytes ?? 0) + share.bytes
-      if (after > Math.min(limit, budget)) return false
-      shares.set(share.entry, share)
+    has: (entry) => allocations.has(entry),
+    get: (entry) => allocations.get(entry),
+    allocate(allocation, limit) {
+      const after = spent - (allocations.get(allocation.entry)?.bytes ?? 0) + allocation.bytes
+      if (after > Math.min(limit, textBytes)) return false
+      allocations.set(allocation.entry, allocation)
       spent = after
       return true
     },
@@ -56,7 +56,13 @@ function openPurse(budget: number): Purse {
 }
 
 /** The best file of every folder at the top. */
-function giveBreadth(order: readonly Entry[], analyses: AnalysisTable, limit: number, cap: number, purse: Purse): void {
+function allocateTopFolders(
+  order: readonly Entry[],
+  analyses: AnalysisTable,
+  limit: number,
+  cap: number,
+  budget: Budget,
+): void {
   const seen = new Set<string>()
   const firsts = order.filter((entry) => {
     const top = entry.path.slice(0, Math.max(0, entry.path.indexOf('/')))
@@ -65,42 +71,49 @@ function giveBreadth(order: readonly Entry[], analyses: AnalysisTable, limit: nu
   })
   const each = Math.min(cap, Math.floor(limit / Math.max(1, firsts.length)))
   for (const entry of firsts) {
-    if (each < 300 || !purse.give(part(entry, analyses, each), limit)) purse.give(line(entry, analyses), limit)
+    if (each < 300 || !budget.allocate(partialAllocation(entry, analyses, each), limit))
+      budget.allocate(lineAllocation(entry, analyses), limit)
   }
 }
 
 /** By rank, as long as the share lasts. A file that is too long for its own good is shown in part; a few that do not fit are passed over. */
-function giveWhole(
+function allocateWholeFiles(
   order: readonly Entry[],
   analyses: AnalysisTable,
   limit: number,
   caps: { whole: number; part: number },
-  purse: Purse,
+  budget: Budget,
 ): void {
   let passed = 0
   for (const entry of order) {
     const bytes = wholeBytes(entry)
-    const share: Share = bytes <= caps.whole ? { entry, form: 'full', bytes } : part(entry, analyses, caps.part)
-    if (!purse.give(share, limit) && ++passed > 10) return
+    const allocation: Allocation =
+      bytes <= caps.whole ? { entry, form: 'full', bytes } : partialAllocation(entry, analyses, caps.part)
+    if (!budget.allocate(allocation, limit) && ++passed > 10) return
   }
 }
 
 /** To everybody who has nothing yet, until nothing fits any more. */
-function giveAll(order: readonly Entry[], shareOf: (entry: Entry) => Share, limit: number, purse: Purse): void {
+function allocateRemaining(
+  order: readonly Entry[],
+  shareOf: (entry: Entry) => Allocation,
+  limit: number,
+  budget: Budget,
+): void {
   let passed = 0
   for (const entry of order) {
-    if (purse.has(entry)) continue
-    passed = purse.give(shareOf(entry), limit) ? 0 : passed + 1
+    if (budget.has(entry)) continue
+    passed = budget.allocate(shareOf(entry), limit) ? 0 : passed + 1
     if (passed > 50) return
   }
 }
 
 /** What is left over makes whole what fits, of those that are there already. */
-function giveRest(order: readonly Entry[], budget: number, cap: number, purse: Purse): void {
+function completeFiles(order: readonly Entry[], textBytes: number, cap: number, budget: Budget): void {
   for (const entry of order) {
     const bytes = wholeBytes(entry)
-    if (bytes <= cap && purse.has(entry) && purse.of(entry)?.form !== 'full')
-      purse.give({ entry, form: 'full', bytes }, budget)
+    if (bytes <= cap && budget.has(entry) && budget.get(entry)?.form !== 'full')
+      budget.allocate({ entry, form: 'full', bytes }, textBytes)
   }
 }
 
@@ -113,19 +126,19 @@ function pathBytes({ path }: Entry): number {
 }
 
 /** Small files whole; source by its definitions, everything else by its beginning. */
-function part(entry: Entry, analyses: AnalysisTable, cap: number): Share {
+function partialAllocation(entry: Entry, analyses: AnalysisTable, cap: number): Allocation {
   const whole = wholeBytes(entry)
   if (whole <= cap) return { entry, form: 'full', bytes: whole }
-  const { outline } = analyses.records[entry.record]!
+  const { outline } = analyses.records[entry.analysis]!
   const bySignatures = (entry.kind === 'source' || entry.kind === 'test') && outline.length > 2
   const bytes = bySignatures ? Math.min(cap, outline.length + pathBytes(entry)) : cap
   return { entry, form: bySignatures ? 'signatures' : 'head', bytes: Math.max(bytes, Math.min(cap, 200)) }
 }
 
-function line(entry: Entry, analyses: AnalysisTable): Share {
+function lineAllocation(entry: Entry, analyses: AnalysisTable): Allocation {
   return {
     entry,
     form: 'line',
-    bytes: Buffer.byteLength(analyses.records[entry.record]!.telling.text) + pathBytes(entry),
+    bytes: Buffer.byteLength(analyses.records[entry.analysis]!.headline.text) + pathBytes(entry),
   }
 }

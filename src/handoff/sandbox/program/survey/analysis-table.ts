@@ -1,14 +1,14 @@
 // The analysis of every distinct file of a survey. The hashes of all files stand in one pool, because an array per file costs too much memory.
 import type { Definition, SecretPlace } from '../../../domain/survey.js'
-import type { Nature } from './decode-text.js'
+import type { ContentKind } from './decode-text.js'
 
 export interface Analysis {
-  nature: Nature
+  contentKind: ContentKind
   /** The grammar that the file's name or the first line of a script selects. */
   grammar: string
   encoding: 'utf-8' | 'utf-16' | 'unknown'
   /** The line that describes the file best, and its number; 0 when there is none. */
-  telling: { line: number; text: string }
+  headline: { line: number; text: string }
   /** JSON of `Definition[]`, as it goes into the outline. */
   outline: string
   secrets: Pick<SecretPlace, 'line' | 'rule'>[]
@@ -16,18 +16,18 @@ export interface Analysis {
   clean: boolean
   /** Where the file's hashes are in the pool: identifiers in [from, names), pairs of name and quality in [names, to). */
   from: number
-  names: number
+  middle: number
   to: number
 }
 
-export type Draft = Omit<Analysis, 'from' | 'names' | 'to' | 'outline'> & { definitions: Definition[] }
+export type AnalysisDraft = Omit<Analysis, 'from' | 'middle' | 'to' | 'outline'> & { definitions: Definition[] }
 
 export interface AnalysisTable {
   records: Analysis[]
   /** All hashes. A later `add` may replace the array. */
   pool: () => Int32Array
   /** Returns the index of the new record. */
-  add: (draft: Draft, identifiers: Int32Array, names: Int32Array) => number
+  add: (draft: AnalysisDraft, identifiers: Int32Array, names: Int32Array) => number
 }
 
 export function createAnalysisTable(): AnalysisTable {
@@ -52,7 +52,7 @@ export function createAnalysisTable(): AnalysisTable {
       pool.set(identifiers, from)
       pool.set(names, middle)
       filled = middle + names.length
-      return records.push({ ...rest, outline: JSON.stringify(definitions), from, names: middle, to: filled }) - 1
+      return records.push({ ...rest, outline: JSON.stringify(definitions), from, middle, to: filled }) - 1
     },
   }
 }

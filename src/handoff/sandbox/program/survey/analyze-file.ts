@@ -2,15 +2,15 @@
 import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { Definition } from '../../../domain/survey.js'
-import type { AnalysisTable, Draft } from './analysis-table.js'
-import { isPointer, looksMinified, markRange, saysGenerated, textBytes } from './decode-text.js'
-import type { Audience } from './definition-visibility.js'
+import type { AnalysisDraft, AnalysisTable } from './analysis-table.js'
+import { decodeText, generatedMarkerRange, hasGeneratedMarker, isLfsPointer, looksMinified } from './decode-text.js'
+import type { Visibility } from './definition-visibility.js'
 import type { Entry } from './git-tree.js'
-import { grammarOfScript, languageOfGrammar } from './languages.js'
+import { grammarForScript, languageForGrammar } from './languages.js'
 import { findDefinitions } from './outline.js'
 import { trait } from './path-rules.js'
-import { localName } from './reference-graph.js'
-import { createScanner, hashName, type Scan, type Scanner } from './scan-identifiers.js'
+import { localNameBit } from './reference-graph.js'
+import { createIdentifierScanner, type FileScan, hashName, type IdentifierScanner } from './scan-identifiers.js'
 
 /** Whose names count: source that is part of the product. What uses it (tests, examples, documentation) says less about what is central. */
 export function isProduct(entry: Entry): boolean {
@@ -20,8 +20,8 @@ export function isProduct(entry: Entry): boolean {
 /** Two files of the same bytes are looked at alike only when the same is asked of them. */
 export function analysisKey(entry: Entry): string {
   const asked =
-    (entry.pointer ? 'p' : '') +
-    (entry.byHand ? 'h' : '') +
+    (entry.maybeLfsPointer ? 'p' : '') +
+    (entry.handWritten ? 'h' : '') +
     (isProduct(entry) ? 'i' : '') +
     (entry.kind === 'documentation' ? 'd' : '')
   return `${entry.blob} ${entry.grammar} ${asked}`
@@ -29,77 +29,83 @@ export function analysisKey(entry: Entry): string {
 
 const nothing = new Int32Array(0)
 
-export type Analyse = (entry: Entry, bytes: Buffer) => number
+export type Analyzer = (entry: Entry, bytes: Buffer) => number
 
 /** Adds the analysis of a file to the table and returns its index. */
-export function createAnalyser(analyses: AnalysisTable): Analyse {
-  const scanner = createScanner()
+export function createAnalyzer(analyses: AnalysisTable): Analyzer {
+  const scanner = createIdentifierScanner()
   return (entry, bytes) => {
-    const { draft, scan, audiences = [] } = look(entry, bytes, scanner)
-    if (draft.nature !== 'text') return analyses.add(draft, nothing, nothing)
+    const { draft, scan, visibilities = [] } = analyze(entry, bytes, scanner)
+    if (draft.contentKind !== 'text') return analyses.add(draft, nothing, nothing)
     const identifiers = scan ? scan.identifiers.subarray(0, scan.identifierCount) : nothing
-    return analyses.add(draft, identifiers, nameHashes(draft.definitions, audiences))
+    return analyses.add(draft, identifiers, nameHashes(draft.definitions, visibilities))
   }
 }
 
-type Look = { draft: Draft; scan?: Scan; audiences?: Audience[] }
+type FileAnalysis = { draft: AnalysisDraft; scan?: FileScan; visibilities?: Visibility[] }
 
-function plainDraft(nature: Draft['nature'], grammar = 'none'): Draft {
+function emptyDraft(nature: AnalysisDraft['contentKind'], grammar = 'none'): AnalysisDraft {
   return {
-    nature,
+    contentKind: nature,
     grammar,
     encoding: 'utf-8',
-    telling: { line: 0, text: '' },
+    headline: { line: 0, text: '' },
     secrets: [],
     clean: false,
     definitions: [],
   }
 }
 
-function look(entry: Entry, bytes: Buffer, scanner: Scanner): Look {
-  if (isPointer(bytes)) return { draft: plainDraft('lfs-pointer') }
-  const content = entry.pointer ? undefined : textBytes(bytes)
-  if (!content) return { draft: plainDraft('binary') }
+function analyze(entry: Entry, bytes: Buffer, scanner: IdentifierScanner): FileAnalysis {
+  if (isLfsPointer(bytes)) return { draft: emptyDraft('lfs-pointer') }
+  const content = entry.maybeLfsPointer ? undefined : decodeText(bytes)
+  if (!content) return { draft: emptyDraft('binary') }
   const isDocument = entry.kind === 'documentation'
-  const start = content.toString('latin1', 0, markRange)
-  const grammar = entry.grammar || (grammarOfScript(start) ?? 'unknown')
-  if (!entry.byHand && saysGenerated(start, isDocument)) return { draft: plainDraft('generated', grammar) }
+  const start = content.toString('latin1', 0, generatedMarkerRange)
+  const grammar = entry.grammar || (grammarForScript(start) ?? 'unknown')
+  if (!entry.handWritten && hasGeneratedMarker(start, isDocument)) return { draft: emptyDraft('generated', grammar) }
   const scan = scanner(content, isProduct(entry))
   const machineMade = entry.kind === 'source' || entry.kind === 'test'
-  if (machineMade && !entry.byHand && looksMinified(content.length, scan.lines, scan.longest))
-    return { draft: plainDraft('minified', grammar) }
-  const draft = plainDraft('text', grammar)
+  if (machineMade && !entry.handWritten && looksMinified(content.length, scan.lines, scan.longest))
+    return { draft: emptyDraft('minified', grammar) }
+  const draft = emptyDraft('text', grammar)
   draft.encoding = content.buffer !== bytes.buffer ? 'utf-16' : isUtf8(content) ? 'utf-8' : 'unknown'
   const text = content.toString('latin1')
-  return scan.suspicious ? lookWithoutSecrets(entry, text, draft, scan, scanner) : outline(entry, text, draft, scan)
+  return scan.suspicious ? analyzeRedacted(entry, text, draft, scan, scanner) : analyzeText(entry, text, draft, scan)
 }
 
 /** What is hidden in the text must not come out again as a name in the outline. */
-function lookWithoutSecrets(entry: Entry, text: string, draft: Draft, scan: Scan, scanner: Scanner): Look {
+function analyzeRedacted(
+  entry: Entry,
+  text: string,
+  draft: AnalysisDraft,
+  scan: FileScan,
+  scanner: IdentifierScanner,
+): FileAnalysis {
   const redacted = redactSecrets(text)
-  if (redacted.places.length === 0) return outline(entry, text, draft, scan)
+  if (redacted.places.length === 0) return analyzeText(entry, text, draft, scan)
   draft.secrets = redacted.places
-  return outline(entry, redacted.text, draft, scanner(Buffer.from(redacted.text, 'latin1'), isProduct(entry)))
+  return analyzeText(entry, redacted.text, draft, scanner(Buffer.from(redacted.text, 'latin1'), isProduct(entry)))
 }
 
-function outline(entry: Entry, text: string, draft: Draft, scan: Scan): Look {
-  const { definitions, audiences } = findDefinitions(text, scan, draft.grammar, isProduct(entry))
+function analyzeText(entry: Entry, text: string, draft: AnalysisDraft, scan: FileScan): FileAnalysis {
+  const { definitions, visibilities } = findDefinitions(text, scan, draft.grammar, isProduct(entry))
   draft.definitions = definitions
-  draft.telling = tellingLine(entry, text, draft.definitions, scan)
-  return { draft, scan, audiences }
+  draft.headline = findHeadline(entry, text, draft.definitions, scan)
+  return { draft, scan, visibilities }
 }
 
 /** Pairs of hash and quality: how sure one can be that who uses the name means this definition. */
-function nameHashes(definitions: Definition[], audiences: Audience[]): Int32Array {
+function nameHashes(definitions: Definition[], visibilities: Visibility[]): Int32Array {
   const pairs = new Int32Array(definitions.length * 2)
   let filled = 0
   for (const [index, { name, kind }] of definitions.entries()) {
-    const audience = audiences[index] ?? 'file'
-    if (audience === 'file') continue
+    const visibility = visibilities[index] ?? 'file'
+    if (visibility === 'file') continue
     const plain = name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf(':')) + 1)
     if (plain.length < 4 || builtIn.has(plain) || kind === 'heading' || kind === 'target') continue
     pairs[filled++] = hashName(plain)
-    pairs[filled++] = quality(plain) * (kind === 'method' ? 1 : 2) + (audience === 'folder' ? localName : 0)
+    pairs[filled++] = nameQuality(plain) * (kind === 'method' ? 1 : 2) + (visibility === 'folder' ? localNameBit : 0)
   }
   return pairs.subarray(0, filled)
 }
@@ -114,30 +120,35 @@ const builtIn = new Set(
 )
 
 /** A word that everybody uses says little; two words together are meant. */
-function quality(name: string): number {
+function nameQuality(name: string): number {
   const joined = /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(name)
   if (joined) return name.length > 7 ? 16 : 10
   return /^[A-Z]/.test(name) ? 8 : name.length > 7 ? 3 : 1
 }
 
-const telling = /^(?:class|interface|struct|trait|enum|type|protocol|contract|message|service|module|object)$/
+const typeKinds = /^(?:class|interface|struct|trait|enum|type|protocol|contract|message|service|module|object)$/
 
 /** The definition that the file is named after, else its first type, else its first definition, else its first line of any weight. */
-function tellingLine(entry: Entry, text: string, definitions: Definition[], scan: Scan): Draft['telling'] {
-  const base = simplified(entry.name.replace(/\.[^.]*$/, ''))
+function findHeadline(
+  entry: Entry,
+  text: string,
+  definitions: Definition[],
+  scan: FileScan,
+): AnalysisDraft['headline'] {
+  const base = normalizeName(entry.name.replace(/\.[^.]*$/, ''))
   const found =
-    definitions.find(({ name }) => name.length >= base.length && simplified(name) === base) ??
-    definitions.find(({ kind }) => telling.test(kind)) ??
+    definitions.find(({ name }) => name.length >= base.length && normalizeName(name) === base) ??
+    definitions.find(({ kind }) => typeKinds.test(kind)) ??
     definitions[0]
-  const line = found?.line ?? firstWeightyLine(text, scan, languageOfGrammar(entry.grammar).family === 'documentation')
+  const line = found?.line ?? firstTextLine(text, scan, languageForGrammar(entry.grammar).family === 'documentation')
   return line === 0 ? { line, text: '' } : { line, text: lineText(text, scan, line).trimEnd() }
 }
 
-function simplified(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-function firstWeightyLine(text: string, scan: Scan, isDocument: boolean): number {
+function firstTextLine(text: string, scan: FileScan, isDocument: boolean): number {
   const last = Math.min(scan.lines, 40)
   for (let line = 1; line <= last; line++) {
     const shown = lineText(text, scan, line).trim()
@@ -150,7 +161,7 @@ function firstWeightyLine(text: string, scan: Scan, isDocument: boolean): number
   return 0
 }
 
-function lineText(text: string, scan: Scan, line: number): string {
+function lineText(text: string, scan: FileScan, line: number): string {
   const start = scan.lineStarts[line - 1]!
   const end = line < scan.lines ? scan.lineStarts[line]! - 1 : text.length
   const raw = text.slice(start, Math.min(end, start + 160))

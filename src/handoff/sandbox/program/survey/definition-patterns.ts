@@ -16,12 +16,12 @@ export interface Grammar {
   groups?: { open: RegExp; close: string; member: RegExp }
 }
 
-const name = '[A-Za-z_$\\x80-\\xff][\\w$\\x80-\\xff]*'
+const identifierPattern = '[A-Za-z_$\\x80-\\xff][\\w$\\x80-\\xff]*'
 
 /** Any of the words, each with the space after it. */
-const some = (words: string, most: number) => `(?:(?:${words})[ \\t]+){0,${most}}`
+const optionalWords = (words: string, most: number) => `(?:(?:${words})[ \\t]+){0,${most}}`
 
-function grammar(
+function createGrammar(
   ends: Grammar['ends'],
   bare: string,
   alternatives: string[],
@@ -29,48 +29,49 @@ function grammar(
 ): Grammar {
   const source = alternatives
     .map(
-      (alternative) => `\\n${alternative.replaceAll('§', name).replaceAll('%', '[ \\t]*').replaceAll('~', '[ \\t]+')}`,
+      (alternative) =>
+        `\\n${alternative.replaceAll('§', identifierPattern).replaceAll('%', '[ \\t]*').replaceAll('~', '[ \\t]+')}`,
     )
     .join('|')
-  const { flags = '', methods = false, groups } = options
-  return { pattern: new RegExp(source, `g${flags}`), ends, bare, methods, ...(groups ? { groups } : {}) }
+  const { flags = '', methods: withMethods = false, groups } = options
+  return { pattern: new RegExp(source, `g${flags}`), ends, bare, methods: withMethods, ...(groups ? { groups } : {}) }
 }
 
 const methods = { methods: true }
-const anyCase = { flags: 'i' }
-const visible = 'public|private|protected|internal|static|final|abstract|sealed'
+const ignoreCase = { flags: 'i' }
+const modifiers = 'public|private|protected|internal|static|final|abstract|sealed'
 /** The beginning of a function's value in JavaScript. */
 const functionValue = '(?:async~)?(?:function\\b|class\\b|(?:\\([^)\\n]{0,200}\\)(?:%:[^\\n={]{1,100})?|§)%=>)'
 /** What a property's type has after its arrow, and a property's value has not. */
-const plainType = '(?:void|boolean|string|number|unknown|never|any|undefined|null|Promise<)'
+const typeNames = '(?:void|boolean|string|number|unknown|never|any|undefined|null|Promise<)'
 /** The beginning of a statement that looks like a type and a name. */
-const statement =
+const statementStart =
   '(?:return|throw|new|else|case|assert|await|yield|using|lock|goto|package|import|do|in|is|select|where|from)\\b'
 
 /** In a template `~` stands for space, `%` for space that may be missing, and `§` for an identifier. */
 const grammars: Record<string, Grammar> = {
-  javascript: grammar('bracket', 'method', [
+  javascript: createGrammar('bracket', 'method', [
     '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(?!(?:extends|implements)\\b)(§)',
     '(?:export~)?(?:declare~)?(type|const|let|var)~(§)',
-    `[ \\t]{1,8}${some('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
+    `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
     // A head whose parameters stand on lines of their own.
-    `[ \\t]{1,8}${some('public|private|protected|static|async|override|abstract', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\(%\\r?(?=\\n)`,
-    `[ \\t]{1,8}${some('public|private|protected|static|async|override|get|set', 4)}()[*#]?(§)%\\([^\\n(){}]{0,200}\\)(?:%:[^\\n={}()]{1,100})?%\\{[^\\n{}]{0,200}\\}%[,;]?%\\r?(?=\\n)`,
+    `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|abstract', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\(%\\r?(?=\\n)`,
+    `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|get|set', 4)}()[*#]?(§)%\\([^\\n(){}]{0,200}\\)(?:%:[^\\n={}()]{1,100})?%\\{[^\\n{}]{0,200}\\}%[,;]?%\\r?(?=\\n)`,
     // handle = async (request) => {
-    `[ \\t]{1,8}${some('public|private|protected|static|override|readonly|declare', 4)}()#?(§)[?!]?(?:%:[^\\n=]{1,100})?%=%${functionValue}`,
+    `[ \\t]{1,8}${optionalWords('public|private|protected|static|override|readonly|declare', 4)}()#?(§)[?!]?(?:%:[^\\n=]{1,100})?%=%${functionValue}`,
     // handle: (request) => …
-    `[ \\t]{1,16}()(§)%:%${functionValue}(?!%${plainType})(?=[^\\n]{0,300}[,({[]%\\r?\\n)`,
+    `[ \\t]{1,16}()(§)%:%${functionValue}(?!%${typeNames})(?=[^\\n]{0,300}[,({[]%\\r?\\n)`,
     // app.use = app.all = function
     `[ \\t]{0,8}(?!(?:module\\.)?exports\\.)(?:§\\.){1,6}()(§)%=%(?:(?:§\\.){1,6}§%=%){0,3}(?:${functionValue}|(?=\\r?\\n%(?:§\\.){1,6}§%=%(?:async~)?function\\b))`,
     '(?:module\\.)?(exports)\\.(§)%=',
   ]),
-  python: grammar(
+  python: createGrammar(
     'indent',
     'constant',
     ['%(?:async~)?(def|class)~(§)', '()([A-Z][A-Z0-9_]{2,})%(?::[^=\\n]{1,80})?=(?!=)'],
     methods,
   ),
-  go: grammar(
+  go: createGrammar(
     'bracket',
     'constant',
     ['(func)~(?:\\([^)\\n]{0,200}\\)%)?(§)', '(type|var|const)~(§)', '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?%=[ \\t]'],
@@ -78,83 +79,83 @@ const grammars: Record<string, Grammar> = {
       groups: { open: /\ntype[ \t]*\(/g, close: '\n)', member: /\n\t([A-Za-z_]\w*)[[ \t]/g },
     },
   ),
-  rust: grammar(
+  rust: createGrammar(
     'bracket',
     'function',
     [
-      `%(?:pub(?:\\([^)\\n]{1,40}\\))?~)?${some('default|const|async|unsafe|extern(?:~"[^"\\n]{0,20}")?', 4)}(fn|struct|enum|trait|union|type|mod|static|module|macro_rules!)~(?:mut~)?(§)`,
+      `%(?:pub(?:\\([^)\\n]{1,40}\\))?~)?${optionalWords('default|const|async|unsafe|extern(?:~"[^"\\n]{0,20}")?', 4)}(fn|struct|enum|trait|union|type|mod|static|module|macro_rules!)~(?:mut~)?(§)`,
       '(?:pub(?:\\([^)\\n]{1,40}\\))?~)?(const)~(§)',
     ],
     methods,
   ),
-  java: grammar(
+  java: createGrammar(
     'bracket',
     'method',
     [
-      `%${some(`${visible}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(§)`,
-      `[ \\t]{1,12}(?:(?:${visible}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(§)%\\(`,
+      `%${optionalWords(`${modifiers}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(§)`,
+      `[ \\t]{1,12}(?:(?:${modifiers}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(§)%\\(`,
       // Without a modifier: two words and a bracket are no statement, and neither is a name with a body.
-      `[ \\t]{1,12}(?!${statement})(?:<[^>\\n]{1,60}>[ \\t]+)?[A-Za-z_][\\w<>\\[\\],.?& \\t]{0,80}[ \\t]()(§)%\\(`,
+      `[ \\t]{1,12}(?!${statementStart})(?:<[^>\\n]{1,60}>[ \\t]+)?[A-Za-z_][\\w<>\\[\\],.?& \\t]{0,80}[ \\t]()(§)%\\(`,
       '[ \\t]{1,12}()([A-Z]\\w*[a-z]\\w*)%\\([^;\\n]{0,200}\\{%\\r?(?=\\n)',
     ],
     methods,
   ),
-  kotlin: grammar(
+  kotlin: createGrammar(
     'bracket',
     'function',
     [
-      `%${some(`${visible}|open|data|inner|inline|suspend|override|operator|infix|tailrec|external|companion|value|annotation|expect|actual|enum|fun`, 6)}(class|interface|object|fun|typealias)~(?:<[^>\\n]{0,80}>%)?(?:[\\w.<>?]{1,60}\\.)?(§)`,
-      `${some('public|private|internal|const', 3)}(val|var)~(§)`,
+      `%${optionalWords(`${modifiers}|open|data|inner|inline|suspend|override|operator|infix|tailrec|external|companion|value|annotation|expect|actual|enum|fun`, 6)}(class|interface|object|fun|typealias)~(?:<[^>\\n]{0,80}>%)?(?:[\\w.<>?]{1,60}\\.)?(§)`,
+      `${optionalWords('public|private|internal|const', 3)}(val|var)~(§)`,
     ],
     methods,
   ),
-  scala: grammar(
+  scala: createGrammar(
     'bracket',
     'function',
     [
-      `%${some('private(?:\\[\\w+\\])?|protected(?:\\[\\w+\\])?|implicit|lazy|final|sealed|abstract|override|case|inline|opaque', 5)}(class|object|trait|def|type|enum|given)~(§)`,
+      `%${optionalWords('private(?:\\[\\w+\\])?|protected(?:\\[\\w+\\])?|implicit|lazy|final|sealed|abstract|override|case|inline|opaque', 5)}(class|object|trait|def|type|enum|given)~(§)`,
     ],
     methods,
   ),
-  clojure: grammar('unknown', 'function', [
+  clojure: createGrammar('unknown', 'function', [
     '%\\((ns|def|defn-?|defmacro|defmulti|defmethod|defprotocol|defrecord|deftype|defonce)~(?:\\^\\S{1,80}[ \\t]+)?([^\\s()\\[\\]]{1,100})',
   ]),
-  csharp: grammar(
+  csharp: createGrammar(
     'bracket',
     'method',
     [
-      `%${some(`${visible}|partial|readonly|unsafe|ref|file|new`, 6)}(class|interface|struct|enum|record|delegate|namespace)~(?:(?:class|struct)~)?([A-Za-z_][\\w.]*)`,
-      `[ \\t]{1,16}(?:(?:${visible}|virtual|override|async|extern|partial|unsafe|new|readonly)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?][\\w<>\\[\\],.? \\t]{0,80}[ \\t])?()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
-      `[ \\t]{1,16}(?!${statement})[A-Za-z_][\\w<>\\[\\],.? \\t]{0,80}[ \\t]()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
+      `%${optionalWords(`${modifiers}|partial|readonly|unsafe|ref|file|new`, 6)}(class|interface|struct|enum|record|delegate|namespace)~(?:(?:class|struct)~)?([A-Za-z_][\\w.]*)`,
+      `[ \\t]{1,16}(?:(?:${modifiers}|virtual|override|async|extern|partial|unsafe|new|readonly)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?][\\w<>\\[\\],.? \\t]{0,80}[ \\t])?()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
+      `[ \\t]{1,16}(?!${statementStart})[A-Za-z_][\\w<>\\[\\],.? \\t]{0,80}[ \\t]()(§)%(?:<[^>\\n]{0,60}>)?(?:\\(|\\{%get)`,
     ],
     methods,
   ),
-  fsharp: grammar('indent', 'function', [
+  fsharp: createGrammar('indent', 'function', [
     '%(let|type|module|and|exception)~(?:rec~|inline~|private~|mutable~|internal~){0,2}(§)',
     '[ \\t]+(?:static~)?(member)~(?:\\w+\\.)?(§)',
   ]),
-  basic: grammar(
+  basic: createGrammar(
     'unknown',
     'function',
     [
-      `%${some(`${visible}|friend|shared|overrides|overridable|partial|mustinherit`, 4)}(sub|function|class|module|interface|structure|enum|property)~(§)`,
+      `%${optionalWords(`${modifiers}|friend|shared|overrides|overridable|partial|mustinherit`, 4)}(sub|function|class|module|interface|structure|enum|property)~(§)`,
     ],
-    anyCase,
+    ignoreCase,
   ),
-  c: grammar('bracket', 'function', [
+  c: createGrammar('bracket', 'function', [
     '(?!(?:return|else|if|for|while|switch|case|goto|typedef|using|template|extern)\\b)(?:[A-Za-z_][\\w:<>,*&\\[\\] \\t]{0,160}?[ \\t*&])?()((?:§::){0,4}\\x7e?§)%\\([^;\\n]{0,300}\\r?(?=\\n)',
     '%(?:typedef~)?(struct|class|union|enum|namespace)~(?:class~|struct~)?(?:[A-Z_]{3,40}~)?(§)(?=[^;=()\\n]{0,200}(?:\\{|\\r?\\n))',
     '%#%(define)~(§)',
     '(\\})%(§)%;',
     '(typedef)~[^;\\n{]{1,160}?[ \\t*](§)%;',
   ]),
-  objc: grammar('bracket', 'function', [
+  objc: createGrammar('bracket', 'function', [
     '(@interface|@implementation|@protocol)~(§)',
     '([-+])%\\([^)\\n]{1,100}\\)%(§)',
     '%(function)~(?:[\\w\\[\\], ]{1,80}=%)?(§)',
     '(?:static~)?[A-Za-z_][\\w* \\t]{0,80}[ \\t*]()(§)\\([^;\\n]{0,300}\\r?(?=\\n)',
   ]),
-  ruby: grammar(
+  ruby: createGrammar(
     'end',
     'constant',
     [
@@ -164,112 +165,123 @@ const grammars: Record<string, Grammar> = {
     ],
     methods,
   ),
-  php: grammar(
-    'bracket',
-    'function',
-    [`%${some('abstract|final|readonly', 2)}(class|interface|trait|enum)~(§)`, `%${some(visible, 4)}(function)~&?(§)`],
-    methods,
-  ),
-  swift: grammar(
+  php: createGrammar(
     'bracket',
     'function',
     [
-      `%(?:@\\w+(?:\\([^)\\n]{0,60}\\))?~)?${some('public|private|internal|open|fileprivate|static|final|override|mutating|nonisolated|class|indirect|prefix|postfix', 5)}(class|struct|enum|protocol|extension|func|typealias|actor|macro)~(§)`,
+      `%${optionalWords('abstract|final|readonly', 2)}(class|interface|trait|enum)~(§)`,
+      `%${optionalWords(modifiers, 4)}(function)~&?(§)`,
     ],
     methods,
   ),
-  dart: grammar(
+  swift: createGrammar(
+    'bracket',
+    'function',
+    [
+      `%(?:@\\w+(?:\\([^)\\n]{0,60}\\))?~)?${optionalWords('public|private|internal|open|fileprivate|static|final|override|mutating|nonisolated|class|indirect|prefix|postfix', 5)}(class|struct|enum|protocol|extension|func|typealias|actor|macro)~(§)`,
+    ],
+    methods,
+  ),
+  dart: createGrammar(
     'bracket',
     'method',
     [
-      `${some('abstract|sealed|base|final|interface', 3)}(class|mixin|enum|extension|typedef)~(§)`,
+      `${optionalWords('abstract|sealed|base|final|interface', 3)}(class|mixin|enum|extension|typedef)~(§)`,
       '[ \\t]{0,4}(?:static~|external~)?[A-Za-z_][\\w<>?,.]{0,60}[ \\t]()(§)\\([^;\\n]{0,200}\\{%\\r?(?=\\n)',
     ],
     methods,
   ),
-  shell: grammar('bracket', 'function', ['%(function)~([\\w:.-]+)', '%()([A-Za-z_][\\w:.-]*)%\\(\\)']),
-  powershell: grammar('bracket', 'function', ['%(function|filter|class|enum)~([\\w:-]+)'], anyCase),
-  lua: grammar('end', 'function', ['%(?:local~)?(function)~([\\w.:]+)', '(?:local~)?()([\\w.]+)%=%function']),
-  elixir: grammar('end', 'function', [
+  shell: createGrammar('bracket', 'function', ['%(function)~([\\w:.-]+)', '%()([A-Za-z_][\\w:.-]*)%\\(\\)']),
+  powershell: createGrammar('bracket', 'function', ['%(function|filter|class|enum)~([\\w:-]+)'], ignoreCase),
+  lua: createGrammar('end', 'function', ['%(?:local~)?(function)~([\\w.:]+)', '(?:local~)?()([\\w.]+)%=%function']),
+  elixir: createGrammar('end', 'function', [
     '%(defmodule|defprotocol|defimpl|defp?|defmacrop?|defguard|defdelegate)~([\\w.?!]+)',
   ]),
-  gleam: grammar('bracket', 'function', ['(?:pub~)?(?:opaque~)?(fn|type|const)~(§)']),
-  erlang: grammar('unknown', 'function', [
+  gleam: createGrammar('bracket', 'function', ['(?:pub~)?(?:opaque~)?(fn|type|const)~(§)']),
+  erlang: createGrammar('unknown', 'function', [
     '()([a-z]\\w*)\\([^\\n]{0,200}\\)%(?:when[^\\n]{0,100})?->',
     '-(record|define|module)\\((\\w+)',
   ]),
-  haskell: grammar('indent', 'function', [
+  haskell: createGrammar('indent', 'function', [
     "(data|newtype|type|class|module|instance)~(?:\\([^)\\n]{0,80}\\)%=>%|alias~)?([A-Z][\\w.']*)",
     "()([a-z_][\\w']*)[ \\t]+:{1,2}[ \\t]",
   ]),
-  ocaml: grammar('unknown', 'function', [
+  ocaml: createGrammar('unknown', 'function', [
     "[ \\t]{0,4}(let|and|module|type|val|class|external|exception)~(?:rec~|type~|nonrec~)?(?:'\\w+~|\\([^)\\n]{1,60}\\)~)?([A-Za-z_][\\w']*)",
   ]),
-  lisp: grammar('unknown', 'function', [
+  lisp: createGrammar('unknown', 'function', [
     '%\\((define|defun|defmacro|defvar|defparameter|defclass|defmethod|defgeneric|define-record-type|struct|defcustom|defsubst|cl-defun|define-syntax)~\\(?([^\\s()]{1,100})',
   ]),
-  perl: grammar('bracket', 'function', ['%(sub|package)~([\\w:]+)']),
-  r: grammar('bracket', 'function', ['()([\\w.]+)%(?:<-|=)%function\\b']),
-  julia: grammar('end', 'function', [
+  perl: createGrammar('bracket', 'function', ['%(sub|package)~([\\w:]+)']),
+  r: createGrammar('bracket', 'function', ['()([\\w.]+)%(?:<-|=)%function\\b']),
+  julia: createGrammar('end', 'function', [
     '%(?:@\\w+~)?(function|mutable struct|struct|abstract type|module|macro|const)~([\\w.!]+)',
     '()([\\w.!]+)\\([^\\n=]{0,200}\\)%=(?!=)',
   ]),
-  zig: grammar('bracket', 'function', ['%(?:pub~)?(?:export~|inline~|extern~)?(fn)~(§)', '(?:pub~)?(const|var)~(§)']),
-  nim: grammar('indent', 'function', ['%(proc|func|method|template|macro|iterator|type|converter)~`?(§)']),
-  solidity: grammar(
+  zig: createGrammar('bracket', 'function', [
+    '%(?:pub~)?(?:export~|inline~|extern~)?(fn)~(§)',
+    '(?:pub~)?(const|var)~(§)',
+  ]),
+  nim: createGrammar('indent', 'function', ['%(proc|func|method|template|macro|iterator|type|converter)~`?(§)']),
+  solidity: createGrammar(
     'bracket',
     'function',
     ['%(?:abstract~)?(contract|library|interface|struct|enum|event|error|modifier|function|def)~(§)'],
     methods,
   ),
-  sql: grammar(
+  sql: createGrammar(
     'unknown',
     'table',
     [
       '%create~(?:or~replace~)?(?:\\w+~){0,2}?(table|view|function|procedure|trigger|index|type|schema|sequence)~(?:if~not~exists~)?["`\\[]?([\\w.]+)',
     ],
-    anyCase,
+    ignoreCase,
   ),
-  idl: grammar('bracket', 'type', [
+  idl: createGrammar('bracket', 'type', [
     '%(?:extend~|export~)?(message|service|enum|rpc|struct|union|exception|interface|type|input|scalar|directive|model|record|world|table)~@?(§)',
   ]),
-  terraform: grammar('bracket', 'block', [
+  terraform: createGrammar('bracket', 'block', [
     '(resource|data)~"[^"\\n]{1,80}"~"([^"\\n]{1,80})"',
     '(module|variable|output|provider)~"([^"\\n]{1,80})"',
   ]),
-  make: grammar('unknown', 'target', [
+  make: createGrammar('unknown', 'target', [
     '()([A-Za-z][\\w./-]*)%:(?![=:])',
     '%(function|macro|add_library|add_executable)\\(([\\w.-]+)',
   ]),
-  fortran: grammar(
+  fortran: createGrammar(
     'unknown',
     'function',
     ['%(?:\\w+~){0,2}?(subroutine|function|module|program|type)~(?:::%)?(§)'],
-    anyCase,
+    ignoreCase,
   ),
-  pascal: grammar(
+  pascal: createGrammar(
     'unknown',
     'function',
     ['%(?:class~)?(procedure|function|constructor|destructor|unit|program)~([\\w.]+)'],
-    anyCase,
+    ignoreCase,
   ),
-  ada: grammar(
+  ada: createGrammar(
     'unknown',
     'function',
     ['%(procedure|function|package|entity|architecture|component|task)~(?:body~)?([\\w.]+)'],
-    anyCase,
+    ignoreCase,
   ),
-  verilog: grammar('unknown', 'module', [
+  verilog: createGrammar('unknown', 'module', [
     '%(module|interface|class|package|function|task|program)~(?:automatic~)?(?:[\\w\\[\\]:]+[ \\t]+)?(\\w+)%(?=[#(;])',
   ]),
-  gdscript: grammar('indent', 'function', ['%(?:static~)?(func|class|class_name|signal|enum|const)~(§)'], methods),
-  markdown: grammar('heading', 'heading', ['(#{1,4})~([^\\n]{1,200})']),
-  rst: grammar('heading', 'heading', [
+  gdscript: createGrammar(
+    'indent',
+    'function',
+    ['%(?:static~)?(func|class|class_name|signal|enum|const)~(§)'],
+    methods,
+  ),
+  markdown: createGrammar('heading', 'heading', ['(#{1,4})~([^\\n]{1,200})']),
+  rst: createGrammar('heading', 'heading', [
     '()([^\\s=~^*.-][^\\n]{2,120})\\n(?:={3,}|-{3,}|\\x7e{3,}|\\^{3,}|\\*{3,})%\\r?(?=\\n)'.replace('~', '\\x7e'),
   ]),
-  asciidoc: grammar('heading', 'heading', ['(={1,4}|\\*{1,4})~([^\\n]{1,200})']),
+  asciidoc: createGrammar('heading', 'heading', ['(={1,4}|\\*{1,4})~([^\\n]{1,200})']),
 }
 
-export function grammarOf(language: string): Grammar | undefined {
+export function grammarForLanguage(language: string): Grammar | undefined {
   return Object.hasOwn(grammars, language) ? grammars[language] : undefined
 }

@@ -1,9 +1,9 @@
 // Which files can mean a definition by its name, by the rules of its language as far as one line shows them.
 
 /** Every file, the files of the same folder, or only the file itself. */
-export type Audience = 'all' | 'folder' | 'file'
+export type Visibility = 'all' | 'folder' | 'file'
 
-export function audiencesIn(language: string, text: string): (shape: string, name: string) => Audience {
+export function visibilityRules(language: string, text: string): (shape: string, name: string) => Visibility {
   if (language === 'go') {
     // A program cannot be imported.
     const isProgram = /^package main\s/m.test(text.slice(0, 8_000))
@@ -12,11 +12,11 @@ export function audiencesIn(language: string, text: string): (shape: string, nam
   if (language === 'python') return (_, name) => (name.startsWith('_') ? 'folder' : 'all')
   if (language === 'rust') return (shape) => (/\bpub\b|macro_rules|trait/.test(shape) ? 'all' : 'folder')
   if (language === 'c' || language === 'objc') return (shape) => (/\bstatic\b/.test(shape) ? 'file' : 'all')
-  return language === 'javascript' ? moduleAudience(text) : () => 'all'
+  return language === 'javascript' ? moduleVisibility(text) : () => 'all'
 }
 
 /** A script without exports has no users. */
-function moduleAudience(text: string): (shape: string, name: string) => Audience {
+function moduleVisibility(text: string): (shape: string, name: string) => Visibility {
   let listed: Set<string> | undefined
   return (shape, name) => {
     if (/\bexports?\b/.test(shape)) return 'all'

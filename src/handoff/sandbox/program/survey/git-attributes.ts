@@ -13,7 +13,7 @@ export interface FileAttributes {
 interface Rule {
   pattern: Pattern
   /** The code of the sign that must stand first, or last where the pattern is `*` and an ending; -1 where any may. */
-  sign: number
+  edgeCode: number
   /** Undefined takes back what an earlier line said. */
   values: [keyof FileAttributes, boolean | undefined][]
 }
@@ -24,7 +24,7 @@ export interface AttributesFile {
   text: string
 }
 
-const names: Record<string, keyof FileAttributes> = {
+const knownAttributes: Record<string, keyof FileAttributes> = {
   'linguist-generated': 'generated',
   'linguist-vendored': 'vendored',
   'linguist-documentation': 'documentation',
@@ -36,9 +36,9 @@ const names: Record<string, keyof FileAttributes> = {
 const ruleLimit = 5_000
 
 /** Of a file, given its path and the folder it is in. */
-export type AttributesOf = (path: string, directory: string) => FileAttributes
+export type AttributeLookup = (path: string, directory: string) => FileAttributes
 
-export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
+export function parseAttributes(files: readonly AttributesFile[]): AttributeLookup {
   const rules = new Map<string, Rule[]>()
   let room = ruleLimit
   for (const file of files) {
@@ -51,27 +51,28 @@ export function attributesFrom(files: readonly AttributesFile[]): AttributesOf {
   }
   const chains = new Map<string, Chain>()
   return (path, directory) => {
-    if (rules.size === 0) return nothing
+    if (rules.size === 0) return noAttributes
     let chain = chains.get(directory)
     if (!chain) {
-      chain = chainTo(rules, directory)
+      chain = ruleChain(rules, directory)
       chains.set(directory, chain)
     }
-    if (chain.length === 0) return nothing
+    if (chain.length === 0) return noAttributes
     const name = path.slice(path.lastIndexOf('/') + 1)
     let found: FileAttributes | undefined
-    for (const link of chain) found = apply(link.rules, link.start === 0 ? path : path.slice(link.start), name, found)
-    return found ?? nothing
+    for (const link of chain)
+      found = applyRules(link.rules, link.start === 0 ? path : path.slice(link.start), name, found)
+    return found ?? noAttributes
   }
 }
 
 /** Of nearly every file nothing is said. */
-const nothing: FileAttributes = Object.freeze({})
+const noAttributes: FileAttributes = Object.freeze({})
 
 /** The files that speak of a directory, from the top down: the nearest has the last word. `start` is where its own paths begin. */
 type Chain = { rules: Rule[]; start: number }[]
 
-function chainTo(rules: Map<string, Rule[]>, directory: string): Chain {
+function ruleChain(rules: Map<string, Rule[]>, directory: string): Chain {
   const chain: Chain = []
   const top = rules.get('')
   if (top) chain.push({ rules: top, start: 0 })
@@ -83,7 +84,7 @@ function chainTo(rules: Map<string, Rule[]>, directory: string): Chain {
   return chain
 }
 
-function apply(
+function applyRules(
   rules: Rule[],
   path: string,
   name: string,
@@ -92,10 +93,10 @@ function apply(
   let result = found
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]!
-    const { ending, anchored } = rule.pattern
+    const { suffix, anchored } = rule.pattern
     // Nearly every rule says no at once, and there are many files.
-    const sign = ending === undefined ? (anchored ? path : name).charCodeAt(0) : name.charCodeAt(name.length - 1)
-    if (rule.sign >= 0 && rule.sign !== sign) continue
+    const edgeCode = suffix === undefined ? (anchored ? path : name).charCodeAt(0) : name.charCodeAt(name.length - 1)
+    if (rule.edgeCode >= 0 && rule.edgeCode !== edgeCode) continue
     if (!patternMatches(rule.pattern, path, name, false)) continue
     result ??= {}
     for (const [attribute, value] of rule.values) {
@@ -118,15 +119,15 @@ function parseRule(line: string): Rule | undefined {
   // A pattern here cannot be negated, and one that ends in a slash matches nothing.
   const pattern = glob.startsWith('!') ? undefined : parsePattern(glob)
   if (pattern === undefined || values.length === 0) return undefined
-  const { beginning, ending } = pattern
-  const sign = ending === undefined ? beginning.charCodeAt(0) : ending.charCodeAt(ending.length - 1)
-  return { pattern, sign: Number.isNaN(sign) ? -1 : sign, values }
+  const { prefix, suffix } = pattern
+  const edgeCode = suffix === undefined ? prefix.charCodeAt(0) : suffix.charCodeAt(suffix.length - 1)
+  return { pattern, edgeCode: Number.isNaN(edgeCode) ? -1 : edgeCode, values }
 }
 
 /** `name`, `-name`, `!name`, `name=value`. */
 function parseValue(word: string): Rule['values'][number] | undefined {
   const [, sign, name, value] = /^([-!]?)([^=]+)(?:=(.*))?$/.exec(word) ?? []
-  const known = name === undefined || !Object.hasOwn(names, name) ? undefined : names[name]
+  const known = name === undefined || !Object.hasOwn(knownAttributes, name) ? undefined : knownAttributes[name]
   if (known === undefined) return undefined
   if (sign === '!') return [known, undefined]
   if (known === 'lfs') return [known, sign === '' && value === 'lfs']

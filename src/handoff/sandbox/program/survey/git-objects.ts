@@ -1,32 +1,33 @@
 // The two questions put to git: what is in the commit, and what do these objects hold. Nothing is checked out and nothing is walked.
 import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
 import { GuestError } from '../emit-record.js'
-import { placement, startError } from '../spawn.js'
+import { spawnError, spawnOptions } from '../spawn.js'
 
 /** Starts git on the one repository, with all three streams as pipes. */
 export type SpawnGit = (parameters: string[]) => ChildProcessWithoutNullStreams
 
-export function gitIn(directory: string): SpawnGit {
-  const options: SpawnOptions = { ...placement(directory, {}), stdio: 'pipe' }
+export function gitAt(directory: string): SpawnGit {
+  const options: SpawnOptions = { ...spawnOptions(directory, {}), stdio: 'pipe' }
   return (parameters) =>
     spawn('git', ['--git-dir', directory, ...parameters], options) as ChildProcessWithoutNullStreams
 }
 
 /** A list longer than this is no repository but an attack: directories nested by the thousands make every path longer than the last. */
-const listLimit = 1_000_000_000
+const listByteLimit = 1_000_000_000
 
 /** What `git ls-tree` prints of the whole commit, directories included, as it comes: `<mode> <type> <id> <size>\t<path>\0`. */
-export async function listTree(git: SpawnGit, commit: string, take: (chunk: Buffer) => void): Promise<void> {
+export async function listTree(git: SpawnGit, commit: string, onChunk: (chunk: Buffer) => void): Promise<void> {
   const child = git(['ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit])
   child.stdin.end()
   let size = 0
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size > listLimit) child.kill()
-    else take(chunk)
+    if (size > listByteLimit) child.kill()
+    else onChunk(chunk)
   })
-  const failure = await ended(child)
-  if (size > listLimit) throw new GuestError('internal', 'the list of files of this commit is longer than a gigabyte')
+  const failure = await waitForExit(child)
+  if (size > listByteLimit)
+    throw new GuestError('internal', 'the list of files of this commit is longer than a gigabyte')
   if (failure !== undefined) throw listError(commit, failure)
 }
 
@@ -38,38 +39,38 @@ function listError(commit: string, failure: string): GuestError {
 }
 
 /** Undefined when it ended well, else the last thing it said. */
-function ended(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
-  let said = ''
+function waitForExit(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
+  let lastOutput = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-1_000)
+    lastOutput = (lastOutput + text).slice(-1_000)
   })
   // A program that ended early closes its input; its exit tells what happened.
   child.stdin.on('error', () => {})
   return new Promise((resolve, reject) => {
-    child.on('error', (error: NodeJS.ErrnoException) => reject(startError('git', error)))
+    child.on('error', (error: NodeJS.ErrnoException) => reject(spawnError('git', error)))
     child.on('close', (code, signal) =>
-      resolve(code === 0 ? undefined : said.trim() || `it ended with ${code ?? signal}`),
+      resolve(code === 0 ? undefined : lastOutput.trim() || `it ended with ${code ?? signal}`),
     )
   })
 }
 
 /** Called once a name, in their order; undefined when git has no such object. The bytes are only good during the call. */
-export type TakeBlob = (index: number, bytes: Buffer | undefined) => void
+export type OnBlob = (index: number, bytes: Buffer | undefined) => void
 
 export interface BlobReader {
   /** Names are object ids or `<commit>:<path>` without line ends. One call at a time; a reader for many takes one call only. */
-  read(names: readonly string[], take: TakeBlob): Promise<void>
+  read(names: readonly string[], onBlob: OnBlob): Promise<void>
   /** Ends the program whatever it is doing. Idempotent. */
   stop(): void
 }
 
 /** Starts `git cat-file` at once, so that it is ready when the names are known. For many objects it writes in large pieces. */
-export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
+export function openBlobReader(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
   const child = git(['cat-file', '--batch', ...(amount === 'many' ? ['--buffer'] : [])])
-  const end = ended(child)
+  const end = waitForExit(child)
   // Waited for only while something is read.
   end.catch(() => {})
-  let parser = blobParser(() => {})
+  let parser = createBlobParser(() => {})
   let answered = () => {}
   let failed = (_error: unknown) => {}
   child.stdout.on('data', (chunk: Buffer) => {
@@ -82,20 +83,20 @@ export function openBlobs(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
     }
   })
   return {
-    async read(names, take) {
+    async read(names, onBlob) {
       if (names.length === 0) {
         // Nothing more comes for one that reads once; waiting for it, the program would keep ours.
         if (amount === 'many') child.stdin.end()
         return
       }
-      parser = blobParser(take)
+      parser = createBlobParser(onBlob)
       const all = new Promise<void>((resolve, reject) => {
         failed = reject
         answered = () => parser.count() === names.length && parser.atEnd() && resolve()
       })
       child.stdin.write(`${names.join('\n')}\n`)
       if (amount === 'many') child.stdin.end()
-      const failure = await Promise.race([all, end.then((said) => said ?? 'some were left out')])
+      const failure = await Promise.race([all, end.then((failure) => failure ?? 'some were left out')])
       if (failure !== undefined && parser.count() < names.length)
         throw new GuestError('corrupt', `git could not read the files of the commit: ${failure}`)
     },
@@ -112,7 +113,7 @@ interface BlobParser {
   atEnd: () => boolean
 }
 
-export function blobParser(take: TakeBlob): BlobParser {
+export function createBlobParser(onBlob: OnBlob): BlobParser {
   let count = 0
   let head = ''
   let skipLineEnd = false
@@ -132,7 +133,7 @@ export function blobParser(take: TakeBlob): BlobParser {
   const finish = (bytes: Buffer | undefined) => {
     wanted = -1
     skipLineEnd = bytes !== undefined
-    take(count++, bytes)
+    onBlob(count++, bytes)
   }
 
   const begin = (chunk: Buffer, from: number): number => {

@@ -31,12 +31,12 @@ export interface Entry {
   /** How definitions are found in it; `''` until the content tells. */
   grammar: string
   /** It may be the short text that stands for a file kept by LFS; nothing else in it is of interest. */
-  pointer: boolean
+  maybeLfsPointer: boolean
   /** The attributes say that it is written by hand, whatever it looks like. */
-  byHand: boolean
+  handWritten: boolean
   state: FileRow['state']
   /** Where its analysis is kept; -1 when it was not looked into. */
-  record: number
+  analysis: number
 }
 
 export interface Tree {
@@ -44,7 +44,7 @@ export interface Tree {
   /** Parents before children. The first is the top. */
   folders: Folder[]
   /** Names that looked like credentials and are not repeated. */
-  hiddenNames: number
+  redactedNames: number
 }
 
 export interface TreeParser {
@@ -53,9 +53,9 @@ export interface TreeParser {
 }
 
 /** Reads the list while it comes. */
-export function treeParser(): TreeParser {
+export function createTreeParser(): TreeParser {
   const top = newFolder('', '', undefined, 0)
-  const tree: Tree = { entries: [], folders: [top], hiddenNames: 0 }
+  const tree: Tree = { entries: [], folders: [top], redactedNames: 0 }
   const folders = new Map<string, Folder>([['', top]])
   const modes = new Map<string, string>()
   let rest = ''
@@ -85,7 +85,7 @@ export function treeParser(): TreeParser {
     const slash = raw.lastIndexOf('/')
     const folder = folderOf(raw, slash)
     const rawName = slash < 0 ? raw : raw.slice(slash + 1)
-    const name = showName(rawName, tree)
+    const name = displayName(rawName, tree)
     // Nearly every path is shown as it is, and then it is the same piece of the list.
     const asIs = name === rawName && (folder === top || folder.path === lastRaw)
     const path = asIs ? raw : folder === top ? name : `${folder.path}/${name}`
@@ -98,10 +98,10 @@ export function treeParser(): TreeParser {
       tree.folders.push(child)
       return
     }
-    const size = sizeAt(text, idEnd, tab)
+    const size = parseSize(text, idEnd, tab)
     const entry = newEntry(modeAt(text, start), id, Math.max(0, size), path, name, folder)
     if (size < 0) entry.reason = 'missing'
-    if (!asIs && !path.includes('[redacted:') && mangled(raw))
+    if (!asIs && !path.includes('[redacted:') && isLossy(raw))
       entry.pathBase64 = Buffer.from(raw, 'latin1').toString('base64')
     tree.entries.push(entry)
   }
@@ -118,7 +118,7 @@ export function treeParser(): TreeParser {
     },
     finish(rootTree) {
       top.tree = rootTree
-      addUp(tree)
+      sumFolders(tree)
       return tree
     },
   }
@@ -129,7 +129,7 @@ function newFolder(path: string, tree: string, parent: Folder | undefined, index
 }
 
 /** A dash for a submodule, which has none; what is no number, and less than 0 here, means that git does not have the object. */
-function sizeAt(text: string, from: number, to: number): number {
+function parseSize(text: string, from: number, to: number): number {
   let size = 0
   for (let index = from; index < to; index++) {
     const code = text.charCodeAt(index)
@@ -152,32 +152,32 @@ function newEntry(mode: string, blob: string, size: number, path: string, name: 
     reason: undefined,
     kind: 'source',
     grammar: '',
-    pointer: false,
-    byHand: false,
+    maybeLfsPointer: false,
+    handWritten: false,
     state: 'skipped',
-    record: -1,
+    analysis: -1,
   }
 }
 
-function plain(raw: string): boolean {
+function isAscii(raw: string): boolean {
   return !/[\x80-\xff]/.test(raw)
 }
 
 /** A name that is itself a credential is not repeated. Short names, and names without a number, cannot be one. */
-function showName(raw: string, tree: Tree): string {
-  const name = plain(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
+function displayName(raw: string, tree: Tree): string {
+  const name = isAscii(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
   if (name.length < 20 || !/\d/.test(name)) return name
   const { text, places } = redactSecrets(name)
-  tree.hiddenNames += places.length
+  tree.redactedNames += places.length
   return text
 }
 
-function mangled(raw: string): boolean {
+function isLossy(raw: string): boolean {
   const bytes = Buffer.from(raw, 'latin1')
   return !Buffer.from(bytes.toString('utf8'), 'utf8').equals(bytes)
 }
 
-function addUp({ entries, folders }: Tree): void {
+function sumFolders({ entries, folders }: Tree): void {
   for (const { folder, size } of entries) {
     folder.files++
     folder.bytes += size

@@ -11,9 +11,9 @@ export interface Pattern {
   segments: string[]
   /** The whole pattern is a name, or `*` and an ending: most are, and these are quick. */
   literal: string | undefined
-  ending: string | undefined
+  suffix: string | undefined
   /** What must stand first; most patterns need no more than this look. */
-  beginning: string
+  prefix: string
 }
 
 /** Undefined for an empty line, a comment, and what cannot match anything. */
@@ -35,13 +35,13 @@ export function parsePattern(line: string): Pattern | undefined {
     directoryOnly,
     anchored,
     segments,
-    literal: plain(only),
-    ending: only?.startsWith('*') ? plain(only.slice(1)) : undefined,
-    beginning: /^[^*?[\\]*/.exec(segments[0]!)![0],
+    literal: literalOrNone(only),
+    suffix: only?.startsWith('*') ? literalOrNone(only.slice(1)) : undefined,
+    prefix: /^[^*?[\\]*/.exec(segments[0]!)![0],
   }
 }
 
-function plain(word: string | undefined): string | undefined {
+function literalOrNone(word: string | undefined): string | undefined {
   return word !== undefined && !/[*?[\\]/.test(word) ? word : undefined
 }
 
@@ -49,10 +49,10 @@ function plain(word: string | undefined): string | undefined {
  * was written; the name is its last part. */
 export function patternMatches(pattern: Pattern, path: string, name: string, isDirectory: boolean): boolean {
   if (pattern.directoryOnly && !isDirectory) return false
-  if (pattern.anchored) return path.startsWith(pattern.beginning) && matchSegments(pattern.segments, path.split('/'))
+  if (pattern.anchored) return path.startsWith(pattern.prefix) && matchSegments(pattern.segments, path.split('/'))
   if (pattern.literal !== undefined) return name === pattern.literal
-  if (pattern.ending !== undefined) return name.endsWith(pattern.ending)
-  if (!name.startsWith(pattern.beginning)) return false
+  if (pattern.suffix !== undefined) return name.endsWith(pattern.suffix)
+  if (!name.startsWith(pattern.prefix)) return false
   return matchSegment(pattern.segments[0]!, name)
 }
 
@@ -84,7 +84,7 @@ export function matchSegment(pattern: string, name: string): boolean {
   let star = -1
   let resume = 0
   for (let index = 0; index < name.length; ) {
-    const next = at < pattern.length ? step(pattern, at, name[index]!) : undefined
+    const next = at < pattern.length ? matchCharacter(pattern, at, name[index]!) : undefined
     if (pattern[at] === '*') {
       star = at++
       resume = index
@@ -101,15 +101,15 @@ export function matchSegment(pattern: string, name: string): boolean {
 }
 
 /** Where the pattern goes on after taking this character; undefined when it does not take it. */
-function step(pattern: string, at: number, character: string): number | undefined {
+function matchCharacter(pattern: string, at: number, character: string): number | undefined {
   const symbol = pattern[at]
   if (symbol === '?') return at + 1
-  if (symbol === '[') return bracket(pattern, at, character)
+  if (symbol === '[') return matchBracket(pattern, at, character)
   if (symbol === '\\') return pattern[at + 1] === character ? at + 2 : undefined
   return symbol === character ? at + 1 : undefined
 }
 
-function bracket(pattern: string, at: number, character: string): number | undefined {
+function matchBracket(pattern: string, at: number, character: string): number | undefined {
   const negated = pattern[at + 1] === '!' || pattern[at + 1] === '^'
   let index = at + (negated ? 2 : 1)
   let found = false
@@ -136,7 +136,7 @@ export function parsePatterns(lines: readonly string[]): Pattern[] {
  * Says whether a list of patterns takes a file: the last pattern that matches decides, and what is in a taken directory cannot be got back,
  * as in .gitignore. Patterns beyond the limit are left out.
  */
-export function pathSelector(all: Pattern[]): (path: string) => boolean {
+export function createPathMatcher(all: Pattern[]): (path: string) => boolean {
   const patterns = all.slice(0, patternLimit)
   const directories = new Map<string, boolean>([['', false]])
   const decide = (path: string, isDirectory: boolean) => {

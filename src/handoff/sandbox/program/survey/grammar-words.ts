@@ -1,6 +1,6 @@
 // Words of the languages: what kind of definition a keyword begins, and which words stand where a name would and are none.
 
-const kinds: Record<string, string> = {
+const keywordKinds: Record<string, string> = {
   func: 'function',
   fn: 'function',
   def: 'function',
@@ -31,33 +31,33 @@ const kinds: Record<string, string> = {
   exports: 'export',
 }
 
-export function kindOfKeyword(keyword: string, bare: string): string {
+export function definitionKind(keyword: string, bare: string): string {
   if (keyword === '') return bare
   const plain = keyword.toLowerCase()
   if (/^[#=*]+$/.test(plain)) return 'heading'
-  return Object.hasOwn(kinds, plain) ? kinds[plain]! : plain.replace('@', '')
+  return Object.hasOwn(keywordKinds, plain) ? keywordKinds[plain]! : plain.replace('@', '')
 }
 
-const control = 'if for while switch catch'
+const controlWords = 'if for while switch catch'
 
 /** Only for shapes without a keyword, where a statement looks like a definition. After a keyword, such as in `fn new`, any name is one. */
 const reserved: Record<string, ReadonlySet<string>> = Object.fromEntries(
   Object.entries({
-    javascript: `${control} with function`,
-    java: `${control} synchronized return throw new else do try super this assert`,
-    csharp: `${control} lock using fixed foreach return throw new else do try base this await nameof typeof sizeof default`,
-    c: `${control} return else do sizeof defined alignof`,
-    objc: `${control} return else do sizeof`,
-    dart: `${control} return else do assert await super`,
+    javascript: `${controlWords} with function`,
+    java: `${controlWords} synchronized return throw new else do try super this assert`,
+    csharp: `${controlWords} lock using fixed foreach return throw new else do try base this await nameof typeof sizeof default`,
+    c: `${controlWords} return else do sizeof defined alignof`,
+    objc: `${controlWords} return else do sizeof`,
+    dart: `${controlWords} return else do assert await super`,
     erlang: 'if case catch fun receive begin when',
     julia: 'if for while return',
   }).map(([language, words]) => [language, new Set(words.split(' '))]),
 )
 
 /** Words after a keyword in a sentence of a document string: «class and function». */
-const prose = new Set('and or is in as for with from'.split(' '))
+const sentenceWords = new Set('and or is in as for with from'.split(' '))
 
-export function isReserved(language: string, keyword: string, word: string): boolean {
-  if (keyword !== '') return language === 'python' && prose.has(word)
+export function isReservedWord(language: string, keyword: string, word: string): boolean {
+  if (keyword !== '') return language === 'python' && sentenceWords.has(word)
   return Object.hasOwn(reserved, language) && reserved[language]!.has(word)
 }

@@ -7,17 +7,17 @@
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../domain/survey.js'
 import { GuestError } from '../emit-record.js'
-import { shareOut } from './allocate-budget.js'
+import { allocateBudget } from './allocate-budget.js'
 import { createAnalysisTable } from './analysis-table.js'
-import { lookInto, setTestsAside } from './analyze-files.js'
-import { classify } from './classify-file.js'
-import { type BlobReader, gitIn, listTree, openBlobs, type SpawnGit } from './git-objects.js'
-import { type Tree, treeParser } from './git-tree.js'
-import { noticesOf } from './notices.js'
-import { rank } from './rank-files.js'
-import { countFiles, makeSurvey, outlineText, parsed, secretPlaces, tableText } from './report.js'
-import { readRules, selectionOf } from './repository-rules.js'
-import { writePieces } from './write-excerpts.js'
+import { analyzeFiles, skipTests } from './analyze-files.js'
+import { classifyFiles } from './classify-file.js'
+import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from './git-objects.js'
+import { createTreeParser, type Tree } from './git-tree.js'
+import { createNotices } from './notices.js'
+import { rankFiles } from './rank-files.js'
+import { collectSecrets, countFiles, createSurvey, fileTableJson, outlineJson, parsePieces } from './report.js'
+import { createSelection, readRules } from './repository-rules.js'
+import { writeExcerpts } from './write-excerpts.js'
 
 export interface SurveyOptions {
   /** A bare repository; one commit deep is enough. */
@@ -31,8 +31,8 @@ export interface SurveyOptions {
 export interface SurveyResult {
   survey: Omit<Survey, 'texts'>
   /** JSON of both tables in pieces; each call starts from the beginning. */
-  files: () => Iterable<string>
-  outlines: () => Iterable<string>
+  fileTableJson: () => Iterable<string>
+  outlineJson: () => Iterable<string>
   /** The parsed tables, built on first use. */
   readonly table: FileTable
   readonly outline: Outline
@@ -46,11 +46,11 @@ interface Readers {
 }
 
 export async function survey(options: SurveyOptions): Promise<SurveyResult> {
-  const git = options.spawnGit ?? gitIn(options.gitDirectory)
-  const parser = treeParser()
+  const git = options.spawnGit ?? gitAt(options.gitDirectory)
+  const parser = createTreeParser()
   const listed = listTree(git, options.commit, parser.push)
   // Both start now, so that they are ready when the list is.
-  const readers: Readers = { few: openBlobs(git, 'few'), all: openBlobs(git, 'many') }
+  const readers: Readers = { few: openBlobReader(git, 'few'), all: openBlobReader(git, 'many') }
   try {
     const [, root] = await Promise.all([listed, readRootTree(options.commit, readers.few)])
     return await surveyTree(parser.finish(root), options, readers)
@@ -62,34 +62,34 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
 
 async function surveyTree(tree: Tree, { commit, limits }: SurveyOptions, { few, all }: Readers): Promise<SurveyResult> {
   const rules = await readRules(tree, few)
-  classify(tree, selectionOf(rules, limits))
+  classifyFiles(tree, createSelection(rules, limits))
 
   const analyses = createAnalysisTable()
-  const testsAside = setTestsAside(tree, limits)
-  await lookInto(tree.entries, analyses, all)
+  const skippedTests = skipTests(tree, limits)
+  await analyzeFiles(tree.entries, analyses, all)
   const candidates = tree.entries.filter((entry) => entry.reason === undefined)
-  const shares = shareOut(rank(tree, candidates, analyses), analyses, limits.textBytes)
-  const pieces = await writePieces(shares, analyses, limits.textBytes, few)
+  const allocations = allocateBudget(rankFiles(tree, candidates, analyses), analyses, limits.textBytes)
+  const excerpts = await writeExcerpts(allocations, analyses, limits.textBytes, few)
   for (const entry of candidates) if (entry.state !== 'read') entry.reason = 'budget'
 
   const counts = countFiles(tree.entries)
-  const secrets = secretPlaces(tree.entries, analyses, pieces)
-  const notices = noticesOf({ tree, counts, analyses, secrets: secrets.length, testsAside, rules })
-  const files = () => tableText(commit, tree, secrets)
-  const outlines = () => outlineText(commit, tree.entries, analyses)
+  const secrets = collectSecrets(tree.entries, analyses, excerpts)
+  const notices = createNotices({ tree, counts, analyses, secrets: secrets.length, skippedTests, rules })
+  const files = () => fileTableJson(commit, tree, secrets)
+  const outlines = () => outlineJson(commit, tree.entries, analyses)
   let table: FileTable | undefined
   return {
-    survey: makeSurvey(commit, tree, counts, secrets, notices),
-    files,
-    outlines,
+    survey: createSurvey(commit, tree, counts, secrets, notices),
+    fileTableJson: files,
+    outlineJson: outlines,
     get table() {
-      table ??= parsed<FileTable>(files())
+      table ??= parsePieces<FileTable>(files())
       return table
     },
     get outline() {
-      return parsed<Outline>(outlines())
+      return parsePieces<Outline>(outlines())
     },
-    texts: pieces.texts,
+    texts: excerpts.texts,
   }
 }
 

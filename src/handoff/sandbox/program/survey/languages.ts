@@ -75,7 +75,7 @@ const languages: [grammar: string, family: string, endings: string][] = [
 ]
 
 /** Kept, counted and never read: tables, pictures as text, translations, recordings. */
-const data = new Set(
+const dataExtensions = new Set(
   words(
     'csv tsv geojson ndjson jsonl svg po pot xlf xlf2 xliff resx strings arb snap snapshot snapshots golden expected out log dat ' +
       'map ipynb_checkpoints vtt srt bib ics vcf fasta fa gff pdb mol obj stl ply gltf wkt kml gpx tmx ipynb diff patch ' +
@@ -83,7 +83,7 @@ const data = new Set(
   ),
 )
 
-const binary = new Set(
+const binaryExtensions = new Set(
   words(
     'png jpg jpeg gif webp avif ico icns bmp tif tiff psd ai eps heic xcf sketch fig pdf doc docx xls xlsx ppt pptx odt ods odp ' +
       'zip gz tgz bz2 xz zst lz4 7z rar tar jar war ear aar whl egg nupkg deb rpm apk ipa dmg iso img cab msi ' +
@@ -99,7 +99,7 @@ function words(text: string): string[] {
   return text.split(' ')
 }
 
-const byEnding = new Map(
+const byExtension = new Map(
   languages.flatMap(([grammar, family, endings]) =>
     words(endings).map((ending): [string, Language] => [ending, { grammar, family }]),
   ),
@@ -107,28 +107,28 @@ const byEnding = new Map(
 
 const byGrammar = new Map(languages.map(([grammar, family]): [string, Language] => [grammar, { grammar, family }]))
 
-export type NameMeaning = 'language' | 'data' | 'binary' | 'unknown'
+export type ExtensionCategory = 'language' | 'data' | 'binary' | 'unknown'
 
 /** The ending of a name in lower case, without the dot; empty when there is none. `.env.local` ends in `env`. */
-export function endingOf(name: string): string {
+export function extensionOf(name: string): string {
   if (name.startsWith('.env')) return 'env'
   const dot = name.lastIndexOf('.')
   return dot <= 0 ? '' : name.slice(dot + 1).toLowerCase()
 }
 
-export function meaningOf(ending: string): NameMeaning {
-  if (byEnding.has(ending)) return 'language'
-  return binary.has(ending) ? 'binary' : data.has(ending) ? 'data' : 'unknown'
+export function categoryOfExtension(ending: string): ExtensionCategory {
+  if (byExtension.has(ending)) return 'language'
+  return binaryExtensions.has(ending) ? 'binary' : dataExtensions.has(ending) ? 'data' : 'unknown'
 }
 
-export function languageOfEnding(ending: string): Language | undefined {
-  return byEnding.get(ending)
+export function languageForExtension(ending: string): Language | undefined {
+  return byExtension.get(ending)
 }
 
-const plain: Language = { grammar: 'none', family: 'other' }
+const unknownLanguage: Language = { grammar: 'none', family: 'other' }
 
-export function languageOfGrammar(grammar: string): Language {
-  return byGrammar.get(grammar) ?? plain
+export function languageForGrammar(grammar: string): Language {
+  return byGrammar.get(grammar) ?? unknownLanguage
 }
 
 const interpreters: [RegExp, string][] = [
@@ -146,7 +146,7 @@ const interpreters: [RegExp, string][] = [
 ]
 
 /** The grammar that a script's first line asks for. */
-export function grammarOfScript(start: string): string | undefined {
+export function grammarForScript(start: string): string | undefined {
   const line = /^#![^\n]{0,200}/.exec(start)?.[0]
   return line === undefined ? undefined : (interpreters.find(([name]) => name.test(line))?.[1] ?? 'none')
 }

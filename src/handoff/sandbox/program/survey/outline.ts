@@ -1,10 +1,10 @@
 // The outline of one file: what is defined in it, on which line, and to which line where that can be seen at a glance.
 import type { Definition } from '../../../domain/survey.js'
-import { closing, endOf, indentAt, type Lines, lineFinder } from './definition-end.js'
-import { type Grammar, grammarOf } from './definition-patterns.js'
-import { type Audience, audiencesIn } from './definition-visibility.js'
-import { isReserved, kindOfKeyword } from './grammar-words.js'
-import type { Scan } from './scan-identifiers.js'
+import { closingPattern, createLineIndex, findEnd, type LineIndex, readIndent } from './definition-end.js'
+import { type Grammar, grammarForLanguage } from './definition-patterns.js'
+import { type Visibility, visibilityRules } from './definition-visibility.js'
+import { definitionKind, isReservedWord } from './grammar-words.js'
+import type { FileScan } from './scan-identifiers.js'
 
 /** More in one file is a table of something. */
 const definitionLimit = 2_000
@@ -12,27 +12,27 @@ const longestName = 120
 /** How far the end of a head is looked for. */
 const longestHead = 2_000
 
-export interface Found {
+export interface OutlineResult {
   definitions: Definition[]
   /** One for each definition. */
-  audiences: Audience[]
+  visibilities: Visibility[]
 }
 
 /** `text` has one character a byte and is what was scanned. Who the audience is is only asked of the product. */
-export function findDefinitions(text: string, scan: Scan, language: string, product = true): Found {
-  const found: Found = { definitions: [], audiences: [] }
-  const grammar = grammarOf(language)
+export function findDefinitions(text: string, scan: FileScan, language: string, product = true): OutlineResult {
+  const found: OutlineResult = { definitions: [], visibilities: [] }
+  const grammar = grammarForLanguage(language)
   if (!grammar) return found
-  const audienceOf = product ? audiencesIn(language, text) : () => 'file' as const
-  const lines = lineFinder(scan)
+  const visibilityOf = product ? visibilityRules(language, text) : () => 'file' as const
+  const lines = createLineIndex(scan)
   const take = (match: RegExpExecArray, lineStart: number) => {
-    const pair = pairOf(match)
-    if (isReserved(language, pair.keyword, pair.name)) return
-    if (language === 'javascript' && isCall(match[0], text, lineStart, lines)) return
-    add(grammar, { ...pair, shape: match[0] }, lineStart, text, lines, found, audienceOf)
+    const pair = keywordAndName(match)
+    if (isReservedWord(language, pair.keyword, pair.name)) return
+    if (language === 'javascript' && isFunctionCall(match[0], text, lineStart, lines)) return
+    addDefinition(grammar, { ...pair, shape: match[0] }, lineStart, text, lines, found, visibilityOf)
   }
   // The first line has no line end before it.
-  takeFirst(grammar, text, (match) => take(match, 0))
+  matchFirstLine(grammar, text, (match) => take(match, 0))
   const { pattern } = grammar
   pattern.lastIndex = 0
   for (
@@ -42,49 +42,49 @@ export function findDefinitions(text: string, scan: Scan, language: string, prod
   ) {
     take(match, match.index + 1)
   }
-  if (grammar.groups) addGroups(grammar, grammar.groups, text, lines, found, audienceOf)
+  if (grammar.groups) addGroupMembers(grammar, grammar.groups, text, lines, found, visibilityOf)
   if (grammar.ends === 'heading')
-    found.definitions = endHeadings(outsideFences(found.definitions, text, lines), text, scan)
+    found.definitions = endHeadings(removeFencedHeadings(found.definitions, text, lines), text, scan)
   return found
 }
 
-function takeFirst(grammar: Grammar, text: string, take: (match: RegExpExecArray) => void): void {
+function matchFirstLine(grammar: Grammar, text: string, take: (match: RegExpExecArray) => void): void {
   grammar.pattern.lastIndex = 0
   const match = grammar.pattern.exec(`\n${text.slice(0, 500)}\n`)
   if (match?.index === 0) take(match)
 }
 
-interface Pair {
+interface KeywordAndName {
   keyword: string
   name: string
 }
 
 /** The first pair that has a name. */
-function pairOf(match: RegExpExecArray): Pair {
+function keywordAndName(match: RegExpExecArray): KeywordAndName {
   let pair = 1
   while (pair < match.length && match[pair + 1] === undefined) pair += 2
   return { keyword: match[pair] ?? '', name: match[pair + 1]?.trim() ?? '' }
 }
 
 /** A head that ends with its bracket is a call, unless a body follows where the bracket is closed. */
-function isCall(shape: string, text: string, lineStart: number, lines: Lines): boolean {
+function isFunctionCall(shape: string, text: string, lineStart: number, lines: LineIndex): boolean {
   if (!/^\n[ \t][^\n]*\([ \t]*\r?$/.test(shape)) return false
   const after = lines.start(lines.at(lineStart) + 1) - 1
   const rest = text.slice(after, after + longestHead)
-  const end = rest.search(closing('bracket', indentAt(text, lineStart)))
+  const end = rest.search(closingPattern('bracket', readIndent(text, lineStart)))
   return end < 0 || !/^\n[ \t]*\)(?:[ \t]*:[^\n=]{1,200})?[ \t]*\{[ \t]*\r?\n/.test(rest.slice(end, end + 400))
 }
 
 /** `type ( … )`: each line that is one tab in defines a name. */
-function addGroups(
+function addGroupMembers(
   grammar: Grammar,
   { open, close, member }: NonNullable<Grammar['groups']>,
   text: string,
-  lines: Lines,
-  found: Found,
-  audienceOf: (shape: string, name: string) => Audience,
+  lines: LineIndex,
+  found: OutlineResult,
+  visibilityOf: (shape: string, name: string) => Visibility,
 ): void {
-  const added: Found = { definitions: [], audiences: [] }
+  const added: OutlineResult = { definitions: [], visibilities: [] }
   open.lastIndex = 0
   for (let group = open.exec(text); group; group = open.exec(text)) {
     const end = text.indexOf(close, group.index)
@@ -92,34 +92,34 @@ function addGroups(
     for (const match of text.slice(group.index, end).matchAll(member)) {
       if (found.definitions.length + added.definitions.length >= definitionLimit) break
       const pair = { keyword: 'type', name: match[1] ?? '', shape: match[0] }
-      add(grammar, pair, group.index + match.index + 1, text, lines, added, audienceOf)
+      addDefinition(grammar, pair, group.index + match.index + 1, text, lines, added, visibilityOf)
     }
     open.lastIndex = end
   }
   if (added.definitions.length === 0) return
-  const all = [found, added].flatMap(({ definitions, audiences }) =>
-    definitions.map((definition, index) => ({ definition, audience: audiences[index]! })),
+  const all = [found, added].flatMap(({ definitions, visibilities }) =>
+    definitions.map((definition, index) => ({ definition, visibility: visibilities[index]! })),
   )
   // The later of two on one line is the group's own.
   const byLine = new Map(all.map((one) => [one.definition.line, one]))
   const sorted = [...byLine.values()].sort((a, b) => a.definition.line - b.definition.line)
   found.definitions = sorted.map(({ definition }) => definition)
-  found.audiences = sorted.map(({ audience }) => audience)
+  found.visibilities = sorted.map(({ visibility }) => visibility)
 }
 
-function add(
+function addDefinition(
   grammar: Grammar,
-  { keyword, name, shape }: Pair & { shape: string },
+  { keyword, name, shape }: KeywordAndName & { shape: string },
   lineStart: number,
   text: string,
-  lines: Lines,
-  found: Found,
-  audienceOf: (shape: string, name: string) => Audience,
+  lines: LineIndex,
+  found: OutlineResult,
+  visibilityOf: (shape: string, name: string) => Visibility,
 ): void {
   if (name === '' || /_H(?:PP|XX)?_?$/.test(name)) return
   const line = lines.at(lineStart)
-  const indent = indentAt(text, lineStart)
-  let kind = kindOfKeyword(keyword, grammar.bare)
+  const indent = readIndent(text, lineStart)
+  let kind = definitionKind(keyword, grammar.bare)
   if (kind === 'function' && ((grammar.methods && indent !== '') || /func[ \t]*\(/.test(shape))) kind = 'method'
   // Clauses of one function stand one after the other in some languages.
   const previous = found.definitions.at(-1)
@@ -133,20 +133,20 @@ function add(
     return
   // A plain value in a language whose blocks end in a word has no block.
   const flat = grammar.ends === 'end' && keyword === '' && !shape.includes('function')
-  const end = flat ? undefined : endOf(grammar, text, line, indent, lines)
+  const end = flat ? undefined : findEnd(grammar, text, line, indent, lines)
   found.definitions.push(
-    end === undefined ? { name: readable(name), kind, line } : { name: readable(name), kind, line, end },
+    end === undefined ? { name: decodeName(name), kind, line } : { name: decodeName(name), kind, line, end },
   )
-  found.audiences.push(audienceOf(shape, name))
+  found.visibilities.push(visibilityOf(shape, name))
 }
 
-function readable(name: string): string {
+function decodeName(name: string): string {
   const short = name.slice(0, longestName)
   return /[\x80-\xff]/.test(short) ? Buffer.from(short, 'latin1').toString('utf8') : short
 }
 
 /** What looks like a heading inside a block of code is a comment. */
-function outsideFences(found: Definition[], text: string, lines: Lines): Definition[] {
+function removeFencedHeadings(found: Definition[], text: string, lines: LineIndex): Definition[] {
   const fences = [...text.matchAll(/(?:^|\n)[ \t]{0,3}(?:```|\x7e\x7e\x7e)/g)].map((match) => lines.at(match.index + 1))
   if (fences.length === 0) return found
   let passed = 0
@@ -157,7 +157,7 @@ function outsideFences(found: Definition[], text: string, lines: Lines): Definit
 }
 
 /** A section ends before the next heading that stands as high or higher. */
-function endHeadings(found: Definition[], text: string, scan: Scan): Definition[] {
+function endHeadings(found: Definition[], text: string, scan: FileScan): Definition[] {
   const level = (line: number) =>
     /^[#=*]*/.exec(text.slice(scan.lineStarts[line - 1], scan.lineStarts[line - 1]! + 8))![0].length
   const open: { definition: Definition; level: number }[] = []

@@ -12,7 +12,7 @@ export interface Edges {
 }
 
 /** The same ties from the other end. */
-export function turned(count: number, { starts, targets, weights }: Edges): Edges {
+export function reverseEdges(count: number, { starts, targets, weights }: Edges): Edges {
   const total = starts[count]!
   const back: Edges = {
     starts: new Int32Array(count + 1),

@@ -20,35 +20,35 @@ export const trait = {
 } as const
 
 const folderTraits = new Map<string, number>()
-const give = (bits: number, names: string) => {
+const addTraits = (bits: number, names: string) => {
   for (const name of names.split(' ')) folderTraits.set(name, bits)
 }
-give(
+addTraits(
   trait.vendored,
   'vendor vendored vendors node_modules third_party third-party thirdparty 3rdparty 3rd_party _vendor _vendored bower_components pods ' +
     'carthage jspm_packages .yarn godeps site-packages externals',
 )
-give(trait.generated, 'dist compiled .next .nuxt __pycache__ .dart_tool __generated__ .docusaurus')
-give(
+addTraits(trait.generated, 'dist compiled .next .nuxt __pycache__ .dart_tool __generated__ .docusaurus')
+addTraits(
   trait.test,
   'tests __tests__ spec specs __specs__ e2e e2e-tests unittests unit-tests unit_tests integration-tests integration_tests ' +
     'functional-tests functional_tests cypress __mocks__ mocks test-utils testutils testutil benches benchmark benchmarks fuzz',
 )
-give(trait.maybeTest, 'test testing')
-give(trait.maybeBench, 'bench')
-give(
+addTraits(trait.maybeTest, 'test testing')
+addTraits(trait.maybeBench, 'bench')
+addTraits(
   trait.test | trait.fixture,
   'testdata test-data test_data fixtures __fixtures__ fixture __snapshots__ snapshots golden goldens cassettes corpus testcases test-fixtures',
 )
-give(
+addTraits(
   trait.example,
   'example examples demo demos sample samples playground playgrounds tutorial tutorials cookbook recipes showcase',
 )
-give(trait.documentation, 'doc docs documentation website site wiki manual man')
-give(trait.bulk, 'licenses changelog changelogs')
-give(trait.translation, 'locale locales translations i18n l10n lang langs')
+addTraits(trait.documentation, 'doc docs documentation website site wiki manual man')
+addTraits(trait.bulk, 'licenses changelog changelogs')
+addTraits(trait.translation, 'locale locales translations i18n l10n lang langs')
 
-export function traitsOfFolder(name: string): number {
+export function traitsForFolder(name: string): number {
   const plain = name.toLowerCase()
   return folderTraits.get(plain) ?? compoundTraits(plain)
 }
@@ -71,11 +71,11 @@ const lockFiles = new Set(
   ).split(' '),
 )
 
-const lockEndings = new Set([...lockFiles].map((name) => name.slice(name.lastIndexOf('.') + 1)))
+const lockExtensions = new Set([...lockFiles].map((name) => name.slice(name.lastIndexOf('.') + 1)))
 
 /** The ending is that of the name, in lower case; it answers nearly every question of this kind. */
 export function isLockFile(name: string, ending: string): boolean {
-  return lockEndings.has(ending) && lockFiles.has(name.toLowerCase())
+  return lockExtensions.has(ending) && lockFiles.has(name.toLowerCase())
 }
 
 export function isMinifiedName(name: string, ending: string): boolean {
@@ -95,7 +95,7 @@ export function isGeneratedName(name: string): boolean {
   )
 }
 
-export function namesTests(name: string): boolean {
+export function isTestName(name: string): boolean {
   if (!/test|spec|bench|e2e|stories|[._-]cy|IT\.|Suite|\.t$/i.test(name)) return false
   return (
     /[._-](?:test|tests|spec|e2e|bench|cy|stories)\.\w+$|[._-](?:test|spec)\.d\.ts$|\.(?:test|spec|cy)-d\.ts$|[._-]bench\.\w+$/.test(
@@ -151,7 +151,7 @@ export function isBuildScript(name: string): boolean {
 }
 
 /** Documents that tell how the whole is built or worked on. */
-export function isGuide(name: string): boolean {
+export function isProjectGuide(name: string): boolean {
   return /^(?:architecture|design|overview|hacking|development|developing|contributing|agents|claude|getting[-_]?started|quick[-_]?start|internals|concepts)\b.*\.(?:md|mdx|rst|txt|adoc)$/i.test(
     name,
   )
@@ -164,7 +164,7 @@ export function isBoilerplate(name: string): boolean {
   )
 }
 
-const plainNames: [RegExp, 'source' | 'documentation' | 'configuration', string][] = [
+const kindsByName: [RegExp, 'source' | 'documentation' | 'configuration', string][] = [
   [/^(?:gnu)?makefile(?:\..+)?$/i, 'source', 'make'],
   [/^cmakelists\.txt$/i, 'source', 'make'],
   [
@@ -185,10 +185,10 @@ const plainNames: [RegExp, 'source' | 'documentation' | 'configuration', string]
 ]
 
 /** Names that say what they are without an ending, or against it. */
-export function meaningOfName(
+export function kindForName(
   name: string,
 ): { kind: 'source' | 'documentation' | 'configuration'; grammar: string } | undefined {
-  const found = plainNames.find(([pattern]) => pattern.test(name))
+  const found = kindsByName.find(([pattern]) => pattern.test(name))
   if (found) return { kind: found[1], grammar: found[2] }
   return isReadme(name) || (!name.includes('.') && isBoilerplate(name))
     ? { kind: 'documentation', grammar: 'none' }

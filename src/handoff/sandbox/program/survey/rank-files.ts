@@ -5,18 +5,26 @@
 import type { AnalysisTable } from './analysis-table.js'
 import { isProduct } from './analyze-file.js'
 import type { Entry, Folder, Tree } from './git-tree.js'
-import { languageOfGrammar } from './languages.js'
-import { isBoilerplate, isBuildScript, isEntryPoint, isGuide, isManifest, isReadme, trait } from './path-rules.js'
+import { languageForGrammar } from './languages.js'
+import {
+  isBoilerplate,
+  isBuildScript,
+  isEntryPoint,
+  isManifest,
+  isProjectGuide,
+  isReadme,
+  trait,
+} from './path-rules.js'
 import { centrality } from './reference-graph.js'
 
 /** The best first. Only entries that may be chosen. */
-export function rank(tree: Tree, candidates: readonly Entry[], analyses: AnalysisTable): Entry[] {
+export function rankFiles(tree: Tree, candidates: readonly Entry[], analyses: AnalysisTable): Entry[] {
   const product = candidates.filter(isProduct)
   const central = centrality(product, analyses)
-  const context: Context = {
-    unit: Math.min(0.002, 1 / Math.max(1, product.length)),
-    mass: massOfFolders(tree, product, central),
-    scripts: product.filter((entry) => isScript(entry, analyses)).length > product.length * 0.3 ? 1 : 0.3,
+  const context: ScoringContext = {
+    averageScore: Math.min(0.002, 1 / Math.max(1, product.length)),
+    mass: folderMasses(tree, product, central),
+    scriptFactor: product.filter((entry) => isScript(entry, analyses)).length > product.length * 0.3 ? 1 : 0.3,
   }
   const scores = new Float64Array(candidates.length)
   let next = 0
@@ -24,9 +32,9 @@ export function rank(tree: Tree, candidates: readonly Entry[], analyses: Analysi
     const entry = candidates[index]!
     // The product comes in the same order.
     const own = entry === product[next] ? central[next++] : undefined
-    scores[index] = scoreOf(entry, own, analyses, context)
+    scores[index] = scoreFile(entry, own, analyses, context)
   }
-  const order = spread(bestFirst(scores), scores, candidates, tree)
+  const order = diversify(bestFirst(scores), scores, candidates, tree)
   return Array.from(order, (index) => candidates[index]!)
 }
 
@@ -36,21 +44,21 @@ function bestFirst(scores: Float64Array): Uint32Array {
   return order.sort((a, b) => scores[b]! - scores[a]! || a - b)
 }
 
-interface Context {
+interface ScoringContext {
   /** What an average source file has. */
-  unit: number
+  averageScore: number
   /** The share of everything that is below a folder, by the folder's place. */
   mass: Float64Array
   /** What a shell script counts: little beside a program, for all scripts use the same few. */
-  scripts: number
+  scriptFactor: number
 }
 
-function isScript({ record }: Entry, analyses: AnalysisTable): boolean {
-  const { family } = languageOfGrammar(analyses.records[record]!.grammar)
+function isScript({ analysis: record }: Entry, analyses: AnalysisTable): boolean {
+  const { family } = languageForGrammar(analyses.records[record]!.grammar)
   return family === 'shell' || family === 'make'
 }
 
-function massOfFolders({ folders }: Tree, product: readonly Entry[], central: Float64Array): Float64Array {
+function folderMasses({ folders }: Tree, product: readonly Entry[], central: Float64Array): Float64Array {
   const all = Math.max(1, folders[0]!.files)
   const sourceShare = product.length > 0 ? 0.9 : 0
   const mass = new Float64Array(folders.length)
@@ -66,7 +74,7 @@ function massOfFolders({ folders }: Tree, product: readonly Entry[], central: Fl
   return mass
 }
 
-function scoreOf(entry: Entry, own: number | undefined, analyses: AnalysisTable, context: Context): number {
+function scoreFile(entry: Entry, own: number | undefined, analyses: AnalysisTable, context: ScoringContext): number {
   const aside = (entry.folder.traits & (trait.example | trait.test | trait.fixture)) !== 0 ? 0.03 : 1
   const mass = context.mass[entry.folder.index]! * aside
   const { name, kind } = entry
@@ -74,47 +82,48 @@ function scoreOf(entry: Entry, own: number | undefined, analyses: AnalysisTable,
   if (isReadme(name)) return mass * 0.08
   if (isManifest(name)) return mass * 0.04
   if (kind === 'documentation') return documentScore(entry, mass, context)
-  if (kind === 'configuration') return context.unit * settingsScore(entry) * aside
-  if (kind === 'test') return context.unit * 0.03
-  if (own === undefined) return context.unit * 0.04
-  const { grammar, outline } = analyses.records[entry.record]!
-  const begins = outline.includes('"name":"main","kind":"function"') ? beginning(entry, mass, context) : 0
-  const weight = weightOf(grammar) * (isScript(entry, analyses) ? context.scripts : 1) * (isBuildScript(name) ? 0.1 : 1)
-  return own * weight * substance(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
+  if (kind === 'configuration') return context.averageScore * configurationScore(entry) * aside
+  if (kind === 'test') return context.averageScore * 0.03
+  if (own === undefined) return context.averageScore * 0.04
+  const { grammar, outline } = analyses.records[entry.analysis]!
+  const begins = outline.includes('"name":"main","kind":"function"') ? entryPointBonus(entry, mass, context) : 0
+  const weight =
+    languageWeight(grammar) * (isScript(entry, analyses) ? context.scriptFactor : 1) * (isBuildScript(name) ? 0.1 : 1)
+  return own * weight * sizeFactor(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
 }
 
 /** Where a program begins; the more so the more of it lies below. A script has its `main` too, and nothing below it. */
-function beginning({ path }: Entry, mass: number, { unit }: Context): number {
-  return /(?:^|\/)(?:cmd|bin|apps?)\//.test(path) ? unit * 6 + mass * 0.1 : unit * 2
+function entryPointBonus({ path }: Entry, mass: number, { averageScore }: ScoringContext): number {
+  return /(?:^|\/)(?:cmd|bin|apps?)\//.test(path) ? averageScore * 6 + mass * 0.1 : averageScore * 2
 }
 
 /** Of two files that are used as much, the longer one does more. A file of some pages counts 1. */
-function substance(size: number): number {
+function sizeFactor(size: number): number {
   return (Math.min(size, 60_000) / 6_000) ** 0.7
 }
 
 /** How it is checked and released is in a few files; the rest are the habits of editors. */
-function settingsScore({ path, name, folder }: Entry): number {
+function configurationScore({ path, name, folder }: Entry): number {
   if (isBoilerplate(name)) return 0.02
   if (/^\.(?:github\/workflows|circleci|gitlab)/.test(path)) return 1
   return folder.depth === 0 && !name.startsWith('.') ? 1.5 : 0.2
 }
 
-function documentScore({ name, folder }: Entry, mass: number, { unit }: Context): number {
-  if (isBoilerplate(name)) return unit * 0.02
-  if (isGuide(name)) return mass * 0.03
-  if (folder.depth === 0) return unit * 3
-  return unit * (/^(?:index|introduction|intro|overview)\b/i.test(name) ? 2 : 0.4) * (mass > 0.5 ? 1 : 0.8)
+function documentScore({ name, folder }: Entry, mass: number, { averageScore }: ScoringContext): number {
+  if (isBoilerplate(name)) return averageScore * 0.02
+  if (isProjectGuide(name)) return mass * 0.03
+  if (folder.depth === 0) return averageScore * 3
+  return averageScore * (/^(?:index|introduction|intro|overview)\b/i.test(name) ? 2 : 0.4) * (mass > 0.5 ? 1 : 0.8)
 }
 
 /** Styles and templates say little of how a program works. */
-function weightOf(grammar: string): number {
-  const { family } = languageOfGrammar(grammar)
+function languageWeight(grammar: string): number {
+  const { family } = languageForGrammar(grammar)
   return { style: 0.3, markup: 0.4, documentation: 0.4, other: 0.4 }[family] ?? 1
 }
 
 /** The more of a folder, and of the part of the repository it is in, has come already, the longer the next one waits. */
-function spread(
+function diversify(
   order: Uint32Array,
   scores: Float64Array,
   candidates: readonly Entry[],
@@ -124,7 +133,7 @@ function spread(
   const inPart = new Uint32Array(folders.length)
   for (const index of order) {
     const { folder } = candidates[index]!
-    const part = partOf(folder).index
+    const part = repositoryPart(folder).index
     const delay = (1 + 0.12 * inFolder[folder.index]!) * (1 + 0.02 * inPart[part]!)
     inFolder[folder.index] = inFolder[folder.index]! + 1
     inPart[part] = inPart[part]! + 1
@@ -134,7 +143,7 @@ function spread(
 }
 
 /** The folder two below the top. */
-function partOf(folder: Folder): Folder {
+function repositoryPart(folder: Folder): Folder {
   let part = folder
   while (part.depth > 2 && part.parent) part = part.parent
   return part

@@ -4,53 +4,56 @@
 
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry } from './git-tree.js'
-import { languageOfGrammar } from './languages.js'
-import { type Edges, pageRank, turned } from './page-rank.js'
+import { languageForGrammar } from './languages.js'
+import { type Edges, pageRank, reverseEdges } from './page-rank.js'
 import { hashName } from './scan-identifiers.js'
 
 /** A name defined in more files than this means none of them. */
 const mostDefiners = 6
 /** What is left of a tie to a file whose name and folder are never mentioned. */
-const unmentioned = 0.25
+const unmentionedFactor = 0.25
 
 /** How much it counts to bring together what others offer, beside being used by them: that is where one starts to read. */
-const together = 0.3
+const usingWeight = 0.3
 
 /** One number for each entry, in their order; they add up to 1. */
 export function centrality(entries: readonly Entry[], analyses: AnalysisTable): Float64Array {
   if (entries.length === 0) return new Float64Array(0)
   const edges = buildEdges(entries, analyses)
   const used = pageRank(entries.length, edges)
-  const using = pageRank(entries.length, turned(entries.length, edges))
-  const both = used.map((rank, file) => rank ** (1 - together) * using[file]! ** together)
+  const using = pageRank(entries.length, reverseEdges(entries.length, edges))
+  const both = used.map((rank, file) => rank ** (1 - usingWeight) * using[file]! ** usingWeight)
   const sum = both.reduce((all, one) => all + one, 0)
   return both.map((one) => one / sum)
 }
 
 function buildEdges(entries: readonly Entry[], analyses: AnalysisTable): Edges {
-  const families = saltsOf(entries, ({ record }) => languageOfGrammar(analyses.records[record]!.grammar).family)
-  const folders = saltsOf(entries, ({ folder }) => folder.path)
-  const names = collectNames(entries, families, folders, analyses)
-  const places = collectPlaces(entries, analyses)
+  const families = computeSalts(
+    entries,
+    ({ analysis: record }) => languageForGrammar(analyses.records[record]!.grammar).family,
+  )
+  const folders = computeSalts(entries, ({ folder }) => folder.path)
+  const names = createNameTable(entries, families, folders, analyses)
+  const places = createMentionTracker(entries, analyses)
   const pool = analyses.pool()
   const gathered = new Float64Array(entries.length)
-  const edges = openEdges(entries.length)
+  const edges = createEdgeList(entries.length)
   const touched: number[] = []
   for (let user = 0; user < entries.length; user++) {
-    const { from, names: to } = analyses.records[entries[user]!.record]!
+    const { from, middle: to } = analyses.records[entries[user]!.analysis]!
     for (let index = from; index < to; index++) {
       const hash = pool[index]!
-      places.mention(hash, user)
-      names.visit(hash ^ families[user]!, user, gathered, touched)
-      if (names.isLocal(hash)) names.visit(hash ^ families[user]! ^ folders[user]!, user, gathered, touched)
+      places.addMention(hash, user)
+      names.addDefiners(hash ^ families[user]!, user, gathered, touched)
+      if (names.isLocal(hash)) names.addDefiners(hash ^ families[user]! ^ folders[user]!, user, gathered, touched)
     }
-    edges.add(user, gathered, touched, (file) => places.mentioned(file, user))
+    edges.add(user, gathered, touched, (file) => places.mentionShare(file, user))
   }
   return edges.finish()
 }
 
 /** One for each entry; neighbours mostly have the same text. */
-function saltsOf(entries: readonly Entry[], textOf: (entry: Entry) => string): Int32Array {
+function computeSalts(entries: readonly Entry[], textOf: (entry: Entry) => string): Int32Array {
   const salts = new Int32Array(entries.length)
   let last: string | undefined
   for (let file = 0; file < entries.length; file++) {
@@ -72,7 +75,7 @@ interface EdgeList {
   finish: () => Edges
 }
 
-function openEdges(count: number): EdgeList {
+function createEdgeList(count: number): EdgeList {
   const starts = new Int32Array(count + 1)
   let targets = new Int32Array(count * 8 + 64)
   let weights = new Float32Array(targets.length)
@@ -105,7 +108,7 @@ function openEdges(count: number): EdgeList {
 }
 
 /** A set of hashes that may say yes too often and never no too often; nearly every question ends here. */
-function openSieve(): { add: (hash: number) => void; mayHave: (hash: number) => boolean } {
+function createHashFilter(): { add: (hash: number) => void; mayHave: (hash: number) => boolean } {
   const marks = new Uint8Array(1 << 18)
   const place = (hash: number) => (hash ^ (hash >>> 14)) & (marks.length - 1)
   return {
@@ -116,23 +119,23 @@ function openSieve(): { add: (hash: number) => void; mayHave: (hash: number) => 
   }
 }
 
-interface Names {
+interface NameTable {
   /** False when no folder keeps such a name to itself. */
   isLocal: (hash: number) => boolean
   /** Adds to `gathered` what the user of a name owes to those who define it. */
-  visit: (key: number, user: number, gathered: Float64Array, touched: number[]) => void
+  addDefiners: (key: number, user: number, gathered: Float64Array, touched: number[]) => void
 }
 
 /** An open table from hash to a chain of definers. */
-function collectNames(
+function createNameTable(
   entries: readonly Entry[],
   families: Int32Array,
   folders: Int32Array,
   analyses: AnalysisTable,
-): Names {
+): NameTable {
   const pool = analyses.pool()
   const pairs = entries.reduce(
-    (sum, { record }) => sum + (analyses.records[record]!.to - analyses.records[record]!.names) / 2,
+    (sum, { analysis: record }) => sum + (analyses.records[record]!.to - analyses.records[record]!.middle) / 2,
     0,
   )
   const size = 1 << Math.max(4, Math.ceil(Math.log2(pairs * 2 + 1)))
@@ -142,8 +145,8 @@ function collectNames(
   const qualities = new Uint8Array(size)
   const nextOf = new Int32Array(pairs + 1)
   const fileOf = new Int32Array(pairs + 1)
-  const locals = openSieve()
-  const known = openSieve()
+  const locals = createHashFilter()
+  const known = createHashFilter()
   let filled = 0
   const slotOf = (key: number) => {
     let slot = (key ^ (key >>> 16)) & (size - 1)
@@ -151,10 +154,10 @@ function collectNames(
     return slot
   }
   entries.forEach((entry, file) => {
-    const { names, to } = analyses.records[entry.record]!
+    const { middle: names, to } = analyses.records[entry.analysis]!
     for (let index = names; index < to; index += 2) {
       const quality = pool[index + 1]!
-      const isLocal = (quality & localName) !== 0
+      const isLocal = (quality & localNameBit) !== 0
       if (isLocal) locals.add(pool[index]!)
       const key = pool[index]! ^ families[file]! ^ (isLocal ? folders[file]! : 0)
       known.add(key)
@@ -162,7 +165,7 @@ function collectNames(
       if (counts[slot]! > mostDefiners || (counts[slot] !== 0 && fileOf[heads[slot]!] === file)) continue
       keys[slot] = key
       counts[slot] = counts[slot]! + 1
-      qualities[slot] = Math.max(qualities[slot]!, quality & ~localName)
+      qualities[slot] = Math.max(qualities[slot]!, quality & ~localNameBit)
       filled++
       fileOf[filled] = file
       nextOf[filled] = heads[slot]!
@@ -171,7 +174,7 @@ function collectNames(
   })
   return {
     isLocal: locals.mayHave,
-    visit(key, user, gathered, touched) {
+    addDefiners(key, user, gathered, touched) {
       // Most words are nobody's definition, and the table is too large to be near.
       if (!known.mayHave(key)) return
       const slot = slotOf(key)
@@ -189,19 +192,19 @@ function collectNames(
 }
 
 /** A bit of the quality in a name pair: only files of the same folder can mean this name. */
-export const localName = 64
+export const localNameBit = 64
 
-interface Places {
+interface MentionTracker {
   /** The user has this word somewhere. */
-  mention: (hash: number, user: number) => void
+  addMention: (hash: number, user: number) => void
   /** How much of where a file is the user mentions; 1 for a neighbour, who need not. */
-  mentioned: (file: number, user: number) => number
+  mentionShare: (file: number, user: number) => number
 }
 
 /** What an import says: the name of the file most of all, then of its folder, then of the one above. */
-function collectPlaces(entries: readonly Entry[], analyses: AnalysisTable): Places {
+function createMentionTracker(entries: readonly Entry[], analyses: AnalysisTable): MentionTracker {
   const numbers = new Map<number, number>()
-  const sieve = openSieve()
+  const sieve = createHashFilter()
   const numberOf = (word: string) => {
     const hash = hashName(word)
     const known = numbers.get(hash) ?? numbers.size
@@ -212,19 +215,19 @@ function collectPlaces(entries: readonly Entry[], analyses: AnalysisTable): Plac
   const words: number[][] = []
   let above: number[] = []
   for (let file = 0; file < entries.length; file++) {
-    const { name, folder, record } = entries[file]!
-    if (folder !== entries[file - 1]?.folder) above = wordsOfFolder(folder.path).map(numberOf)
-    const own = wordsOfName(name, analyses.records[record]!.grammar).map(numberOf)
+    const { name, folder, analysis: record } = entries[file]!
+    if (folder !== entries[file - 1]?.folder) above = folderWords(folder.path).map(numberOf)
+    const own = fileNameWords(name, analyses.records[record]!.grammar).map(numberOf)
     words.push(own.length === 0 ? above : [...own, ...above].slice(0, 3))
   }
   const folders = entries.map((entry) => entry.folder)
   const lastUser = new Int32Array(numbers.size).fill(-1)
   return {
-    mention(hash, user) {
+    addMention(hash, user) {
       const number = sieve.mayHave(hash) ? numbers.get(hash) : undefined
       if (number !== undefined) lastUser[number] = user
     },
-    mentioned(file, user) {
+    mentionShare(file, user) {
       if (folders[file] === folders[user]) return 1
       const wanted = words[file]!
       let sum = 0
@@ -233,24 +236,24 @@ function collectPlaces(entries: readonly Entry[], analyses: AnalysisTable): Plac
         all += weight
         if (lastUser[wanted[index]!] === user) sum += weight
       }
-      return all === 0 ? 0.5 : unmentioned + ((1 - unmentioned) * sum) / all
+      return all === 0 ? 0.5 : unmentionedFactor + ((1 - unmentionedFactor) * sum) / all
     },
   }
 }
 
 /** In Go, and of files with a name that says nothing, only the folders count. */
-function wordsOfName(name: string, grammar: string): string[] {
+function fileNameWords(name: string, grammar: string): string[] {
   if (grammar === 'go') return []
   const base = name.replace(/\..*$/, '')
-  return /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : wordsOf(base).slice(0, 3)
+  return /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : splitWords(base).slice(0, 3)
 }
 
 /** The nearest first. */
-function wordsOfFolder(path: string): string[] {
-  return path.split('/').slice(-3).reverse().flatMap(wordsOf).slice(0, 3)
+function folderWords(path: string): string[] {
+  return path.split('/').slice(-3).reverse().flatMap(splitWords).slice(0, 3)
 }
 
 /** As the scanner sees words: what is shorter than four signs is not kept of anybody. */
-function wordsOf(name: string): string[] {
+function splitWords(name: string): string[] {
   return name.split(/[^\w$\x80-\uffff]+/).filter((word) => word.length > 3 && !/^\d/.test(word) && word !== 'src')
 }

@@ -2,13 +2,13 @@
 import type { SecretPlace, Survey, SurveyCounts } from '../../../domain/survey.js'
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry, Tree } from './git-tree.js'
-import type { Pieces } from './write-excerpts.js'
+import type { WrittenExcerpts } from './write-excerpts.js'
 
 /** Reports stay of a size that can be read; the table in the run has all of it. */
-const mostDirectories = 2_000
-const mostDirectoryBytes = 1_000_000
-const mostPlaces = 1_000
-const mostPlacesInTable = 20_000
+const directoryLimit = 2_000
+const directoryByteLimit = 1_000_000
+const secretLimit = 1_000
+const tableSecretLimit = 20_000
 
 /** Longer paths cannot be written to a disk, and are not shown. */
 export const longestPath = 4_096
@@ -29,16 +29,16 @@ export function countFiles(entries: readonly Entry[]): SurveyCounts {
 const pieceLength = 64_000
 
 /** JSON of the file table, as it is to be stored. */
-export function* tableText(commit: string, tree: Tree, secrets: readonly SecretPlace[]): Generator<string> {
+export function* fileTableJson(commit: string, tree: Tree, secrets: readonly SecretPlace[]): Generator<string> {
   yield `{"version":1,"commit":${JSON.stringify(commit)},"trees":{`
-  yield* inPieces(treeMembers(tree))
+  yield* inPieces(folderMembers(tree))
   yield '},"files":['
-  yield* inPieces(rowTexts(tree.entries))
-  yield `],"secrets":${JSON.stringify(secrets.slice(0, mostPlacesInTable))}}\n`
+  yield* inPieces(fileRowsJson(tree.entries))
+  yield `],"secrets":${JSON.stringify(secrets.slice(0, tableSecretLimit))}}\n`
 }
 
 /** Paths that are not UTF-8 may look alike; the first one counts. */
-function* treeMembers({ folders }: Tree): Generator<string> {
+function* folderMembers({ folders }: Tree): Generator<string> {
   const seen = new Set<string>()
   for (const { path, tree } of folders) {
     if (seen.has(path)) continue
@@ -47,18 +47,18 @@ function* treeMembers({ folders }: Tree): Generator<string> {
   }
 }
 
-function* rowTexts(entries: readonly Entry[]): Generator<string> {
-  for (const entry of entries) yield rowText(entry)
+function* fileRowsJson(entries: readonly Entry[]): Generator<string> {
+  for (const entry of entries) yield fileRowJson(entry)
 }
 
-function rowText({ path, pathBase64, mode, blob, size, kind, state, reason }: Entry): string {
+function fileRowJson({ path, pathBase64, mode, blob, size, kind, state, reason }: Entry): string {
   const odd = pathBase64 === undefined ? '' : `,"pathBase64":"${pathBase64}"`
   const why = reason === undefined ? '' : `,"reason":"${reason}"`
   return `{"path":${JSON.stringify(path)},"mode":"${mode}","blob":"${blob}","size":${size},"kind":"${kind}","state":"${state}"${odd}${why}}`
 }
 
 /** JSON of the outline, built from the JSON that each analysis already has. */
-export function* outlineText(commit: string, entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
+export function* outlineJson(commit: string, entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
   yield `{"version":1,"commit":${JSON.stringify(commit)},"files":{`
   yield* inPieces(outlineMembers(entries, analyses))
   yield '}}'
@@ -66,7 +66,7 @@ export function* outlineText(commit: string, entries: readonly Entry[], analyses
 
 function* outlineMembers(entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
   const seen = new Set<string>()
-  for (const { path, record, kind } of entries) {
+  for (const { path, analysis: record, kind } of entries) {
     const outline = record < 0 ? '[]' : analyses.records[record]!.outline
     if (outline === '[]' || kind === 'generated' || seen.has(path)) continue
     seen.add(path)
@@ -88,18 +88,22 @@ function* inPieces(members: Iterable<string>): Generator<string> {
   yield piece
 }
 
-export function parsed<T>(pieces: Iterable<string>): T {
+export function parsePieces<T>(pieces: Iterable<string>): T {
   return JSON.parse([...pieces].join('')) as T
 }
 
-export function secretPlaces(entries: readonly Entry[], analyses: AnalysisTable, pieces: Pieces): SecretPlace[] {
+export function collectSecrets(
+  entries: readonly Entry[],
+  analyses: AnalysisTable,
+  excerpts: WrittenExcerpts,
+): SecretPlace[] {
   return entries.flatMap((entry) => {
-    const places = pieces.secrets.get(entry) ?? (entry.record < 0 ? [] : analyses.records[entry.record]!.secrets)
+    const places = excerpts.secrets.get(entry) ?? (entry.analysis < 0 ? [] : analyses.records[entry.analysis]!.secrets)
     return places.map(({ line, rule }) => ({ path: entry.path, line, rule }))
   })
 }
 
-export function makeSurvey(
+export function createSurvey(
   commit: string,
   tree: Tree,
   counts: SurveyCounts,
@@ -110,14 +114,14 @@ export function makeSurvey(
     commit,
     rootTree: tree.folders[0]!.tree,
     counts,
-    directories: shownDirectories(tree),
-    secrets: secrets.filter(({ path }) => path.length <= longestPath).slice(0, mostPlaces),
+    directories: selectDirectories(tree),
+    secrets: secrets.filter(({ path }) => path.length <= longestPath).slice(0, secretLimit),
     notices,
   }
 }
 
 /** Whole levels, as many as there is room for: a level that is shown in part would look like all there is. */
-function shownDirectories({ folders }: Tree): Survey['directories'] {
+function selectDirectories({ folders }: Tree): Survey['directories'] {
   const levels: { count: number; bytes: number }[] = []
   for (const { depth, path } of folders) {
     const { count, bytes } = levels[depth] ?? { count: 0, bytes: 0 }
@@ -129,10 +133,10 @@ function shownDirectories({ folders }: Tree): Survey['directories'] {
   for (; depth < levels.length; depth++) {
     count += levels[depth]!.count
     bytes += levels[depth]!.bytes
-    if (depth > 1 && (count > mostDirectories || bytes > mostDirectoryBytes)) break
+    if (depth > 1 && (count > directoryLimit || bytes > directoryByteLimit)) break
   }
   return folders
     .filter((folder) => folder.depth < depth && folder.path.length <= longestPath)
-    .slice(0, mostDirectories)
+    .slice(0, directoryLimit)
     .map(({ path, tree, files, bytes: size }) => ({ path, tree, files, bytes: size }))
 }

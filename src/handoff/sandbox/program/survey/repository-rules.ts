@@ -1,35 +1,35 @@
 // What the repository says about its own files: .gitattributes in every folder, .handoffignore at the top; and what the settings say.
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { Selection } from './classify-file.js'
-import { textBytes } from './decode-text.js'
-import { type AttributesFile, attributesFrom } from './git-attributes.js'
+import { decodeText } from './decode-text.js'
+import { type AttributesFile, parseAttributes } from './git-attributes.js'
 import type { BlobReader } from './git-objects.js'
 import type { Tree } from './git-tree.js'
-import { type Pattern, parsePatterns, pathSelector } from './gitignore-patterns.js'
+import { createPathMatcher, type Pattern, parsePatterns } from './gitignore-patterns.js'
 
 /** Nobody writes so many rules by hand, and they are held in memory. */
-const largestRules = 1_000_000
+const rulesByteLimit = 1_000_000
 
-export interface Rules {
+export interface RepositoryRules {
   attributes: AttributesFile[]
   ignore: Pattern[]
   /** Files of rules that are too large to be read. */
   unread: string[]
 }
 
-export async function readRules(tree: Tree, reader: BlobReader): Promise<Rules> {
-  const rules: Rules = { attributes: [], ignore: [], unread: [] }
+export async function readRules(tree: Tree, reader: BlobReader): Promise<RepositoryRules> {
+  const rules: RepositoryRules = { attributes: [], ignore: [], unread: [] }
   const all = tree.entries.filter(
     ({ name, path, mode, reason }) =>
       (name === '.gitattributes' || path === '.handoffignore') && mode.startsWith('100') && reason === undefined,
   )
-  const files = all.filter(({ size }) => size <= largestRules)
-  rules.unread = all.filter(({ size }) => size > largestRules).map(({ path }) => path)
+  const files = all.filter(({ size }) => size <= rulesByteLimit)
+  rules.unread = all.filter(({ size }) => size > rulesByteLimit).map(({ path }) => path)
   await reader.read(
     files.map(({ blob }) => blob),
     (index, bytes) => {
       const { path, folder } = files[index]!
-      const text = (bytes && textBytes(bytes)?.toString('utf8')) ?? ''
+      const text = (bytes && decodeText(bytes)?.toString('utf8')) ?? ''
       if (path === '.handoffignore') rules.ignore = parsePatterns(text.split('\n'))
       else rules.attributes.push({ directory: folder.path, text })
     },
@@ -37,13 +37,13 @@ export async function readRules(tree: Tree, reader: BlobReader): Promise<Rules> 
   return rules
 }
 
-export function selectionOf({ attributes, ignore }: Rules, limits: SurveyLimits): Selection {
+export function createSelection({ attributes, ignore }: RepositoryRules, limits: SurveyLimits): Selection {
   const taker = (patterns: Pattern[], without: boolean) =>
-    patterns.length > 0 ? pathSelector(patterns) : () => without
+    patterns.length > 0 ? createPathMatcher(patterns) : () => without
   const included = taker(parsePatterns(limits.include), limits.include.length === 0)
   const excluded = taker(parsePatterns(limits.exclude), false)
   return {
-    attributes: attributesFrom(attributes),
+    attributes: parseAttributes(attributes),
     excluded: (path) => !included(path) || excluded(path),
     ignored: taker(ignore, false),
   }

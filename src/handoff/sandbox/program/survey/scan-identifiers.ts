@@ -3,7 +3,7 @@
 // are used again for the next file.
 import { leadsToSecret } from '../../../domain/secrets/file-rules.js'
 
-export interface Scan {
+export interface FileScan {
   /** Lines, as an editor counts them. */
   lines: number
   longest: number
@@ -47,10 +47,10 @@ function hashBytes(bytes: Buffer): number {
 }
 
 /** The result is good until the next call. Without `collect` there are no identifiers, and it is three times as fast. */
-export type Scanner = (bytes: Buffer, collect: boolean) => Scan
+export type IdentifierScanner = (bytes: Buffer, collect: boolean) => FileScan
 
-export function createScanner(): Scanner {
-  const scan: Scan = {
+export function createIdentifierScanner(): IdentifierScanner {
+  const scan: FileScan = {
     lines: 0,
     longest: 0,
     suspicious: false,
@@ -58,20 +58,20 @@ export function createScanner(): Scanner {
     identifiers: new Int32Array(identifierLimit),
     lineStarts: new Int32Array(1 << 14),
   }
-  const collect = collector(scan)
+  const collect = createCollector(scan)
   return (bytes, wanted) => {
     scan.identifierCount = 0
     if (wanted) collect(bytes)
     else {
-      findLines(bytes, scan)
-      scan.suspicious = holdsSuspiciousWord(bytes)
+      scanLines(bytes, scan)
+      scan.suspicious = hasSuspiciousWord(bytes)
     }
-    scan.suspicious ||= holdsAddressWithPassword(bytes)
+    scan.suspicious ||= hasUrlWithPassword(bytes)
     return scan
   }
 }
 
-function findLines(bytes: Buffer, scan: Scan): void {
+function scanLines(bytes: Buffer, scan: FileScan): void {
   const end = bytes.length
   let lineStarts = scan.lineStarts
   let lines = 1
@@ -81,7 +81,7 @@ function findLines(bytes: Buffer, scan: Scan): void {
     if (bytes[index] !== 10) continue
     const length = index - lineStarts[lines - 1]!
     if (length > longest) longest = length
-    if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+    if (lines === lineStarts.length) lineStarts = scan.lineStarts = growArray(lineStarts)
     lineStarts[lines++] = index + 1
   }
   const rest = end - lineStarts[lines - 1]!
@@ -90,8 +90,8 @@ function findLines(bytes: Buffer, scan: Scan): void {
 }
 
 /** Lines, identifiers and suspicious words in one pass. */
-function collector(scan: Scan): (bytes: Buffer) => void {
-  const identifiers = identifierSet(scan)
+function createCollector(scan: FileScan): (bytes: Buffer) => void {
+  const identifiers = createIdentifierSet(scan)
   return (bytes) => {
     const end = bytes.length
     let lineStarts = scan.lineStarts
@@ -111,7 +111,7 @@ function collector(scan: Scan): (bytes: Buffer) => void {
       if (bytes[from] !== 10) continue
       if (from - lineStart > longest) longest = from - lineStart
       lineStart = index
-      if (lines === lineStarts.length) lineStarts = scan.lineStarts = doubled(lineStarts)
+      if (lines === lineStarts.length) lineStarts = scan.lineStarts = growArray(lineStarts)
       lineStarts[lines++] = index
     }
     identifiers.reset()
@@ -121,7 +121,7 @@ function collector(scan: Scan): (bytes: Buffer) => void {
 }
 
 /** Takes the word that begins at `from` and returns where it ends. */
-function takeWord(bytes: Buffer, from: number, first: number, scan: Scan, identifiers: IdentifierSet): number {
+function takeWord(bytes: Buffer, from: number, first: number, scan: FileScan, identifiers: IdentifierSet): number {
   let hash = bytes[from]!
   let index = from + 1
   for (; index < bytes.length; index++) {
@@ -141,7 +141,7 @@ interface IdentifierSet {
 }
 
 /** Writes the distinct hashes to `scan.identifiers`. A reset clears only the slots that were used, which is less than the whole table. */
-function identifierSet(scan: Scan): IdentifierSet {
+function createIdentifierSet(scan: FileScan): IdentifierSet {
   const table = new Int32Array(slots)
   const used = new Int32Array(identifierLimit)
   return {
@@ -161,7 +161,7 @@ function identifierSet(scan: Scan): IdentifierSet {
 }
 
 /** A word of 16 signs covers every sixteenth place, wherever it begins: most of the text need not be looked at. */
-function holdsSuspiciousWord(bytes: Buffer): boolean {
+function hasSuspiciousWord(bytes: Buffer): boolean {
   const end = bytes.length
   for (let probe = 15; probe < end; probe += 16) {
     if (classes[bytes[probe]!] === 0) continue
@@ -174,7 +174,7 @@ function holdsSuspiciousWord(bytes: Buffer): boolean {
 }
 
 /** `://somebody:something@` */
-function holdsAddressWithPassword(bytes: Buffer): boolean {
+function hasUrlWithPassword(bytes: Buffer): boolean {
   for (let at = bytes.indexOf('://'); at >= 0; at = bytes.indexOf('://', at + 3)) {
     let colon = false
     for (let index = at + 3; index < at + 300 && index < bytes.length; index++) {
@@ -187,14 +187,14 @@ function holdsAddressWithPassword(bytes: Buffer): boolean {
   return false
 }
 
-function doubled(array: Int32Array): Int32Array {
+function growArray(array: Int32Array): Int32Array {
   const larger = new Int32Array(array.length * 2)
   larger.set(array)
   return larger
 }
 
 /** How tokens of known services begin; the first four bytes of a long word are enough to ask the rules. */
-const beginnings = new Set(
+const tokenPrefixes = new Set(
   (
     'AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ gith sk_l sk_t rk_l rk_t whse npm_ AIza eyJh eyJ0 eyJr eyJ1 eyJi ' +
     'dop_ doo_ dor_ shpa shpc shpp shps e2b_ driv dat9'
@@ -204,7 +204,7 @@ const beginnings = new Set(
 /** A long word that looks random, and something near it that says it is secret. */
 function isSuspicious(bytes: Buffer, from: number, to: number): boolean {
   const start = bytes.toString('latin1', from, from + 4)
-  if (beginnings.has(start) || start.startsWith('hf_') || start.startsWith('SK')) return true
+  if (tokenPrefixes.has(start) || start.startsWith('hf_') || start.startsWith('SK')) return true
   return looksRandom(bytes, from, to) && leadsToSecret(bytes.toString('latin1', Math.max(0, from - 120), from))
 }
 
@@ -215,14 +215,14 @@ function looksRandom(bytes: Buffer, from: number, to: number): boolean {
   const end = Math.min(to, from + 200)
   for (let index = from; index < end; index++) {
     const byte = bytes[index]!
-    const kind = kindOf(byte)
+    const kind = characterKind(byte)
     if (kind === digit) digits++
-    if (index > from && kind !== kindOf(bytes[index - 1]!)) changes++
+    if (index > from && kind !== characterKind(bytes[index - 1]!)) changes++
   }
   return digits >= 3 || (digits > 0 && changes > (end - from) / 3)
 }
 
 /** Digits, capitals, small letters. */
-function kindOf(byte: number): number {
+function characterKind(byte: number): number {
   return byte >= 48 && byte <= 57 ? digit : byte >= 65 && byte <= 90 ? 3 : 4
 }

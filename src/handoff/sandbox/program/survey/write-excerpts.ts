@@ -2,93 +2,100 @@
 // file before anything is cut from it, and what comes out is measured again: it can be longer than what went in.
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { ChosenText, Definition, SecretPlace } from '../../../domain/survey.js'
-import type { Share } from './allocate-budget.js'
+import type { Allocation } from './allocate-budget.js'
 import type { AnalysisTable } from './analysis-table.js'
-import { shownText, textBytes } from './decode-text.js'
+import { decodeText, sanitizeText } from './decode-text.js'
 import type { BlobReader } from './git-objects.js'
 import type { Entry } from './git-tree.js'
 
-export interface Pieces {
+export interface WrittenExcerpts {
   texts: ChosenText[]
   /** Of the files that were looked at again. */
   secrets: Map<Entry, Pick<SecretPlace, 'line' | 'rule'>[]>
 }
 
-export async function writePieces(
-  shares: readonly Share[],
+export async function writeExcerpts(
+  allocations: readonly Allocation[],
   analyses: AnalysisTable,
   budget: number,
   reader: BlobReader,
-): Promise<Pieces> {
-  const pieces: Pieces = { texts: [], secrets: new Map() }
-  const made = new Map<Share, Pick<ChosenText, 'form' | 'from' | 'text'>>()
-  let spare = budget - shares.reduce((sum, { bytes }) => sum + bytes, 0)
-  const take = (share: Share, text: Pick<ChosenText, 'form' | 'from' | 'text'>) => {
-    made.set(share, text)
-    spare += share.bytes - Buffer.byteLength(text.text) - Buffer.byteLength(share.entry.path)
+): Promise<WrittenExcerpts> {
+  const written: WrittenExcerpts = { texts: [], secrets: new Map() }
+  const excerpts = new Map<Allocation, Pick<ChosenText, 'form' | 'from' | 'text'>>()
+  let unused = budget - allocations.reduce((sum, { bytes }) => sum + bytes, 0)
+  const addExcerpt = (allocation: Allocation, text: Pick<ChosenText, 'form' | 'from' | 'text'>) => {
+    excerpts.set(allocation, text)
+    unused += allocation.bytes - Buffer.byteLength(text.text) - Buffer.byteLength(allocation.entry.path)
   }
 
-  const toRead = shares.filter(({ form }) => form !== 'line')
-  for (const share of shares) if (share.form === 'line') take(share, oneLine(share, analyses))
+  const toRead = allocations.filter(({ form }) => form !== 'line')
+  for (const allocation of allocations)
+    if (allocation.form === 'line') addExcerpt(allocation, headlineExcerpt(allocation, analyses))
   await reader.read(
     toRead.map(({ entry }) => entry.blob),
     (index, bytes) => {
-      const share = toRead[index]!
-      const whole = bytes && textBytes(bytes)
+      const allocation = toRead[index]!
+      const whole = bytes && decodeText(bytes)
       if (!whole) return
       // Of a file that is shown by its beginning the rest need not be made plain first.
-      const content = share.form === 'head' ? whole.subarray(0, share.bytes * 2 + 1_000) : whole
+      const content = allocation.form === 'head' ? whole.subarray(0, allocation.bytes * 2 + 1_000) : whole
       const isWhole = content.length === whole.length
-      const text = plainText(share.entry, content, isWhole, analyses, pieces)
-      const room = share.bytes + spare - Buffer.byteLength(share.entry.path)
-      take(share, cutTo(share, text, isWhole, analyses, room))
+      const text = redactText(allocation.entry, content, isWhole, analyses, written)
+      const room = allocation.bytes + unused - Buffer.byteLength(allocation.entry.path)
+      addExcerpt(allocation, cutExcerpt(allocation, text, isWhole, analyses, room))
     },
   )
 
-  for (const share of shares) {
-    const piece = made.get(share)
-    if (!piece || piece.text === '') continue
-    const { path, blob, kind } = share.entry
-    share.entry.state = piece.form === 'full' ? 'read' : 'cut'
-    pieces.texts.push({ path, blob, kind, ...piece, rank: pieces.texts.length })
+  for (const allocation of allocations) {
+    const excerpt = excerpts.get(allocation)
+    if (!excerpt || excerpt.text === '') continue
+    const { path, blob, kind } = allocation.entry
+    allocation.entry.state = excerpt.form === 'full' ? 'read' : 'cut'
+    written.texts.push({ path, blob, kind, ...excerpt, rank: written.texts.length })
   }
-  return pieces
+  return written
 }
 
 /** The text without credentials. A file that is known to be clean is not scanned again. */
-function plainText(entry: Entry, content: Buffer, isWhole: boolean, analyses: AnalysisTable, pieces: Pieces): string {
-  const record = analyses.records[entry.record]!
-  const shown = shownText(content)
+function redactText(
+  entry: Entry,
+  content: Buffer,
+  isWhole: boolean,
+  analyses: AnalysisTable,
+  written: WrittenExcerpts,
+): string {
+  const record = analyses.records[entry.analysis]!
+  const shown = sanitizeText(content)
   if (record.clean) return shown
   const { text, places } = redactSecrets(shown)
   if (isWhole) record.clean = places.length === 0
-  if (isWhole && places.length > 0) pieces.secrets.set(entry, places)
+  if (isWhole && places.length > 0) written.secrets.set(entry, places)
   return text
 }
 
-function oneLine({ entry }: Share, analyses: AnalysisTable): Pick<ChosenText, 'form' | 'from' | 'text'> {
-  const { telling } = analyses.records[entry.record]!
-  return { form: 'line', from: Math.max(1, telling.line), text: telling.text }
+function headlineExcerpt({ entry }: Allocation, analyses: AnalysisTable): Pick<ChosenText, 'form' | 'from' | 'text'> {
+  const { headline } = analyses.records[entry.analysis]!
+  return { form: 'line', from: Math.max(1, headline.line), text: headline.text }
 }
 
-function cutTo(
-  share: Share,
+function cutExcerpt(
+  allocation: Allocation,
   text: string,
   isWhole: boolean,
   analyses: AnalysisTable,
   room: number,
 ): Pick<ChosenText, 'form' | 'from' | 'text'> {
-  const allowed = Math.max(0, share.form === 'full' ? room : Math.min(room, share.bytes))
-  if (share.form === 'signatures') {
-    const definitions = JSON.parse(analyses.records[share.entry.record]!.outline) as Definition[]
-    return { form: 'signatures', from: 1, text: signatures(text, definitions, allowed) }
+  const allowed = Math.max(0, allocation.form === 'full' ? room : Math.min(room, allocation.bytes))
+  if (allocation.form === 'signatures') {
+    const definitions = JSON.parse(analyses.records[allocation.entry.analysis]!.outline) as Definition[]
+    return { form: 'signatures', from: 1, text: signatureLines(text, definitions, allowed) }
   }
-  const cut = beginning(text, allowed)
+  const cut = cutToBytes(text, allowed)
   return { form: isWhole && cut.length === text.length ? 'full' : 'head', from: 1, text: cut }
 }
 
 /** Up to a number of bytes, to the end of a line where there is one near. */
-export function beginning(text: string, bytes: number): string {
+export function cutToBytes(text: string, bytes: number): string {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
   let end = bytes
@@ -98,7 +105,7 @@ export function beginning(text: string, bytes: number): string {
 }
 
 /** The lines of the definitions with their numbers: those furthest out first, as many as there is room for, in the order of the file. */
-export function signatures(text: string, definitions: readonly Definition[], bytes: number): string {
+export function signatureLines(text: string, definitions: readonly Definition[], bytes: number): string {
   const lines = text.split('\n')
   const shown = [...new Set(definitions.map(({ line }) => line))]
     .map((line) => ({ line, text: (lines[line - 1] ?? '').trimEnd().slice(0, 200).toWellFormed() }))

@@ -207,5 +207,5 @@ test('files whose names cannot be cited are not shown, and are named', async () 
     'How many maximumRetries?',
   )
   expect(pathsOf(found)).toEqual(['plain.ts'])
-  expect(found.unnamable).toEqual(['f\ufffd.ts', 'new\ufffdline.ts'])
+  expect(found.uncitable).toEqual(['f\ufffd.ts', 'new\ufffdline.ts'])
 })

@@ -96,7 +96,7 @@ test('paths of every kind are found or passed over, and said as they are', async
   expect(pathsOf(found).sort()).toEqual(
     ['-rf', '--help/token.py', 'run.sh', 'tab\there.py', 'two words/naïve “quoted”.py'].sort(),
   )
-  expect(found.unnamable).toEqual(['f\ufffd\ufffd.py', 'line\ufffdend/token.py'])
+  expect(found.uncitable).toEqual(['f\ufffd\ufffd.py', 'line\ufffdend/token.py'])
 })
 
 test('what nobody wrote or could read is left out', async () => {

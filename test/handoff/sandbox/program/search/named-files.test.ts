@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SourceFile } from '../../../../../src/handoff/sandbox/program/search/corpus.js'
-import { readNamed } from '../../../../../src/handoff/sandbox/program/search/named-files.js'
+import { extractNamedFiles } from '../../../../../src/handoff/sandbox/program/search/named-files.js'
 import { processorTime } from '../../../../support/processor-time.js'
 import { makeRepository, type TestRepository } from '../../../../support/repository.js'
 import { findIn, linesOf, pathsOf } from './search-repository.js'
@@ -55,7 +55,7 @@ test('a name that many files have, and a path of somewhere else, name nothing he
     ({ path, index, name: path.split('/').at(-1)! }) as unknown as SourceFile
   const all = [...Object.keys(files), 'a/__init__.py', 'b/__init__.py'].map(file)
   const named = (question: string) =>
-    readNamed(question, all).named.map(({ file: { path }, share }): [string, number] => [path, share])
+    extractNamedFiles(question, all).named.map(({ file: { path }, share }): [string, number] => [path, share])
   expect(named('What is __init__.py for?')).toEqual([])
   expect(named('pool/__init__.py')).toEqual([['src/pool/__init__.py', 1]])
   expect(named('node_modules/thing/lib/script.js:3')).toEqual([['web/script.js', 0.3]])
@@ -64,10 +64,10 @@ test('a name that many files have, and a path of somewhere else, name nothing he
 
 test('the words of a path do not drown the question', () => {
   const all = [{ path: 'src/pool/choose.py', index: 0, name: 'choose.py' } as unknown as SourceFile]
-  const { text } = readNamed('In src/pool/choose.py:40, what is the cost?', all)
+  const { text } = extractNamedFiles('In src/pool/choose.py:40, what is the cost?', all)
   expect(text.replace(/\s+/g, ' ')).toBe('In choose , what is the cost?')
-  expect(readNamed('Why lib/base/none.rb:1100?', all).text.replace(/\s+/g, ' ')).toBe('Why lib base none ?')
-  expect(readNamed('What does response.json() do?', all).text).toBe('What does response.json() do?')
+  expect(extractNamedFiles('Why lib/base/none.rb:1100?', all).text.replace(/\s+/g, ' ')).toBe('Why lib base none ?')
+  expect(extractNamedFiles('What does response.json() do?', all).text).toBe('What does response.json() do?')
 })
 
 test('a question that has no word of its own is shown what the repository says of itself', async () => {
@@ -80,10 +80,10 @@ test('any text is read in time and names only files that are there', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('/', '\\', '.', 'a', 'b.py', ':', '4', '%', '-', ' ', '(') }),
-      (text) => readNamed(text, all).named.every(({ file }) => file === all[0]),
+      (text) => extractNamedFiles(text, all).named.every(({ file }) => file === all[0]),
     ),
   )
   for (const text of ['%'.repeat(8_000), 'a/'.repeat(4_000), '/%'.repeat(4_000), 'b.py:1-'.repeat(1_100)]) {
-    expect(processorTime(() => readNamed(text, all))).toBeLessThan(3_000)
+    expect(processorTime(() => extractNamedFiles(text, all))).toBeLessThan(3_000)
   }
 })

@@ -4,7 +4,7 @@ import type { Excerpt } from '../../../../../src/handoff/domain/answer.js'
 import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
-import { type Found, find } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { find, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
 
 export interface Asked extends Partial<Search> {
@@ -17,12 +17,12 @@ export function searchFor(question: string, more: Partial<Search> = {}): Search 
 }
 
 /** Makes the repository, asks, checks what is always true, and throws the repository away. */
-export async function foundIn(files: Files, question: string, asked: Asked = {}): Promise<Found> {
+export async function foundIn(files: Files, question: string, asked: Asked = {}): Promise<SearchResult> {
   await using repository = await makeRepository(files)
   return await findIn(repository, question, asked)
 }
 
-export async function findIn(repository: TestRepository, question: string, asked: Asked = {}): Promise<Found> {
+export async function findIn(repository: TestRepository, question: string, asked: Asked = {}): Promise<SearchResult> {
   const { summary, outline, ...search } = asked
   const found = await find({
     gitDirectory: repository.directory,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { meaningOf, readQuestion } from '../../../../../src/handoff/sandbox/program/search/query.js'
+import { meaningOfWord, parseQuestion } from '../../../../../src/handoff/sandbox/program/search/query.js'
 import { splitIdentifier, stem, wordParts } from '../../../../../src/handoff/sandbox/program/search/tokenize.js'
 
 test.each([
@@ -37,8 +37,8 @@ test('where there are no spaces, neighbouring characters are words', () => {
 })
 
 function said(question: string, word: string, terms: string[] = []): string[] {
-  const query = readQuestion(question, terms)
-  const meaning = meaningOf(query, word) ?? []
+  const query = parseQuestion(question, terms)
+  const meaning = meaningOfWord(query, word) ?? []
   return meaning.flatMap((number, index) => (index % 2 === 0 ? [query.concepts[number]!.word] : []))
 }
 
@@ -56,7 +56,7 @@ test('code says what a question asks in other forms, in short forms, and as one 
 })
 
 test('an identifier in a question is looked for whole and in its parts', () => {
-  const query = readQuestion('Why does `Session.resolve_redirects` loop?', [])
+  const query = parseQuestion('Why does `Session.resolve_redirects` loop?', [])
   expect([...query.identifiers.keys()]).toEqual(['Session', 'resolve_redirects'])
   expect(query.concepts.map(({ word }) => word)).toEqual([
     'Session',
@@ -69,15 +69,15 @@ test('an identifier in a question is looked for whole and in its parts', () => {
 })
 
 test('terms from elsewhere count for less, unless the question is in a script that code is not written in', () => {
-  const weak = readQuestion('How are retries limited?', ['backoff'])
+  const weak = parseQuestion('How are retries limited?', ['backoff'])
   expect(weak.concepts.find(({ word }) => word === 'backoff')!.weight).toBeLessThan(
     weak.concepts.find(({ word }) => word === 'retries')!.weight,
   )
-  const strong = readQuestion('как ограничены повторы?', ['retries'])
+  const strong = parseQuestion('как ограничены повторы?', ['retries'])
   expect(strong.concepts.find(({ word }) => word === 'retries')!.weight).toBe(1)
 })
 
 test('however long a question is, what is looked for has an end', () => {
   const words = Array.from({ length: 3_000 }, (_, index) => `word${String.fromCharCode(97 + (index % 26))}${index}x`)
-  expect(readQuestion(words.join(' '), words).concepts.length).toBeLessThanOrEqual(100)
+  expect(parseQuestion(words.join(' '), words).concepts.length).toBeLessThanOrEqual(100)
 })

@@ -1,8 +1,8 @@
 // What git prints comes in pieces that begin and end anywhere.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { blobParser } from '../../../../../src/handoff/sandbox/program/survey/git-objects.js'
-import { treeParser } from '../../../../../src/handoff/sandbox/program/survey/git-tree.js'
+import { createBlobParser } from '../../../../../src/handoff/sandbox/program/survey/git-objects.js'
+import { createTreeParser } from '../../../../../src/handoff/sandbox/program/survey/git-tree.js'
 
 const runs = process.env['LONG'] === '1' ? 1_000 : 50
 
@@ -25,7 +25,7 @@ test('objects come out whole and in order, and missing ones are told', () => {
           : Buffer.concat([Buffer.from(`${id} blob ${bytes.length}\n`), bytes, Buffer.from('\n')])
       })
       const taken: (string | undefined)[] = []
-      const parser = blobParser((index, bytes) => {
+      const parser = createBlobParser((index, bytes) => {
         taken[index] = bytes?.toString('hex')
       })
       for (const piece of pieces(Buffer.concat(output), where)) parser.push(piece)
@@ -64,7 +64,7 @@ test('a list is read the same however it is cut', () => {
   ]
   fc.assert(
     fc.property(cuts, (where) => {
-      const parser = treeParser()
+      const parser = createTreeParser()
       for (const piece of pieces(listing, where)) parser.push(piece)
       const tree = parser.finish('b'.repeat(40))
       expect(tree.entries.map(({ path, size, reason }) => [path, size, reason])).toEqual(expected)

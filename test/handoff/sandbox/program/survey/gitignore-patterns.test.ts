@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { attributesFrom } from '../../../../../src/handoff/sandbox/program/survey/git-attributes.js'
+import { parseAttributes } from '../../../../../src/handoff/sandbox/program/survey/git-attributes.js'
 import {
+  createPathMatcher,
   matchSegment,
   parsePatterns,
-  pathSelector,
 } from '../../../../../src/handoff/sandbox/program/survey/gitignore-patterns.js'
 import { processorTime } from '../../../../support/processor-time.js'
 
@@ -55,7 +55,7 @@ test('ignores what git ignores', () => {
         )
         const rows = told.split('\0')
         const ignored = paths.filter((_, index) => rows[index * 4 + 2] !== '' && !rows[index * 4 + 2]!.startsWith('!'))
-        const takes = pathSelector(parsePatterns(patterns))
+        const takes = createPathMatcher(parsePatterns(patterns))
         expect(paths.filter(takes)).toEqual(ignored)
       },
     ),
@@ -92,7 +92,7 @@ test('reads attributes as git does', () => {
           (_, index) =>
             ({ set: true, true: true, unset: false, false: false, unspecified: undefined })[told[index * 3 + 2]!],
         )
-        const attributes = attributesFrom([{ directory: '', text: `${lines.join('\n')}\n` }])
+        const attributes = parseAttributes([{ directory: '', text: `${lines.join('\n')}\n` }])
         expect(
           paths.map((text) => attributes(text, text.slice(0, Math.max(0, text.lastIndexOf('/')))).generated),
         ).toEqual(expected)
@@ -105,7 +105,7 @@ test('reads attributes as git does', () => {
 test('a pattern made to take for ever does not', () => {
   const time = processorTime(() => {
     expect(matchSegment('*a'.repeat(40), `${'a'.repeat(5_000)}b`)).toBe(false)
-    expect(pathSelector(parsePatterns([`${'**/'.repeat(30)}x`]))(`${'a/'.repeat(2_000)}b`)).toBe(false)
+    expect(createPathMatcher(parsePatterns([`${'**/'.repeat(30)}x`]))(`${'a/'.repeat(2_000)}b`)).toBe(false)
   })
   expect(time).toBeLessThan(2_000)
 })

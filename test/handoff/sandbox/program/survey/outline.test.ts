@@ -1,19 +1,19 @@
 // What is found defined in a file of each language, on which lines. One sample a language; the expectation is written as `kind name from-to`.
 import { expect, test } from 'vitest'
-import { languageOfEnding } from '../../../../../src/handoff/sandbox/program/survey/languages.js'
+import { languageForExtension } from '../../../../../src/handoff/sandbox/program/survey/languages.js'
 import { findDefinitions } from '../../../../../src/handoff/sandbox/program/survey/outline.js'
-import { createScanner } from '../../../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
+import { createIdentifierScanner } from '../../../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
 import { processorTime } from '../../../../support/processor-time.js'
 import { surveyOf, textOf } from './survey-repository.js'
 
-const scan = createScanner()
+const scan = createIdentifierScanner()
 
 function outlineOf(ending: string, text: string): string[] {
   const bytes = Buffer.from(text)
   const { definitions } = findDefinitions(
     bytes.toString('latin1'),
     scan(bytes, false),
-    languageOfEnding(ending)!.grammar,
+    languageForExtension(ending)!.grammar,
   )
   return definitions.map(({ kind, name, line, end }) => `${kind} ${name} ${line}${end === undefined ? '' : `-${end}`}`)
 }

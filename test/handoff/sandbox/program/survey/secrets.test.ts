@@ -1,6 +1,6 @@
 // Reading is done at a speed at which the rules cannot be asked of every file; a coarse look decides where they are. It must not miss.
 import { expect, test } from 'vitest'
-import { createScanner } from '../../../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
+import { createIdentifierScanner } from '../../../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
 import { surveyOf } from './survey-repository.js'
 
 const letters = 'aZ3k9QmW2xR7tY5uP1vB8nC4dF6gH0jL'
@@ -29,7 +29,7 @@ const leaks: Record<string, string> = {
 }
 
 test('the coarse look finds every kind of credential, also far down in a file', () => {
-  const scan = createScanner()
+  const scan = createIdentifierScanner()
   for (const [rule, leak] of Object.entries(leaks)) {
     const text = `${'const plain = words.that.say(nothing) // at https://example.org/@scope\n'.repeat(50)}${leak}\n`
     expect(scan(Buffer.from(text), false).suspicious, rule).toBe(true)
@@ -37,7 +37,7 @@ test('the coarse look finds every kind of credential, also far down in a file', 
 })
 
 test('and passes over what everybody writes', () => {
-  const scan = createScanner()
+  const scan = createIdentifierScanner()
   const text =
     'import x from "@scope/name"\n// see https://example.org/a/b@1.2.3 and mail me@example.org\nconst averyLongIdentifierThatHasNoNumbers = secretTokenFactory(anotherVeryLongIdentifier)\nsha512-9f86d081884c7d659a2feaa0c55ad015\n'
   expect(scan(Buffer.from(text), false).suspicious).toBe(false)
