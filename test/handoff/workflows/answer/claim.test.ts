@@ -1,0 +1,90 @@
+// A claim does not outlive the work that it was made for, and a sandbox does not outlive its request.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { Rule } from '../../../../src/emulators/faulty-server.js'
+import type { AppContext } from '../../../../src/handoff/context.js'
+import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import { makeAdmission } from '../../../../src/handoff/workflows/answer/admission.js'
+import { answerFound } from '../../../../src/handoff/workflows/answer/answer-question.js'
+import { findAnswer } from '../../../../src/handoff/workflows/answer/find-answer.js'
+import { summarise } from '../../../../src/handoff/workflows/summarise/summarise-commit.js'
+import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../../../support/in-memory-context.js'
+import { until } from '../../../support/until.js'
+
+const never = new AbortController().signal
+let clouds: QuickWorld
+let place: Place
+let directory: string
+let rules: (() => void)[] = []
+
+beforeAll(async () => {
+  clouds = await startQuickWorld()
+  place = clouds.place('octo/claims')
+  await using process = await clouds.process({ patient: true })
+  ;({ directory } = await summarise(place.summarise(process, 'first'), process.context, never))
+}, 60_000)
+
+afterEach(() => {
+  for (const remove of rules) remove()
+  rules = []
+})
+
+afterAll(() => clouds?.close())
+
+const drive = (rule: Rule) => {
+  rules.push(clouds.clouds.drive.rule(rule))
+}
+
+const recordOf = (id: string) => {
+  const bytes = clouds.clouds.drive.readFile(`${directory}/analysis/qa/${id}.json`)
+  return bytes ? (JSON.parse(bytes.toString()) as { status: string }) : undefined
+}
+
+/** A caller that asks, and may leave. */
+async function ask(process: QuickProcess, text: string, context: AppContext = process.context) {
+  const found = await findAnswer(place.ask(process, text), context, never)
+  const stop = new AbortController()
+  const ended = answerFound(found, context, stop.signal).then(
+    () => 'done',
+    (error: unknown) => (isHandoffError(error) ? error.code : String(error)),
+  )
+  return { id: found.id, ended, leave: () => stop.abort(new DOMException('The client has gone.', 'AbortError')) }
+}
+
+test('a claim ends when the earlier answers cannot be listed', async () => {
+  await using process = await clouds.process({ patient: true })
+  drive({ method: 'GET', path: /analysis\/qa(?!\/)/, fault: { kind: 'answer', status: 403, body: '{}' } })
+  const { id, ended } = await ask(process, 'What of a claim without a past?')
+  expect(await ended).toBe('forbidden')
+  expect(recordOf(id)?.status).toBe('failed')
+})
+
+test('a claim ends when its caller leaves while it is being written', async () => {
+  await using process = await clouds.process({ patient: true })
+  const { drive: server } = clouds.clouds
+  // The client looks up what became of the write, and that takes a while.
+  drive({ method: 'PUT', path: /analysis\/qa\//, times: 1, fault: { kind: 'lose-reply' } })
+  drive({ method: 'HEAD', path: /analysis\/qa\//, fault: { kind: 'delay', milliseconds: 300 } })
+  const before = server.requests.length
+  const { id, ended, leave } = await ask(process, 'What of a caller that leaves in that moment?')
+  await until('it is claimed', () => recordOf(id))
+  leave()
+  expect(await ended).toBe('cancelled')
+  expect(recordOf(id)?.status).toBe('failed')
+  expect(server.requests.slice(before).some(({ method, path }) => method === 'HEAD' && path.includes(id))).toBe(true)
+})
+
+test('a sandbox that was waited for ends when its request ends, not later', async () => {
+  await using process = await clouds.process({ patient: true })
+  const sandboxBy = Date.now() + 30_000
+  const admission = makeAdmission({ sandboxes: 1, waiting: 5, perCaller: 5 })
+  const context: AppContext = { ...process.context, admission, limits: { ...process.context.limits, sandboxBy } }
+  const other = admission.enter('another caller', 1)
+  const before = clouds.clouds.sandboxes.sandboxes.length
+  const { ended } = await ask(process, 'How long may a sandbox live?', context)
+  process.later(10_000)
+  other[Symbol.dispose]()
+  expect(await ended).toBe('done')
+  const [sandbox] = clouds.clouds.sandboxes.sandboxes.slice(before)
+  // The process believes that ten seconds passed while it waited: the sandbox gets ten seconds less.
+  expect(sandbox!.endsAt.getTime()).toBeLessThanOrEqual(sandboxBy - 10_000 + 2_000)
+})
