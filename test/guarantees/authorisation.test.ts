@@ -270,14 +270,10 @@ test.each<[string, () => string, RegExp]>([
   ],
   ['without a signature', () => `${github.oidc.mint().split('.').slice(0, 2).join('.')}.`, /not a JWT/],
   ['signed with a shared secret', () => symmetric(), /alg/],
-  ['for another audience', () => github.oidc.mint({ aud: 'https://another.example' }), /unexpected "aud" claim value/],
-  ['of another issuer', () => github.oidc.mint({ iss: 'https://evil.example' }), /unexpected "iss" claim value/],
-  [
-    'that has expired',
-    () => github.oidc.mint({ iat: now() - 900, nbf: now() - 900, exp: now() - 600 }),
-    /"exp" claim timestamp check failed/,
-  ],
-  ['that is not valid yet', () => github.oidc.mint({ nbf: now() + 600 }), /"nbf" claim timestamp check failed/],
+  ['for another audience', () => github.oidc.mint({ aud: 'https://another.example' }), /another audience/],
+  ['of another issuer', () => github.oidc.mint({ iss: 'https://evil.example' }), /another issuer/],
+  ['that has expired', () => github.oidc.mint({ iat: now() - 900, nbf: now() - 900, exp: now() - 600 }), /has expired/],
+  ['that is not valid yet', () => github.oidc.mint({ nbf: now() + 600 }), /not valid yet/],
   ['without a repository', () => github.oidc.mint({ repository_id: undefined }), /repository_id/],
 ])('a token of a job %s is refused', async (_what, token, reason) => {
   const verifier = makeOidcVerifier({ issuer: github.oidc.issuer, audience })

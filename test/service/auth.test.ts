@@ -58,7 +58,7 @@ describe('refused before any cloud was reached', () => {
       /may not see/,
     ],
     [
-      'a job whose token is for somebody else',
+      'a job whose token has another audience',
       () => ({ authorization: `Bearer ${mint({ aud: 'https://elsewhere' })}` }),
       401,
       /audience/,

@@ -53,10 +53,24 @@ export function makeOidcVerifier(options: OidcOptions): OidcVerifier {
         const { repository, repository_id: repositoryId } = claims(payload, '')
         return { repository, repositoryId }
       } catch (error) {
-        throw error instanceof HandoffError ? error : refusal(quote((error as Error).message))
+        throw error instanceof HandoffError ? error : refusal(reasonFor(error as Error))
       }
     },
   }
+}
+
+const failedClaims: Record<string, string> = {
+  exp: 'it has expired',
+  aud: 'it was issued for another audience',
+  iss: 'it has another issuer',
+  nbf: 'it is not valid yet',
+  iat: 'it was issued in the future, or more than a day ago',
+}
+
+/** jose's own message may name an extension from the token, so it is quoted. */
+function reasonFor(error: Error & { claim?: string; reason?: string }): string {
+  const known = error.reason === 'check_failed' ? failedClaims[error.claim ?? ''] : undefined
+  return known ?? quote(error.message)
 }
 
 function refusal(reason: string): HandoffError {
