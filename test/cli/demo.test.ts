@@ -96,7 +96,7 @@ test.each([
 
 // That each of them ends is what is looked at: a server that was started would keep the process.
 test.each<[Record<string, string>, string]>([
-  [{ LLM_API_KEY: 'x' }, 'LLM_MODEL'],
+  [{ LLM_API_KEY: 'x', LLM_BASE_URL: 'http://127.0.0.1:1/v1' }, 'LLM_MODEL'],
   [{ LLM_MODEL: 'offline-none' }, 'There is no local model offline-none.'],
   [{ DRIVE9_API_KEY: 'x', DRIVE9_SERVER: 'foo' }, 'DRIVE9_SERVER is not an http(s) address'],
   [{ E2B_API_KEY: 'e2b_none', E2B_API_URL: '' }, 'cannot reach drive9 on this machine'],
