@@ -111,10 +111,7 @@ async function once(slow: boolean): Promise<{ summarise: Run; ask: Run }> {
 /** The SDKs are loaded at their first call; that is start-up, measured elsewhere. */
 async function warmUp(context: AppContext): Promise<void> {
   const signal = AbortSignal.timeout(20_000)
-  await Promise.all([
-    context.ports.sandboxes.find({ handoff: 'warm-up' }, signal),
-    context.ports.model.countTokens('warm up'),
-  ])
+  await context.ports.sandboxes.find({ handoff: 'warm-up' }, signal)
 }
 
 function slowDown(clouds: Clouds): void {

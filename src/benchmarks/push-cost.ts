@@ -2,7 +2,7 @@
 // what would be sent to a model; the survey and everything the host does are the real ones.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { makeCounting } from '../handoff/clients/count-tokens.js'
+import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
 import { surveyTextBytes } from '../handoff/domain/summary/estimate-cost.js'
 import { findMentions } from '../handoff/domain/summary/path-mentions.js'
 import { decodeSummaryCache, encodeSummaryCache } from '../handoff/domain/summary/summary-cache.js'
@@ -107,8 +107,8 @@ export async function measurePushes(
   options: IncrementalOptions = {},
 ): Promise<IncrementalReport> {
   const inputTokens = options.inputTokens ?? 400_000
-  const model = talkingModel(makeCounting('gpt-4o'), options.contextTokens ?? 128_000)
-  const limits = { inputTokens, textBytes: await surveyTextBytes(model.countTokens, inputTokens) }
+  const model = talkingModel(estimateTokens, options.contextTokens ?? 128_000)
+  const limits = { inputTokens, textBytes: surveyTextBytes(estimateTokens, inputTokens) }
   const look = surveyor(repositoryDirectory, limits.textBytes)
   const history = await lastCommits(repositoryDirectory, commits + 1)
   const order = async (commit: string, previous?: SummaryInput['previous']): Promise<SummaryInput> => ({
@@ -149,7 +149,7 @@ export async function measurePushes(
     ...quantiles(pushes.map((row) => row.share)),
     stale: [...checks.stale],
     uncovered: [...checks.uncovered],
-    instructions: await model.countTokens(summaryInstructions),
+    instructions: estimateTokens(summaryInstructions),
     proseBytes: encodeSummaryCache(written.cache).length,
   }
 }

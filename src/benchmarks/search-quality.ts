@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Given, runCommand } from '../cli/command-line.js'
-import { makeCounting } from '../handoff/clients/count-tokens.js'
+import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
 import type { Excerpt } from '../handoff/index.js'
 import { HandoffError } from '../handoff/index.js'
 import { find } from '../handoff/sandbox/program/search/index.js'
@@ -104,10 +104,9 @@ interface Ground {
   gitDirectory: string
   commit: string
   outline: Awaited<ReturnType<typeof outlineOf>>
-  count: (text: string) => Promise<number>
 }
 
-async function ask(question: Question, { count, ...ground }: Ground, summary: string): Promise<Score> {
+async function ask(question: Question, ground: Ground, summary: string): Promise<Score> {
   const start = performance.now()
   const { excerpts } = await find({
     ...ground,
@@ -117,7 +116,7 @@ async function ask(question: Question, { count, ...ground }: Ground, summary: st
   const milliseconds = performance.now() - start
   const order = [...new Set(excerpts.map((excerpt) => excerpt.path))]
   const gold = question.gold.map(({ path }) => path)
-  const tokens = await count(excerpts.map(asSent).join('\n'))
+  const tokens = estimateTokens(excerpts.map(asSent).join('\n'))
   const ranges = question.gold.flatMap(({ path, lines }) => lines.map(([from, to]) => ({ path, from, to })))
   return {
     questions: 1,
@@ -167,14 +166,13 @@ function row(name: string, score: Score): string {
 
 async function evaluate(given: Arguments): Promise<void> {
   const questions = await readQuestions(given)
-  const count = makeCounting('gpt-4o')
   process.stdout.write(`${'repository'.padEnd(28)} asked  hit@1  hit@5 rec@10  lines  tokens  most     time\n`)
   const all: { plain?: Score; helped?: Score } = {}
   for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
     const [repository = '', prefix = ''] = key.split('@')
     const gitDirectory = gitDirectoryOf(given.repositories, repository)
     const commit = await fullCommit(gitDirectory, prefix)
-    const ground = { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit), count }
+    const ground = { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit) }
     all.plain = await askAll(repository, group, ground, '', all.plain)
     const summary = await summaryOf(given, repository)
     if (summary) all.helped = await askAll('  with its summary', group, ground, summary, all.helped)

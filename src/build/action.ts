@@ -1,10 +1,7 @@
 // The Action as it is shipped: a program for the job's step, one for the step after the job, and chunks that are loaded when an event needs them.
 // Both must run from a folder without node_modules, so everything they use is in the bundle or stands beside it.
 import { readFile, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join, sep } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, constants } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
 import { bundling, shippedFiles } from './esbuild-options.js'
 import { licencesOf } from './licenses.js'
@@ -24,7 +21,6 @@ export async function buildAction(root: string, dist: string): Promise<void> {
   if (bytes > mostCode) throw new Error(`The Action has ${bytes} bytes of code; ${mostCode} are allowed.`)
   await Promise.all([
     writeFile(join(dist, 'package.json'), '{ "type": "module" }\n'),
-    writeTokenFiles(dist),
     writeLicences(root, dist, shippedFiles(metafile)),
   ])
 }
@@ -117,32 +113,6 @@ export function withoutOpaqueImport(text: string): string {
 
 // ── beside the code ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const tokenFiles = [
-  { from: 'hypertok/wasm/single/hypertok_wasm_core_bg.wasm', to: 'hypertok_wasm_core_bg.wasm.br' },
-  { from: '@hypertok/vocab-o200k/vocab.htk', to: 'vocab.htk.br' },
-]
-
-/** Nine megabytes that are read when the first text is counted; packed they are one. */
-async function writeTokenFiles(dist: string): Promise<void> {
-  const pack = promisify(brotliCompress)
-  const resolve = createRequire(import.meta.url).resolve
-  const folder = (name: string) => resolve(name).replace(/(node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+).*$/, '$1')
-  for (const { from, to } of tokenFiles) {
-    const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(from)!
-    const bytes = await readFile(join(folder(name!), rest!))
-    // Quality 9 takes a tenth of the time of 11 and gives a tenth more bytes.
-    const packed = await pack(bytes, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: 9,
-        [constants.BROTLI_PARAM_LGWIN]: 24,
-        [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-      },
-    })
-    await writeFile(join(dist, to), packed)
-  }
-}
-
 async function writeLicences(root: string, dist: string, shipped: string[]): Promise<void> {
-  const inputs = [...shipped, ...tokenFiles.map(({ from }) => `node_modules/${from}`)]
-  await writeFile(join(dist, 'licenses.txt'), await licencesOf(root, 'The Action', inputs))
+  await writeFile(join(dist, 'licenses.txt'), await licencesOf(root, 'The Action', shipped))
 }

@@ -1,9 +1,6 @@
 // The bundle: what is in it, what each way through it loads, and that it needs nothing but itself.
-import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { brotliDecompressSync } from 'node:zlib'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withoutOpaqueImport } from '../../src/build/action.js'
 import { type ActionWorld, type Event, root, startActionWorld } from './kit.js'
@@ -60,19 +57,6 @@ describe('what is in it', () => {
     expect((await sdkChunks()).length).toBeGreaterThanOrEqual(2)
   })
 
-  test('the files that count tokens stand beside it and are the right ones', async () => {
-    const resolve = createRequire(import.meta.url).resolve
-    const hypertok = join(dirname(resolve('hypertok')), '../wasm/single/hypertok_wasm_core_bg.wasm')
-    const vocabulary = join(dirname(resolve('@hypertok/vocab-o200k')), 'vocab.htk')
-    for (const [packed, original] of [
-      ['hypertok_wasm_core_bg.wasm.br', hypertok],
-      ['vocab.htk.br', vocabulary],
-    ] as const) {
-      const bytes = brotliDecompressSync(await readFile(join(dist, packed)))
-      expect(sha256(bytes)).toBe(sha256(await readFile(original)))
-    }
-  })
-
   test('licences name everything that is bundled, each with a text', async () => {
     const text = await readFile(join(dist, 'licenses.txt'), 'utf8')
     for (const name of [
@@ -80,8 +64,6 @@ describe('what is in it', () => {
       '@actions/github',
       'e2b',
       'openai',
-      'hypertok',
-      '@hypertok/vocab-o200k',
       '@bufbuild/protobuf',
       '@connectrpc/connect',
     ]) {
@@ -133,19 +115,15 @@ describe('what each way loads', () => {
     expect(Object.keys(files).filter((name) => name.startsWith('work'))).toEqual([])
   })
 
-  test('a summary loads both SDKs and the files that count; a reused one neither', async () => {
+  test('a summary loads both SDKs; a reused one neither', async () => {
     const sdks = await sdkChunks()
     const first = await loadedBy(world.push())
     expect(first.step.errors).toEqual([])
-    expect(Object.keys(first.files)).toEqual(
-      expect.arrayContaining([...sdks, 'vocab.htk.br', 'hypertok_wasm_core_bg.wasm.br', 'guest-summarise.js']),
-    )
+    expect(Object.keys(first.files)).toEqual(expect.arrayContaining([...sdks, 'guest-summarise.js']))
     const again = await loadedBy(world.push())
     expect(again.step.outputs['reused']).toBe('true')
     expect(Object.keys(again.files).filter((name) => sdks.includes(name))).toEqual([])
   })
 })
-
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 const builtins = new Set(['fs', 'os', 'path', 'module', 'url', 'crypto', 'util', 'worker_threads'])

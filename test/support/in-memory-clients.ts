@@ -14,7 +14,6 @@ import { noBudgets } from '../../src/handoff/store/caller-budgets.js'
 import { uniqueId } from '../../src/handoff/util/unique-id.js'
 import { unlimitedAdmission } from '../../src/handoff/workflows/answer/admission.js'
 import { manualClock } from './clock.js'
-import { roughly } from './counting.js'
 import type { CloudName } from './gate.js'
 import { keysOf } from './secrets.js'
 
@@ -63,7 +62,6 @@ export function houseAt(
           baseUrl: `${url.model}/v1`,
           name: clouds.model.name,
           contextTokens: 128_000,
-          counting: roughly,
           ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
         }),
         Object.values(keysOf(clouds)),

@@ -7,7 +7,6 @@ import { type Clouds, type CloudsOptions, startClouds } from '../../src/emulator
 import { type Commit, parseRepository } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { type AppContext, createContext, type RunEvent } from '../../src/handoff/index.js'
-import { roughly } from './counting.js'
 import { leaksOf } from './secrets.js'
 
 export interface WorldOptions {
@@ -46,15 +45,12 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   ])
   const events: RunEvent[] = []
   const environment = { ...clouds.settings, DRIVE9_ROOT: '/handoff', ...options.settings }
-  const another = (settings: Record<string, string> = {}) => {
-    const context = createContext(parseSettings({ ...environment, ...settings }), {
+  const another = (settings: Record<string, string> = {}) =>
+    createContext(parseSettings({ ...environment, ...settings }), {
       program,
       emit: (event) => events.push(event),
       ...(options.cloneToken === undefined ? {} : { cloneToken: options.cloneToken }),
     })
-    context.ports.model = { ...context.ports.model, countTokens: roughly }
-    return context
-  }
   const secrets: string[] = options.cloneToken === undefined ? [] : [options.cloneToken]
   const close = async () => {
     const living = clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)

@@ -183,8 +183,8 @@ export interface Model {
    * `model-limit`, `timeout` or `cancelled`.
    */
   complete(request: ModelRequest): Promise<ModelReply>
-  /** Exact where the vocabulary is known, else never less than the truth by the margin we promise. */
-  countTokens(text: string): Promise<number>
+  /** About as many tokens as the model counts; with a margin where its vocabulary is not known. */
+  estimateTokens(text: string): number
   /** Rejects when the service refuses the key or does not have the model. Asks once; a failure is asked for again. Free of charge. */
   check?(signal: AbortSignal): Promise<void>
   /** Loads what the first call needs, while there is something else to wait for. Touches no service. */

@@ -5,7 +5,7 @@ import type { Usage } from '../domain/answer.js'
 import { type Block, fitBlocks } from '../domain/answers/fit-blocks.js'
 import { answerTokens } from '../domain/answers/question-cost.js'
 import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
-import { sizeOf } from './message-size.js'
+import { estimateMessages } from './message-size.js'
 
 export interface Asking {
   context: AppContext
@@ -36,17 +36,15 @@ export function bytesToShow(model: Model, most: number): number {
 }
 
 /** Leaves out of the blocks what the model's context has no room for. */
-export async function withinContext(
+export function withinContext(
   model: Model,
   blocks: readonly Block[],
   build: (blocks: readonly Block[]) => ModelRequest['messages'],
-): Promise<FittedRequest> {
-  const count = (text: string) => model.countTokens(text)
+): FittedRequest {
   const messages = build(blocks)
   const room = roomIn(model)
-  // No text has more tokens than bytes; so most requests need not be counted.
-  if (Buffer.byteLength(JSON.stringify(messages)) <= room) return { messages }
-  const left = await fitBlocks(blocks, room - (await sizeOf(build([]), count)), count)
+  if (estimateMessages(messages, model) <= room) return { messages }
+  const left = fitBlocks(blocks, room - estimateMessages(build([]), model), model.estimateTokens)
   return { messages: build(left), left }
 }
 
@@ -65,31 +63,31 @@ export async function complete(job: Asking, request: ModelRequest): Promise<Mode
   return { ...better, usage: addUsage(first.usage, again.usage) }
 }
 
-/**
- * A reply that had begun when it broke off is paid for, and so is what was asked when nothing waited for a reply any more. The service did not count
- * it, so four letters are taken for a token.
- */
-async function once(job: Asking, request: ModelRequest): Promise<ModelReply> {
-  let said = 0
+/** A reply that breaks off is paid for, and so is a request whose caller left. The service reports no usage then, so it is estimated. */
+async function once({ context }: Asking, request: ModelRequest): Promise<ModelReply> {
+  const { model } = context.ports
+  let received = ''
   const onText = (piece: string) => {
-    said += piece.length
+    received += piece
     request.onText?.(piece)
   }
-  const wanted = !request.signal.aborted
+  const wasWanted = !request.signal.aborted
   try {
-    const reply = await job.context.ports.model.complete({ ...request, ...(request.onText ? { onText } : {}) })
-    told(job, request.purpose, reply.usage)
+    const reply = await model.complete({ ...request, ...(request.onText ? { onText } : {}) })
+    emitUsage(context, request.purpose, reply.usage)
     return reply
   } catch (error) {
-    const left = wanted && request.signal.aborted
-    const asked = request.messages.reduce((sum, { content }) => sum + content.length, 0)
-    const usage = { inputTokens: Math.ceil(asked / 4), outputTokens: Math.ceil(said / 4) }
-    if (said > 0 || left) told(job, request.purpose, usage)
+    const callerLeft = wasWanted && request.signal.aborted
+    const usage = {
+      inputTokens: estimateMessages(request.messages, model),
+      outputTokens: model.estimateTokens(received),
+    }
+    if (received !== '' || callerLeft) emitUsage(context, request.purpose, usage)
     throw error
   }
 }
 
-function told({ context }: Asking, purpose: string, { estimated: _, ...usage }: Usage): void {
+function emitUsage(context: AppContext, purpose: string, { estimated: _, ...usage }: Usage): void {
   context.ports.emit({ type: 'model-call', purpose, ...usage })
 }
 

@@ -1,13 +1,9 @@
-// How many tokens messages take, never less than the truth.
-import type { ModelRequest } from '../domain/ports.js'
+// Estimates how many tokens messages take, with what a service adds to them.
+import type { Model, ModelRequest } from '../domain/ports.js'
 
 /** What a service adds to each message for its role, generously. */
 const tokensPerMessage = 16
 
-export async function sizeOf(
-  messages: ModelRequest['messages'],
-  count: (text: string) => Promise<number>,
-): Promise<number> {
-  const counts = await Promise.all(messages.map(({ content }) => count(content)))
-  return counts.reduce((sum, tokens) => sum + tokens + tokensPerMessage, tokensPerMessage)
+export function estimateMessages(messages: ModelRequest['messages'], model: Pick<Model, 'estimateTokens'>): number {
+  return messages.reduce((sum, { content }) => sum + model.estimateTokens(content) + tokensPerMessage, tokensPerMessage)
 }

@@ -32,7 +32,6 @@ const modelWith = (more: Partial<ModelConfig> = {}) =>
     name: 'offline/gpt-6-luna',
     contextTokens: 128_000,
     clock,
-    counting: async (text) => Math.ceil(text.length / 3),
     ...more,
   })
 
@@ -140,10 +139,10 @@ describe('a model that thinks before it writes', () => {
 
   it('never gets a limit that the context has no room for', async () => {
     const model = modelWith({ name: 'offline-reasoning', contextTokens: 4_000 })
-    const long = request({ messages: [{ role: 'user', content: 'word '.repeat(1_500) }], wide: true })
-    await model.complete(long)
-    expect(bodies().at(-1)?.['max_completion_tokens']).toBe(4_000 - 2_504)
-    const tooLong = request({ messages: [{ role: 'user', content: 'word '.repeat(2_350) }] })
+    const content = 'word '.repeat(1_500)
+    await model.complete(request({ messages: [{ role: 'user', content }], wide: true }))
+    expect(bodies().at(-1)?.['max_completion_tokens']).toBe(4_000 - 4 - model.estimateTokens(content))
+    const tooLong = request({ messages: [{ role: 'user', content: 'word '.repeat(3_000) }] })
     expect(await failure(model.complete(tooLong))).toMatchObject({
       code: 'model',
       next: 'Choose a model in LLM_MODEL that takes more, or correct LLM_CONTEXT_TOKENS.',

@@ -16,8 +16,8 @@ import { HandoffError } from '../../domain/errors.js'
 import { lazy } from '../../domain/lazy.js'
 import { expectedThinking, type ModelLimits, replyLimit } from '../../domain/model-limits.js'
 import type { Model } from '../../domain/ports.js'
+import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { orAborted } from '../../util/abort.js'
-import type { Counting } from '../count-tokens.js'
 import type { Learned } from './complete.js'
 
 export interface ModelConfig extends ModelLimits {
@@ -40,17 +40,13 @@ export interface ModelConfig extends ModelLimits {
   /** The first wait between two attempts when the service names none; it doubles. Half a second when absent. */
   firstWaitMs?: number
   clock?: Clock
-  /** How tokens are counted; by the model's name when absent. */
-  counting?: Counting
 }
 
 export function makeModel(config: ModelConfig): Model {
   checkKey(config.apiKey)
   const host = hostOf(config.baseUrl)
-  const counting = lazy(async () => config.counting ?? (await import('../count-tokens.js')).makeCounting(config.name))
-  const countTokens: Counting = async (text) => (await counting())(text)
   const learned: Learned = new Map()
-  const calls = lazy(async () => (await import('./complete.js')).makeCalls(config, host, learned, countTokens))
+  const calls = lazy(async () => (await import('./complete.js')).makeCalls(config, host, learned))
   const check = lazy(async () => (await import('./check.js')).checkModel(config, host))
   return {
     name: config.name,
@@ -59,7 +55,7 @@ export function makeModel(config: ModelConfig): Model {
     replyTokens: (wanted) => replyLimit(config, wanted, learned.get(wanted.effort)),
     expectedThinking: expectedThinking(config),
     complete: async (request) => (await calls()).complete(request),
-    countTokens,
+    estimateTokens: tokenEstimatorFor(config.name),
     check: (signal) => orAborted(check(), signal, 'checking the model'),
     warm: async () => (await calls()).warm(),
   }

@@ -6,7 +6,7 @@ import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js
 import { lazy } from '../../domain/lazy.js'
 import { effortFor, mayThink, replyLimit } from '../../domain/model-limits.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
-import type { Counting } from '../count-tokens.js'
+import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { systemClock } from '../system-clock.js'
 import type { ModelConfig } from './client.js'
 import { explain, type Failure, type ServiceErrors } from './errors.js'
@@ -29,8 +29,9 @@ export interface ModelCalls {
 /** The most thinking that the service reported, by the effort that was asked for. */
 export type Learned = Map<ModelRequest['effort'], number>
 
-export function makeCalls(config: ModelConfig, host: string, learned: Learned, countTokens: Counting): ModelCalls {
+export function makeCalls(config: ModelConfig, host: string, learned: Learned): ModelCalls {
   const clock = config.clock ?? systemClock
+  const estimateTokens = tokenEstimatorFor(config.name)
   const watch = makeWatches({
     firstMs: config.firstTextMs ?? 120_000,
     betweenMs: config.betweenTextMs ?? 30_000,
@@ -42,7 +43,8 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned, c
 
   async function complete(request: ModelRequest): Promise<ModelReply> {
     if (request.signal.aborted) throw abortError(request.signal, 'asking the model')
-    const [{ client, errors }, limit] = await Promise.all([loaded(), limitOf(request)])
+    const limit = limitOf(request)
+    const { client, errors } = await loaded()
     const wanted = { limit, effort: effortFor(config, request) }
     for (let attempt = 0; ; ) {
       let handedOut = false
@@ -56,7 +58,7 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned, c
           listen(client, parameters, watch(), { ...request, onText: request.onText && onText }),
         )
         slot.leave('well')
-        return await replyFrom(heard, request, limit)
+        return replyFrom(heard, request, limit)
       } catch (error) {
         if (request.signal.aborted) throw abortError(request.signal, 'the model was answering')
         const failure = crowdedOr(explain(error, { host, model: config.name, key: config.apiKey, errors }), slot)
@@ -78,12 +80,12 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned, c
   }
 
   /** What the reply may have in all: never more than the context has left beside the request. */
-  async function limitOf(request: ModelRequest): Promise<number> {
+  function limitOf(request: ModelRequest): number {
     const limit = replyLimit(config, request, learned.get(request.effort))
     const bytes = request.messages.reduce((sum, { content }) => sum + Buffer.byteLength(content) + tokensPerMessage, 0)
     // No text has more tokens than bytes; so most requests need not be counted.
     if (bytes + limit <= config.contextTokens) return limit
-    const input = await inputTokens(request)
+    const input = inputTokens(request)
     const room = config.contextTokens - input
     if (room >= Math.min(limit, request.answerTokens / 2)) return Math.min(limit, room)
     throw new HandoffError(
@@ -93,33 +95,31 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned, c
     )
   }
 
-  async function inputTokens({ messages }: ModelRequest): Promise<number> {
-    const counts = await Promise.all(messages.map(({ content }) => countTokens(content)))
-    return counts.reduce((sum, tokens) => sum + tokens + tokensPerMessage, 0)
+  function inputTokens({ messages }: ModelRequest): number {
+    return messages.reduce((sum, { content }) => sum + estimateTokens(content) + tokensPerMessage, 0)
   }
 
-  async function replyFrom(heard: Heard, request: ModelRequest, limit: number): Promise<ModelReply> {
+  function replyFrom(heard: Heard, request: ModelRequest, limit: number): ModelReply {
     const thought = heard.thinkingTokens ?? 0
     learned.set(request.effort, Math.max(thought, learned.get(request.effort) ?? 0))
     const cutShort = readsOnlyPart(heard, request, host)
     if (cutShort) throw cutShort
     const { text, finish, endless } = heard
-    const usage = heard.usage ?? (await estimate(text, request))
+    const usage = heard.usage ?? estimateUsage(text, request)
     const truncated = endless || finish === undefined || finish === 'length' || finish === 'content_filter'
     const problem = problemOf(heard, request, { host, limit, config })
     const lacksRoom = text.trim() === '' ? finish !== 'content_filter' : !endless && !isEarly(heard, { limit })
-    const mayWiden = problem !== undefined && lacksRoom && (await widens(request, limit))
+    const mayWiden = problem !== undefined && lacksRoom && widens(request, limit)
     return { text, truncated, usage, ...(problem ? { problem } : {}), ...(mayWiden ? { mayWiden } : {}) }
   }
 
-  async function widens(request: ModelRequest, limit: number): Promise<boolean> {
+  function widens(request: ModelRequest, limit: number): boolean {
     if (request.wide || !mayThink(config)) return false
-    return (await limitOf({ ...request, wide: true })) > limit
+    return limitOf({ ...request, wide: true }) > limit
   }
 
-  async function estimate(text: string, request: ModelRequest): Promise<Usage> {
-    const [input, output] = await Promise.all([inputTokens(request), countTokens(text)])
-    return { inputTokens: input, outputTokens: output, estimated: true }
+  function estimateUsage(text: string, request: ModelRequest): Usage {
+    return { inputTokens: inputTokens(request), outputTokens: estimateTokens(text), estimated: true }
   }
 
   /** Waits as long as the service asks, or a little longer each time; gives up at once when that is longer than there is patience. */

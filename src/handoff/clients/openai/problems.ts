@@ -1,5 +1,6 @@
 // What is wrong with a reply that came: no text in it, less than was allowed, or no end to it. Each problem names the setting that helps.
 import { HandoffError } from '../../domain/errors.js'
+import { estimateTokens } from '../../domain/estimate-tokens.js'
 import type { ModelRequest } from '../../domain/ports.js'
 import type { ModelConfig } from './client.js'
 import { type Heard, longestText } from './stream.js'
@@ -49,8 +50,7 @@ export const isEarly = ({ usage }: Heard, { limit }: Pick<Sent, 'limit'>): boole
 
 /** The text was cut before it was as long as it may be. */
 function isStarved({ text, usage, thinkingTokens }: Heard, { answerTokens }: ModelRequest): boolean {
-  const estimate = Buffer.byteLength(text) / 4
-  const visible = usage && thinkingTokens ? usage.outputTokens - thinkingTokens : estimate
+  const visible = usage && thinkingTokens ? usage.outputTokens - thinkingTokens : estimateTokens(text)
   return visible < 0.8 * answerTokens
 }
 
@@ -72,9 +72,10 @@ export function readsOnlyPart({ usage }: Heard, { messages }: ModelRequest, host
     (usage.inputTokens + (usage.cachedInputTokens ?? 0)) * mostBytesPerToken >= bytes
   )
     return undefined
+  const sent = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0)
   return new HandoffError(
     'model',
-    `The model’s service at ${host} read ${usage.inputTokens} tokens of a request of about ${Math.round(bytes / 4)}: it cuts long requests.`,
+    `The model’s service at ${host} read ${usage.inputTokens} tokens of a request of about ${sent}: it cuts long requests.`,
     { next: `Set LLM_CONTEXT_TOKENS to what the server takes in one request, or raise the server’s own limit.` },
   )
 }

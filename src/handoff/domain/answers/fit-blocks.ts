@@ -23,18 +23,14 @@ export const linesGo = ({ score }: Excerpt): readonly number[] => [
   score === 0 ? Number.POSITIVE_INFINITY : score,
 ]
 
-export async function fitBlocks(
-  blocks: readonly Block[],
-  room: number,
-  count: (text: string) => Promise<number>,
-): Promise<Block[]> {
-  const kept = await Promise.all(blocks.map(async (block) => ({ block, tokens: await count(block.text) })))
+export function fitBlocks(blocks: readonly Block[], room: number, estimateTokens: (text: string) => number): Block[] {
+  const kept = blocks.map((block) => ({ block, tokens: estimateTokens(block.text) }))
   let total = kept.reduce((sum, { tokens }) => sum + tokens, 0)
   for (const entry of kept.filter(({ block }) => block.goes).sort(byGoing)) {
     if (total <= room) break
     const share = Math.max(0, 1 - (total - room) / entry.tokens) * 0.9
     const shorter = entry.block.shorten?.(share)
-    const tokens = shorter === undefined ? 0 : await count(shorter.text)
+    const tokens = shorter === undefined ? 0 : estimateTokens(shorter.text)
     const fits = total - entry.tokens + tokens <= room
     total -= entry.tokens
     if (shorter && fits) {

@@ -104,10 +104,7 @@ const bytesInSample = sample.reduce((sum, line) => sum + line.length + 1, 0)
 const shownSample = sample.map((line, index) => `${index + 120}| ${line}\n`).join('')
 
 /** Bytes of text that a survey should choose for a token limit. An estimate; the host leaves out what exceeds the limit. */
-export async function surveyTextBytes(
-  countTokens: (text: string) => Promise<number>,
-  inputTokens: number,
-): Promise<number> {
-  const tokens = Math.max(1, await countTokens(shownSample))
+export function surveyTextBytes(estimateTokens: (text: string) => number, inputTokens: number): number {
+  const tokens = Math.max(1, estimateTokens(shownSample))
   return Math.max(1_000, Math.floor((inputTokens * 0.8 * bytesInSample) / tokens))
 }

@@ -5,7 +5,7 @@ import type { Model, ModelReply } from '../../domain/ports.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { Messages } from '../../domain/summary/summary-prompt.js'
 import type { Amount, Reservation, TokenBudget } from '../../domain/summary/token-budget.js'
-import { sizeOf } from '../message-size.js'
+import { estimateMessages } from '../message-size.js'
 
 export interface QueueLimits {
   concurrency: number
@@ -15,7 +15,7 @@ export interface QueueLimits {
 
 export interface ModelQueue {
   /** Upper bound of the tokens of the messages. */
-  size(messages: Messages): Promise<number>
+  size(messages: Messages): number
   /**
    * Undefined if the budget has no room for the request; then nothing was sent. A reply that was cut because of thinking is requested once
    * more with a larger limit. A problem of the reply is emitted as a notice.
@@ -41,27 +41,16 @@ export function createModelQueue(
   emit: (event: RunEvent) => void,
   signal: AbortSignal,
 ): ModelQueue {
-  const known = new Map<string, number>()
   const wait = paceCalls(limits, signal)
   const noticed = new Set<string>()
   let gotText = false
   let lastProblem: HandoffError | undefined
   const reserve = waitingForRoom(budget)
 
-  // Instructions repeat in every request, so their token count is cached. Data does not.
-  const instructions = new Set<string>()
-  const count = async (text: string) => {
-    const tokens = known.get(text) ?? (await model.countTokens(text))
-    if (instructions.has(text)) known.set(text, tokens)
-    return tokens
-  }
-  const size = (messages: Messages) => {
-    for (const { role, content } of messages) if (role === 'system') instructions.add(content)
-    return sizeOf(messages, count)
-  }
+  const size = (messages: Messages) => estimateMessages(messages, model)
 
   async function once(request: QueuedRequest, wide: boolean): Promise<ModelReply | undefined> {
-    const input = await size(request.messages)
+    const input = size(request.messages)
     const output = Math.min(
       model.replyTokens({ answerTokens: request.answerTokens, wide }),
       wide ? model.contextTokens - input : Number.POSITIVE_INFINITY,

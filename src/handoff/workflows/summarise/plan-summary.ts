@@ -70,7 +70,7 @@ function byRank(draft: Draft): Draft {
 async function sizeFiles({ facts, model }: SummaryContext): Promise<SizedFile[]> {
   const sized: SizedFile[] = []
   for (const file of facts.files) {
-    sized.push({ path: file.path, tokens: await model.countTokens(fileBlock(shownFile(file))), file })
+    sized.push({ path: file.path, tokens: model.estimateTokens(fileBlock(shownFile(file))), file })
   }
   return sized
 }
@@ -144,7 +144,7 @@ export async function estimateDraft(
           news: change,
         })
       : partMessages({ files })
-    add(await context.queue.size(messages), expectedPartTokens + context.sizes.thinking)
+    add(context.queue.size(messages), expectedPartTokens + context.sizes.thinking)
   }
   const above = new Set(work.flatMap(({ part }) => ancestorsOf(draft, part.parent)))
   for (const _ of above) add(overhead + 2 * expectedPartTokens, expectedPartTokens + context.sizes.thinking)
@@ -162,7 +162,7 @@ async function sectionsInput(context: SummaryContext, draft: Draft): Promise<num
   const { sizes, queue, facts } = context
   const dirty = new Set(draft.work.map(({ part }) => [part.id, ...ancestorsOf(draft, part.parent)].at(-1)))
   const parts = draft.fresh ? childrenOf(draft, undefined).length : dirty.size
-  const known = await queue.size(
+  const known = queue.size(
     summaryMessages({
       tree: draft.fresh ? facts.tree : [],
       parts: [],

@@ -70,7 +70,6 @@ async function surveyOnce(
   const { context, timer, directory } = job
   const { ports } = context
   const lifetimeMs = context.limits.deadlineMs + lifetimeMargin
-  const textBytes = textBudget(context)
   const [owned, opened] = await together(
     openSandbox(timer, ports, 'summarise', sandboxRequest(job, lifetimeMs, injectHeaders), signal),
     timer.step('open directory', () =>
@@ -78,7 +77,7 @@ async function surveyOnce(
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
-  return undoing(() => runProgram(job, received, owned, opened, textBytes, signal), [owned.close, opened.revoke])
+  return undoing(() => runProgram(job, received, owned, opened, signal), [owned.close, opened.revoke])
 }
 
 function sandboxRequest(
@@ -102,13 +101,9 @@ function sandboxRequest(
   }
 }
 
-/** The token budget as bytes of text. Loading the tokenizer takes time, so it runs while the sandbox starts. */
-function textBudget({ ports, limits }: AppContext): Promise<number> {
-  const counting = surveyTextBytes(ports.model.countTokens, limits.inputTokens).then((bytes) =>
-    Math.min(6_000_000, bytes),
-  )
-  counting.catch(() => undefined)
-  return counting
+/** The token budget as bytes of text. */
+function textBudget({ ports, limits }: AppContext): number {
+  return Math.min(6_000_000, surveyTextBytes(ports.model.estimateTokens, limits.inputTokens))
 }
 
 async function runProgram(
@@ -116,14 +111,13 @@ async function runProgram(
   received: ReceivedRecords,
   owned: OwnedSandbox,
   opened: OpenedRun,
-  textBytes: Promise<number>,
   signal: AbortSignal,
 ): Promise<SandboxResult> {
   const { request, context } = job
   const { sandbox } = owned
   await runGuest(sandbox, {
     program: context.program,
-    task: createTask(job, opened, await textBytes),
+    task: createTask(job, opened, textBudget(job.context)),
     secrets: programSecrets(request, sandbox, opened),
     timeoutMs: context.limits.deadlineMs,
     signal,

@@ -103,7 +103,7 @@ async function describe(writing: Writing, files: readonly ShownFile[], again: bo
   const { queue, sizes } = writing
   const messages = partMessages({ files })
   const halves = splitInHalf(files)
-  if ((await queue.size(messages)) > sizes.part.input) {
+  if (queue.size(messages) > sizes.part.input) {
     return halves ? describeBoth(writing, halves, again) : describeOneLine(writing, files)
   }
   const reply = await queue.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
@@ -126,7 +126,7 @@ async function describeBoth(
 async function describeOneLine(writing: Writing, files: readonly ShownFile[]): Promise<string[] | undefined> {
   for (const lineLimit of [500, 100, 20]) {
     const messages = partMessages({ files: files.map((file) => ({ ...file, lineLimit })) })
-    if ((await writing.queue.size(messages)) > writing.sizes.part.input) continue
+    if (writing.queue.size(messages) > writing.sizes.part.input) continue
     const reply = await writing.queue.ask({ purpose: 'part', messages, answerTokens: writing.sizes.part.output })
     return reply && [checked(reply.text, writing.pathIndex)]
   }
@@ -178,7 +178,7 @@ async function changeLeaf(
   const { part } = work
   const { text: brief, held } = insertPlaceholders(part.text, draft.touched.paths, pathIndex)
   const messages = partMessages({ files, earlier: brief, news: { gone: work.change?.gone ?? [] } })
-  if ((await queue.size(messages)) > sizes.part.input) return describeLeaf(writing, work)
+  if (queue.size(messages) > sizes.part.input) return describeLeaf(writing, work)
   const reply = await queue.ask({ purpose: 'part', messages, answerTokens: sizes.part.output })
   if (!reply) return undefined
   const halves = splitInHalf(files)
@@ -270,7 +270,7 @@ export async function fitMessages(
 ): Promise<Messages | undefined> {
   for (const share of shares) {
     const messages = build(share)
-    if ((await queue.size(messages)) <= bound) return messages
+    if (queue.size(messages) <= bound) return messages
   }
   return undefined
 }

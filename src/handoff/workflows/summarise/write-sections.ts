@@ -39,17 +39,15 @@ export async function writeSections(writing: SectionWriting): Promise<Sections |
   if (draft.sections && !draft.fresh) {
     if (touchesNothing) return draft.sections
     const few = changed.length <= tops.length / 2 || tops.length < 3
-    if (few && (tops.length > 0 || (await isSmall(writing)))) return changeSections(writing, changed)
+    if (few && (tops.length > 0 || isSmall(writing))) return changeSections(writing, changed)
   }
   return freshSections(writing, tops)
 }
 
 /** In a repository without parts a change may be as large as the whole; then the whole is sent again. */
-async function isSmall({ queue, draft, facts }: SectionWriting): Promise<boolean> {
-  const [change, whole] = await Promise.all([
-    queue.size(summaryMessages({ tree: [], parts: [], files: draft.direct })),
-    queue.size(summaryMessages({ tree: [], parts: [], files: facts.files.map(shownFile) })),
-  ])
+function isSmall({ queue, draft, facts }: SectionWriting): boolean {
+  const change = queue.size(summaryMessages({ tree: [], parts: [], files: draft.direct }))
+  const whole = queue.size(summaryMessages({ tree: [], parts: [], files: facts.files.map(shownFile) }))
   return change < whole * 0.4
 }
 

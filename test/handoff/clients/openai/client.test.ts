@@ -42,7 +42,6 @@ const modelWith = (more: Partial<ModelConfig> = {}) =>
     firstTextMs: 2_000,
     betweenTextMs: 2_000,
     clock,
-    counting: async (text) => text.length,
     ...more,
   })
 
@@ -109,12 +108,13 @@ describe('a reply', () => {
     expect((await model.complete(long)).usage.cachedInputTokens).toBeGreaterThan(3_000)
   })
 
-  it('costs what we count when the service does not say, and is marked so', async () => {
+  it('has an estimated usage when the service reports none', async () => {
     local.behave({ kind: 'no-usage' })
-    const reply = await modelWith().complete(request())
+    const model = modelWith()
+    const reply = await model.complete(request())
     expect(reply.usage).toEqual({
-      inputTokens: 'Task: answer'.length + data.length + 8,
-      outputTokens: reply.text.length,
+      inputTokens: model.estimateTokens('Task: answer') + model.estimateTokens(data) + 8,
+      outputTokens: model.estimateTokens(reply.text),
       estimated: true,
     })
   })
@@ -575,17 +575,6 @@ describe('the model', () => {
     const model = modelWith({ baseUrl: 'https://user.example:8443/v1', name: 'gpt-4o' })
     expect([model.name, model.host, model.contextTokens]).toEqual(['gpt-4o', 'user.example:8443', 100_000])
     expect(JSON.stringify(model)).not.toContain(key)
-  })
-
-  it('counts tokens by its name when nothing else is given', async () => {
-    const { counting: _, ...config } = {
-      counting: undefined,
-      baseUrl: local.baseUrl,
-      apiKey: key,
-      contextTokens: 1,
-      name: 'gpt-4o',
-    }
-    expect(await makeModel(config).countTokens('hello world')).toBe(2)
   })
 
   it('refuses settings that cannot work, without showing them', async () => {

@@ -146,7 +146,7 @@ export function scriptedModel(script: Script = {}): ScriptedModel {
     },
     replyTokens: ({ answerTokens }) => answerTokens,
     expectedThinking: 0,
-    countTokens: async (text) => count(text),
+    estimateTokens: count,
   }
   return model
 }

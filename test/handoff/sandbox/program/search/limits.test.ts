@@ -1,7 +1,7 @@
 // What a search never does, whatever the repository holds and whatever is asked.
 import fc from 'fast-check'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
-import { makeCounting } from '../../../../../src/handoff/clients/count-tokens.js'
 import { find } from '../../../../../src/handoff/sandbox/program/search/index.js'
 import { type Files, makeRepository } from '../../../../support/repository.js'
 import { findIn, foundIn, linesOf, pathsOf, searchFor } from './search-repository.js'
@@ -47,7 +47,7 @@ test.each([
   const text = Array.from({ length: 600 }, (_, line) => lineOf(line)).join('\n')
   const { excerpts } = await foundIn({ 'a.py': text }, question, { textBytes: 44_000 })
   const sent = excerpts.flatMap(({ from, lines }) => lines.map((line, index) => `${from + index}| ${line}`)).join('\n')
-  const tokens = await makeCounting('gpt-4o')(sent)
+  const tokens = countTokens(sent)
   expect(tokens).toBeLessThanOrEqual(12_000)
   expect(tokens).toBeGreaterThan(5_000)
 })
