@@ -1,9 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
-/** These only compute: nothing is started, nothing is heard, and nothing is kept from one file to the next. */
-const library = ['test/handoff/domain/**/*.test.ts']
+/** Tests that only compute: they start no process and no server, and share no state. */
+const unit = ['test/handoff/domain/**/*.test.ts']
 
-const every = {
+/** Tests that break outside calls, kill processes and look for leaks: `npm run test:guarantees`. */
+const guarantees = ['test/guarantees/**/*.test.ts']
+
+const common = {
   setupFiles: 'test/support/setup-file.ts',
   // Every test starts its own servers on free ports, so files may run side by side.
   testTimeout: 60_000,
@@ -14,12 +17,16 @@ const every = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts', 'test/support/shipped-action.ts'],
-    // More than the smallest machine has cores: many tests wait for processes and for deadlines of the outside.
+    // More workers than the smallest machine has cores: many tests wait for processes and deadlines.
     maxWorkers: 4,
     reporters: ['default'],
     projects: [
-      { extends: true, test: { ...every, name: 'library', include: library, isolate: false } },
-      { extends: true, test: { ...every, name: 'worlds', include: ['test/**/*.test.ts'], exclude: library } },
+      { extends: true, test: { ...common, name: 'unit', include: unit, isolate: false } },
+      { extends: true, test: { ...common, name: 'guarantees', include: guarantees } },
+      {
+        extends: true,
+        test: { ...common, name: 'integration', include: ['test/**/*.test.ts'], exclude: [...unit, ...guarantees] },
+      },
     ],
   },
 })

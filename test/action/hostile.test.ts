@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findings } from '../handoff/domain/markdown/markdown-tree.js'
-import { disguises } from '../support/secrets.js'
+import { encodings } from '../support/secrets.js'
 import { type ActionWorld, type Step, startActionWorld } from './kit.js'
 
 const attack = [
@@ -82,7 +82,7 @@ const host = () => new URL(world.remote.url).host
 
 /** No piece of twelve characters may pass, in any of the usual clothes. */
 function piecesOf(text: string): string[] {
-  const forms = disguises(secret).filter((form) => form.length >= 12)
+  const forms = encodings(secret).filter((form) => form.length >= 12)
   const pieces = forms.flatMap((form) => Array.from({ length: form.length - 11 }, (_, at) => form.slice(at, at + 12)))
   return pieces.filter((piece) => text.includes(piece))
 }

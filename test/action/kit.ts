@@ -191,9 +191,9 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
       Object.values(written).map((name) => readFile(name, 'utf8')),
     )
     // What the runner is told to mask stands in its log once, where nobody sees it.
-    secretWatch.hear('the log of a step', ended.raw.replace(/^::add-mask::.*$/gm, ''))
+    secretWatch.addText('the log of a step', ended.raw.replace(/^::add-mask::.*$/gm, ''))
     for (const [what, text] of Object.entries({ outputs: output, 'saved state': saves, 'job summary': summary }))
-      secretWatch.hear(`the ${what} of a step`, text)
+      secretWatch.addText(`the ${what} of a step`, text)
     const log = readLog(ended.raw)
     const refused = [...log.refused, ...refusedFiles({ output, state: saves, env, path, summary })]
     if (refused.length > 0) throw new Error(`the runner refuses: ${refused.join('; ')}\n${ended.raw}`)

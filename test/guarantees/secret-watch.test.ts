@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { listen } from '../support/recorded-requests.js'
 import { watchSecrets } from '../support/secret-watch.js'
-import { disguises } from '../support/secrets.js'
+import { encodings } from '../support/secrets.js'
 
 const secret = 'aB3dE5fG7hJ9kL1mN3pQ5rS7'
 const request = (more: Partial<RecordedRequest>): RecordedRequest => ({
@@ -19,12 +19,12 @@ const request = (more: Partial<RecordedRequest>): RecordedRequest => ({
   ...more,
 })
 
-test.each(disguises('aB3dE5fG7hJ9kL1mN3pQ5rS7'))(
+test.each(encodings('aB3dE5fG7hJ9kL1mN3pQ5rS7'))(
   'finds a key that is heard as %s, also when it is known only later',
   (form) => {
     const watch = watchSecrets()
-    watch.hear('an answer', `before ${form} after`)
-    watch.heardBy('local model', request({ headers: { authorization: `Bearer ${secret}` } }))
+    watch.addText('an answer', `before ${form} after`)
+    watch.addRequest('local model', request({ headers: { authorization: `Bearer ${secret}` } }))
     expect(watch.leaks()).toEqual(['a key of local model in an answer'])
     expect(watch.leaks()).toEqual([])
   },
@@ -40,22 +40,22 @@ test.each<[string, string, Partial<RecordedRequest>]>([
   ['in what a sandbox is started with', 'the local E2B cloud', { body: Buffer.from(`KEY=${secret}`) }],
 ])('finds a key %s', (_where, server, more) => {
   const watch = watchSecrets()
-  watch.heardBy('local model', request({ headers: { authorization: `Bearer ${secret}` } }))
-  watch.heardBy(server, request(more))
+  watch.addRequest('local model', request({ headers: { authorization: `Bearer ${secret}` } }))
+  watch.addRequest(server, request(more))
   expect(watch.leaks()).toHaveLength(1)
 })
 
 test('lets a key open its own service, and a credential for cloning into a sandbox', () => {
   const watch = watchSecrets()
   const basic = `Basic ${Buffer.from(`x-access-token:${secret}`).toString('base64')}`
-  watch.heardBy('git remote', request({ headers: { authorization: basic } }))
-  watch.heardBy('the local E2B cloud', request({ body: Buffer.from(`CLONE=${secret}`) }))
+  watch.addRequest('git remote', request({ headers: { authorization: basic } }))
+  watch.addRequest('the local E2B cloud', request({ body: Buffer.from(`CLONE=${secret}`) }))
   expect(watch.leaks()).toEqual([])
 })
 
 test('hears what anybody answers over HTTP, and what processes are started with', async () => {
   const watch = watchSecrets()
-  watch.key('a key', secret)
+  watch.addSecret('a key', secret)
   const stop = listen(watch)
   const server = createServer((_, response) => response.end(`the key is ${secret}`))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

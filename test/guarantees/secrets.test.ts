@@ -11,7 +11,7 @@ import { answerMarkdown, answerQuestion, HandoffError, summarise } from '../../s
 import { runGuest } from '../../src/handoff/sandbox/run-program.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
-import { disguises, keysOf, leaksInValues, leaksOf } from '../support/secrets.js'
+import { encodings, keysOf, leaksInValues, leaksOf } from '../support/secrets.js'
 
 const never = new AbortController().signal
 const cloneToken = 'clone-secret-7f3a9b51c2d84e60'
@@ -79,7 +79,7 @@ test.each(
   Object.keys(keysOf({ sandboxes: { settings: {} }, drive: {}, model: {} } as never)).concat('the clone token'),
 )('a model that says %s in each usual disguise is not heard', async (which) => {
   const secret = which === 'the clone token' ? cloneToken : keysOf(world.clouds)[which]!
-  const said = disguises(secret)
+  const said = encodings(secret)
     .map((form) => `It is ${form} in some form.`)
     .join('\n\n')
   const stop = world.clouds.model.behave({ kind: 'say', text: said })
@@ -227,7 +227,7 @@ test('a key in a question is redacted in the ledger, before the model, in a comm
 
 test('the scan itself finds a key in every place and disguise it looks at', () => {
   const secret = cloneToken
-  for (const form of disguises(secret)) {
+  for (const form of encodings(secret)) {
     expect(
       leaksInValues({ text: `before ${form} after`, nested: { deep: [{ form }] } }, { secret }).length,
     ).toBeGreaterThanOrEqual(2)

@@ -102,9 +102,9 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools; team-b=${sha256(otherToken)}=other/*`,
     ...options.environment,
   }
-  for (const secret of webhookSecrets) secretWatch.key('a secret of the webhook', secret)
+  for (const secret of webhookSecrets) secretWatch.addSecret('a secret of the webhook', secret)
   for (const [setting, value] of Object.entries(environment))
-    if (/(?:KEY|SECRET|TOKEN)$/.test(setting)) secretWatch.key(setting, value)
+    if (/(?:KEY|SECRET|TOKEN)$/.test(setting)) secretWatch.addSecret(setting, value)
   const instances: RunningFunctions[] = []
   // For work on the functions themselves nothing is built.
   const fromSources = process.env['FUNCTIONS'] === 'sources'
@@ -121,7 +121,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
       compileCache,
       environment: { ...environment, ...more },
       ...(queues === undefined ? {} : { queues }),
-      onOutput: (text) => secretWatch.hear('the log of the functions', text),
+      onOutput: (text) => secretWatch.addText('the log of the functions', text),
       ...(maxDuration === undefined ? {} : { maxDuration }),
       ...(deadline === undefined ? {} : { deadline }),
     })

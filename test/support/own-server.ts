@@ -36,7 +36,7 @@ export async function startOwnServer(
   let output = ''
   const hear = (text: string) => {
     output += text
-    secretWatch.hear('the log of the server', text)
+    secretWatch.addText('the log of the server', text)
   }
   child.stdout.setEncoding('utf8').on('data', hear)
   child.stderr.setEncoding('utf8').on('data', hear)

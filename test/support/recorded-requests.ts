@@ -23,12 +23,12 @@ export function listen(watch: SecretWatch = secretWatch): () => void {
 
   const stopWitness = witnessRequests((server: string, request: RecordedRequest) => {
     standIns.add(request.headers['host'] ?? '')
-    watch.heardBy(server, request)
+    watch.addRequest(server, request)
   })
   const channels: Record<string, (message: never) => void> = {
-    'undici:request:create': ({ request }: { request: HttpRequest }) => watch.shown(headersOf(request)),
+    'undici:request:create': ({ request }: { request: HttpRequest }) => watch.addHeaders(headersOf(request)),
     'http.client.request.created': ({ request }: { request: ClientRequest }) =>
-      watch.shown(request.getHeaders() as Record<string, string>),
+      watch.addHeaders(request.getHeaders() as Record<string, string>),
     'undici:request:bodyChunkReceived': ({ request, chunk }: { request: HttpRequest; chunk: Uint8Array }) => {
       if (isStandIn(request)) return
       const pieces = answers.get(request) ?? []
@@ -38,13 +38,13 @@ export function listen(watch: SecretWatch = secretWatch): () => void {
     'undici:request:trailers': ({ request }: { request: HttpRequest }) => take(request),
     'undici:request:error': ({ request }: { request: HttpRequest }) => take(request),
     child_process: ({ process: child }: { process: ChildProcess }) => {
-      child.once('spawn', () => watch.hear('a command line', child.spawnargs.join(' ')))
+      child.once('spawn', () => watch.addText('a command line', child.spawnargs.join(' ')))
     },
   }
   const take = (request: HttpRequest) => {
     const pieces = answers.get(request)
     answers.delete(request)
-    if (pieces) watch.hear(`the answer to ${request.method} ${request.path}`, Buffer.concat(pieces).toString())
+    if (pieces) watch.addText(`the answer to ${request.method} ${request.path}`, Buffer.concat(pieces).toString())
   }
   for (const [name, handler] of Object.entries(channels)) subscribe(name, handler as never)
   return () => {

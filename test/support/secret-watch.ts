@@ -6,27 +6,27 @@
 
 import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { gramFinder } from '../../src/handoff/domain/secrets/ngram-index.js'
-import { isScoped, serviceOf } from './calls.js'
-import { disguises } from './secrets.js'
+import { isScoped, serviceOf } from './call-log.js'
+import { encodings } from './secrets.js'
 
 export interface SecretWatch {
   /** A secret that never opens a stand-in, such as one that signs. */
-  key(name: string, secret: string): void
+  addSecret(name: string, secret: string): void
   /** Something that anybody may come to see. */
-  hear(where: string, text: string): void
+  addText(where: string, text: string): void
   /** A request that a stand-in was asked. */
-  heardBy(server: string, request: RecordedRequest): void
+  addRequest(server: string, request: RecordedRequest): void
   /** The headers of a request to anybody else. */
-  shown(headers: Record<string, string>): void
+  addHeaders(headers: Record<string, string>): void
   /** Looks through what was heard so far, and keeps it no longer. */
   look(): void
   /** What stands where it must not; and begins anew. */
   leaks(): string[]
   /** What was looked through since this was asked last: files may share a process. */
-  looked(): Looked
+  scanned(): ScanFigures
 }
 
-export interface Looked {
+export interface ScanFigures {
   keys: number
   texts: number
   characters: number
@@ -59,7 +59,7 @@ export function watchSecrets(): SecretWatch {
   let heard = new Set<string>()
   let length = 0
   let found: string[] = []
-  let looked: Looked = { keys: 0, texts: 0, characters: 0 }
+  let looked: ScanFigures = { keys: 0, texts: 0, characters: 0 }
 
   const know = (name: string, secret: string, opens?: string) => {
     if (secret.length < shortest || new Set(secret).size < fewestSigns) return
@@ -78,7 +78,10 @@ export function watchSecrets(): SecretWatch {
   }
   const look = () => {
     const all = [...keys.values()]
-    found.push(...leaksAmong(all, texts), ...all.filter(opensTooMuch).map(({ name }) => `${name} in another's header`))
+    found.push(
+      ...leaksAmong(all, texts),
+      ...all.filter(opensOtherServices).map(({ name }) => `${name} in another's header`),
+    )
     looked.texts += texts.length
     looked.characters += length
     texts = []
@@ -88,23 +91,23 @@ export function watchSecrets(): SecretWatch {
   }
   return {
     look,
-    looked() {
+    scanned() {
       const until = looked
       looked = { keys: 0, texts: 0, characters: 0 }
       return until
     },
-    key: (name, secret) => know(name, secret),
-    hear: (where, text) => keep(where, text),
-    shown: (headers) => {
+    addSecret: (name, secret) => know(name, secret),
+    addText: (where, text) => keep(where, text),
+    addHeaders: (headers) => {
       for (const secret of secretsOf(headers)) know('what a caller showed', secret)
     },
-    heardBy(server, request) {
+    addRequest(server, request) {
       for (const secret of secretsOf(request.headers)) know(`a key of ${server}`, secret, serviceOf(server, request))
       keep(`the address of a request to ${server}`, request.path)
       const plain = Object.entries(request.headers).filter(([name]) => !opening.has(name))
       keep(`a header to ${server}`, plain.map(([name, value]) => `${name}: ${value}`).join('\n'))
       const started = serviceOf(server, request) === 'sandboxes'
-      keep(`a request to ${server}`, request.body.toString('latin1'), started ? mayGoInside : nothing)
+      keep(`a request to ${server}`, request.body.toString('latin1'), started ? allowedInSandbox : nothing)
     },
     leaks() {
       look()
@@ -119,11 +122,11 @@ export function watchSecrets(): SecretWatch {
 /** GitHub is also a git host, and a sandbox's token opens the drive from inside and, when it is revoked, is named outside. */
 const together = [new Set(['git', 'github']), new Set(['drive', 'inside'])]
 
-const opensTooMuch = ({ opens }: Key) =>
+const opensOtherServices = ({ opens }: Key) =>
   opens.size > 1 && !together.some((services) => [...opens].every((one) => services.has(one)))
 
 /** A sandbox is given a token for its directory, and what it clones with. */
-const mayGoInside = ({ secret, opens }: Key) => isScoped(secret) || opens.has('git')
+const allowedInSandbox = ({ secret, opens }: Key) => isScoped(secret) || opens.has('git')
 
 const opening = new Set(['authorization', 'x-api-key', 'x-access-token', 'proxy-authorization'])
 
@@ -147,7 +150,7 @@ function forgetTokens(keys: Map<string, Key>): void {
 function leaksAmong(keys: Key[], texts: Text[]): string[] {
   const byMiddle = new Map<string, { key: Key; form: string }[]>()
   for (const key of keys) {
-    for (const form of disguises(key.secret).filter(({ length }) => length >= middle)) {
+    for (const form of encodings(key.secret).filter(({ length }) => length >= middle)) {
       const known = byMiddle.get(middleOf(form))
       if (known) known.push({ key, form })
       else byMiddle.set(middleOf(form), [{ key, form }])

@@ -9,7 +9,7 @@ const known = new Map<string, string[]>()
 const mostKnown = 300
 
 /** What a secret looks like after the transforms people forget about. */
-export function disguises(secret: string): string[] {
+export function encodings(secret: string): string[] {
   const before = known.get(secret)
   if (before) return before
   const made = disguise(secret)
@@ -49,7 +49,7 @@ function pieces(secret: string): string[] {
 
 export function leaksIn(where: string, text: string, secrets: Record<string, string>): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
-    secret.length >= 8 && disguises(secret).some((disguise) => disguise.length >= 8 && text.includes(disguise))
+    secret.length >= 8 && encodings(secret).some((disguise) => disguise.length >= 8 && text.includes(disguise))
       ? [`${name} in ${where}`]
       : [],
   )

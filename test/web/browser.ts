@@ -61,8 +61,8 @@ async function hearPage(page: Page): Promise<void> {
     .evaluate('JSON.stringify([location.href, document.title, document.cookie, { ...localStorage }, history.state])')
     .catch(() => '')
   const shown = await page.content().catch(() => '')
-  secretWatch.hear('a page', shown)
-  secretWatch.hear('what a page keeps', String(kept))
+  secretWatch.addText('a page', shown)
+  secretWatch.addText('what a page keeps', String(kept))
 }
 
 export async function openPage(

@@ -4,15 +4,15 @@ import type { Fault, RecordedRequest } from '../../src/emulators/faulty-server.j
 import { routeOf } from './gate.js'
 
 /** How often each kind of fault met a call; `made` counts all of them. */
-export type CallLedger = Record<string, { made: number; faults: Record<string, number> }>
+export type CallLog = Record<string, { made: number; faults: Record<string, number> }>
 
-export interface CallCounter {
-  take(server: string, request: RecordedRequest, faults: readonly Fault[]): void
-  ledger: CallLedger
+export interface CallRecorder {
+  record(server: string, request: RecordedRequest, faults: readonly Fault[]): void
+  log: CallLog
 }
 
 /** Tests of a stand-in, and of the line that speaks to it, ask for things with made-up keys that the product never would. */
-export const itsOwnAffair = /^(emulators|contract|handoff\/clients)\//
+export const isEmulatorOrClientTest = /^(emulators|contract|handoff\/clients)\//
 
 /** The header of a call that a test makes itself, and the product never would. */
 export const madeByTest = 'x-made-by-test'
@@ -26,11 +26,11 @@ const services: Record<string, string> = {
 }
 const known = ['sandboxes', 'drive', 'inside', 'model', 'git', 'github']
 
-export function countCalls(): CallCounter {
-  const ledger: CallLedger = {}
+export function recordCalls(): CallRecorder {
+  const ledger: CallLog = {}
   return {
-    ledger,
-    take(server, request, faults) {
+    log: ledger,
+    record(server, request, faults) {
       if (request.headers[madeByTest] !== undefined || server === 'git echo') return
       const service = serviceOf(server, request)
       if (!known.includes(service)) return
@@ -39,7 +39,7 @@ export function countCalls(): CallCounter {
       const call = ledger[name] ?? { made: 0, faults: {} }
       ledger[name] = call
       call.made += 1
-      for (const way of faults.flatMap(wayOf)) call.faults[way] = (call.faults[way] ?? 0) + 1
+      for (const way of faults.flatMap(describeFault)) call.faults[way] = (call.faults[way] ?? 0) + 1
     },
   }
 }
@@ -57,12 +57,12 @@ export function isScoped(text: string): boolean {
 }
 
 /** A delay that nobody notices breaks nothing. */
-function wayOf(fault: Fault): string[] {
+function describeFault(fault: Fault): string[] {
   if (fault.kind === 'delay') return fault.milliseconds < 500 ? [] : ['late']
   return [fault.kind === 'answer' ? `${fault.status}` : fault.kind]
 }
 
-export function addCalls(to: CallLedger, more: CallLedger): void {
+export function addCalls(to: CallLog, more: CallLog): void {
   for (const [name, { made, faults }] of Object.entries(more)) {
     const call = to[name] ?? { made: 0, faults: {} }
     to[name] = call
@@ -71,13 +71,13 @@ export function addCalls(to: CallLedger, more: CallLedger): void {
   }
 }
 
-export const neverBroken = (ledger: CallLedger): string[] =>
+export const neverBroken = (ledger: CallLog): string[] =>
   Object.keys(ledger)
     .filter((name) => Object.keys(ledger[name]!.faults).length === 0)
     .sort()
 
 /** A line for each call. */
-export function callsText(ledger: CallLedger): string {
+export function callsText(ledger: CallLog): string {
   return Object.entries(ledger)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { made, faults }]) => {
@@ -88,7 +88,7 @@ export function callsText(ledger: CallLedger): string {
 }
 
 /** A line for each service and method: how many calls there are, how often they were made, and how often they were broken in which way. */
-export function callsTable(ledger: CallLedger): string {
+export function callsTable(ledger: CallLog): string {
   const groups = new Map<string, { calls: number; made: number; faults: Record<string, number> }>()
   for (const [name, { made, faults }] of Object.entries(ledger)) {
     const [service = '', method = ''] = name.split(/ +/)
@@ -97,7 +97,7 @@ export function callsTable(ledger: CallLedger): string {
     known.calls += 1
     known.made += made
     for (const [way, times] of Object.entries(faults)) {
-      const column = columnOf(way)
+      const column = faultColumn(way)
       known.faults[column] = (known.faults[column] ?? 0) + times
     }
   }
@@ -114,4 +114,4 @@ export function callsTable(ledger: CallLedger): string {
 }
 
 /** What a call was answered with instead is told by its first digit. */
-const columnOf = (way: string) => (/^\d{3}$/.test(way) ? `${way[0]}xx` : way)
+const faultColumn = (way: string) => (/^\d{3}$/.test(way) ? `${way[0]}xx` : way)
