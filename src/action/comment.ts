@@ -1,10 +1,10 @@
 // `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
-import { layout, markStale, type ReadContext, resolveRun, runSummary } from '../handoff/index.js'
+import { layout, markStale, type ReadContext, resolveRun, runSummary, summaryMarker } from '../handoff/index.js'
 import { failureOf, sentenceOf } from './error-message.js'
 import { openGitHub } from './github-client.js'
 import { type Job, openForReading, repositoryOf } from './job-context.js'
-import { stickyComment, stickyMarker } from './job-summary.js'
+import { stickyComment } from './job-summary.js'
 import type { CommitWanted } from './route-event.js'
 
 export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pull: number }): Promise<void> {
@@ -23,7 +23,7 @@ export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pu
     const newer = `The head of pull request ${pull} is ${head.sha.slice(0, 7)} by now; the job for that commit writes the comment.`
     return runner.info(newer)
   }
-  const { comment } = await github.ensureComment(thread, { marker: stickyMarker, body }, { signal })
+  const { comment } = await github.ensureComment(thread, { marker: summaryMarker, body }, { signal })
   if (comment.body !== body) await github.updateComment(comment, body, { signal })
   runner.info(`The summary stands in ${comment.url}.`)
   await markAnswers(job, pull, reading)

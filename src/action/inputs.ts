@@ -1,6 +1,6 @@
 // The inputs of action.yml as the house takes them. Names of inputs and names of settings meet in one table, so that an error speaks of what
 // stands in a workflow and not of an environment that nobody set.
-import { HandoffError } from '../handoff/index.js'
+import { type AskLevel, askLevels, HandoffError } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 
 /** Inputs that are settings of the house. The order is the order in which missing ones are named. */
@@ -36,7 +36,6 @@ export const secretInputs = ['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'cl
 
 export const modes = ['auto', 'summarise', 'comment', 'ask'] as const
 export type Mode = (typeof modes)[number]
-const levels = ['read', 'triage', 'write', 'maintain', 'admin'] as const
 
 export interface Options {
   mode: Mode
@@ -44,7 +43,7 @@ export interface Options {
   /** Which run a question is about: a run id, a commit id or a ref. */
   run: string
   fresh: boolean
-  allow: (typeof levels)[number]
+  allow: AskLevel
   force: boolean
   form: 'tar' | 'plain'
   include: string[]
@@ -62,7 +61,7 @@ export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
     question: text('question'),
     run: text('run'),
     fresh: flag(runner, 'fresh'),
-    allow: choice(text('allow') || 'write', 'allow', levels),
+    allow: choice(text('allow') || 'write', 'allow', askLevels),
     force: flag(runner, 'force'),
     form: choice(text('form') || 'tar', 'form', ['tar', 'plain']),
     include: list(text('include')),

@@ -7,10 +7,10 @@ import {
   safeInline,
   safeMarkdown,
   safeTable,
+  summaryMarker,
 } from '../handoff/index.js'
 import { type Context, runPage } from './event-context.js'
 
-export const stickyMarker = '<!-- handoff:summary v=1 -->'
 /** GitHub refuses comments over 65,536 characters; bytes are never fewer. */
 const commentBytes = 60_000
 
@@ -42,7 +42,7 @@ export function otherSettings({ run, differences }: SummariseResult): string {
 
 export function stickyComment(handoff: Handoff, summary: string, context: Context): string {
   const parts = [
-    `${stickyMarker}\n### What this repository is at ${code(handoff.commit.slice(0, 7))}`,
+    `${summaryMarker}\n### What this repository is at ${code(handoff.commit.slice(0, 7))}`,
     partialNote(handoff),
     sections(summary, context),
     `<details>\n<summary>What was read, and what it took</summary>\n\n${coverage(handoff)}\n\n${effort(handoff)}\n\n</details>`,

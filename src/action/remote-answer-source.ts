@@ -6,6 +6,7 @@ import {
   type CompletedAnswer,
   type ErrorCode,
   HandoffError,
+  isErrorCode,
   parseRunId,
   parseSha,
   type RunPlace,
@@ -119,35 +120,12 @@ function parse(text: string): unknown {
   }
 }
 
-const knownCodes = new Set<string>([
-  'invalid-input',
-  'missing-setting',
-  'unauthorized',
-  'forbidden',
-  'not-found',
-  'not-sealed',
-  'unknown-version',
-  'corrupt',
-  'conflict',
-  'in-progress',
-  'sandbox',
-  'sandbox-limit',
-  'drive',
-  'drive-quota',
-  'git',
-  'model',
-  'model-limit',
-  'budget',
-  'timeout',
-  'cancelled',
-])
-
-/** The service's own account of what went wrong, where it is one. */
+/** The problem document of the service, if the response has one. */
 function problemOf(host: string, { status, headers }: Response, body: unknown): HandoffError {
   const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 1_000) : undefined)
   const code = text(said['code'])
-  const known = code !== undefined && knownCodes.has(code) ? (code as ErrorCode) : codeOf(status)
+  const known = isErrorCode(code) ? code : codeOf(status)
   const next = text(said['next']) ?? adviceFor(status)
   const wait = Number(headers.get('retry-after') ?? Number.NaN)
   return new HandoffError(known, text(said['detail']) ?? `The service at ${host} answered ${status}.`, {
@@ -216,7 +194,7 @@ function replyOf(body: unknown, { note }: RunPlace): Reply {
 }
 
 function failed({ code, message, next }: NonNullable<Told['error']>): HandoffError {
-  const known = typeof code === 'string' && knownCodes.has(code) ? (code as ErrorCode) : 'git'
+  const known = isErrorCode(code) ? code : 'git'
   const said = typeof message === 'string' ? message.slice(0, 1_000) : 'The service could not answer.'
   return new HandoffError(known, said, typeof next === 'string' ? { next: next.slice(0, 1_000) } : {})
 }

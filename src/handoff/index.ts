@@ -1,4 +1,4 @@
-// The public interface of the product: what entry points may use.
+// The public interface of the product: everything that entry points may import.
 
 export { makeDrive } from './clients/drive9/client.js'
 export { makeSandboxes } from './clients/e2b/client.js'
@@ -10,11 +10,21 @@ export type { AppContext, ReadContext } from './context.js'
 export { createContext, createReadContext, type Wiring } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
+export { summaryMarker } from './domain/answers/comment-marker.js'
 export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
 export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './domain/answers/render-answer.js'
 export type { Clock } from './domain/clock.js'
-export { abortError, type ErrorCode, HandoffError, isHandoffError } from './domain/errors.js'
-export type { Call, Comment, CommentKey, GitHub, PullFacts, Thread } from './domain/github.js'
+export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
+export {
+  type AskLevel,
+  askLevels,
+  type Call,
+  type Comment,
+  type CommentKey,
+  type GitHub,
+  type PullFacts,
+  type Thread,
+} from './domain/github.js'
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
 export { cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
@@ -87,7 +97,7 @@ export {
   threadOf,
 } from './workflows/pull-request/answer-in-comment.js'
 export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './workflows/pull-request/check-answer.js'
-export { type AskLevel, isBot, type MayAsk, mayAsk } from './workflows/pull-request/check-permission.js'
+export { isBot, type MayAsk, mayAsk } from './workflows/pull-request/check-permission.js'
 export {
   type Conversation,
   converse,

@@ -1,36 +1,41 @@
-// The one error of the house: a code for machines, a sentence for people, and what to do next.
+// The error class of handoff: a code for programs, a sentence for people, and what to do next.
 //
-// A HandoffError says: something outside, or somebody's input, did not do what was asked. It never carries a secret and may be shown.
-// A bug of ours is deliberately not one: it stays whatever it was, and a door reports it as `internal` without its details.
+// A HandoffError reports a failure of an outside service or a wrong input. It never holds a secret and may be shown. A bug throws another error
+// class; an entry point reports it as `internal` without details.
 
-/** Every way a walk can end badly. Doors map codes to exit messages, HTTP statuses and comments by one table each. */
-export type ErrorCode =
-  | 'invalid-input' // what was asked makes no sense; asking again the same way will fail again
-  | 'missing-setting' // keys or addresses are not configured
-  | 'unauthorized' // nobody we know is asking
-  | 'forbidden' // we know who asks; they may not
-  | 'not-found' // no such run, commit, ref or repository
-  | 'not-sealed' // the run exists but is not complete (yet, or ever)
-  | 'unknown-version' // written by a newer handoff than this one
-  | 'corrupt' // what is stored does not hash to what was recorded
-  | 'conflict' // somebody else wrote first
-  | 'in-progress' // the same question is being answered right now
-  | 'sandbox' // the sandbox service or a program inside the sandbox failed
-  | 'sandbox-limit' // no machine could be had: the account's limit
-  | 'drive' // drive9 failed
-  | 'drive-quota' // drive9 has no room
-  | 'git' // the git host refused or does not have it
-  | 'model' // the model's service failed
-  | 'model-limit' // the model's service asks us to slow down
-  | 'budget' // a limit in tokens or money that the settings name
-  | 'timeout' // the deadline passed
-  | 'cancelled' // somebody stopped it
+/** Every error code. Entry points map codes to exit messages, HTTP statuses and comments. */
+export const errorCodes = [
+  'invalid-input', // the input is wrong; the same request fails again
+  'missing-setting', // keys or addresses are not configured
+  'unauthorized', // the caller is unknown
+  'forbidden', // the caller is known and has no permission
+  'not-found', // no such run, commit, ref or repository
+  'not-sealed', // the run exists and is not complete
+  'unknown-version', // written by a newer version of handoff
+  'corrupt', // a stored file does not match its recorded hash
+  'conflict', // another process wrote first
+  'in-progress', // the same question is being answered now
+  'sandbox', // the sandbox service or the sandbox program failed
+  'sandbox-limit', // the account allows no further sandbox now
+  'drive', // drive9 failed
+  'drive-quota', // drive9 has no space left
+  'git', // the git host refused, or lacks the object
+  'model', // the model service failed
+  'model-limit', // the model service limits the rate
+  'budget', // a limit of the settings in tokens or money
+  'timeout', // the deadline passed
+  'cancelled', // the work was stopped
+] as const
+
+export type ErrorCode = (typeof errorCodes)[number]
+
+export const isErrorCode = (value: unknown): value is ErrorCode => errorCodes.some((code) => code === value)
 
 export interface ErrorDetails {
-  /** What the reader can do about it, as a sentence. */
+  /** What the user can do next, as a sentence. */
   next?: string
   cause?: unknown
-  /** Seconds after which trying again makes sense; only where somebody outside said so or we know. */
+  /** Seconds after which a retry makes sense, if known. */
   retryAfterSeconds?: number
 }
 
@@ -47,7 +52,7 @@ export class HandoffError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds
   }
 
-  /** What may be shown or stored. The cause stays out: errors of SDKs carry the output of commands. */
+  /** The fields that may be shown or stored. The cause is omitted: errors of SDKs hold the output of commands. */
   toJSON(): { code: ErrorCode; message: string; next?: string; retryAfterSeconds?: number } {
     return {
       code: this.code,
@@ -62,7 +67,7 @@ export function isHandoffError(error: unknown, code?: ErrorCode): error is Hando
   return error instanceof HandoffError && (code === undefined || error.code === code)
 }
 
-/** The first of two failures, told with the second. Two that were stopped by one signal are one failure. */
+/** Merges two failures into one error. Two failures that one signal caused are one failure. */
 export function bothFailures(first: unknown, second: unknown): unknown {
   if (!isHandoffError(first) || !isHandoffError(second)) return first
   const { code, message, next, retryAfterSeconds } = first
@@ -76,7 +81,7 @@ export function bothFailures(first: unknown, second: unknown): unknown {
   })
 }
 
-/** Turns the reason of an aborted signal into our own error: our deadline is a `timeout`, anything else a `cancelled`. */
+/** The error of an aborted signal: `timeout` if the deadline passed, else `cancelled`. */
 export function abortError(signal: AbortSignal, doing: string): HandoffError {
   const reason: unknown = signal.reason
   if (isHandoffError(reason)) return reason

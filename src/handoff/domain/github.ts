@@ -1,52 +1,51 @@
-// GitHub as workflows see it: repositories, pull requests, permissions, and comments (in a conversation, a review thread, a discussion). Every implementation passes the suite in test/contract/github.ts.
+// The interface of GitHub: repositories, pull requests, permissions and comments. Every implementation passes test/contract/github.ts.
 //
-// All calls reject with a HandoffError and never show a token. What is gone (a deleted comment) is an answer, not an error: null or false.
-// Calls that only read, edit, delete or react are repeated after 5xx and lost connections. Limits are waited for as GitHub asks, as long as
-// the call's signal and the operator's patience allow; then the call rejects with `git` and `retryAfterSeconds`.
+// All calls reject with a HandoffError and never show a token. A missing object (a deleted comment) is null or false, not an error.
+// Calls that read, edit, delete or react are retried after 5xx and lost connections. Rate limits are waited for within the call's signal and the
+// configured maximum; then the call rejects with `git` and `retryAfterSeconds`.
 
 export interface Call {
   signal: AbortSignal
-  /** False: reject at once where GitHub asks to wait, for what is not worth waiting for. */
+  /** If false, the call rejects at once when GitHub limits the rate. */
   patient?: boolean
 }
 
 export interface GitHub {
-  /** Where people look at things: `https://github.com`. No slash at its end. */
+  /** The address of the web pages: `https://github.com`, without a trailing slash. */
   readonly serverUrl: string
-  /** Who writes what we write to this repository. */
+  /** The account that writes handoff's comments in this repository. */
   identity(repository: string, call: Call): Promise<Author>
   repository(repository: string, call: Call): Promise<RepositoryFacts>
   pull(repository: string, number: number, call: Call): Promise<PullFacts>
-  /** Null when there is no such branch. */
+  /** Null if the branch does not exist. */
   branchHead(repository: string, branch: string, call: Call): Promise<string | null>
-  /** What this user may do; level `none` for people GitHub does not know. */
+  /** The permission of this user; level `none` for an unknown one. */
   permissionOf(repository: string, login: string, call: Call): Promise<Permission>
-  /** What happened from `base` to `head`, seen from where they parted; null when GitHub does not know one of them (any more). */
+  /** The changes from the merge base of `base` and `head` to `head`; null if GitHub lacks one of them. */
   compare(repository: string, base: string, head: string, call: Call): Promise<Comparison | null>
 
   /**
-   * The one comment of ours in the thread whose body starts with `marker`: found, or created with `body` (which starts with it). Whoever
-   * calls at the same time, however often, and whatever replies are lost, all get the oldest one and the others are deleted.
-   * `since` spares reading what is older than the question. `created` is false when it is not of this call: it stood there before, or
-   * somebody else was quicker.
+   * The only comment of handoff in the thread whose body starts with `marker`: found, or created with `body` (which starts with it). Concurrent
+   * calls and lost replies may create several; every call returns the oldest, and the others are deleted. Comments older than `since` are not
+   * read. `created` is false if the comment existed before or another call created it.
    */
   ensureComment(thread: Thread, wanted: WantedComment, call: Call): Promise<{ comment: Comment; created: boolean }>
-  /** Our own comments in the thread whose bodies start with `marker`, oldest first. With `everyThread`: in all threads of its kind there. */
+  /** handoff's comments in the thread whose bodies start with `marker`, oldest first. With `everyThread`: in all threads of that kind. */
   ownComments(
     thread: Thread,
     wanted: { marker: string; since?: string; everyThread?: boolean },
     call: Call,
   ): Promise<Comment[]>
-  /** Not repeated: when the reply is lost it rejects with `git` and the comment may exist. `ensureComment` deals with that. */
+  /** Not retried: after a lost reply it rejects with `git`, and the comment may exist. `ensureComment` handles that case. */
   createComment(thread: Thread, body: string, call: Call): Promise<Comment>
   getComment(key: CommentKey, call: Call): Promise<Comment | null>
   updateComment(key: CommentKey, body: string, call: Call): Promise<Comment | null>
-  /** Idempotent: false when it was gone already. */
+  /** Idempotent: false if the comment did not exist. */
   deleteComment(key: CommentKey, call: Call): Promise<boolean>
 
-  /** Idempotent. False when the comment is gone. */
+  /** Idempotent. False if the comment does not exist. */
   addReaction(key: CommentKey, reaction: Reaction, call: Call): Promise<boolean>
-  /** Takes back our own reactions of these kinds; idempotent. */
+  /** Removes handoff's own reactions of these kinds. Idempotent. */
   removeReactions(key: CommentKey, reactions: Reaction[], call: Call): Promise<void>
 }
 
@@ -55,36 +54,36 @@ export type Reaction = 'eyes' | 'rocket' | 'confused'
 export interface Author {
   login: string
   id: number
-  /** `User`, `Bot`, `Organization`, and whatever GitHub adds. */
+  /** `User`, `Bot`, `Organization` or another type of GitHub. */
   type: string
 }
 
 /**
- * Where a conversation stands. `root` is the first comment of a review thread; GitHub takes replies to that one only. `discussion` and `comment` are ids
- * of GraphQL, which alone knows discussions; `comment` is the one that asks.
+ * The thread of a conversation. `root` is the first comment of a review thread; GitHub accepts replies to that one only. `discussion` and
+ * `comment` are GraphQL ids, because REST has no discussions; `comment` is the one with the question.
  */
 export type Thread =
   | { kind: 'issue'; repository: string; number: number }
   | { kind: 'review'; repository: string; number: number; root: number }
   | { kind: 'discussion'; repository: string; number: number; discussion: string; comment: string }
 
-/** The kinds of comments are numbered apart. */
+/** Each kind of comment has its own sequence of ids. */
 export interface CommentKey {
   kind: Thread['kind']
   repository: string
   id: number
-  /** The id by which GraphQL knows it; comments on discussions have one. */
+  /** The GraphQL id; comments on discussions have one. */
   node?: string
 }
 
 export interface Comment extends CommentKey {
   body: string
   author: Author
-  /** Where people see it. */
+  /** The address of the comment's web page. */
   url: string
   createdAt: string
   updatedAt: string
-  /** The first comment of its review thread, when it is a reply. */
+  /** The first comment of the review thread, if this is a reply. */
   root?: number
 }
 
@@ -108,35 +107,38 @@ export interface PullFacts {
   author: Author
   head: PullSide
   base: PullSide
-  /** The head lies in another repository, or in one that is gone. */
+  /** True if the head is in another repository, or in a deleted one. */
   fork: boolean
 }
 
 export interface PullSide {
   ref: string
   sha: string
-  /** Null when the fork was deleted. */
+  /** Null if the fork was deleted. */
   repository: { id: number; fullName: string; private: boolean } | null
 }
 
-/** From nothing to everything; each includes those before it. */
-export const permissionLevels = ['none', 'read', 'triage', 'write', 'maintain', 'admin'] as const
+/** The permission that a setting can require of people who ask. Each level includes those before it. */
+export const askLevels = ['read', 'triage', 'write', 'maintain', 'admin'] as const
+export type AskLevel = (typeof askLevels)[number]
+
+export const permissionLevels = ['none', ...askLevels] as const
 export type PermissionLevel = (typeof permissionLevels)[number]
 
 export interface Permission {
   level: PermissionLevel
-  /** As GitHub calls it; organisations may define roles of their own. */
+  /** GitHub's name of the role; organisations may define custom roles. */
   roleName: string
-  /** Whom GitHub means by that name now. Null when it knows nobody. */
+  /** The account that has this login now; null if there is none. */
   user: Author | null
 }
 
 export interface Comparison {
   status: 'identical' | 'ahead' | 'behind' | 'diverged'
-  /** The newest commit that both have. */
+  /** The newest common commit. */
   mergeBase: string
   files: ChangedFile[]
-  /** False when GitHub cut the list of files (it shows 300). */
+  /** False if GitHub truncated the list of files (at 300). */
   complete: boolean
 }
 
@@ -145,8 +147,8 @@ export interface ChangedFile {
   path: string
   previousPath?: string
   status: string
-  /** The blob at the head; null when it was removed. */
+  /** The blob at the head; null if the file was removed. */
   blob: string | null
-  /** Hunks in unified form, without the file's header; empty for what only moved, absent for binary and for very large changes. */
+  /** The unified diff without file header; empty for a moved file, absent for binary and very large changes. */
   patch?: string
 }

@@ -118,13 +118,6 @@ export function costOf(usage: PricedUsage, model: string, settings?: Prices): Co
   return cost(usage, found, found.date)
 }
 
-/** The sum of several costs; undefined as soon as one of them is unknown, because a part is not the sum. */
-export function sumOfCosts(costs: (Cost | undefined)[]): Cost | undefined {
-  const [first] = costs
-  if (first === undefined || costs.includes(undefined)) return undefined
-  return { ...first, amount: rounded(costs.reduce((sum, one) => sum + (one?.amount ?? 0), 0)) }
-}
-
 function cost(usage: PricedUsage, prices: Prices & { cacheWrites?: number }, source: string): Cost {
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached)

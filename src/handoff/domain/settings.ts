@@ -1,12 +1,13 @@
-// Every setting there is, with a sentence each. Doors hand in their environment; this reads it once into frozen values and names all that is
-// missing together. What settings there are, in words, stands in setting-table.ts; nothing that runs needs that.
+// Parses the settings. An entry point passes its environment; all missing settings are reported together. settings-reference.ts describes each
+// setting for the documents.
+import { parseHttpUrl } from '../util/http-url.js'
 import { HandoffError } from './errors.js'
 import { type Effort, efforts } from './model-limits.js'
 
 export interface Settings {
   sandboxes: {
     apiKey: string
-    /** Absent: handoff's own, which is built when the account does not have it. */
+    /** Absent for handoff's own template, which is built if the account lacks it. */
     template?: string
     domain?: string
     apiUrl?: string
@@ -19,19 +20,19 @@ export interface Settings {
     baseUrl: string
     name: string
     contextTokens: number
-    /** What one reply may have at most, with thinking. */
+    /** Tokens of one reply at most, with thinking. */
     maxOutputTokens?: number
     effort?: Effort
-    /** Requests at once. */
+    /** Concurrent requests. */
     concurrency?: number
-    /** How long the first text may take. */
+    /** The timeout until the first text of a reply. */
     firstTextMs?: number
     prices?: { input: number; output: number }
-    /** The longest wait that the model's service may ask for; a minute when absent. */
+    /** The longest `Retry-After` that is waited for; one minute if absent. */
     longestWaitMs?: number
-    /** How often a call that failed is made again at most; twice when absent. */
+    /** Retries of a failed call; two if absent. */
     retries?: number
-    /** How long one reply may take in all; as long as there is when absent. */
+    /** The timeout of a whole reply; none if absent. */
     totalMs?: number
   }
   cloneToken?: string
@@ -87,7 +88,7 @@ export function parseSettings(environment: Environment): Settings {
   }
 }
 
-/** For work that needs E2B alone. */
+/** The settings of E2B alone. */
 export function parseSandboxSettings(environment: Environment): Settings['sandboxes'] {
   const get = (name: string) => value(environment, name)
   const template = get('E2B_TEMPLATE')
@@ -102,12 +103,12 @@ export function parseSandboxSettings(environment: Environment): Settings['sandbo
   }
 }
 
-/** Milliseconds after which work is given up. */
+/** The deadline of a workflow in milliseconds. */
 export function parseDeadline(environment: Environment): number {
   return whole(environment, 'HANDOFF_DEADLINE_SECONDS', 900) * 1_000
 }
 
-/** For work that needs drive9 alone. */
+/** The settings of drive9 alone. */
 export function parseDriveSettings(environment: Environment): Settings['drive'] {
   const get = (name: string) => value(environment, name)
   return {
@@ -123,7 +124,7 @@ export function parseDriveSettings(environment: Environment): Settings['drive'] 
 
 export const publishedDrive9 = 'https://drive9.ai/releases/drive9-linux-amd64'
 
-/** Where the drive9 program comes from, and its hash where that is pinned. Only this machine may serve it without TLS. */
+/** The address of the drive9 program, and its hash if pinned. Plain http is allowed on loopback only. */
 function programSource(environment: Environment): { url: string; sha256?: string } {
   const url = address(environment, 'DRIVE9_BINARY_URL', publishedDrive9)
   if (!url.startsWith('https:') && !isLoopback(url)) {
@@ -139,7 +140,7 @@ function programSource(environment: Environment): { url: string; sha256?: string
   })
 }
 
-/** The settings whose values must never be seen outside. */
+/** The settings whose values are secret. */
 export const secretSettings: readonly string[] = [
   'E2B_API_KEY',
   'DRIVE9_API_KEY',
@@ -150,14 +151,14 @@ export const secretSettings: readonly string[] = [
   'HANDOFF_APP_PRIVATE_KEY',
 ]
 
-/** For masks, redactors and scans. */
+/** The values of the secret settings, for masks, redactors and scans. */
 export function secretsIn(environment: Environment): string[] {
   return secretSettings.flatMap((name) => value(environment, name) ?? [])
 }
 
 /**
- * A machine in somebody's cloud cannot reach a server on this one. Says so before anything is paid for.
- * `sandboxAddress` is where the sandbox service is; on loopback its machines are here too.
+ * Refuses a loopback address that a sandbox in the cloud cannot reach, before anything is paid for. `sandboxAddress` is the address of the
+ * sandbox service; if that is on loopback, its sandboxes are on this machine too.
  */
 export function refuseImpossibleMix(
   sandboxAddress: string | undefined,
@@ -188,7 +189,7 @@ function value(environment: Environment, name: string): string | undefined {
 
 function address(environment: Environment, name: string, otherwise: string): string {
   const text = value(environment, name) ?? otherwise
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || new URL(text).username !== '') {
+  if (!parseHttpUrl(text)) {
     throw new HandoffError('invalid-input', `${name} is not an http(s) address without credentials.`, {
       next: `Write it like ${otherwise}.`,
     })

@@ -1,9 +1,9 @@
-// Reads JSON that somebody else wrote. A decoder takes an unknown value and where it stands, and returns it typed or throws one sentence.
-// Unknown extra fields are dropped: a format may gain fields without becoming a new version.
+// Decodes untrusted JSON. A decoder takes an unknown value and its path, and returns the typed value or throws one sentence.
+// Unknown fields are dropped, so that a format may gain fields without a new version.
 
 export type Decoder<T> = (value: unknown, at: string) => T
 
-/** Not a HandoffError: whoever decodes knows what the file means and says so. */
+/** Not a HandoffError: the caller knows what the file means and adds it to the message. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError'
 }
@@ -61,6 +61,11 @@ export function record<T>(item: Decoder<T>, limit = 1_000_000): Decoder<Record<s
     // Without a prototype: a key may be called __proto__.
     return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries))
   }
+}
+
+/** Null for null, and for a field that is absent. */
+export function nullable<T>(decoder: Decoder<T>): Decoder<T | null> {
+  return (value, at) => (value === null || value === undefined ? null : decoder(value, at))
 }
 
 /** Marks a field that may be absent. */

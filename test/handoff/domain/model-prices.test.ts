@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { costOf, modelRow, modelTable, sumOfCosts } from '../../../src/handoff/domain/model-prices.js'
+import { costOf, modelRow, modelTable } from '../../../src/handoff/domain/model-prices.js'
 
 const usage = { inputTokens: 100_000, outputTokens: 2_000 }
 
@@ -61,18 +61,6 @@ describe('what a request costs', () => {
     expect(
       costOf({ inputTokens: 1_000_000, outputTokens: 1_000_000 }, 'any', { input: 0.1, output: 0.2 })?.amount,
     ).toBe(0.3)
-  })
-})
-
-describe('what several requests cost', () => {
-  it('is the sum when each is known', () => {
-    expect(sumOfCosts([costOf(usage, 'gpt-4o'), costOf(usage, 'gpt-4o')])?.amount).toBe(0.54)
-  })
-
-  it('is unknown when one is not, and when there were none', () => {
-    expect(sumOfCosts([costOf(usage, 'gpt-4o'), undefined])).toBeUndefined()
-    expect(sumOfCosts([undefined, costOf(usage, 'gpt-4o')])).toBeUndefined()
-    expect(sumOfCosts([])).toBeUndefined()
   })
 })
 

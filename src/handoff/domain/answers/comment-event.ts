@@ -1,44 +1,40 @@
-// Reads the event of a comment, the same whether a workflow or a webhook brings it: is it a question, whose, and on what.
+// Reads a comment event of a workflow or a webhook: whether it asks a question, who asks, and on what thread.
 //
-// The question is what the event says, not what the comment says when somebody looks later: it may have been edited since.
+// The question is the text in the event. The comment itself may have been edited since.
 import * as read from '../../util/decode.js'
 import { HandoffError } from '../errors.js'
 import type { Author, Thread } from '../github.js'
 
-/** Whose question it is, and where its answer goes. */
+/** The comment with the question, and the thread for the answer. */
 export interface Target {
   thread: Thread
-  /** The comment that asks; it is of the thread's kind. */
+  /** The id of the comment with the question; it is of the thread's kind. */
   question: number
-  /** When it was written, as GitHub says; spares reading older comments. */
+  /** When it was written. Older comments need not be read. */
   askedAt?: string
-  /** Whose newest run answers: the default branch, for a question that is not on a pull request. */
+  /** The branch whose newest run answers, for a question outside a pull request: the default branch. */
   branch?: string
 }
 
 export interface AskEvent {
   target: Target
-  /** The repository's own number. */
+  /** GitHub's id of the repository. */
   repositoryId: number
   asker: Author
-  /** What stands behind `/ask`; may be empty. */
+  /** The text after `/ask`; may be empty. */
   question: string
   /** The whole comment. */
   body: string
 }
 
 const user = read.object({ login: read.string(200), id: read.count, type: read.string(100) })
-const orNull =
-  <T>(decoder: read.Decoder<T>): read.Decoder<T | null> =>
-  (value, at) =>
-    value === null || value === undefined ? null : decoder(value, at)
 
 const comment = read.object({
   id: read.count,
-  body: orNull(read.string(300_000)),
-  user: orNull(user),
+  body: read.nullable(read.string(300_000)),
+  user: read.nullable(user),
   created_at: read.string(40),
-  in_reply_to_id: read.optional(orNull(read.count)),
+  in_reply_to_id: read.optional(read.nullable(read.count)),
   node_id: read.optional(read.string(300)),
 })
 
@@ -50,21 +46,21 @@ const event = read.object({
     default_branch: read.optional(read.string(300)),
   }),
   comment,
-  issue: read.optional(read.object({ number: read.count, pull_request: orNull(read.object({})) })),
+  issue: read.optional(read.object({ number: read.count, pull_request: read.nullable(read.object({})) })),
   pull_request: read.optional(read.object({ number: read.count })),
   discussion: read.optional(read.object({ number: read.count, node_id: read.string(300) })),
 })
 
 const command = /^\/ask(?=\s|$)/i
 
-/** The events of comments, as GitHub calls them. */
+/** GitHub's names of comment events. */
 export const commentEvents: ReadonlySet<string> = new Set([
   'issue_comment',
   'pull_request_review_comment',
   'discussion_comment',
 ])
 
-/** `ignored` says in a sentence why the event is not for us. Throws `invalid-input` for what is no event of GitHub. */
+/** `ignored` says in a sentence why the event asks no question. Throws `invalid-input` for a payload that is no GitHub event. */
 export function readAskEvent(name: string, payload: unknown): AskEvent | { ignored: string } {
   if (!commentEvents.has(name)) {
     return { ignored: `The event ${name} is not a comment.` }
@@ -85,7 +81,7 @@ export function readAskEvent(name: string, payload: unknown): AskEvent | { ignor
   }
 }
 
-/** Where the answer goes, and what it is about. */
+/** The thread of the answer, and the branch it is about. */
 function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 'thread' | 'branch'> | null {
   const { full_name: repository, default_branch: branch } = found.repository
   if (name === 'issue_comment') {

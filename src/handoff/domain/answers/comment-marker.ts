@@ -1,38 +1,79 @@
-// The hidden first line of our own comments: whose question a comment answers, which part of the answer it is, and how far it has come.
+// The hidden first lines by which handoff finds its own comments and files. Every marker is written and read here.
 //
-// A marker is believed only at the very start of a body and only together with the author: anybody can paste one, and a bot account may be
-// shared with other workflows that repeat what people write.
+// A marker counts only at the start of a body and together with the author: anyone can paste one, and a bot account may be shared with other
+// workflows that repeat what people write.
+
+const start = '<!-- handoff:'
+
+/** How each comment of handoff starts, whatever its kind and version. */
+export const anyMarker = start
+
+/** The comment with the summary of a pull request. */
+export const summaryMarker = `${start}summary v=1 -->`
+
+// ── a question's answer ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type ConversationState = 'working' | 'done' | 'failed' | 'cancelled'
 
 export interface AskMarker {
-  /** The comment that asks. */
+  /** The id of the comment with the question. */
   question: number
-  /** From 1; over-long answers go on in further comments. */
+  /** From 1; a long answer continues in further comments. */
   part: number
   state: ConversationState
 }
 
-/** How every marker of this question starts; with a part, of this part of the answer. */
+/** The start of every marker of this question, or of one part of its answer. */
 export function askPrefix(question: number, part?: number): string {
-  const start = `<!-- handoff:ask v=1 comment=${question} `
-  return part === undefined ? start : `${start}part=${part} `
+  const prefix = `${start}ask v=1 comment=${question} `
+  return part === undefined ? prefix : `${prefix}part=${part} `
 }
 
 export function writeAskMarker(marker: AskMarker): string {
   return `${askPrefix(marker.question, marker.part)}state=${marker.state} -->`
 }
 
-const whole =
+const askPattern =
   /^<!-- handoff:ask v=1 comment=([1-9]\d{0,15}) part=([1-9]\d{0,3}) state=(working|done|failed|cancelled)(?: [^\n]*)?-->/
 
 export function readAskMarker(body: string): AskMarker | null {
-  const match = whole.exec(body)
+  const match = askPattern.exec(body)
   if (!match) return null
   return { question: Number(match[1]), part: Number(match[2]), state: match[3] as ConversationState }
 }
 
-/** Any comment of ours, of whatever kind or version. */
-export function startsWithMarker(body: string): boolean {
-  return body.startsWith('<!-- handoff:')
+// ── an answer without a question comment ──────────────────────────────────────────────────────────────────────────────────────────
+
+export interface AnswerMarker {
+  /** The answer's id. */
+  id: string
+  /** From 1. */
+  part: number
 }
+
+export function writeAnswerMarker({ id, part }: AnswerMarker): string {
+  return `${start}answer v=1 id=${id} part=${part} -->`
+}
+
+const answerPattern = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=(\d{1,4}) -->/
+
+export function readAnswerMarker(body: string): AnswerMarker | undefined {
+  const [, id, part] = answerPattern.exec(body) ?? []
+  return id === undefined ? undefined : { id, part: Number(part) }
+}
+
+// ── a stale answer ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const writeStaleMarker = (head: string): string => `${start}stale v=1 head=${head} -->`
+
+/** The marker's line, the warning below it, and the empty line after that. The first group is the head. */
+export const stalePattern = /^<!-- handoff:stale v=1 head=([0-9a-f]{40}) -->\n[^\n]*\n\n/
+
+// ── qa-response.md ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const writeLatestMarker = (acceptedAt: string): string => `${start}latest accepted=${acceptedAt} -->`
+
+const latestPattern = /^<!-- handoff:latest accepted=(\S+) -->\n/
+
+/** When the answer in `qa-response.md` was accepted. */
+export const readLatestMarker = (text: string): string | undefined => latestPattern.exec(text)?.[1]

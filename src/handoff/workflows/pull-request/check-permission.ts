@@ -1,14 +1,17 @@
-// Who may ask. The answer comes from GitHub's permission API: the association that an event carries says MEMBER of people who may only read.
+// Checks whether an account may ask, by GitHub's permission API. The association in an event says MEMBER also for people who may only read.
 
-import { startsWithMarker } from '../../domain/answers/comment-marker.js'
-import type { Author, Call, GitHub, PermissionLevel } from '../../domain/github.js'
-import { permissionLevels } from '../../domain/github.js'
-
-export type AskLevel = Exclude<PermissionLevel, 'none'>
+import {
+  type AskLevel,
+  type Author,
+  type Call,
+  type GitHub,
+  type PermissionLevel,
+  permissionLevels,
+} from '../../domain/github.js'
 
 export type MayAsk =
   | { allowed: true; level: PermissionLevel }
-  /** `text` is a sentence for the log or for the one who asked; a bot is never answered, two of them would talk for ever. */
+  /** `text` is a sentence for the log or the asker. Bots get no answer, because two bots could answer each other for ever. */
   | { allowed: false; reason: 'bot' | 'permission' | 'somebody-else'; text: string }
 
 export async function mayAsk(
@@ -19,7 +22,7 @@ export async function mayAsk(
   if (isBot(user)) return { allowed: false, reason: 'bot', text: `${user.login} is a bot; bots are not answered.` }
   const { level, roleName, user: known } = await github.permissionOf(repository, user.login, call)
   if (known !== null && known.id !== user.id) {
-    const text = `${user.login} is not the account any more that wrote the question.`
+    const text = `${user.login} is no longer the account that wrote the question.`
     return { allowed: false, reason: 'somebody-else', text }
   }
   if (permissionLevels.indexOf(level) >= permissionLevels.indexOf(allow)) return { allowed: true, level }
@@ -28,12 +31,7 @@ export async function mayAsk(
   return { allowed: false, reason: 'permission', text }
 }
 
-/** By type and by name: an App's bot has both, and neither alone is promised. */
+/** Checks type and login, because GitHub promises neither for every bot. */
 export function isBot(user: Author): boolean {
   return user.type !== 'User' || user.login.toLowerCase().endsWith('[bot]')
-}
-
-/** Our own word: it has our marker and we wrote it. Somebody may paste a marker, and we may be a person's token that also asks. */
-export function isOwnWord(comment: { body: string; author: Author }, identity: Author): boolean {
-  return comment.author.id === identity.id && startsWithMarker(comment.body)
 }

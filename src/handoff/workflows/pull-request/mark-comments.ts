@@ -5,8 +5,8 @@
 
 import type { ReadContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
-import { readAskMarker } from '../../domain/answers/comment-marker.js'
-import { answerOf, markedBody, staleHead } from '../../domain/citations/stale-marker.js'
+import { anyMarker, readAnswerMarker, readAskMarker } from '../../domain/answers/comment-marker.js'
+import { readShownAnswer, readStaleHead, setStaleWarning } from '../../domain/citations/stale-marker.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../../domain/github.js'
 import { safeInline } from '../../domain/markdown/escape.js'
@@ -59,13 +59,12 @@ interface OwnAnswer {
 }
 
 async function ownAnswers(github: GitHub, repository: string, number: number, call: Call): Promise<OwnAnswer[]> {
-  const marker = anyMarker
   const threads: Thread[] = [
     { kind: 'issue', repository, number },
     { kind: 'review', repository, number, root: 0 },
   ]
   const found = await Promise.all(
-    threads.map((thread) => github.ownComments(thread, { marker, everyThread: true }, call)),
+    threads.map((thread) => github.ownComments(thread, { marker: anyMarker, everyThread: true }, call)),
   )
   const byAnswer = Map.groupBy(found.flat(), ({ kind, body }) => `${kind} ${shownIn(body)?.of}`)
   return [...byAnswer.values()].flatMap((comments) => {
@@ -74,14 +73,12 @@ async function ownAnswers(github: GitHub, repository: string, number: number, ca
   })
 }
 
-const anyMarker = '<!-- handoff:'
-
 /** Which answer a comment shows, and which part of it: below its question once it is done, or on its own. */
 function shownIn(body: string): { of: string; part: number } | undefined {
   const asked = readAskMarker(body)
   if (asked) return asked.state === 'done' ? { of: `question ${asked.question}`, part: asked.part } : undefined
-  const [, id, part] = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=(\d{1,4}) -->/.exec(body) ?? []
-  return id === undefined ? undefined : { of: `answer ${id}`, part: Number(part) }
+  const answer = readAnswerMarker(body)
+  return answer && { of: `answer ${answer.id}`, part: answer.part }
 }
 
 async function treat(
@@ -91,7 +88,7 @@ async function treat(
   head: string,
   call: Call,
 ): Promise<'marked' | 'cleared' | 'untouched'> {
-  if (staleHead(first.body) === head) return 'untouched'
+  if (readStaleHead(first.body) === head) return 'untouched'
   try {
     const record = await recordOf(context, repository, text, call.signal)
     if (!record) return 'untouched'
@@ -99,8 +96,8 @@ async function treat(
     // What nobody can tell stays as it is.
     if (!found && record.commit !== head) return 'untouched'
     const gone = found !== undefined && !found.valid
-    if (!gone && staleHead(first.body) === undefined) return 'untouched'
-    const body = markedBody(first.body, gone ? { head, words: wordsOf(found) } : undefined)
+    if (!gone && readStaleHead(first.body) === undefined) return 'untouched'
+    const body = setStaleWarning(first.body, gone ? { head, words: wordsOf(found) } : undefined)
     if ((await github.updateComment(first, body, call)) === null) return 'untouched'
     return gone ? 'marked' : 'cleared'
   } catch (error) {
@@ -116,7 +113,7 @@ async function recordOf(
   text: string,
   signal: AbortSignal,
 ): Promise<CompletedAnswer | undefined> {
-  const named = answerOf(text)
+  const named = readShownAnswer(text)
   if (!named) return undefined
   const read = (place: Layout | undefined) =>
     place &&

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
-import { type AskLevel, isOwnWord, mayAsk } from '../../../../src/handoff/workflows/pull-request/check-permission.js'
+import type { AskLevel } from '../../../../src/handoff/domain/github.js'
+import { mayAsk } from '../../../../src/handoff/workflows/pull-request/check-permission.js'
 
 let local: LocalGitHub
 let token: string
@@ -94,14 +95,4 @@ test('a name that is a path asks for nothing', async () => {
   const answer = await mayAsk({ github: line(), repository: 'octo/open', user, allow: 'read' }, call)
   expect(answer).toMatchObject({ allowed: false, reason: 'permission' })
   expect(local.server.requests.length).toBe(before)
-})
-
-test('own words have our marker at their start and us as their author', () => {
-  const us = { login: 'github-actions[bot]', id: 41898282, type: 'Bot' }
-  const them = { login: 'wanda', id: 7, type: 'User' }
-  const body = '<!-- handoff:ask v=1 comment=1 part=1 state=done -->\n/ask again'
-  expect(isOwnWord({ body, author: us }, us)).toBe(true)
-  expect(isOwnWord({ body, author: them }, us)).toBe(false)
-  expect(isOwnWord({ body: '/ask again', author: us }, us)).toBe(false)
-  expect(isOwnWord({ body: `/ask ${body}`, author: us }, us)).toBe(false)
 })
