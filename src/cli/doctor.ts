@@ -1,6 +1,8 @@
 // `npm run doctor -- <url>`: looks at a deployment from outside and says what is not as it should be. Sends nothing that costs; with
 // HANDOFF_TOKEN in the environment it looks behind the door, too.
+
 import { HandoffError } from '../handoff/domain/errors.js'
+import { parseHttpUrl } from '../handoff/util/http-url.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
 
@@ -205,14 +207,15 @@ function reasonOf(error: unknown): string {
 }
 
 async function doctor({ positionals: [address = ''] }: Given<typeof command.options>): Promise<number> {
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+  const url = parseHttpUrl(address)
+  if (!url) {
     throw new HandoffError('invalid-input', `${address} is not an http(s) address.`, {
       next: 'Write: npm run doctor -- https://<deployment>',
     })
   }
   const token = readEnvironment()['HANDOFF_TOKEN']?.trim()
   try {
-    const findings = await checkAll(new URL(address), token === '' ? undefined : token)
+    const findings = await checkAll(url, token === '' ? undefined : token)
     for (const { what, problem, next } of findings) {
       process.stdout.write(
         `${problem === undefined ? '✓' : '✗'} ${what}${problem === undefined ? '' : `: ${problem}`}\n`,

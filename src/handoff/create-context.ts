@@ -8,13 +8,13 @@ import { makeModel } from './clients/openai/client.js'
 import { guardModel } from './clients/redacting-model.js'
 import { systemClock } from './clients/system-clock.js'
 import type { AppContext, ReadContext } from './context.js'
-import type { Clock } from './domain/clock.js'
-import type { GitHost, Sandboxes } from './domain/ports.js'
+import type { Clock, GitHost, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
 import { makeRedactor } from './domain/secrets/redactor.js'
 import type { Settings } from './domain/settings.js'
 import type { GuestProgram } from './sandbox/run-program.js'
 import { noBudgets } from './store/caller-budgets.js'
+import { lazy } from './util/lazy.js'
 import { uniqueId } from './util/unique-id.js'
 import { unlimitedAdmission } from './workflows/answer/admission.js'
 
@@ -64,19 +64,16 @@ export function createReadContext({ server, apiKey, objectHosts, root }: Setting
 }
 
 function sandboxesLater(settings: SandboxSettings): Sandboxes {
-  let loading: Promise<Sandboxes> | undefined
-  const line = () =>
-    (loading ??= import('./clients/e2b/client.js').then(({ makeSandboxes }) => makeSandboxes(settings)))
+  const sandboxes = lazy(async () => (await import('./clients/e2b/client.js')).makeSandboxes(settings))
   return {
-    open: async (...call) => (await line()).open(...call),
-    find: async (...call) => (await line()).find(...call),
-    kill: async (...call) => (await line()).kill(...call),
-    warm: async () => (await line()).warm?.(),
+    open: async (...call) => (await sandboxes()).open(...call),
+    find: async (...call) => (await sandboxes()).find(...call),
+    kill: async (...call) => (await sandboxes()).kill(...call),
+    warm: async () => (await sandboxes()).warm?.(),
   }
 }
 
 function gitLater(config: GitHostConfig): GitHost {
-  let loading: Promise<GitHost> | undefined
-  const line = () => (loading ??= import('./clients/git/ls-remote.js').then(({ makeGitHost }) => makeGitHost(config)))
-  return { heads: async (...call) => (await line()).heads(...call) }
+  const gitHost = lazy(async () => (await import('./clients/git/ls-remote.js')).makeGitHost(config))
+  return { heads: async (...call) => (await gitHost()).heads(...call) }
 }

@@ -10,10 +10,9 @@ export type { AppContext, ReadContext } from './context.js'
 export { createContext, createReadContext, type Wiring } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
-export { summaryMarker } from './domain/answers/comment-marker.js'
+export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
 export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './domain/answers/render-answer.js'
-export type { Clock } from './domain/clock.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
 export {
   type AskLevel,
@@ -30,7 +29,7 @@ export { cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
 export { efforts, replyLimit } from './domain/model-limits.js'
-export type { Model } from './domain/ports.js'
+export type { Clock, Model } from './domain/ports.js'
 export {
   artifact,
   type Commit,

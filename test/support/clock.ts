@@ -1,6 +1,7 @@
 // A clock that stands still until a test moves it.
-import type { Clock } from '../../src/handoff/domain/clock.js'
+
 import { abortError } from '../../src/handoff/domain/errors.js'
+import type { Clock } from '../../src/handoff/domain/ports.js'
 
 export interface ManualClock extends Clock {
   /** Moves time and wakes whoever waited long enough. */

@@ -1,7 +1,7 @@
 // The real clock.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Clock } from '../domain/clock.js'
 import { abortError } from '../domain/errors.js'
+import type { Clock } from '../domain/ports.js'
 
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -3,7 +3,6 @@
 // All calls take an AbortSignal and reject with a HandoffError: never with an SDK's error, never with a secret in a message.
 
 import type { Usage } from './answer.js'
-import type { Clock } from './clock.js'
 import type { HandoffError } from './errors.js'
 import type { WantedReply } from './model-limits.js'
 import type { RunEvent } from './run-events.js'
@@ -20,7 +19,14 @@ export interface Ports {
   emit: (event: RunEvent) => void
 }
 
-// ── machines ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Resolves after this many milliseconds; rejects with `abortError` as soon as the signal is aborted. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>
+}
+
+// ── sandboxes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface SandboxRequest {
   /** Written on the machine from outside, so that an orphan can be found by it. */

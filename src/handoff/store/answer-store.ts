@@ -5,6 +5,7 @@
 // concurrency: read, decide, write if the revision is unchanged, else read again.
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../domain/answer.js'
 import { decodeAnswer, encodeAnswer } from '../domain/answers/answer-codec.js'
+import { readLatestMarker, writeLatestMarker } from '../domain/answers/comment-marker.js'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Drive } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
@@ -258,8 +259,6 @@ export async function recentAnswers(
   return records.filter((record) => record?.status === 'done')
 }
 
-const stamp = /^<!-- handoff:latest accepted=(\S+) -->\n/
-
 /** `qa-response.md` holds the latest answer, whole: an answer accepted earlier never replaces one accepted later. */
 export async function writeLatestAnswer(
   drive: Drive,
@@ -269,12 +268,12 @@ export async function writeLatestAnswer(
   signal: AbortSignal,
 ): Promise<void> {
   const path = `${directory}/${artifact.latestAnswer}`
-  const bytes = new TextEncoder().encode(`<!-- handoff:latest accepted=${acceptedAt} -->\n${markdown}`)
+  const bytes = new TextEncoder().encode(`${writeLatestMarker(acceptedAt)}\n${markdown}`)
   for (let conflicts = 0; conflicts < 2 * mostConflicts; conflicts += 1) {
     // The revision is read before the content: what is decided on is never older than what is replaced.
     const stat = await drive.stat(path, signal)
     const found = stat && (await drive.read(path, { maxBytes: recordLimit, signal }))
-    const there = !found ? undefined : stamp.exec(new TextDecoder().decode(found))?.[1]
+    const there = !found ? undefined : readLatestMarker(new TextDecoder().decode(found))
     if (there !== undefined && there >= acceptedAt) return
     try {
       await drive.write(path, bytes, { expectedRevision: stat?.revision ?? 0, signal })

@@ -1,9 +1,9 @@
 // What a caller may spend in a day (UTC), in tokens and in money, over all instances. What a question may cost at most is reserved before the
 // work and settled after it, so that many at once do not spend together what each alone could.
-import type { Clock } from '../domain/clock.js'
+
 import { HandoffError } from '../domain/errors.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
-import type { Drive } from '../domain/ports.js'
+import type { Clock, Drive } from '../domain/ports.js'
 import * as read from '../util/decode.js'
 import { uniqueId } from '../util/unique-id.js'
 import { type GivingBack, type Kept, once, type SharedFile, sharedFile } from './optimistic-file.js'

@@ -2,9 +2,9 @@
 // stands there; the file is read, changed and written on the condition that nobody was quicker, and read again if somebody was.
 //
 // Changes that are asked for in one process while another is on its way are written together, so a hundred requests at once are a few writes.
-import type { Clock } from '../domain/clock.js'
+
 import { type HandoffError, isHandoffError } from '../domain/errors.js'
-import type { Drive } from '../domain/ports.js'
+import type { Clock, Drive } from '../domain/ports.js'
 import { cleanupSignal } from '../util/step-timer.js'
 
 /** What is kept says at which revision it stands, so that one look tells both; others may have left that out. */

@@ -3,10 +3,10 @@
 //
 // Everything is in one small file: who has a turn until when, and who waits. Whoever looks gives out the turns that are free, also to those
 // who wait in other processes. Nobody has to be trusted to come back: a turn and a place in the queue both run out.
-import type { Clock } from '../domain/clock.js'
+
 import { abortError } from '../domain/errors.js'
 import { encode } from '../domain/handoff-record.js'
-import type { Drive } from '../domain/ports.js'
+import type { Clock, Drive } from '../domain/ports.js'
 import { uniqueId } from '../util/unique-id.js'
 import { type GivingBack, once, sharedFile } from './optimistic-file.js'
 import {

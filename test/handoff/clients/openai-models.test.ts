@@ -5,9 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { json, type LocalServer, startServer } from '../../../src/emulators/faulty-server.js'
 import { type LocalModel, startModel } from '../../../src/emulators/model/server.js'
 import { type ModelConfig, makeModel } from '../../../src/handoff/clients/openai/client.js'
-import type { Clock } from '../../../src/handoff/domain/clock.js'
 import type { HandoffError } from '../../../src/handoff/domain/errors.js'
-import type { ModelRequest } from '../../../src/handoff/domain/ports.js'
+import type { Clock, ModelRequest } from '../../../src/handoff/domain/ports.js'
 
 const key = 'sk-the-key-of-the-test'
 const data =

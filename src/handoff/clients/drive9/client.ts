@@ -6,9 +6,10 @@
 //   drive9-errors.ts  answers as our own errors; drive9-time.ts deadlines and pauses
 //
 // Quirks met here: a missing directory lists as empty; small files ignore ranges; large ones are a 302 to an address that must not be shown our key; a completed upload does not say its revision; a stat of nothing is a 404 without a body.
+
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../domain/clock.js'
 import { HandoffError } from '../../domain/errors.js'
+import type { Clock } from '../../domain/ports.js'
 import {
   type Drive,
   type DriveEntry,
@@ -19,6 +20,7 @@ import {
   type TokenRequest,
 } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
+import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
 import { type DriveTimes, Lost, usualTimes } from './deadlines.js'
 import { notDrive9 } from './errors.js'
@@ -190,7 +192,8 @@ export function makeDrive(settings: DriveSettings): Drive {
 }
 
 function hostOf(server: string): string {
-  if (URL.canParse(server) && /^https?:/.test(server)) return new URL(server).hostname
+  const url = parseHttpUrl(server)
+  if (url) return url.hostname
   throw new HandoffError('invalid-input', `${quote(server)} is not the address of a drive9 service.`, {
     next: 'Set DRIVE9_SERVER to an address that begins with https:// (or http:// on this machine).',
   })

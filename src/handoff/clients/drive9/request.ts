@@ -2,8 +2,9 @@
 //
 // A call ends in one of three ways: an answer, an error that tells what the server or the caller wants, or `Lost`: we do not know whether the
 // work was done. Reads and other idempotent calls are simply made again after a loss; writes are settled by their caller.
-import type { Clock } from '../../domain/clock.js'
+
 import { abortError, HandoffError } from '../../domain/errors.js'
+import type { Clock } from '../../domain/ports.js'
 import { type DriveTimes, Lost, type Watch, watchTime } from './deadlines.js'
 import {
   brokenConnection,

@@ -3,8 +3,9 @@
 // Small files are one PUT; from 50,000 bytes on the service wants an upload: begin, ask for addresses, put the parts into the object
 // storage, complete. In both the condition is checked by the service. When an answer is lost the file is read back: the same bytes there
 // mean written; the revision still as expected means that nothing happened, and the write is made again.
-import type { Clock } from '../../domain/clock.js'
+
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
+import type { Clock } from '../../domain/ports.js'
 import { type DriveStat, smallFileBytes } from '../../domain/ports.js'
 import { type DriveTimes, Lost } from './deadlines.js'
 import { type CallName, notDrive9, refusal } from './errors.js'

@@ -2,10 +2,11 @@
 //
 // One request in most cases: protocol version 2 lets a client ask `ls-refs` at once, for these refs only. A server that does not speak it
 // is asked for the advertisement of all its refs, which versions 0 and 1 have.
-import type { Clock } from '../../domain/clock.js'
+
 import { abortError, HandoffError } from '../../domain/errors.js'
-import type { GitHost } from '../../domain/ports.js'
+import type { Clock, GitHost } from '../../domain/ports.js'
 import { anyOf } from '../../util/abort.js'
+import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
 import { explain, Refused, shown } from './errors.js'
 import { readAdvertisement, readListing } from './parse-refs.js'
@@ -131,10 +132,8 @@ function authorization(credentials: GitCredentials | undefined, first: URL, url:
 }
 
 function addressOf(cloneUrl: string): URL {
-  const url = URL.canParse(cloneUrl) ? new URL(cloneUrl) : undefined
-  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
-    return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
-  }
+  const url = parseHttpUrl(cloneUrl)
+  if (url) return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
   throw new HandoffError('invalid-input', 'The clone address is not an http(s) address without credentials.', {
     next: 'Write it like https://github.com/owner/name.git; a credential has a setting of its own.',
   })

@@ -1,9 +1,10 @@
 // GitHub by plain fetch. The functions that must start quickly import this, so nothing here loads an SDK.
 
-import type { Clock } from '../../domain/clock.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Author, Call, CommentKey, GitHub } from '../../domain/github.js'
+import type { Clock } from '../../domain/ports.js'
 import type * as read from '../../util/decode.js'
+import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
 import { type AppCredentials, appTokens, staticTokens } from './app-auth.js'
 import { type Ask, commentCalls, type Identity, whole } from './comments.js'
@@ -101,10 +102,7 @@ function wireOf(options: GitHubOptions): Wire {
 }
 
 function plainAddress(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
-    return text.replace(/\/+$/, '')
-  }
+  if (parseHttpUrl(text)) return text.replace(/\/+$/, '')
   throw new HandoffError('invalid-input', 'The address of GitHub is not an http(s) address without credentials.', {
     next: 'Write it like https://api.github.com, or https://<host>/api/v3 for an Enterprise Server.',
   })

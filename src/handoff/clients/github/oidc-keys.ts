@@ -1,7 +1,7 @@
 // GitHub's public keys for the OIDC tokens of jobs. `createRemoteJWKSet` of jose neither keeps keys during an outage nor limits requests that fail.
 import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters } from 'jose'
-import type { Clock } from '../../domain/clock.js'
 import { HandoffError } from '../../domain/errors.js'
+import type { Clock } from '../../domain/ports.js'
 
 /** Finds the key that the `kid` of a token names. Rejects with `git` when the keys cannot be fetched. */
 export type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey | undefined>

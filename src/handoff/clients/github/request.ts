@@ -3,9 +3,10 @@
 // How GitHub limits (docs.github.com, "Rate limits for the REST API"): 403 or 429; `retry-after` first, else `x-ratelimit-reset` when
 // `x-ratelimit-remaining` is 0, else at least a minute and longer each time. A limited request was not carried out, so even a POST may be
 // sent again. A 5xx or a lost connection leaves open whether it was: only what may happen twice is repeated.
-import type { Clock } from '../../domain/clock.js'
+
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
+import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { anyOf } from '../../util/abort.js'
 

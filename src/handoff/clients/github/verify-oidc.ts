@@ -1,7 +1,7 @@
 // Verifies the OIDC tokens of GitHub Actions jobs. Never reads `sub`, whose form differs between repositories and changes.
 import type { JWTVerifyGetKey } from 'jose'
-import type { Clock } from '../../domain/clock.js'
 import { HandoffError } from '../../domain/errors.js'
+import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import * as read from '../../util/decode.js'
 import { systemClock } from '../system-clock.js'

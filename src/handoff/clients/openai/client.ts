@@ -11,13 +11,14 @@
 //   openai-problems.ts  what is wrong with a reply that came
 //   openai-check.ts     whether key and model are right, before anything is asked
 //   tokens.ts           how many tokens a text is
-import type { Clock } from '../../domain/clock.js'
+
 import { HandoffError } from '../../domain/errors.js'
-import { lazy } from '../../domain/lazy.js'
 import { expectedThinking, type ModelLimits, replyLimit } from '../../domain/model-limits.js'
-import type { Model } from '../../domain/ports.js'
+import type { Clock, Model } from '../../domain/ports.js'
 import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { orAborted } from '../../util/abort.js'
+import { parseHttpUrl } from '../../util/http-url.js'
+import { lazy } from '../../util/lazy.js'
 import type { Learned } from './complete.js'
 
 export interface ModelConfig extends ModelLimits {
@@ -70,7 +71,8 @@ function checkKey(key: string): void {
 }
 
 function hostOf(baseUrl: string): string {
-  if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return new URL(baseUrl).host
+  const url = parseHttpUrl(baseUrl)
+  if (url) return url.host
   throw new HandoffError('missing-setting', 'LLM_BASE_URL is not an http(s) address.', {
     next: 'Write it like https://api.openai.com/v1.',
   })

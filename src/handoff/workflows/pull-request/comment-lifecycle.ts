@@ -3,9 +3,9 @@
 // 👀 at once; one comment, edited in place while the work goes on; and an end on every path: the answer, or what went wrong and what to do,
 // or that it was stopped. 🚀 or 😕 takes the place of 👀. It may be called twice for one question, at once or later, in other processes.
 import type { Target } from '../../domain/answers/comment-event.js'
-import type { Clock } from '../../domain/clock.js'
 import { abortError, type HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Call, CommentKey, GitHub, Reaction } from '../../domain/github.js'
+import type { Clock } from '../../domain/ports.js'
 import {
   type AnswerComment,
   answerComment,

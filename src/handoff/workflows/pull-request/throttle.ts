@@ -1,5 +1,5 @@
 // Says the newest of many things, but not too often: GitHub limits edits, and every edit is work for whoever watches.
-import type { Clock } from '../../domain/clock.js'
+import type { Clock } from '../../domain/ports.js'
 
 export interface Pacer {
   /** Replaces what has not been said yet. Returns at once. */

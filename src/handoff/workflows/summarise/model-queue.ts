@@ -1,7 +1,7 @@
 // Sends requests to the model within the token budget, with bounded concurrency and rate.
-import type { Clock } from '../../domain/clock.js'
+
 import { abortError, HandoffError } from '../../domain/errors.js'
-import type { Model, ModelReply } from '../../domain/ports.js'
+import type { Clock, Model, ModelReply } from '../../domain/ports.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { Messages } from '../../domain/summary/summary-prompt.js'
 import type { Amount, Reservation, TokenBudget } from '../../domain/summary/token-budget.js'

@@ -3,9 +3,8 @@ import { startServer } from '../../../../src/emulators/faulty-server.js'
 import { type LocalModel, startModel } from '../../../../src/emulators/model/server.js'
 import { type ModelConfig, makeModel } from '../../../../src/handoff/clients/openai/client.js'
 import { makeThoughtFilter } from '../../../../src/handoff/clients/openai/strip-thinking.js'
-import type { Clock } from '../../../../src/handoff/domain/clock.js'
 import { abortError, HandoffError } from '../../../../src/handoff/domain/errors.js'
-import type { ModelRequest } from '../../../../src/handoff/domain/ports.js'
+import type { Clock, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 
 const key = 'sk-the-key-of-the-test'
 const data =
