@@ -54,7 +54,7 @@ export function openHouse(
   const { cloneToken: _given, ...rest } = settings
   const log = makeListener(job.runner, job.saver)
   const appContext = createContext(rest, {
-    program: (walk) => readFile(new URL(`guest-${walk}.js`, import.meta.url), 'utf8'),
+    program: (name) => readFile(new URL(`sandbox-${name}.js`, import.meta.url), 'utf8'),
     emit(event) {
       log(event)
       listen(event)

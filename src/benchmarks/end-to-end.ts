@@ -159,7 +159,7 @@ function startCounting(clouds: Clouds, events: RunEvent[]): () => Run {
   }
 }
 
-/** Steps of the guest program that wait for drive9: the mount, beside the clone; what is stored; the drain. */
+/** Steps of the survey program that wait for drive9: the mount, beside the clone; what is stored; the drain. */
 function insideOf(events: RunEvent[]): number {
   const times = new Map<string, number>()
   for (const event of events) {

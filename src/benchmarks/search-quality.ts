@@ -111,7 +111,7 @@ async function ask(question: Question, ground: Ground, summary: string): Promise
   const { excerpts } = await find({
     ...ground,
     summary,
-    search: { question: question.question, terms: [], textBytes, hints: [], shown: [] },
+    search: { question: question.question, terms: [], textBytes, shown: [] },
   })
   const milliseconds = performance.now() - start
   const order = [...new Set(excerpts.map((excerpt) => excerpt.path))]

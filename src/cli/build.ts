@@ -4,16 +4,17 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { buildAction } from '../build/action.js'
 import { writeDocuments } from '../build/generate-docs.js'
+import type { ProgramName } from '../handoff/sandbox/run-program.js'
 import { runCommand } from './command-line.js'
 import { repositoryRoot as root } from './sandbox-program.js'
 
 const dist = join(root, 'dist')
 
-/** A program for inside a sandbox: plain JavaScript for the template's Node, nothing beside it. */
-async function buildGuest(folder: string, walk: 'summarise' | 'ask'): Promise<void> {
+/** Bundles a sandbox program into one file of plain JavaScript for the template's Node. */
+async function buildSandboxProgram(folder: string, name: ProgramName): Promise<void> {
   const result = await build({
-    entryPoints: [join(root, 'src/handoff/sandbox/program', `${walk === 'summarise' ? 'survey' : 'search'}-entry.ts`)],
-    outfile: join(folder, `guest-${walk}.js`),
+    entryPoints: [join(root, 'src/handoff/sandbox/program', `${name}-entry.ts`)],
+    outfile: join(folder, `sandbox-${name}.js`),
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -25,7 +26,7 @@ async function buildGuest(folder: string, walk: 'summarise' | 'ask'): Promise<vo
     logLevel: 'warning',
   })
   const bytes = Object.values(result.metafile.outputs)[0]?.bytes ?? 0
-  if (bytes > 100_000) throw new Error(`dist/guest-${walk}.js has ${bytes} bytes; a command has room for 100,000.`)
+  if (bytes > 100_000) throw new Error(`dist/sandbox-${name}.js has ${bytes} bytes; a command has room for 100,000.`)
 }
 
 const command = {
@@ -43,8 +44,8 @@ async function buildAll(): Promise<void> {
   try {
     await mkdir(fresh, { recursive: true })
     await Promise.all([
-      buildGuest(fresh, 'summarise'),
-      buildGuest(fresh, 'ask'),
+      buildSandboxProgram(fresh, 'survey'),
+      buildSandboxProgram(fresh, 'search'),
       buildAction(root, fresh),
       writeDocuments(root),
     ])

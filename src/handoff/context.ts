@@ -2,7 +2,7 @@
 
 import type { Prices } from './domain/model-prices.js'
 import type { Ports } from './domain/ports.js'
-import type { GuestProgram } from './sandbox/run-program.js'
+import type { LoadProgram } from './sandbox/run-program.js'
 import type { Budgets } from './store/caller-budgets.js'
 import type { Admission } from './workflows/answer/admission.js'
 
@@ -13,7 +13,7 @@ export interface AppContext {
   /** What each caller may spend. */
   budgets: Budgets
   /** The program that is sent into sandboxes. */
-  program: GuestProgram
+  program: LoadProgram
   /** Where on the drive everything is. */
   root: string
   limits: {

@@ -12,14 +12,14 @@ import type { Clock, GitHost, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
 import { makeRedactor } from './domain/secrets/redactor.js'
 import type { Settings } from './domain/settings.js'
-import type { GuestProgram } from './sandbox/run-program.js'
+import type { LoadProgram } from './sandbox/run-program.js'
 import { noBudgets } from './store/caller-budgets.js'
 import { lazy } from './util/lazy.js'
 import { uniqueId } from './util/unique-id.js'
 import { unlimitedAdmission } from './workflows/answer/admission.js'
 
 export interface Wiring {
-  program: GuestProgram
+  program: LoadProgram
   emit: (event: RunEvent) => void
   /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
   cloneToken?: string

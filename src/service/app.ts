@@ -38,7 +38,7 @@ const impatientModel = { retries: 1, longestWaitMs: 8_000, totalMs: 180_000 }
 
 async function searchProgram(): Promise<string> {
   const { readFile } = await import('node:fs/promises')
-  return readFile(new URL('../../dist/guest-ask.js', import.meta.url), 'utf8')
+  return readFile(new URL('../../dist/sandbox-search.js', import.meta.url), 'utf8')
 }
 
 function createApp(environment: Environment): App {

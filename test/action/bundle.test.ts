@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 const code = async (folder = dist) =>
-  (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('guest'))
+  (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('sandbox-'))
 
 /** What a step loads of the bundle, with sizes. */
 async function loadedBy(event: Event, inputs: Record<string, string> = {}) {
@@ -29,7 +29,7 @@ async function sizes(file: string) {
   const urls = [...new Set((await readFile(file, 'utf8')).trim().split('\n'))]
   const names = urls.filter((url) => url.includes('/dist/')).map((url) => url.slice(url.indexOf('/dist/') + 6))
   const bytes = await Promise.all(names.map(async (name) => [name, (await stat(join(dist, name))).size] as const))
-  const inCode = bytes.filter(([name]) => name.endsWith('.js') && !name.startsWith('guest'))
+  const inCode = bytes.filter(([name]) => name.endsWith('.js') && !name.startsWith('sandbox-'))
   return { files: Object.fromEntries(bytes), bytes: inCode.reduce((sum, [, size]) => sum + size, 0) }
 }
 
@@ -119,7 +119,7 @@ describe('what each way loads', () => {
     const sdks = await sdkChunks()
     const first = await loadedBy(world.push())
     expect(first.step.errors).toEqual([])
-    expect(Object.keys(first.files)).toEqual(expect.arrayContaining([...sdks, 'guest-summarise.js']))
+    expect(Object.keys(first.files)).toEqual(expect.arrayContaining([...sdks, 'sandbox-survey.js']))
     const again = await loadedBy(world.push())
     expect(again.step.outputs['reused']).toBe('true')
     expect(Object.keys(again.files).filter((name) => sdks.includes(name))).toEqual([])

@@ -4,7 +4,7 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
-import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 import { resolveRun } from '../../src/handoff/workflows/answer/resolve-run.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
@@ -278,19 +278,21 @@ async function second(world: QuickWorld, place: Place): Promise<string[]> {
   return run === visible ? wrong : [...wrong, `the second attempt gave ${run}, visible is ${visible}`]
 }
 
-const isTable = (record: GuestRecord) => record.type === 'stored' && record.path.endsWith('outline.json')
+const isTable = (record: ProgramRecord) => record.type === 'stored' && record.path.endsWith('outline.json')
 
-test.each<[string, (records: GuestRecord[]) => GuestRecord[]]>([
+test.each<[string, (records: ProgramRecord[]) => ProgramRecord[]]>([
   ['forgets a file', (records) => records.filter((record) => !isTable(record))],
   ['claims one more', (records) => records.flatMap((one) => (isTable(one) ? [one, { ...one, path: 'x' }] : [one]))],
   ['claims the same twice', (records) => records.flatMap((one) => (isTable(one) ? [one, one] : [one]))],
   ['claims to have stored other bytes', (records) => records.map((one) => (isTable(one) ? { ...one, sha256 } : one))],
 ])('a sandbox that %s seals nothing', async (what, change) => {
-  const before = small.guest.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
+  const before = small.sandboxProgram.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
   const place = small.place(`octo/${what.replaceAll(' ', '-')}`)
   await using process = await small.process({ patient: true })
   const walk = summarise(place.summarise(process, 'first'), process.context, never)
-  const error: unknown = await walk.catch((reason: unknown) => reason).finally(() => small.guest.can(() => before))
+  const error: unknown = await walk
+    .catch((reason: unknown) => reason)
+    .finally(() => small.sandboxProgram.can(() => before))
   expect(isHandoffError(error)).toBe(true)
   expect(
     small.clouds.drive.tree(place.layout.repository).filter(({ path }) => /handoff\.json|commits\//.test(path)),

@@ -89,14 +89,14 @@ async function look(): Promise<Glimpse> {
   await until('git fetches and the mount stands', () => isFetching() && stateFile(machine) !== undefined)
   const processes = processesOf(machine)
   const state = stateFile(machine)!
-  const guest = processes.find(({ command }) => / guest\.mjs$/.test(command.trim()))!
+  const program = processes.find(({ command }) => / program\.mjs$/.test(command.trim()))!
   const token = machine.commands.at(-1)!.environment['DRIVE9_API_KEY']!
   const seen = {
     token,
     machine,
     answers: await attempts(token),
     mountState: { mode: statSync(state).mode & 0o777, readableByNobody: readableByNobody(state) },
-    trustedEnvironment: { readableByNobody: readableByNobody(`/proc/${guest.id}/environ`) },
+    trustedEnvironment: { readableByNobody: readableByNobody(`/proc/${program.id}/environ`) },
   }
   const surveying = await until('the survey runs', () => processesOf(machine).find(isSurvey))
   return { ...seen, processes: [...processes, surveying] }

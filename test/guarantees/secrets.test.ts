@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { programFolder } from '../../src/emulators/start-all.js'
 import type { Sandbox } from '../../src/handoff/domain/ports.js'
-import type { GuestRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
 import { answerMarkdown, answerQuestion, HandoffError, summarise } from '../../src/handoff/index.js'
-import { runGuest } from '../../src/handoff/sandbox/run-program.js'
+import { runProgram } from '../../src/handoff/sandbox/run-program.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { encodings, keysOf, leaksInValues, leaksOf } from '../support/secrets.js'
@@ -153,7 +153,7 @@ describe('an error shows no key', () => {
   })
 
   test('when a program in the sandbox says its token in passing', async () => {
-    const heard: GuestRecord[] = []
+    const heard: ProgramRecord[] = []
     const said = [
       { v: 1, type: 'notice', text: `It is ${cloneToken}.` },
       { v: 1, type: 'done' },
@@ -164,7 +164,7 @@ describe('an error shows no key', () => {
         return { exitCode: 0, stderrTail: '' }
       },
     }
-    await runGuest(sandbox as Sandbox, {
+    await runProgram(sandbox as Sandbox, {
       program: async () => '',
       task: { task: 'summarise' } as SummariseTask,
       secrets: { TOKEN: cloneToken },

@@ -94,7 +94,7 @@ describe.each(['api/ask', 'api/github', 'api/health', 'api/openapi', 'api/queue'
 
   test('it holds neither the program of the other walk nor the large memory of the tokenizer', () => {
     const files = filesIn(folder())
-    expect(files.filter((path) => /guest-summarise/.test(path))).toEqual([])
+    expect(files.filter((path) => /sandbox-survey/.test(path))).toEqual([])
     const bytes = files.reduce((sum, path) => sum + statSync(join(folder(), path)).size, 0)
     expect(bytes).toBeLessThan(25_000_000)
   })

@@ -8,9 +8,9 @@ import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
 import { type LocalQueues, startQueues } from '../../src/emulators/vercel/queues.js'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
 import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
-import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 import { type AppContext, type SummariseResult, summarise } from '../../src/handoff/index.js'
-import { type QuickGuest, startQuickGuest } from '../support/in-process-program.js'
+import { type InProcessProgram, startInProcessProgram } from '../support/in-process-program.js'
 import { startWorld, type World } from '../support/local-clouds.js'
 import { compileCache } from '../support/program.js'
 import { secretWatch } from '../support/recorded-requests.js'
@@ -70,16 +70,16 @@ export interface DeploymentOptions {
 }
 
 export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
-  const [repository, guest, queues] = await Promise.all([
+  const [repository, sandboxProgram, queues] = await Promise.all([
     makeRepository(tokenFiles),
-    options.quickFinds ? startQuickGuest({ finds: true }) : undefined,
+    options.quickFinds ? startInProcessProgram({ finds: true }) : undefined,
     options.onVercel ? startQueues({ root }) : undefined,
   ])
   const world = await startWorld({
     repositories: { [name]: repository.directory },
     clouds: {
       ...options.clouds,
-      sandboxes: { ...options.sandboxes, ...(guest ? { path: [guest.folder, programFolder] } : {}) },
+      sandboxes: { ...options.sandboxes, ...(sandboxProgram ? { path: [sandboxProgram.folder, programFolder] } : {}) },
     },
   })
   const where = { ...parseRepository(name, new URL(world.remote.url).host), id: options.repositoryId ?? repositoryId }
@@ -91,7 +91,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   }
   const run = await summarise(
     { commit, attempt: 'first' },
-    guest ? takenDown(world.context, guest) : world.context,
+    sandboxProgram ? takenDown(world.context, sandboxProgram) : world.context,
     never,
   )
   const environment = {
@@ -139,7 +139,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     await Promise.all(instances.map((one) => one.close()))
     await world.close()
     await queues?.close()
-    await Promise.all([repository[Symbol.asyncDispose](), guest?.[Symbol.asyncDispose]()])
+    await Promise.all([repository[Symbol.asyncDispose](), sandboxProgram?.[Symbol.asyncDispose]()])
   }
   const { clouds, remote } = world
   return {
@@ -165,11 +165,11 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
 }
 
 /** What the real program reads in this house's next walk is what is found from then on. */
-function takenDown(context: AppContext, guest: QuickGuest): AppContext {
-  const heard: GuestRecord[] = []
+function takenDown(context: AppContext, sandboxProgram: InProcessProgram): AppContext {
+  const heard: ProgramRecord[] = []
   const sandboxes = listening(context.ports.sandboxes, (record) => {
     heard.push(record)
-    if (record.type === 'done') guest.can((before) => ({ ...before, find: foundIn(heard) }))
+    if (record.type === 'done') sandboxProgram.can((before) => ({ ...before, find: foundIn(heard) }))
   })
   return { ...context, ports: { ...context.ports, sandboxes } }
 }

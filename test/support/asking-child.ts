@@ -16,8 +16,8 @@ export async function askInChild(asked: {
   killAt: number
 }): Promise<{ killed: boolean }> {
   const { world, place, gate, question, killAt } = asked
-  const program = join(world.clouds.sandboxes.directory, 'guest-text.mjs')
-  writeFileSync(program, await world.guest.patient())
+  const program = join(world.clouds.sandboxes.directory, 'program-text.mjs')
+  writeFileSync(program, await world.sandboxProgram.patient())
   const request = place.ask({ gate } as QuickProcess, question)
   const child = spawn(
     process.execPath,

@@ -12,7 +12,7 @@ import type { AnswerRequest } from '../../src/handoff/workflows/answer/find-answ
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
 import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
 import { houseAt, type Wiring } from './in-memory-clients.js'
-import { type QuickGuest, startQuickGuest } from './in-process-program.js'
+import { type InProcessProgram, startInProcessProgram } from './in-process-program.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
 import { leaksOf } from './secrets.js'
 import { realProgram, takeDown } from './taken-down.js'
@@ -21,7 +21,7 @@ export interface QuickWorld extends AsyncDisposable {
   clouds: Required<Clouds>
   remote: GitRemote
   repository: TestRepository
-  guest: QuickGuest
+  sandboxProgram: InProcessProgram
   /** Where each cloud really is. */
   targets: Record<CloudName, string>
   /** Everything that any process said. */
@@ -89,10 +89,13 @@ export const withLink: Files = { ...smallRepository, 'docs/tools.md': { symlink:
 const hastyDrive = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
 
 export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
-  const [repository, guest] = await Promise.all([makeRepository(options.files ?? smallRepository), startQuickGuest()])
+  const [repository, sandboxProgram] = await Promise.all([
+    makeRepository(options.files ?? smallRepository),
+    startInProcessProgram(),
+  ])
   // The host's ref of a pull request.
   execFileSync('git', ['-C', repository.directory, 'update-ref', 'refs/pull/7/head', repository.head])
-  const sandboxes = { environment: hastyDrive, path: [guest.folder, programFolder] }
+  const sandboxes = { environment: hastyDrive, path: [sandboxProgram.folder, programFolder] }
   const [clouds, remote] = await Promise.all([
     startClouds({ sandboxes }) as Promise<Required<Clouds>>,
     startGitRemote(),
@@ -114,19 +117,19 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     options.cloneBytes ?? 0,
     placeOf('octo/model', repository.head),
   )
-  guest.can(() => canned)
+  sandboxProgram.can(() => canned)
 
   const close = async () => {
     const leaks = leaksOf(clouds, events, [])
     await Promise.all([clouds.close(), remote.close(), echo.close(), repository[Symbol.asyncDispose]()])
-    await guest[Symbol.asyncDispose]()
+    await sandboxProgram[Symbol.asyncDispose]()
     if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.slice(0, 10).join('\n')}`)
   }
   return {
     clouds,
     remote,
     repository,
-    guest,
+    sandboxProgram,
     targets,
     events,
     place(name) {
@@ -139,7 +142,7 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
       const context = houseAt(
         wiring,
         gate.url,
-        plan.real ? realProgram : plan.patient ? guest.patient : guest.program,
+        plan.real ? realProgram : plan.patient ? sandboxProgram.patient : sandboxProgram.program,
         plan.patient === true,
         clock,
       )

@@ -9,16 +9,16 @@ import { request } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 
 export interface Canned {
   /** By path relative to the run directory; the clone under `project/`. */
   files: { path: string; bytes: Uint8Array }[]
-  summarise: GuestRecord[]
-  find: GuestRecord[]
+  summarise: ProgramRecord[]
+  find: ProgramRecord[]
 }
 
-export interface QuickGuest extends AsyncDisposable {
+export interface InProcessProgram extends AsyncDisposable {
   /** What the program stores and prints from now on. Returns what it did until then. */
   can(canned: (before: Canned) => Canned): Canned
   /** To come first on the PATH of the sandboxes. */
@@ -29,7 +29,7 @@ export interface QuickGuest extends AsyncDisposable {
 }
 
 /** With `finds`, whatever program is sent to find something is taken for this one: for houses that bring the real program along. */
-export async function startQuickGuest({ finds = false } = {}): Promise<QuickGuest> {
+export async function startInProcessProgram({ finds = false } = {}): Promise<InProcessProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'quick-'))
   chmodSync(folder, 0o755)
   let canned: Canned = { files: [], summarise: [], find: [] }
@@ -57,7 +57,7 @@ export async function startQuickGuest({ finds = false } = {}): Promise<QuickGues
 const patient = 30_000
 
 const script = (finding?: { port: number; waitMs: number }) => `#!/bin/bash
-read -r _ quick port wait < guest.mjs
+read -r _ quick port wait < program.mjs
 ${finding ? `[[ $HANDOFF_TASK != *'"task":"find"'* ]] || quick=quick port=${finding.port} wait=${finding.waitMs}` : ''}
 [ "$quick" = quick ] || exec ${process.execPath} "$@"
 exec 3<> "/dev/tcp/127.0.0.1/$port" || exit 1
@@ -107,7 +107,8 @@ async function work(
   try {
     if (task === 'summarise') for (const { path, bytes } of canned.files) await call.store(named(path), bytes)
     else await call.read('analysis/handoff.json')
-    const said = (record: GuestRecord) => (record.type === 'stored' ? { ...record, path: named(record.path) } : record)
+    const said = (record: ProgramRecord) =>
+      record.type === 'stored' ? { ...record, path: named(record.path) } : record
     return { code: 0, records: canned[task].map(said) }
   } catch (error) {
     const message = `the drive said ${error instanceof Error ? error.message : String(error)}`

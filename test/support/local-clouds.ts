@@ -31,7 +31,7 @@ export interface World extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const program = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
+const program = (name: string) => readFile(join(import.meta.dirname, `../../dist/sandbox-${name}.js`), 'utf8')
 
 export async function startWorld(options: WorldOptions): Promise<World> {
   const [clouds, remote] = await Promise.all([

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GitRemote } from '../../src/emulators/git-http-server.js'
 import type { Sandboxes } from '../../src/handoff/domain/ports.js'
-import type { GuestRecord } from '../../src/handoff/domain/sandbox-protocol.js'
-import { recordReader } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import { createRecordReader } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { sha256 } from '../../src/handoff/store/run-store.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { houseAt, type Wiring } from './in-memory-clients.js'
@@ -14,7 +14,8 @@ import type { Canned } from './in-process-program.js'
 import type { TestRepository } from './repository.js'
 
 const never = new AbortController().signal
-export const realProgram = (walk: string) => readFile(join(import.meta.dirname, `../../dist/guest-${walk}.js`), 'utf8')
+export const realProgram = (name: string) =>
+  readFile(join(import.meta.dirname, `../../dist/sandbox-${name}.js`), 'utf8')
 
 /** One summary by the real program, everything it stored and printed; and what one would find in that repository. */
 export async function takeDown(
@@ -30,7 +31,7 @@ export async function takeDown(
   const context = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, {
     offset: 0,
   })
-  const heard: GuestRecord[] = []
+  const heard: ProgramRecord[] = []
   context.ports.sandboxes = listening(context.ports.sandboxes, (record) => heard.push(record))
   const at = { context, gate: { url: { git: remote.url } } } as QuickProcess
   const { directory } = await summarise(place.summarise(at, 'taken-down'), context, never)
@@ -47,9 +48,9 @@ export async function takeDown(
 }
 
 /** The first lines of each file that was read. */
-export function foundIn(records: GuestRecord[]): GuestRecord[] {
+export function foundIn(records: ProgramRecord[]): ProgramRecord[] {
   const texts = records.filter((record) => record.type === 'text').slice(0, 5)
-  const excerpts = texts.map(({ path, blob, text }): GuestRecord => {
+  const excerpts = texts.map(({ path, blob, text }): ProgramRecord => {
     return {
       v: 1,
       type: 'excerpt',
@@ -72,19 +73,19 @@ export function foundIn(records: GuestRecord[]): GuestRecord[] {
 const padding = (bytes: number) => Buffer.alloc(Math.max(0, bytes))
 
 /** What was stored has another hash where it was made larger. */
-function restated(record: GuestRecord, files: { path: string; bytes: Uint8Array }[]): GuestRecord {
+function restated(record: ProgramRecord, files: { path: string; bytes: Uint8Array }[]): ProgramRecord {
   if (record.type !== 'stored') return record
   const { bytes } = files.find(({ path }) => path === record.path)!
   return { ...record, bytes: bytes.length, sha256: sha256(bytes) }
 }
 
 /** Listens to what is printed inside. */
-export function listening(sandboxes: Sandboxes, take: (record: GuestRecord) => void): Sandboxes {
+export function listening(sandboxes: Sandboxes, take: (record: ProgramRecord) => void): Sandboxes {
   return {
     ...sandboxes,
     async open(request, signal) {
       const sandbox = await sandboxes.open(request, signal)
-      const reader = recordReader(take)
+      const reader = createRecordReader(take)
       return {
         ...sandbox,
         run: (command, options) =>

@@ -126,7 +126,7 @@ async function place(path: string, file: Built['output']['files'][string]): Prom
 
 /** What a build depends on besides the sources. */
 const single = [
-  ...['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/guest-ask.js'],
+  ...['vercel.json', 'package.json', 'tsconfig.json', 'package-lock.json', 'dist/sandbox-search.js'],
   'src/emulators/vercel/build.ts',
 ]
 

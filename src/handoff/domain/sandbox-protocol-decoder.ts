@@ -3,7 +3,7 @@
 import * as read from '../util/decode.js'
 import { HandoffError } from './errors.js'
 import { quote } from './run.js'
-import type { GuestRecord } from './sandbox-protocol.js'
+import type { ProgramRecord } from './sandbox-protocol.js'
 
 export interface RecordLimits {
   /** Characters of one line. */
@@ -34,7 +34,7 @@ const kind = read.oneOf(
 const counts = read.record(read.count, 100)
 const secretPlace = read.object({ path, line: read.count, rule: read.string(100) })
 
-const shapes: { [T in GuestRecord['type']]: read.Decoder<unknown> } = {
+const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
   step: read.object({
     type: read.oneOf('step'),
     step: read.oneOf('mount', 'clone', 'store', 'survey', 'drain', 'find', 'unpack'),
@@ -120,17 +120,17 @@ const shapes: { [T in GuestRecord['type']]: read.Decoder<unknown> } = {
 
 const head = read.object({ v: read.count, type: read.string(40) })
 
-export function decodeRecord(line: string): GuestRecord {
+export function decodeRecord(line: string): ProgramRecord {
   const { v, type } = read.decodeJson(line, head)
   if (v !== 1) throw new read.DecodeError(`it is of version ${v}`)
-  const shape = Object.hasOwn(shapes, type) ? shapes[type as GuestRecord['type']] : undefined
+  const shape = Object.hasOwn(shapes, type) ? shapes[type as ProgramRecord['type']] : undefined
   if (!shape) throw new read.DecodeError(`its type ${quote(type)} is not known`)
-  return { v: 1, ...(read.decodeJson(line, shape) as object) } as GuestRecord
+  return { v: 1, ...(read.decodeJson(line, shape) as object) } as ProgramRecord
 }
 
 /** Takes pieces of output as they come, gives records. Call `end` when the output is over. */
-export function recordReader(
-  take: (record: GuestRecord) => void,
+export function createRecordReader(
+  take: (record: ProgramRecord) => void,
   limits: RecordLimits = recordLimits,
 ): { push: (piece: string) => void; end: () => void } {
   let pieces: string[] = []

@@ -64,16 +64,14 @@ export interface Search {
   terms: string[]
   /** Bytes of lines to print at most, line numbers included. */
   textBytes: number
-  /** Places the summary points to, as weak hints. */
-  hints: { path: string; line: number }[]
   /** Ranges that were shown already and need not be shown again. */
   shown: { path: string; from: number; to: number }[]
 }
 
-export type GuestTask = SummariseTask | FindTask | MoreTask
+export type ProgramTask = SummariseTask | FindTask | MoreTask
 
 /** What the sandbox prints. `v` is the version of the record; a reader refuses what it does not know. */
-export type GuestRecord = { v: 1 } & (
+export type ProgramRecord = { v: 1 } & (
   | { type: 'step'; step: 'mount' | 'clone' | 'store' | 'survey' | 'drain' | 'find' | 'unpack'; milliseconds: number }
   | { type: 'notice'; text: string }
   /** Which drive9 program the sandbox has. */
@@ -87,13 +85,13 @@ export type GuestRecord = { v: 1 } & (
   | ({ type: 'excerpt' } & Excerpt)
   | { type: 'listing'; path: string; entries: string[] }
   | { type: 'searched'; terms: string[]; files: number; candidates: number }
-  | { type: 'failed'; code: GuestFailure; message: string }
+  | { type: 'failed'; code: ProgramFailure; message: string }
   /** Always last when all went well. Its absence means that the sandbox died in the middle. */
   | { type: 'done' }
 )
 
 /** Why the program inside gave up. The host turns each into its own error and sentence. */
-export type GuestFailure =
+export type ProgramFailure =
   | 'mount-failed' // drive9 did not mount, or the mount does not show the marker
   | 'clone-refused' // the git host wants other credentials, or does not have the repository
   | 'no-such-commit'

@@ -1,32 +1,34 @@
-// Runs the guest program in a sandbox: one command, one crossing, typed records back.
+// Runs a sandbox program: one command, one round trip, typed records back.
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { driveAdvice } from '../domain/drive-advice.js'
 import { type ErrorCode, HandoffError } from '../domain/errors.js'
 import type { Sandbox } from '../domain/ports.js'
-import type { GuestFailure, GuestRecord, GuestTask } from '../domain/sandbox-protocol.js'
-import { recordReader } from '../domain/sandbox-protocol-decoder.js'
+import type { ProgramFailure, ProgramRecord, ProgramTask } from '../domain/sandbox-protocol.js'
+import { createRecordReader } from '../domain/sandbox-protocol-decoder.js'
 import { makeRedactor } from '../domain/secrets/redactor.js'
 
-/** The text of the program for a walk; bundled once, read once by whoever starts the process. */
-export type GuestProgram = (timer: 'summarise' | 'ask') => Promise<string>
+export type ProgramName = 'survey' | 'search'
 
-export interface GuestRun {
-  program: GuestProgram
-  task: GuestTask
+/** Returns the source of a built program. */
+export type LoadProgram = (name: ProgramName) => Promise<string>
+
+export interface ProgramRun {
+  program: LoadProgram
+  task: ProgramTask
   secrets: Record<string, string>
   timeoutMs: number
   signal: AbortSignal
-  onRecord: (record: GuestRecord) => void
+  onRecord: (record: ProgramRecord) => void
 }
 
-export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
-  let failure: Extract<GuestRecord, { type: 'failed' }> | undefined
+export async function runProgram(sandbox: Sandbox, run: ProgramRun): Promise<void> {
+  let failure: Extract<ProgramRecord, { type: 'failed' }> | undefined
   let done = false
-  // Programs in there are handed a token and may repeat it when they complain.
+  // drive9 and git have a token in their environment and may print it in an error.
   const redact = makeRedactor(Object.values(run.secrets))
-  const reader = recordReader((record) => {
+  const reader = createRecordReader((record) => {
     if (record.type === 'failed') {
       failure = { ...record, message: redact(record.message) }
       run.onRecord(failure)
@@ -35,7 +37,7 @@ export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
     else run.onRecord(record)
   })
   const { exitCode, stderrTail } = await sandbox.run(
-    await commandFor(run.program, run.task.task === 'summarise' ? 'summarise' : 'ask'),
+    await commandFor(run.program, run.task.task === 'summarise' ? 'survey' : 'search'),
     {
       environment: { ...run.secrets, HANDOFF_TASK: JSON.stringify(run.task) },
       timeoutMs: run.timeoutMs,
@@ -44,34 +46,34 @@ export async function runGuest(sandbox: Sandbox, run: GuestRun): Promise<void> {
     },
   )
   reader.end()
-  if (failure) throw guestError(failure)
-  if (exitCode !== 0 || !done) throw unfinished(exitCode, redact(stderrTail))
+  if (failure) throw programError(failure)
+  if (exitCode !== 0 || !done) throw endedEarlyError(exitCode, redact(stderrTail))
 }
 
 const compress = promisify(gzip)
 const commands = {
-  summarise: new WeakMap<GuestProgram, Promise<string>>(),
-  ask: new WeakMap<GuestProgram, Promise<string>>(),
+  survey: new WeakMap<LoadProgram, Promise<string>>(),
+  search: new WeakMap<LoadProgram, Promise<string>>(),
 }
 
-/** The program travels inside the command: packed, because a command may have 128 KiB. Nothing in it depends on any input. */
-function commandFor(program: GuestProgram, timer: 'summarise' | 'ask'): Promise<string> {
-  const known = commands[timer].get(program)
+/** The command contains the program, compressed, because a command may have 128 KiB. Nothing in it depends on any input. */
+function commandFor(program: LoadProgram, name: ProgramName): Promise<string> {
+  const known = commands[name].get(program)
   if (known) return known
-  const made = program(timer).then(async (text) => {
+  const made = program(name).then(async (text) => {
     const packed = (await compress(text, { level: 9 })).toString('base64')
     return [
       'umask 022 && mkdir -p "$HOME/handoff" && cd "$HOME/handoff" &&',
-      "base64 -d <<'END' | gunzip > guest.mjs && exec node guest.mjs",
+      "base64 -d <<'END' | gunzip > program.mjs && exec node program.mjs",
       packed.replace(/.{1000}/g, '$&\n'),
       'END',
     ].join('\n')
   })
-  commands[timer].set(program, made)
+  commands[name].set(program, made)
   return made
 }
 
-const codes: Record<GuestFailure, { code: ErrorCode; next: string }> = {
+const errorsByFailure: Record<ProgramFailure, { code: ErrorCode; next: string }> = {
   'mount-failed': {
     code: 'drive',
     next: 'Check that the sandbox can reach DRIVE9_SERVER and that its template has fuse3 and drive9.',
@@ -105,13 +107,13 @@ const codes: Record<GuestFailure, { code: ErrorCode; next: string }> = {
   internal: { code: 'sandbox', next: 'Try again; if it stays so, report it with the run id.' },
 }
 
-function guestError(failure: { code: GuestFailure; message: string }): HandoffError {
-  const { code, next } = codes[failure.code]
+function programError(failure: { code: ProgramFailure; message: string }): HandoffError {
+  const { code, next } = errorsByFailure[failure.code]
   const message = failure.message.replace(/\.$/, '')
   return new HandoffError(code, `In the sandbox: ${message}.`, { next })
 }
 
-function unfinished(exitCode: number, stderrTail: string): HandoffError {
+function endedEarlyError(exitCode: number, stderrTail: string): HandoffError {
   const last = stderrTail.trim().split('\n').at(-1)?.slice(0, 300)
   return new HandoffError(
     'sandbox',

@@ -5,9 +5,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { programFolder } from '../../../src/emulators/start-all.js'
 import { artifact, makeRunId } from '../../../src/handoff/domain/run.js'
-import type { FindTask, GuestRecord, GuestTask, SummariseTask } from '../../../src/handoff/domain/sandbox-protocol.js'
+import type {
+  FindTask,
+  ProgramRecord,
+  ProgramTask,
+  SummariseTask,
+} from '../../../src/handoff/domain/sandbox-protocol.js'
 import { isHandoffError, layout, summarise } from '../../../src/handoff/index.js'
-import { runGuest } from '../../../src/handoff/sandbox/run-program.js'
+import { runProgram } from '../../../src/handoff/sandbox/run-program.js'
 import { type OpenedRun, openRun, openSealed, readSealed } from '../../../src/handoff/store/run-store.js'
 import { startWorld, type World } from '../../support/local-clouds.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
@@ -71,11 +76,11 @@ const fromSandbox = (one: World) => (request: { headers: Record<string, string>;
 const answer = (status: number, error: string) => ({ kind: 'answer', status, body: JSON.stringify({ error }) }) as const
 
 /** Runs the program in a sandbox of its own, and keeps what it says. */
-async function runTask(one: World, task: GuestTask, opened: Pick<OpenedRun, 'token' | 'revoke'>) {
-  const records: GuestRecord[] = []
+async function runTask(one: World, task: ProgramTask, opened: Pick<OpenedRun, 'token' | 'revoke'>) {
+  const records: ProgramRecord[] = []
   const machine = { metadata: { handoff: '1' }, lifetimeMs: 60_000, egress: [] }
   const sandbox = await one.context.ports.sandboxes.open(machine, never)
-  const outcome = await runGuest(sandbox, {
+  const outcome = await runProgram(sandbox, {
     program: one.context.program,
     task,
     secrets: { DRIVE9_API_KEY: opened.token.secret },
@@ -225,7 +230,7 @@ describe('in the second sandbox', () => {
       clonePath: 'project/tools.git.tar',
       repositoryName: 'tools',
       commit: repository.head,
-      search: { question: 'Where is greet?', terms: [], textBytes: 10_000, hints: [], shown: [] },
+      search: { question: 'Where is greet?', terms: [], textBytes: 10_000, shown: [] },
     }
     return { task, directory }
   }

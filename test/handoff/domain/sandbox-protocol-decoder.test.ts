@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isHandoffError } from '../../../src/handoff/domain/errors.js'
-import type { GuestRecord } from '../../../src/handoff/domain/sandbox-protocol.js'
-import { recordReader } from '../../../src/handoff/domain/sandbox-protocol-decoder.js'
+import type { ProgramRecord } from '../../../src/handoff/domain/sandbox-protocol.js'
+import { createRecordReader } from '../../../src/handoff/domain/sandbox-protocol-decoder.js'
 
-function read(pieces: string[], limits?: { line: number; total: number }): GuestRecord[] {
-  const records: GuestRecord[] = []
-  const reader = recordReader((record) => records.push(record), limits)
+function read(pieces: string[], limits?: { line: number; total: number }): ProgramRecord[] {
+  const records: ProgramRecord[] = []
+  const reader = createRecordReader((record) => records.push(record), limits)
   for (const piece of pieces) reader.push(piece)
   reader.end()
   return records
@@ -21,7 +21,7 @@ const code = (work: () => unknown) => {
   return 'accepted'
 }
 
-const records: GuestRecord[] = [
+const records: ProgramRecord[] = [
   { v: 1, type: 'step', step: 'clone', milliseconds: 12 },
   { v: 1, type: 'stored', path: 'analysis/files.json', bytes: 3, sha256: 'a'.repeat(64) },
   { v: 1, type: 'notice', text: 'ein Wort — mit Umlauten: äöü 漢字' },

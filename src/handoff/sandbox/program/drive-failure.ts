@@ -1,8 +1,8 @@
 // Why drive9 failed. A file operation on the mount gives only an error number, and a failed mount only the place of its log. The server's
 // answer stands in that log.
 import { open } from 'node:fs/promises'
-import type { GuestFailure } from '../../domain/sandbox-protocol.js'
-import { GuestError } from './emit-record.js'
+import type { ProgramFailure } from '../../domain/sandbox-protocol.js'
+import { ProgramError } from './emit-record.js'
 import { type CommandResult, lastLine } from './spawn.js'
 
 export interface MountedDrive {
@@ -15,7 +15,7 @@ export interface MountedDrive {
 }
 
 /** The words of drive9's server and of its program's network, by what can be done about them. */
-const failurePatterns: [failure: GuestFailure, words: RegExp][] = [
+const failurePatterns: [failure: ProgramFailure, words: RegExp][] = [
   ['drive-full', /quota(?! (?:reservation|check))|no space left|HTTP (402|507)/i],
   ['drive-too-large', /too large|HTTP 413/i],
   [
@@ -39,13 +39,16 @@ export function isRefusal(reason: string | undefined): boolean {
 
 /** The error to end with; its kind is what the reason says where the reason is known. `code` is an exit code or an error number. */
 export function createDriveError(
-  fallback: GuestFailure,
+  fallback: ProgramFailure,
   what: string,
   reason: string | undefined,
   code: string | number,
-): GuestError {
+): ProgramError {
   const how = typeof code === 'number' ? `exit ${code}` : code
-  return new GuestError(classifyReason(reason) ?? fallback, `${what} (${how}): ${reason ?? 'drive9 does not say why'}`)
+  return new ProgramError(
+    classifyReason(reason) ?? fallback,
+    `${what} (${how}): ${reason ?? 'drive9 does not say why'}`,
+  )
 }
 
 /**

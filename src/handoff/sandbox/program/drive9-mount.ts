@@ -15,7 +15,7 @@ import {
   type MountedDrive,
   readLogReason,
 } from './drive-failure.js'
-import { emit, GuestError } from './emit-record.js'
+import { emit, ProgramError } from './emit-record.js'
 import { runCommand } from './spawn.js'
 
 export interface Mount {
@@ -116,7 +116,7 @@ async function startMount(
 async function verifyMarker(task: MountTask, path: string): Promise<void> {
   const bytes = await readFile(join(path, task.marker.path)).catch(() => undefined)
   if (bytes === undefined || sha256(bytes) !== task.marker.sha256) {
-    throw new GuestError(
+    throw new ProgramError(
       'mount-failed',
       `the mount does not show the run directory: ${task.marker.path} cannot be read through it`,
     )
@@ -192,7 +192,7 @@ export async function fetchArtifact(
     if (found?.bytes === artifact.bytes && found.sha256 === artifact.sha256) return
     const reason = lastReason(stderr)
     if (attempt === 1 && (found || !isRefusal(reason))) continue
-    if (found) throw new GuestError('corrupt', `${artifact.path} does not hash to what handoff.json records`)
+    if (found) throw new ProgramError('corrupt', `${artifact.path} does not hash to what handoff.json records`)
     throw createDriveError(
       'fetch-failed',
       `${artifact.path} could not be copied from the run directory`,

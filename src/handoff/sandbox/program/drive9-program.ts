@@ -2,7 +2,7 @@
 import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashFile } from './drive9-mount.js'
-import { emit, GuestError } from './emit-record.js'
+import { emit, ProgramError } from './emit-record.js'
 import { cleanEnvironment, runCommand } from './spawn.js'
 
 const timeoutMs = 20_000
@@ -18,7 +18,7 @@ export async function identifyDrive9(home: string): Promise<void> {
   const version = /^version:\s*(\S{1,100})/m.exec(about.stdout + about.stderr)?.[1] ?? 'unknown'
   emit({ type: 'drive9', version, sha256 })
   if (/drive9 mount drain/.test(help.stdout + help.stderr) && help.exitCode === 0) return
-  throw new GuestError(
+  throw new ProgramError(
     'drive9-too-old',
     `the drive9 program, version ${version} (sha256 ${sha256}), has no "mount drain"`,
   )
@@ -33,5 +33,5 @@ async function hashProgram(name: string, home: string): Promise<string> {
     )
     if (isThere) return (await hashFile(path)).sha256
   }
-  throw new GuestError('tool-missing', `The sandbox has no program called ${name}.`)
+  throw new ProgramError('tool-missing', `The sandbox has no program called ${name}.`)
 }

@@ -1,8 +1,8 @@
 // The way out: typed records on standard output, and the one error that ends the program with a record.
 import { writeSync } from 'node:fs'
-import type { GuestFailure, GuestRecord } from '../../domain/sandbox-protocol.js'
+import type { ProgramFailure, ProgramRecord } from '../../domain/sandbox-protocol.js'
 
-export type RecordBody = GuestRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
+export type RecordBody = ProgramRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
 
 export function emit(record: RecordBody): void {
   writeAll(Buffer.from(`${JSON.stringify({ v: 1, ...record })}\n`))
@@ -22,10 +22,10 @@ export function writeAll(bytes: Uint8Array): void {
   }
 }
 
-export class GuestError extends Error {
-  readonly failure: GuestFailure
+export class ProgramError extends Error {
+  readonly failure: ProgramFailure
 
-  constructor(failure: GuestFailure, message: string) {
+  constructor(failure: ProgramFailure, message: string) {
     super(message)
     this.failure = failure
   }

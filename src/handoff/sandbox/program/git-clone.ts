@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
-import { GuestError } from './emit-record.js'
+import { ProgramError } from './emit-record.js'
 import { type Account, lastLine, runCommand } from './spawn.js'
 
 /** Neither a machine-wide nor a personal configuration, no prompt, no transport but HTTP, no program of anybody's. */
@@ -81,7 +81,7 @@ async function fetchCommit(
   else if (byId.exitCode !== 0) throw fetchError(byId.stderr)
 
   const found = await git(['-C', directory, 'rev-parse', '--verify', '--quiet', `${sha}^{commit}`])
-  if (found.stdout.trim() !== sha) throw new GuestError('no-such-commit', `the git host does not have commit ${sha}`)
+  if (found.stdout.trim() !== sha) throw new ProgramError('no-such-commit', `the git host does not have commit ${sha}`)
   await git(['-C', directory, 'update-ref', '-d', 'refs/handoff/commit'])
 }
 
@@ -96,18 +96,18 @@ function authorizationHeader(url: string, credential: string): Record<string, st
   }
 }
 
-function fetchError(stderr: string): GuestError {
+function fetchError(stderr: string): ProgramError {
   if (/not our ref|unadvertised|couldn't find remote ref|no such remote ref/i.test(stderr)) {
-    return new GuestError('no-such-commit', 'the git host does not have the commit')
+    return new ProgramError('no-such-commit', 'the git host does not have the commit')
   }
   if (
     /authentication failed|could not read (username|password)|terminal prompts disabled|returned error: (401|403|404)|not found/i.test(
       stderr,
     )
   ) {
-    return new GuestError('clone-refused', 'the git host does not show the repository to us')
+    return new ProgramError('clone-refused', 'the git host does not show the repository to us')
   }
-  return new GuestError('clone-failed', `git could not fetch the commit: ${lastLine(stderr)}`)
+  return new ProgramError('clone-failed', `git could not fetch the commit: ${lastLine(stderr)}`)
 }
 
 function branchName(ref: string | undefined): string {
@@ -140,5 +140,5 @@ export async function unpack(tar: string, work: string, account: Account | undef
 
 async function requireSuccess(running: ReturnType<typeof runCommand>, what: string): Promise<void> {
   const finished = await running
-  if (finished.exitCode !== 0) throw new GuestError('clone-failed', `${what}: ${lastLine(finished.stderr)}`)
+  if (finished.exitCode !== 0) throw new ProgramError('clone-failed', `${what}: ${lastLine(finished.stderr)}`)
 }

@@ -1,7 +1,7 @@
 // How a program inside a sandbox starts and ends. Without an argument it does the task in HANDOFF_TASK; with one it is its own child and does the
 // part of the task that touches the repository.
-import type { GuestTask } from '../../domain/sandbox-protocol.js'
-import { emit, GuestError } from './emit-record.js'
+import type { ProgramTask } from '../../domain/sandbox-protocol.js'
+import { emit, ProgramError } from './emit-record.js'
 import type { ChildWork } from './untrusted-child.js'
 
 export interface Secrets {
@@ -10,13 +10,13 @@ export interface Secrets {
 }
 
 export interface Program {
-  run(task: GuestTask, secrets: Secrets): Promise<void>
-  child(what: ChildWork, task: GuestTask): Promise<void>
+  run(task: ProgramTask, secrets: Secrets): Promise<void>
+  child(what: ChildWork, task: ProgramTask): Promise<void>
 }
 
 export function startProgram(program: Program): void {
   main(program).catch((error: unknown) => {
-    const failure = error instanceof GuestError ? error.failure : 'internal'
+    const failure = error instanceof ProgramError ? error.failure : 'internal'
     emit({
       type: 'failed',
       code: failure,
@@ -29,7 +29,7 @@ export function startProgram(program: Program): void {
 
 async function main(program: Program): Promise<void> {
   const secrets = takeSecrets()
-  const task = JSON.parse(process.env['HANDOFF_TASK'] ?? '{}') as GuestTask
+  const task = JSON.parse(process.env['HANDOFF_TASK'] ?? '{}') as ProgramTask
   const what = process.argv[2] as ChildWork | undefined
   process.umask(0o022)
   if (what !== undefined) return program.child(what, task)
@@ -46,6 +46,6 @@ function takeSecrets(): Secrets {
   return { drive, clone }
 }
 
-export function unknownWork(what: string, task: GuestTask): GuestError {
-  return new GuestError('internal', `there is no work called ${what} for the task ${task.task}`)
+export function unknownWork(what: string, task: ProgramTask): ProgramError {
+  return new ProgramError('internal', `there is no work called ${what} for the task ${task.task}`)
 }

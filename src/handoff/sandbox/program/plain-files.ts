@@ -7,7 +7,7 @@ import { dirname, join, normalize } from 'node:path'
 import { artifact } from '../../domain/run.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { isTemporaryName, type Mount } from './drive9-mount.js'
-import { emit, GuestError } from './emit-record.js'
+import { emit, ProgramError } from './emit-record.js'
 import { gitAt, listTree, openBlobReader } from './survey/git-objects.js'
 
 /** `analysis/tree.json` */
@@ -42,7 +42,7 @@ export async function writePlainFiles(
     blobs.map(({ blob }) => blob),
     (index, content) => {
       const entry = blobs[index]!
-      if (!content) throw new GuestError('corrupt', `the clone does not have the file ${entry.path.toString()}`)
+      if (!content) throw new ProgramError('corrupt', `the clone does not have the file ${entry.path.toString()}`)
       writeEntry(entry, content, directory, table)
     },
   )

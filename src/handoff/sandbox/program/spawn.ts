@@ -2,7 +2,7 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { GuestError } from './emit-record.js'
+import { ProgramError } from './emit-record.js'
 
 export interface CommandResult {
   exitCode: number
@@ -72,7 +72,7 @@ export function spawnOptions(home: string, options: CommandOptions): SpawnOption
 
 export function spawnError(program: string, error: NodeJS.ErrnoException): Error {
   if (error.code !== 'ENOENT') return error
-  return new GuestError('tool-missing', `The sandbox has no program called ${program}.`)
+  return new ProgramError('tool-missing', `The sandbox has no program called ${program}.`)
 }
 
 const nobodyId = 65_534

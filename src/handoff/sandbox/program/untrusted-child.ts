@@ -1,8 +1,8 @@
 // The untrusted half: child processes that read the repository. They get no secret, and what they say is let through only by type.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { GuestTask } from '../../domain/sandbox-protocol.js'
-import { GuestError, writeAll } from './emit-record.js'
+import type { ProgramTask } from '../../domain/sandbox-protocol.js'
+import { ProgramError, writeAll } from './emit-record.js'
 import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js'
 
 export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
@@ -13,7 +13,7 @@ const allowedRecords = new Set(['survey', 'text', 'excerpt', 'listing', 'searche
 /** What the child says is passed on once `proven` is fulfilled, and never when it is not. */
 export function runChild(
   work: ChildWork,
-  task: GuestTask,
+  task: ProgramTask,
   home: string,
   proven: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
@@ -36,7 +36,7 @@ export function runChild(
     child.on('error', (error: NodeJS.ErrnoException) => reject(spawnError('node', error)))
     child.on('close', (code) => {
       if (code === 0) proven.then(() => resolve(), reject)
-      else reject(new GuestError('internal', `${work} ended with ${code ?? 'a signal'}: ${lastLine(stderr)}`))
+      else reject(new ProgramError('internal', `${work} ended with ${code ?? 'a signal'}: ${lastLine(stderr)}`))
     })
   })
 }
@@ -58,6 +58,6 @@ export function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) 
 function forwardRecord(line: Buffer, proven: Promise<unknown>, reject: (error: unknown) => void): void {
   const record = JSON.parse(line.toString('utf8')) as { type: string; code?: string; message?: string }
   if (!allowedRecords.has(record.type)) return
-  if (record.type === 'failed') reject(new GuestError('internal', record.message ?? 'it did not say why'))
+  if (record.type === 'failed') reject(new ProgramError('internal', record.message ?? 'it did not say why'))
   else proven.then(() => writeAll(Buffer.concat([line, Buffer.from('\n')]))).catch(reject)
 }

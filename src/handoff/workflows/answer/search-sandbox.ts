@@ -5,8 +5,8 @@ import type { Excerpt } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
-import type { FindTask, GuestRecord, MoreRequest, MoreTask, Search } from '../../domain/sandbox-protocol.js'
-import { runGuest } from '../../sandbox/run-program.js'
+import type { FindTask, MoreRequest, MoreTask, ProgramRecord, Search } from '../../domain/sandbox-protocol.js'
+import { runProgram } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-store.js'
 import { orAborted } from '../../util/abort.js'
 import { openSandbox, type StepTimer, together } from '../../util/step-timer.js'
@@ -100,7 +100,7 @@ export async function searchSandbox(
   const first = look.requests.length === 0 && shown.excerpts.length === 0
   const task = first ? findTask(context, run, search) : moreTask(run, search, look.requests)
   const before = shown.excerpts.length
-  await runGuest(open.sandbox, {
+  await runProgram(open.sandbox, {
     program: context.program,
     task,
     secrets: task.task === 'find' ? { DRIVE9_API_KEY: open.token } : {},
@@ -113,7 +113,7 @@ export async function searchSandbox(
   context.ports.emit({ type: 'excerpts-found', count: found.length, files })
 }
 
-function take({ context, timer }: Looking, shown: Shown, record: GuestRecord): void {
+function take({ context, timer }: Looking, shown: Shown, record: ProgramRecord): void {
   if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(context.redact) })
   else if (record.type === 'listing') shown.listings.push(record)
   else if (record.type === 'searched') shown.searched = [...new Set([...shown.searched, ...record.terms])]
@@ -160,7 +160,6 @@ function searchFor({ question, terms, textBytes }: Look, excerpts: readonly Exce
     question,
     terms: terms.slice(0, 60),
     textBytes,
-    hints: [],
     shown: excerpts.map((excerpt) => ({
       path: excerpt.path,
       from: excerpt.from,

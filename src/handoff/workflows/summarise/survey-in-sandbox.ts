@@ -8,10 +8,10 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
 import { artifact, type RunId } from '../../domain/run.js'
-import type { GuestRecord, SummariseTask } from '../../domain/sandbox-protocol.js'
+import type { ProgramRecord, SummariseTask } from '../../domain/sandbox-protocol.js'
 import { surveyTextBytes } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
-import { runGuest } from '../../sandbox/run-program.js'
+import { runProgram } from '../../sandbox/run-program.js'
 import { type OpenedRun, openRun } from '../../store/run-store.js'
 import { type OwnedSandbox, openSandbox, type StepTimer, together, undoing } from '../../util/step-timer.js'
 import type { SummariseRequest } from './types.js'
@@ -77,7 +77,7 @@ async function surveyOnce(
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
-  return undoing(() => runProgram(job, received, owned, opened, signal), [owned.close, opened.revoke])
+  return undoing(() => runSurveyProgram(job, received, owned, opened, signal), [owned.close, opened.revoke])
 }
 
 function sandboxRequest(
@@ -106,7 +106,7 @@ function textBudget({ ports, limits }: AppContext): number {
   return Math.min(6_000_000, surveyTextBytes(ports.model.estimateTokens, limits.inputTokens))
 }
 
-async function runProgram(
+async function runSurveyProgram(
   job: SurveyJob,
   received: ReceivedRecords,
   owned: OwnedSandbox,
@@ -115,7 +115,7 @@ async function runProgram(
 ): Promise<SandboxResult> {
   const { request, context } = job
   const { sandbox } = owned
-  await runGuest(sandbox, {
+  await runProgram(sandbox, {
     program: context.program,
     task: createTask(job, opened, textBudget(job.context)),
     secrets: programSecrets(request, sandbox, opened),
@@ -155,7 +155,7 @@ interface ReceivedRecords {
 
 const noRecords = (): ReceivedRecords => ({ stored: [], notices: [], texts: [], headerIgnored: false })
 
-function receiveRecord({ timer, context }: SurveyJob, received: ReceivedRecords, record: GuestRecord): void {
+function receiveRecord({ timer, context }: SurveyJob, received: ReceivedRecords, record: ProgramRecord): void {
   switch (record.type) {
     case 'step':
       timer.note(record.step === 'unpack' ? 'find' : record.step, record.milliseconds)

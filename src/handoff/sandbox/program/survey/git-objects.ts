@@ -1,6 +1,6 @@
 // The two questions put to git: what is in the commit, and what do these objects hold. Nothing is checked out and nothing is walked.
 import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
-import { GuestError } from '../emit-record.js'
+import { ProgramError } from '../emit-record.js'
 import { spawnError, spawnOptions } from '../spawn.js'
 
 /** Starts git on the one repository, with all three streams as pipes. */
@@ -27,15 +27,15 @@ export async function listTree(git: SpawnGit, commit: string, onChunk: (chunk: B
   })
   const failure = await waitForExit(child)
   if (size > listByteLimit)
-    throw new GuestError('internal', 'the list of files of this commit is longer than a gigabyte')
+    throw new ProgramError('internal', 'the list of files of this commit is longer than a gigabyte')
   if (failure !== undefined) throw listError(commit, failure)
 }
 
-function listError(commit: string, failure: string): GuestError {
+function listError(commit: string, failure: string): ProgramError {
   if (/not a tree object|not a valid object name|bad object/i.test(failure)) {
-    return new GuestError('no-such-commit', `the clone does not have the commit ${commit}`)
+    return new ProgramError('no-such-commit', `the clone does not have the commit ${commit}`)
   }
-  return new GuestError('corrupt', `git could not list the files of ${commit}: ${failure}`)
+  return new ProgramError('corrupt', `git could not list the files of ${commit}: ${failure}`)
 }
 
 /** Undefined when it ended well, else the last thing it said. */
@@ -98,7 +98,7 @@ export function openBlobReader(git: SpawnGit, amount: 'few' | 'many'): BlobReade
       if (amount === 'many') child.stdin.end()
       const failure = await Promise.race([all, end.then((failure) => failure ?? 'some were left out')])
       if (failure !== undefined && parser.count() < names.length)
-        throw new GuestError('corrupt', `git could not read the files of the commit: ${failure}`)
+        throw new ProgramError('corrupt', `git could not read the files of the commit: ${failure}`)
     },
     stop: () => child.kill(),
   }

@@ -6,7 +6,7 @@
 // The same commit and limits give the same bytes.
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../domain/survey.js'
-import { GuestError } from '../emit-record.js'
+import { ProgramError } from '../emit-record.js'
 import { allocateBudget } from './allocate-budget.js'
 import { createAnalysisTable } from './analysis-table.js'
 import { analyzeFiles, skipTests } from './analyze-files.js'
@@ -99,6 +99,6 @@ async function readRootTree(commit: string, reader: BlobReader): Promise<string>
   await reader.read([commit], (_, bytes) => {
     root = /^tree ([0-9a-f]{40,64})\n/.exec(bytes?.toString('latin1', 0, 100) ?? '')?.[1]
   })
-  if (root === undefined) throw new GuestError('no-such-commit', `the clone does not have the commit ${commit}`)
+  if (root === undefined) throw new ProgramError('no-such-commit', `the clone does not have the commit ${commit}`)
   return root
 }

@@ -13,7 +13,7 @@ export interface Asked extends Partial<Search> {
 }
 
 export function searchFor(question: string, more: Partial<Search> = {}): Search {
-  return { question, terms: [], textBytes: 40_000, hints: [], shown: [], ...more }
+  return { question, terms: [], textBytes: 40_000, shown: [], ...more }
 }
 
 /** Makes the repository, asks, checks what is always true, and throws the repository away. */
