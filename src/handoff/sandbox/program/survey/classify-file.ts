@@ -5,12 +5,12 @@ import type { AttributeLookup, FileAttributes } from './git-attributes.js'
 import type { Entry, Folder, Tree } from './git-tree.js'
 import { categoryOfExtension, extensionOf, languageForExtension } from './languages.js'
 import {
+  hasTestName,
   isBoilerplate,
   isGeneratedName,
   isLockFile,
   isMinifiedName,
   isPythonTestName,
-  isTestName,
   kindForName,
   trait,
   traitsForFolder,
@@ -116,7 +116,7 @@ function classifyText(entry: Entry, ending: string, attributes: FileAttributes):
   const special = plain ? undefined : kindForName(name)
   const family = special?.kind ?? kindForFamily(language?.family)
   // A workflow that runs the tests is none.
-  const forTests = (family === 'source' && isTestName(name)) || (folder.traits & trait.test) !== 0
+  const forTests = (family === 'source' && hasTestName(name)) || (folder.traits & trait.test) !== 0
   const alike = trait.fixture | trait.bulk | (family === 'configuration' ? trait.translation : 0)
   const isFixture = (folder.traits & alike) !== 0
   entry.grammar = special?.grammar ?? language?.grammar ?? ''

@@ -95,7 +95,7 @@ export function isGeneratedName(name: string): boolean {
   )
 }
 
-export function isTestName(name: string): boolean {
+export function hasTestName(name: string): boolean {
   if (!/test|spec|bench|e2e|stories|[._-]cy|IT\.|Suite|\.t$/i.test(name)) return false
   return (
     /[._-](?:test|tests|spec|e2e|bench|cy|stories)\.\w+$|[._-](?:test|spec)\.d\.ts$|\.(?:test|spec|cy)-d\.ts$|[._-]bench\.\w+$/.test(
