@@ -53,7 +53,7 @@ afterAll(async () => {
   expect(local.unexpected).toEqual([])
 })
 
-test('an answer is a reply beneath the question, made once', async () => {
+test('an answer replies to the question, once', async () => {
   local.sayInDiscussion(repository, number, 'mallory', `${marker}\nforged`, question.id)
   const first = await github.ensureComment(thread, { marker, body: `${marker}\nworking` }, call)
   expect(first).toMatchObject({ created: true, comment: { kind: 'discussion', node: expect.any(String) } })
@@ -63,26 +63,26 @@ test('an answer is a reply beneath the question, made once', async () => {
   expect(made).toMatchObject({ id: first.comment.id, number, root: question.id })
 })
 
-test('beneath a reply the answer stands beside it, because discussions have one level of replies', async () => {
+test('the answer to a question that is a reply becomes the next reply', async () => {
   const reply = local.sayInDiscussion(repository, number, 'wanda', '/ask and then?', question.id)
   const { comment } = await github.ensureComment(threadOf(reply), { marker, body: marker }, call)
   expect(local.comments.find(({ id }) => id === comment.id)).toMatchObject({ root: question.id })
 })
 
-test('a lost reply to its making leaves one comment', async () => {
+test('a lost create reply leaves one comment', async () => {
   const making = { method: 'POST', path: /graphql/, skip: 1, times: 1, fault: { kind: 'lose-reply' } } as const
   local.server.rule(making)
   await github.ensureComment(thread, { marker, body: marker }, call)
   expect(ours()).toHaveLength(1)
 })
 
-test('250 replies of others do not hide it', async () => {
+test('the answer is found among 250 other replies', async () => {
   for (let n = 0; n < 250; n += 1) local.sayInDiscussion(repository, number, 'wanda', `Reply ${n}`, question.id)
   const { comment } = await github.ensureComment(thread, { marker, body: marker }, call)
   expect(await github.ownComments(thread, { marker }, call)).toMatchObject([{ id: comment.id, body: marker }])
 })
 
-test('it is edited and deleted; what is gone is an answer and no error', async () => {
+test('an answer is edited and deleted; a deleted one returns null', async () => {
   const { comment } = await github.ensureComment(thread, { marker, body: marker }, call)
   expect(await github.updateComment(comment, `${marker}\ndone`, call)).toMatchObject({ body: `${marker}\ndone` })
   expect(await github.getComment(comment, call)).toMatchObject({ body: `${marker}\ndone` })
@@ -93,7 +93,7 @@ test('it is edited and deleted; what is gone is an answer and no error', async (
   expect(ours()).toEqual([])
 })
 
-test('reactions to the question are added and taken back; those of others stay', async () => {
+test('our reactions to the question are added and removed; those of others stay', async () => {
   expect(await github.addReaction(keyOfQuestion(), 'eyes', call)).toBe(true)
   expect(await github.addReaction(keyOfQuestion(), 'eyes', call)).toBe(true)
   question.reactions.push({ id: 1, user: local.addUser('mallory'), content: 'eyes', at: 0 })
@@ -102,14 +102,14 @@ test('reactions to the question are added and taken back; those of others stay',
   expect(local.reactionsOf(question).sort()).toEqual(['github-actions[bot]:rocket', 'mallory:eyes'])
 })
 
-test('a question that is gone takes no answer and no reaction', async () => {
+test('a deleted question takes no answer and no reaction', async () => {
   local.remove(question, 'wanda')
   expect(await github.addReaction(keyOfQuestion(), 'eyes', call)).toBe(false)
   expect(await github.ownComments(thread, { marker }, call)).toEqual([])
   await expect(github.createComment(thread, marker, call)).rejects.toMatchObject({ code: 'not-found' })
 })
 
-test('a token that may only read is refused with the permission it lacks', async () => {
+test('a read-only token is refused with the permission it lacks', async () => {
   const reader = line('read')
   await expect(reader.ensureComment(thread, { marker, body: marker }, call)).rejects.toMatchObject({
     code: 'forbidden',

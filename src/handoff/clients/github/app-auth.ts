@@ -1,59 +1,59 @@
-// A GitHub App's credentials: a short JSON Web Token signed with the App's key buys a token for one repository, good for an hour.
+// Tokens of a GitHub App: a JWT signed with the App's key is exchanged for a token of one repository, valid for an hour.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import { orAborted } from '../../util/abort.js'
 import * as read from '../../util/decode.js'
-import { send, type Wire } from './request.js'
+import { sendRequest, type Transport } from './request.js'
 import { decodeReply, repositoryPath } from './responses.js'
 
 export interface AppCredentials {
-  /** The App's number or its client id. */
+  /** The App's id or its client id. */
   appId: string
-  /** PEM; line ends may be written as `\n`, as environment variables often have them. */
+  /** PEM, PKCS #1 or PKCS #8. Newlines may be written as `\n`, as often in environment variables. */
   privateKey: string
 }
 
-/** Gives a token for a repository; `forget` drops one that GitHub no longer accepts, and says whether another can be had. */
-export interface Tokens {
+/** `forget` drops a token that GitHub rejects, and returns whether another can be requested. */
+export interface TokenSource {
   tokenFor(repository: string, call: Call): Promise<string>
   forget(repository: string, token: string): boolean
 }
 
-export function staticTokens(token: string): Tokens {
+export function staticTokenSource(token: string): TokenSource {
   const text = token.trim()
-  // Anything else would be refused by fetch, whose message repeats it.
+  // fetch would reject it too, with the token in its message.
   if (!/^[\x21-\x7e]+$/.test(text)) {
-    throw new HandoffError('missing-setting', 'The GitHub token is empty or holds characters that no token has.', {
+    throw new HandoffError('missing-setting', 'The GitHub token is empty or contains invalid characters.', {
       next: 'Set the token again, on one line.',
     })
   }
   return { tokenFor: async () => text, forget: () => false }
 }
 
-const earlyMs = 5 * 60_000
-const keep = 200
+const renewBeforeMs = 5 * 60_000
+const maximumTokens = 200
 
-export function appTokens(wire: Wire, credentials: AppCredentials): Tokens {
+export function appTokenSource(transport: Transport, credentials: AppCredentials): TokenSource {
   const key = readKey(credentials.privateKey)
-  const cache = new Map<string, Bought>()
-  const purchases = new Map<string, Promise<Bought>>()
+  const cache = new Map<string, InstallationToken>()
+  const pending = new Map<string, Promise<InstallationToken>>()
 
-  async function buy(repository: string, call: Call): Promise<Bought> {
-    const jwt = await signAppJwt(credentials.appId, key, wire.clock.now())
-    const fresh = await buyToken(wire, jwt, repository, call)
+  async function create(repository: string, call: Call): Promise<InstallationToken> {
+    const jwt = await signAppJwt(credentials.appId, key, transport.clock.now())
+    const fresh = await createInstallationToken(transport, jwt, repository, call)
     cache.delete(repository)
     cache.set(repository, fresh)
-    if (cache.size > keep) cache.delete(cache.keys().next().value!)
+    if (cache.size > maximumTokens) cache.delete(cache.keys().next().value!)
     return fresh
   }
 
-  /** One purchase for all who want a token of a repository at the same time. It ends with the caller who began it; another then begins again. */
-  async function shared(repository: string, call: Call): Promise<Bought> {
-    const running = purchases.get(repository)
+  /** Concurrent callers share one request for a repository's token. When the caller that started it is cancelled, another caller starts it again. */
+  async function createOnce(repository: string, call: Call): Promise<InstallationToken> {
+    const running = pending.get(repository)
     if (!running) {
-      const own = buy(repository, call).finally(() => purchases.delete(repository))
-      purchases.set(repository, own)
+      const own = create(repository, call).finally(() => pending.delete(repository))
+      pending.set(repository, own)
       return own
     }
     try {
@@ -61,56 +61,61 @@ export function appTokens(wire: Wire, credentials: AppCredentials): Tokens {
     } catch (error) {
       const stopped = isHandoffError(error, 'cancelled') || isHandoffError(error, 'timeout')
       if (call.signal.aborted || !stopped) throw error
-      return shared(repository, call)
+      return createOnce(repository, call)
     }
   }
 
   return {
     async tokenFor(repository, call) {
       const known = cache.get(repository)
-      if (known && wire.clock.now() < known.until - earlyMs) return known.token
-      return (await shared(repository, call)).token
+      if (known && transport.clock.now() < known.expiresAt - renewBeforeMs) return known.token
+      return (await createOnce(repository, call)).token
     },
     forget(repository, token) {
-      // Another caller may have replaced it already.
+      // Another caller may have replaced it.
       if (cache.get(repository)?.token === token) cache.delete(repository)
       return true
     },
   }
 }
 
-interface Bought {
+interface InstallationToken {
   token: string
-  until: number
+  expiresAt: number
 }
 
 const installation = read.object({ id: read.count })
-const bought = read.object({ token: read.pattern(/^[\x21-\x7e]{1,4000}$/, 'a token'), expires_at: read.string(40) })
+const tokenReply = read.object({ token: read.pattern(/^[\x21-\x7e]{1,4000}$/, 'a token'), expires_at: read.string(40) })
 
-async function buyToken(wire: Wire, jwt: string, repository: string, call: Call): Promise<Bought> {
+async function createInstallationToken(
+  transport: Transport,
+  jwt: string,
+  repository: string,
+  call: Call,
+): Promise<InstallationToken> {
   const path = repositoryPath(repository)
-  const doing = `looking for our GitHub App in ${repository}`
-  const found = await send(
-    wire,
-    { method: 'GET', path: `${path}/installation`, token: jwt, doing, repeatable: true, accept: [404] },
+  const doing = `looking for the GitHub App in ${repository}`
+  const installationReply = await sendRequest(
+    transport,
+    { method: 'GET', path: `${path}/installation`, token: jwt, doing, idempotent: true, accept: [404] },
     call,
   )
-  if (found.status === 404) {
-    throw new HandoffError('forbidden', `Our GitHub App is not installed in ${repository}.`, {
+  if (installationReply.status === 404) {
+    throw new HandoffError('forbidden', `The GitHub App is not installed in ${repository}.`, {
       next: 'Install the App in the repository.',
     })
   }
-  const { id } = decodeReply(found, installation, doing)
-  const buying = `getting a token for ${repository}`
-  const reply = await send(
-    wire,
+  const { id } = decodeReply(installationReply, installation, doing)
+  const creating = `getting a token for ${repository}`
+  const reply = await sendRequest(
+    transport,
     {
       method: 'POST',
       path: `/app/installations/${id}/access_tokens`,
       token: jwt,
-      doing: buying,
-      repeatable: true,
-      // For this repository alone, and no more than the conversation needs.
+      doing: creating,
+      idempotent: true,
+      // Restricted to this repository and to the permissions that comments need.
       body: {
         repositories: [repository.slice(repository.lastIndexOf('/') + 1)],
         permissions: { contents: 'read', issues: 'write', pull_requests: 'write' },
@@ -118,9 +123,9 @@ async function buyToken(wire: Wire, jwt: string, repository: string, call: Call)
     },
     call,
   )
-  const { token, expires_at } = decodeReply(reply, bought, buying)
-  const until = Date.parse(expires_at)
-  return { token, until: Number.isFinite(until) ? until : wire.clock.now() + 2 * earlyMs }
+  const { token, expires_at } = decodeReply(reply, tokenReply, creating)
+  const expiresAt = Date.parse(expires_at)
+  return { token, expiresAt: Number.isFinite(expiresAt) ? expiresAt : transport.clock.now() + 2 * renewBeforeMs }
 }
 
 /** Issued a minute ago, because clocks differ; GitHub accepts at most ten minutes of validity. */
@@ -136,9 +141,9 @@ function readKey(pem: string): KeyObject {
     const key = createPrivateKey(pem.replaceAll('\\n', '\n'))
     if (key.asymmetricKeyType === 'rsa') return key
   } catch {
-    // What the parser says may show a piece of the key.
+    // The parser's message may contain a part of the key.
   }
   throw new HandoffError('missing-setting', 'The private key of the GitHub App cannot be read.', {
-    next: 'Paste the whole .pem file that GitHub gave, its first and last lines included.',
+    next: 'Paste the whole .pem file from GitHub, with its first and last lines.',
   })
 }

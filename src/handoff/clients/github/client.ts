@@ -1,4 +1,4 @@
-// GitHub by plain fetch. The functions that must start quickly import this, so nothing here loads an SDK.
+// The GitHub client, over plain fetch. Functions that must start quickly import it, so it loads no SDK.
 
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Author, Call, CommentKey, GitHub } from '../../domain/github.js'
@@ -6,74 +6,73 @@ import type { Clock } from '../../domain/ports.js'
 import type * as read from '../../util/decode.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
-import { type AppCredentials, appTokens, staticTokens } from './app-auth.js'
-import { type Ask, commentCalls, type Identity, whole } from './comments.js'
+import { type AppCredentials, appTokenSource, staticTokenSource } from './app-auth.js'
+import { type AuthorizedSend, commentCalls, type FetchIdentity, positiveInteger } from './comments.js'
 import { discussionCalls } from './discussions.js'
 import { ensureComment } from './ensure-comment.js'
 import { type Graphql, makeGraphql } from './graphql.js'
 import { reactionCalls } from './reactions.js'
-import { LostReply, send, type Wire } from './request.js'
+import { LostReply, sendRequest, type Transport } from './request.js'
 import * as shapes from './responses.js'
 
 export interface GitHubOptions {
   /** `https://api.github.com`, or `https://<host>/api/v3` of an Enterprise Server. */
   apiUrl: string
-  /** `https://github.com`: where links lead. */
+  /** `https://github.com`, for links. */
   serverUrl: string
   credentials: { token: string } | AppCredentials
   userAgent: string
-  /** Told, in a sentence, when something is repeated or waited for. */
+  /** Called with a sentence before each retry and each wait. */
   onNotice?: (text: string) => void
-  /** Longest that one call waits because GitHub limits us; 90 s when absent. */
+  /** Maximum sum of a call's waits for rate limits; 90 s when absent. */
   maximumWaitMs?: number
-  /** For one attempt of a request; 20 s when absent. */
+  /** Timeout of one attempt; 20 s when absent. */
   attemptMs?: number
   clock?: Clock
-  /** For those behind a proxy. */
   fetch?: typeof fetch
 }
 
 export function makeGitHub(options: GitHubOptions): GitHub {
-  const wire = wireOf(options)
+  const transport = makeTransport(options)
   const { credentials } = options
-  const tokens = 'token' in credentials ? staticTokens(credentials.token) : appTokens(wire, credentials)
+  const tokens = 'token' in credentials ? staticTokenSource(credentials.token) : appTokenSource(transport, credentials)
 
-  const ask: Ask = async (repository, request, call) => {
+  const send: AuthorizedSend = async (repository, request, call) => {
     const token = await tokens.tokenFor(repository, call)
     try {
-      return await send(wire, { ...request, token }, call)
+      return await sendRequest(transport, { ...request, token }, call)
     } catch (error) {
-      // A token that we keep may have been revoked: forget it and get another, once.
+      // A cached token may have been revoked: request another, once.
       if (!isHandoffError(error, 'unauthorized') || !tokens.forget(repository, token)) throw error
-      return send(wire, { ...request, token: await tokens.tokenFor(repository, call) }, call)
+      return sendRequest(transport, { ...request, token: await tokens.tokenFor(repository, call) }, call)
     }
   }
 
-  const graphql = makeGraphql(wire.apiUrl, ask)
-  const identity = makeIdentity(graphql, ask)
-  const talk = conversationCalls(ask, identity, graphql)
-  const means = { ...talk, pause: wire.clock.sleep, onNotice: wire.onNotice }
+  const graphql = makeGraphql(transport.apiUrl, send)
+  const identity = cacheIdentity(graphql, send)
+  const conversation = conversationCalls(send, identity, graphql)
+  const comments = { ...conversation, pause: transport.clock.sleep, onNotice: transport.onNotice }
   return {
-    serverUrl: plainAddress(options.serverUrl),
+    serverUrl: parseBaseUrl(options.serverUrl),
     identity,
-    ...factCalls(ask),
-    ...talk,
+    ...repositoryCalls(send),
+    ...conversation,
     async createComment(...asked) {
       try {
-        return await talk.createComment(...asked)
+        return await conversation.createComment(...asked)
       } catch (error) {
         throw error instanceof LostReply ? error.error : error
       }
     },
-    ensureComment: (thread, wanted, call) => ensureComment(means, thread, wanted, call),
+    ensureComment: (thread, wanted, call) => ensureComment(comments, thread, wanted, call),
   }
 }
 
-type ConversationCalls = Omit<GitHub, 'serverUrl' | 'identity' | 'ensureComment' | keyof FactCalls>
+type ConversationCalls = Omit<GitHub, 'serverUrl' | 'identity' | 'ensureComment' | keyof RepositoryCalls>
 
-/** Comments and reactions: those of discussions by GraphQL, all others by the REST API. `createComment` may throw LostReply. */
-function conversationCalls(ask: Ask, identity: Identity, graphql: Graphql): ConversationCalls {
-  const rest = { ...commentCalls(ask, identity), ...reactionCalls(ask, identity) }
+/** Comments and reactions: GraphQL for discussions, the REST API for everything else. `createComment` may throw LostReply. */
+function conversationCalls(send: AuthorizedSend, identity: FetchIdentity, graphql: Graphql): ConversationCalls {
+  const rest = { ...commentCalls(send, identity), ...reactionCalls(send, identity) }
   const discussions = discussionCalls(graphql)
   const callsFor = ({ kind }: CommentKey) => (kind === 'discussion' ? discussions : rest)
   return {
@@ -89,9 +88,9 @@ function conversationCalls(ask: Ask, identity: Identity, graphql: Graphql): Conv
   }
 }
 
-function wireOf(options: GitHubOptions): Wire {
+function makeTransport(options: GitHubOptions): Transport {
   return {
-    apiUrl: plainAddress(options.apiUrl),
+    apiUrl: parseBaseUrl(options.apiUrl),
     userAgent: options.userAgent,
     fetch: options.fetch ?? fetch,
     clock: options.clock ?? systemClock,
@@ -101,23 +100,23 @@ function wireOf(options: GitHubOptions): Wire {
   }
 }
 
-function plainAddress(text: string): string {
+function parseBaseUrl(text: string): string {
   if (parseHttpUrl(text)) return text.replace(/\/+$/, '')
-  throw new HandoffError('invalid-input', 'The address of GitHub is not an http(s) address without credentials.', {
+  throw new HandoffError('invalid-input', 'The address of GitHub must be an http(s) address without credentials.', {
     next: 'Write it like https://api.github.com, or https://<host>/api/v3 for an Enterprise Server.',
   })
 }
 
-type FactCalls = Pick<GitHub, 'repository' | 'pull' | 'branchHead' | 'permissionOf' | 'compare'>
+type RepositoryCalls = Pick<GitHub, 'repository' | 'pull' | 'branchHead' | 'permissionOf' | 'compare'>
 
-function factCalls(ask: Ask): FactCalls {
-  async function look<T>(repository: string, rest: string, decoder: read.Decoder<T>, doing: string, call: Call) {
+function repositoryCalls(send: AuthorizedSend): RepositoryCalls {
+  async function get<T>(repository: string, rest: string, decoder: read.Decoder<T>, doing: string, call: Call) {
     const path = `${shapes.repositoryPath(repository)}${rest}`
-    const reply = await ask(repository, { method: 'GET', path, doing, repeatable: true }, call)
+    const reply = await send(repository, { method: 'GET', path, doing, idempotent: true }, call)
     return shapes.decodeReply(reply, decoder, doing)
   }
 
-  async function lookOrNull<T>(
+  async function getOrNull<T>(
     repository: string,
     rest: string,
     decoder: read.Decoder<T>,
@@ -125,7 +124,7 @@ function factCalls(ask: Ask): FactCalls {
     call: Call,
   ): Promise<T | null> {
     try {
-      return await look(repository, rest, decoder, doing, call)
+      return await get(repository, rest, decoder, doing, call)
     } catch (error) {
       if (isHandoffError(error, 'not-found')) return null
       throw error
@@ -133,12 +132,12 @@ function factCalls(ask: Ask): FactCalls {
   }
 
   return {
-    repository: async (repository, call) => look(repository, '', shapes.repositoryFacts, `reading ${repository}`, call),
+    repository: async (repository, call) => get(repository, '', shapes.repositoryFacts, `reading ${repository}`, call),
 
     pull: async (repository, number, call) =>
-      look(
+      get(
         repository,
-        `/pulls/${whole(number)}`,
+        `/pulls/${positiveInteger(number)}`,
         shapes.pullFacts,
         `reading pull request ${number} of ${repository}`,
         call,
@@ -148,21 +147,21 @@ function factCalls(ask: Ask): FactCalls {
       const segments = branch.split('/')
       if (segments.some((part) => /^\.{0,2}$/.test(part))) return null
       const path = `/git/ref/heads/${segments.map(encodeURIComponent).join('/')}`
-      const found = await lookOrNull(repository, path, shapes.reference, `reading a branch of ${repository}`, call)
+      const found = await getOrNull(repository, path, shapes.reference, `reading a branch of ${repository}`, call)
       return found?.object.sha ?? null
     },
 
     async permissionOf(repository, login, call) {
-      const nobody = { level: 'none', roleName: 'none', user: null } as const
-      // A bot's name ends in [bot]; GitHub gives out no other characters.
-      if (!/^[A-Za-z0-9_-]{1,100}(\[bot\])?$/.test(login)) return nobody
+      const noPermission = { level: 'none', roleName: 'none', user: null } as const
+      // GitHub allows no other characters; the name of a bot ends in [bot].
+      if (!/^[A-Za-z0-9_-]{1,100}(\[bot\])?$/.test(login)) return noPermission
       const path = `/collaborators/${encodeURIComponent(login)}/permission`
       const doing = `reading what ${login} may do in ${repository}`
-      return (await lookOrNull(repository, path, shapes.permission, doing, call)) ?? nobody
+      return (await getOrNull(repository, path, shapes.permission, doing, call)) ?? noPermission
     },
 
     compare: async (repository, base, head, call) =>
-      lookOrNull(
+      getOrNull(
         repository,
         `/compare/${encodeURIComponent(base)}...${encodeURIComponent(head)}?per_page=1`,
         shapes.comparison,
@@ -173,29 +172,29 @@ function factCalls(ask: Ask): FactCalls {
 }
 
 /**
- * `GET /user` is closed to the tokens of Apps and of Actions; the viewer of the GraphQL API is open to every kind of token. Asked once: all
- * tokens of one App write as the same bot.
+ * GraphQL's `viewer` works with every kind of token; `GET /user` refuses those of Apps and of Actions. Cached: all tokens of one App have the same
+ * author.
  */
-function makeIdentity(graphql: Graphql, ask: Ask): GitHub['identity'] {
+function cacheIdentity(graphql: Graphql, send: AuthorizedSend): GitHub['identity'] {
   let known: Author | undefined
   return async (repository, call) => {
-    known ??= await askViewer(graphql, ask, repository, call)
+    known ??= await fetchViewer(graphql, send, repository, call)
     return known
   }
 }
 
-async function askViewer(graphql: Graphql, ask: Ask, repository: string, call: Call): Promise<Author> {
-  const doing = 'asking who we are'
-  const operation = { document: 'query { viewer { login databaseId } }', shape: shapes.viewer, doing, repeatable: true }
+async function fetchViewer(graphql: Graphql, send: AuthorizedSend, repository: string, call: Call): Promise<Author> {
+  const doing = 'reading the author of our comments'
+  const operation = { document: 'query { viewer { login databaseId } }', shape: shapes.viewer, doing, idempotent: true }
   const data = await graphql(repository, operation, call)
-  if (data === null) throw new HandoffError('git', 'GitHub does not say whose token it was given.')
+  if (data === null) throw new HandoffError('git', 'GitHub does not name the owner of the token.')
   const { viewer } = data
   if (viewer.databaseId !== null) {
     return { login: viewer.login, id: viewer.databaseId, type: viewer.login.endsWith('[bot]') ? 'Bot' : 'User' }
   }
   const user = `/users/${encodeURIComponent(viewer.login)}`
   return shapes.decodeReply(
-    await ask(repository, { method: 'GET', path: user, doing, repeatable: true }, call),
+    await send(repository, { method: 'GET', path: user, doing, idempotent: true }, call),
     shapes.plainUser,
     doing,
   )

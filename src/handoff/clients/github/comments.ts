@@ -1,4 +1,4 @@
-// Comments in a pull request's conversation and in review threads: the same calls under two addresses.
+// Comments of issues, pull requests and review threads, by the REST API.
 
 import { HandoffError } from '../../domain/errors.js'
 import type { Author, Call, Comment, CommentKey, GitHub, Thread } from '../../domain/github.js'
@@ -6,14 +6,14 @@ import * as read from '../../util/decode.js'
 import type { Reply, Request } from './request.js'
 import * as shapes from './responses.js'
 
-/** One request in a repository, with the token for it. */
-export type Ask = (repository: string, request: Omit<Request, 'token'>, call: Call) => Promise<Reply>
-/** Those of the REST API. */
+/** Sends a request with the token for the repository. */
+export type AuthorizedSend = (repository: string, request: Omit<Request, 'token'>, call: Call) => Promise<Reply>
+/** Threads that the REST API knows. */
 export type RestThread = Exclude<Thread, { kind: 'discussion' }>
-export type Identity = (repository: string, call: Call) => Promise<Author>
+export type FetchIdentity = (repository: string, call: Call) => Promise<Author>
 
-/** What a deleted thing is answered with. */
-export const gone = [404, 410] as const
+/** Statuses of a deleted comment. */
+export const goneStatuses = [404, 410] as const
 
 interface CommentCalls extends Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment'> {
   ownComments(thread: RestThread, ...rest: Rest<GitHub['ownComments']>): Promise<Comment[]>
@@ -23,22 +23,22 @@ interface CommentCalls extends Pick<GitHub, 'getComment' | 'updateComment' | 'de
 
 export type Rest<F extends (...all: never[]) => unknown> = Parameters<F> extends [unknown, ...infer R] ? R : never
 
-export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
+export function commentCalls(send: AuthorizedSend, identity: FetchIdentity): CommentCalls {
   return {
     async ownComments(thread, wanted, call) {
-      const me = await identity(thread.repository, call)
-      const all = await commentsOf(ask, thread, wanted.since, call)
+      const author = await identity(thread.repository, call)
+      const all = await commentsOf(send, thread, wanted.since, call)
       return all
         .filter((comment) => thread.kind === 'issue' || wanted.everyThread || comment.root === thread.root)
-        .filter((comment) => comment.author.id === me.id && comment.body.startsWith(wanted.marker))
+        .filter((comment) => comment.author.id === author.id && comment.body.startsWith(wanted.marker))
         .sort((left, right) => left.id - right.id)
     },
 
     async createComment(thread, body, call) {
-      const doing = `writing a comment in ${placeOf(thread)}`
+      const doing = `writing a comment in ${threadName(thread)}`
       const path = threadPath(thread)
-      const request = { method: 'POST', path, body: { body }, doing, repeatable: false } as const
-      const reply = await ask(thread.repository, request, call)
+      const request = { method: 'POST', path, body: { body }, doing, idempotent: false } as const
+      const reply = await send(thread.repository, request, call)
       return shapes.decodeReply(reply, shapes.comment(thread.kind, thread.repository), doing)
     },
 
@@ -46,7 +46,7 @@ export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
       const doing = `reading a comment in ${key.repository}`
       const path = commentPath(key)
       return commentOrNull(
-        await ask(key.repository, { method: 'GET', path, doing, repeatable: true, accept: gone }, call),
+        await send(key.repository, { method: 'GET', path, doing, idempotent: true, accept: goneStatuses }, call),
         key,
         doing,
       )
@@ -56,9 +56,9 @@ export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
       const doing = `editing a comment in ${key.repository}`
       const path = commentPath(key)
       return commentOrNull(
-        await ask(
+        await send(
           key.repository,
-          { method: 'PATCH', path, body: { body }, doing, repeatable: true, accept: gone },
+          { method: 'PATCH', path, body: { body }, doing, idempotent: true, accept: goneStatuses },
           call,
         ),
         key,
@@ -69,33 +69,54 @@ export function commentCalls(ask: Ask, identity: Identity): CommentCalls {
     async deleteComment(key, call) {
       const doing = `deleting a comment in ${key.repository}`
       const path = commentPath(key)
-      const reply = await ask(key.repository, { method: 'DELETE', path, doing, repeatable: true, accept: gone }, call)
+      const reply = await send(
+        key.repository,
+        { method: 'DELETE', path, doing, idempotent: true, accept: goneStatuses },
+        call,
+      )
       return reply.status === 204
     },
   }
 }
 
-/** All comments of the issue or of the whole pull request's reviews. */
-async function commentsOf(ask: Ask, thread: RestThread, since: string | undefined, call: Call): Promise<Comment[]> {
-  const doing = `reading the comments of ${placeOf(thread)}`
+/** All comments of the issue, or of all review threads of the pull request. */
+async function commentsOf(
+  send: AuthorizedSend,
+  thread: RestThread,
+  since: string | undefined,
+  call: Call,
+): Promise<Comment[]> {
+  const doing = `reading the comments of ${threadName(thread)}`
   const decoder = read.array(shapes.comment(thread.kind, thread.repository))
-  const replies = await pages(ask, thread.repository, listing(thread, since), doing, call)
+  const replies = await fetchPages(send, thread.repository, listing(thread, since), doing, call)
   return replies.flatMap((reply) => shapes.decodeReply(reply, decoder, doing))
 }
 
-const pagesAtMost = 100
+const maximumPages = 100
 
-/** All pages of a list; of something that is gone there are none. `path` has a query already. */
-export async function pages(ask: Ask, repository: string, path: string, doing: string, call: Call): Promise<Reply[]> {
+/** Fetches all pages of a list; none when the list was deleted. `path` already has a query. */
+export async function fetchPages(
+  send: AuthorizedSend,
+  repository: string,
+  path: string,
+  doing: string,
+  call: Call,
+): Promise<Reply[]> {
   const replies: Reply[] = []
-  for (let page = 1; page <= pagesAtMost; page += 1) {
-    const request = { method: 'GET', path: `${path}&page=${page}`, doing, repeatable: true, accept: gone } as const
-    const reply = await ask(repository, request, call)
+  for (let page = 1; page <= maximumPages; page += 1) {
+    const request = {
+      method: 'GET',
+      path: `${path}&page=${page}`,
+      doing,
+      idempotent: true,
+      accept: goneStatuses,
+    } as const
+    const reply = await send(repository, request, call)
     if (reply.status >= 400) return replies
     replies.push(reply)
     if (!/;\s*rel="next"/.test(reply.headers.get('link') ?? '')) return replies
   }
-  throw new HandoffError('git', `There were more than ${pagesAtMost * 100} entries while ${doing}.`)
+  throw new HandoffError('git', `GitHub lists more than ${maximumPages * 100} entries while ${doing}.`)
 }
 
 function commentOrNull(reply: Reply, key: CommentKey, doing: string): Comment | null {
@@ -106,26 +127,26 @@ function commentOrNull(reply: Reply, key: CommentKey, doing: string): Comment | 
 function listing(thread: RestThread, since: string | undefined): string {
   const kind = thread.kind === 'issue' ? 'issues' : 'pulls'
   const after = since === undefined ? '' : `&since=${encodeURIComponent(since)}`
-  return `${shapes.repositoryPath(thread.repository)}/${kind}/${whole(thread.number)}/comments?per_page=100${after}`
+  return `${shapes.repositoryPath(thread.repository)}/${kind}/${positiveInteger(thread.number)}/comments?per_page=100${after}`
 }
 
 function threadPath(thread: RestThread): string {
   const repository = shapes.repositoryPath(thread.repository)
-  if (thread.kind === 'issue') return `${repository}/issues/${whole(thread.number)}/comments`
-  return `${repository}/pulls/${whole(thread.number)}/comments/${whole(thread.root)}/replies`
+  if (thread.kind === 'issue') return `${repository}/issues/${positiveInteger(thread.number)}/comments`
+  return `${repository}/pulls/${positiveInteger(thread.number)}/comments/${positiveInteger(thread.root)}/replies`
 }
 
 export function commentPath(key: CommentKey): string {
   const kind = key.kind === 'issue' ? 'issues' : 'pulls'
-  return `${shapes.repositoryPath(key.repository)}/${kind}/comments/${whole(key.id)}`
+  return `${shapes.repositoryPath(key.repository)}/${kind}/comments/${positiveInteger(key.id)}`
 }
 
-export function whole(number: number): number {
+export function positiveInteger(number: number): number {
   if (Number.isSafeInteger(number) && number > 0) return number
   throw new HandoffError(
     'invalid-input',
-    'The number of an issue, a pull request or a comment is a whole number above zero.',
+    'The number of an issue, a pull request or a comment must be a positive integer.',
   )
 }
 
-const placeOf = (thread: RestThread) => `${thread.repository}#${thread.number}`
+const threadName = (thread: RestThread) => `${thread.repository}#${thread.number}`

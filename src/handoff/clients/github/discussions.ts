@@ -1,5 +1,5 @@
-// Comments on discussions, which only GraphQL knows. An answer is a reply beneath the comment that asks; discussions have one level of replies, so
-// where that comment is a reply itself, the answer stands beside it.
+// Comments of discussions, by GraphQL only. The answer replies to the comment with the question. Discussions have one level of replies: when the
+// question is a reply itself, the answer is the next reply of the same comment.
 
 import { HandoffError } from '../../domain/errors.js'
 import type { Comment, CommentKey, GitHub, Thread } from '../../domain/github.js'
@@ -59,21 +59,21 @@ const documents = {
 
 const anything: read.Decoder<true> = () => true
 const permission = 'discussions: write'
-const pagesAtMost = 100
+const maximumPages = 100
 
 export function discussionCalls(graphql: Graphql): DiscussionCalls {
-  /** The comment that the replies of a thread are beneath, where it is known; it never changes. */
+  /** Top-level comment by question. It never changes. */
   const tops = new Map<string, string>()
 
-  /** All replies of the thread. Null when the comment that asks is gone. */
+  /** All replies of the thread. Null when the comment with the question was deleted. */
   async function repliesOf({ repository, comment: id, number }: DiscussionThread, call: Parameters<Graphql>[2]) {
     const doing = `reading the comments of discussion ${repository}#${number}`
     const found: ReturnType<typeof comment>[] = []
     let top = id
     let after: string | null = null
-    for (let page = 0; page < pagesAtMost; page += 1) {
+    for (let page = 0; page < maximumPages; page += 1) {
       const variables: Record<string, string | null> = { id: top, after }
-      const operation = { document: documents.replies, variables, shape: asked, doing, repeatable: true }
+      const operation = { document: documents.replies, variables, shape: asked, doing, idempotent: true }
       const data = await graphql(repository, operation, call)
       if (data === null) return null
       if (data.node.replyTo !== null) {
@@ -86,7 +86,7 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
       if (!hasNextPage) return found
       after = endCursor
     }
-    throw new HandoffError('git', `There were more than ${pagesAtMost * 100} entries while ${doing}.`)
+    throw new HandoffError('git', `GitHub lists more than ${maximumPages * 100} entries while ${doing}.`)
   }
 
   return {
@@ -104,19 +104,19 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
       if (!tops.has(thread.comment)) await repliesOf(thread, call)
       const top = tops.get(thread.comment)
       const shape = read.object({ addDiscussionComment: read.object({ comment }) })
-      const operation = { document: documents.create, shape, doing, repeatable: false, permission }
+      const operation = { document: documents.create, shape, doing, idempotent: false, permission }
       const data =
         top === undefined
           ? null
           : await graphql(repository, { ...operation, variables: { discussion, top, body } }, call)
       if (data !== null) return commentOf(repository, data.addDiscussionComment.comment)
-      throw new HandoffError('not-found', 'The comment that asks is gone from the discussion.')
+      throw new HandoffError('not-found', 'The comment with the question was deleted from the discussion.')
     },
 
     async getComment(key, call) {
       const doing = `reading a comment in ${key.repository}`
       const shape = read.object({ node: orNull(comment) })
-      const operation = { document: documents.one, variables: { id: nodeOf(key) }, shape, doing, repeatable: true }
+      const operation = { document: documents.one, variables: { id: nodeOf(key) }, shape, doing, idempotent: true }
       const data = await graphql(key.repository, operation, call)
       return data?.node ? commentOf(key.repository, data.node) : null
     },
@@ -125,7 +125,7 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
       const doing = `editing a comment in ${key.repository}`
       const shape = read.object({ updateDiscussionComment: read.object({ comment }) })
       const variables = { id: nodeOf(key), body }
-      const operation = { document: documents.update, variables, shape, doing, repeatable: true, permission }
+      const operation = { document: documents.update, variables, shape, doing, idempotent: true, permission }
       const data = await graphql(key.repository, operation, call)
       return data && commentOf(key.repository, data.updateDiscussionComment.comment)
     },
@@ -133,14 +133,14 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
     async deleteComment(key, call) {
       const doing = `deleting a comment in ${key.repository}`
       const variables = { id: nodeOf(key) }
-      const operation = { document: documents.remove, variables, shape: anything, doing, repeatable: true, permission }
+      const operation = { document: documents.remove, variables, shape: anything, doing, idempotent: true, permission }
       return (await graphql(key.repository, operation, call)) !== null
     },
 
     async addReaction(key, reaction, call) {
       const doing = `reacting to a comment in ${key.repository}`
       const variables = { id: nodeOf(key), content: reaction.toUpperCase() }
-      const operation = { document: documents.react, variables, shape: anything, doing, repeatable: true, permission }
+      const operation = { document: documents.react, variables, shape: anything, doing, idempotent: true, permission }
       return (await graphql(key.repository, operation, call)) !== null
     },
 
@@ -148,15 +148,15 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
       const id = nodeOf(key)
       const groups = read.array(read.object({ content: read.string(40), viewerHasReacted: read.boolean }), 100)
       const shape = read.object({ node: orNull(read.object({ reactionGroups: orNull(groups) })) })
-      const look = { document: documents.reactions, variables: { id }, shape, repeatable: true }
+      const query = { document: documents.reactions, variables: { id }, shape, idempotent: true }
       const doing = `reading reactions in ${key.repository}`
-      const data = await graphql(key.repository, { ...look, doing }, call)
+      const data = await graphql(key.repository, { ...query, doing }, call)
       const ours = (data?.node?.reactionGroups ?? []).filter(({ viewerHasReacted }) => viewerHasReacted)
       for (const { content } of ours.filter(({ content }) => unwanted.some((one) => one.toUpperCase() === content))) {
-        const taking = `taking back a reaction in ${key.repository}`
+        const removing = `removing a reaction in ${key.repository}`
         const variables = { id, content }
-        const operation = { document: documents.unreact, variables, shape: anything, repeatable: true, permission }
-        await graphql(key.repository, { ...operation, doing: taking }, call)
+        const operation = { document: documents.unreact, variables, shape: anything, idempotent: true, permission }
+        await graphql(key.repository, { ...operation, doing: removing }, call)
       }
     },
   }
@@ -164,7 +164,7 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
 
 function nodeOf({ node }: CommentKey): string {
   if (node !== undefined) return node
-  throw new HandoffError('invalid-input', 'A comment on a discussion is named by its id in GraphQL.')
+  throw new HandoffError('invalid-input', 'A comment of a discussion needs its GraphQL id.')
 }
 
 function commentOf(repository: string, found: ReturnType<typeof comment>): Comment {

@@ -1,13 +1,12 @@
-// One visible comment for a marker, whatever the network and other processes do.
+// Creates or finds the one comment with a marker, despite lost replies and concurrent processes.
 //
-// GitHub has no conditional create. So: look, create, look again. Everybody who sees several of ours keeps the oldest and deletes the rest;
-// the oldest is the only choice that all of them make alike, whenever they look. A comment whose creation was not answered is looked for
-// before another is made.
+// GitHub has no conditional create. So: list, create, list again. Each process that sees duplicates keeps the oldest and deletes the others: all
+// processes choose the same one at any time. After a lost reply to a create the list is read before another create.
 import { HandoffError } from '../../domain/errors.js'
 import type { Call, Comment, GitHub, Thread, WantedComment } from '../../domain/github.js'
 import { LostReply } from './request.js'
 
-export interface Means {
+export interface CommentCalls {
   ownComments: GitHub['ownComments']
   /** May throw LostReply. */
   createComment: GitHub['createComment']
@@ -16,45 +15,45 @@ export interface Means {
   onNotice: (text: string) => void
 }
 
-const creations = 3
+const maximumCreations = 3
 
-export async function ensureComment(means: Means, thread: Thread, wanted: WantedComment, call: Call) {
+export async function ensureComment(calls: CommentCalls, thread: Thread, wanted: WantedComment, call: Call) {
   if (!wanted.body.startsWith(wanted.marker)) {
-    throw new HandoffError('invalid-input', 'A comment that is to be found again must start with its marker.')
+    throw new HandoffError('invalid-input', 'A comment must start with the marker by which it is found.')
   }
-  const found = await means.ownComments(thread, wanted, call)
-  if (found.length > 0) return { comment: await keepOldest(means, found, call), created: false }
-  const { made, standing } = await createOrFind(means, thread, wanted, call)
-  const comment = await keepOldest(means, standing, call)
+  const found = await calls.ownComments(thread, wanted, call)
+  if (found.length > 0) return { comment: await keepOldest(calls, found, call), created: false }
+  const { made, standing } = await createOrFind(calls, thread, wanted, call)
+  const comment = await keepOldest(calls, standing, call)
   return { comment, created: made === undefined || made.id === comment.id }
 }
 
-/** What stands there after a creation, and which of it is surely of this call; a lost reply leaves that open. */
+/** The comments after the create, and the one that this call made; undefined when its reply was lost. */
 async function createOrFind(
-  means: Means,
+  calls: CommentCalls,
   thread: Thread,
   wanted: WantedComment,
   call: Call,
 ): Promise<{ made?: Comment; standing: Comment[] }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const made = await means.createComment(thread, wanted.body, call)
-      const standing = await means.ownComments(thread, wanted, call)
-      // A list may not yet show what was just made.
+      const made = await calls.createComment(thread, wanted.body, call)
+      const standing = await calls.ownComments(thread, wanted, call)
+      // A list may not show a new comment yet.
       return { made, standing: standing.some((comment) => comment.id === made.id) ? standing : [...standing, made] }
     } catch (error) {
       if (!(error instanceof LostReply)) throw error
-      if (attempt >= creations) throw error.error
-      means.onNotice(`${error.error.message} Looking whether the comment is there.`)
-      await means.pause(1_000 * 2 ** (attempt - 1), call.signal)
-      const standing = await means.ownComments(thread, wanted, call)
+      if (attempt >= maximumCreations) throw error.error
+      calls.onNotice(`${error.error.message} Checking whether the comment exists.`)
+      await calls.pause(1_000 * 2 ** (attempt - 1), call.signal)
+      const standing = await calls.ownComments(thread, wanted, call)
       if (standing.length > 0) return { standing }
     }
   }
 }
 
-async function keepOldest(means: Means, standing: Comment[], call: Call): Promise<Comment> {
+async function keepOldest(calls: CommentCalls, standing: Comment[], call: Call): Promise<Comment> {
   const [oldest, ...others] = [...standing].sort((left, right) => left.id - right.id)
-  for (const other of others) await means.deleteComment(other, call)
+  for (const other of others) await calls.deleteComment(other, call)
   return oldest!
 }

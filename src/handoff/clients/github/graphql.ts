@@ -1,20 +1,20 @@
-// GitHub's GraphQL, where its REST API has no words for something: who we are, and discussions.
+// GitHub's GraphQL API, for what the REST API lacks: the author of our comments, and discussions.
 
 import { HandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import * as read from '../../util/decode.js'
-import type { Ask } from './comments.js'
+import type { AuthorizedSend } from './comments.js'
 import { decodeReply } from './responses.js'
 
 export interface Operation<T> {
   document: string
   variables?: Record<string, string | null>
-  /** What `data` looks like. */
+  /** Decodes `data`. */
   shape: read.Decoder<T>
-  /** What is being done, as it continues a sentence. */
+  /** What the operation does, for messages. */
   doing: string
-  repeatable: boolean
-  /** What a job needs to be allowed it. */
+  idempotent: boolean
+  /** The permission that a job's token needs. */
   permission?: string
 }
 
@@ -27,14 +27,14 @@ const reply = read.object({
   ),
 })
 
-export function makeGraphql(apiUrl: string, ask: Ask): Graphql {
-  // On an Enterprise Server it stands beside /api/v3.
+export function makeGraphql(apiUrl: string, send: AuthorizedSend): Graphql {
+  // An Enterprise Server has it at /api/graphql, beside /api/v3.
   const path = `${apiUrl.replace(/\/v3$/, '')}/graphql`
   return async (repository, operation, call) => {
-    const { document, variables = {}, shape, doing, repeatable } = operation
+    const { document, variables = {}, shape, doing, idempotent } = operation
     const body = { query: document, variables }
-    const received = await ask(repository, { method: 'POST', path, body, doing, repeatable }, call)
-    // A refusal comes with status 200.
+    const received = await send(repository, { method: 'POST', path, body, doing, idempotent }, call)
+    // GraphQL errors have status 200.
     const [error] = decodeReply(received, reply, doing).errors ?? []
     if (error?.type === 'NOT_FOUND') return null
     if (error !== undefined) throw refusal(error.type, operation)
@@ -48,7 +48,7 @@ function refusal(type: string | undefined, { doing, permission }: Operation<unkn
     return new HandoffError('forbidden', `GitHub does not allow ${doing}.`, next)
   }
   const limited = type === 'RATE_LIMITED'
-  const why = limited ? 'because of its limits' : 'for a reason that it did not name'
+  const why = limited ? 'because of its rate limit' : 'without a reason'
   return new HandoffError('git', `GitHub refused ${doing}, ${why}.`, {
     next: limited ? 'Try again later.' : 'Try again.',
     ...(limited ? { retryAfterSeconds: 60 } : {}),

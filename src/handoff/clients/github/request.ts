@@ -1,49 +1,48 @@
-// One request to GitHub: repeated where that is safe, patient where GitHub asks for patience, and never telling the token.
+// Sends one request to GitHub, with retries and waits for rate limits. No error shows the token.
 //
-// How GitHub limits (docs.github.com, "Rate limits for the REST API"): 403 or 429; `retry-after` first, else `x-ratelimit-reset` when
-// `x-ratelimit-remaining` is 0, else at least a minute and longer each time. A limited request was not carried out, so even a POST may be
-// sent again. A 5xx or a lost connection leaves open whether it was: only what may happen twice is repeated.
-
+// Rate limits (docs.github.com, "Rate limits for the REST API"): status 403 or 429. Wait as `retry-after` says; else until `x-ratelimit-reset` when
+// `x-ratelimit-remaining` is 0; else at least a minute, and longer each time. GitHub did not execute a limited request, so even a POST is sent again.
+// After a 5xx or a lost connection GitHub may have executed the request: only idempotent requests are sent again.
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { anyOf } from '../../util/abort.js'
+import { retryAfterMs } from '../../util/retry-after.js'
 
-export interface Wire {
+export interface Transport {
   apiUrl: string
   userAgent: string
   fetch: typeof fetch
   clock: Clock
   onNotice: (text: string) => void
-  /** For one attempt, from the first byte sent to the last byte read. */
+  /** Timeout of one attempt, from the first byte sent to the last byte read. */
   attemptMs: number
-  /** Longest that one call waits for limits, all its waits together. */
+  /** Maximum sum of a call's waits for rate limits. */
   maximumWaitMs: number
 }
 
 export interface Request {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** From the API's address on, query included; or a whole address on the same origin. */
+  /** Path below the API's address, with its query; or an absolute URL on the same origin. */
   path: string
   body?: unknown
   token: string
-  /** What is being done, as it continues a sentence: "reading pull request 7 of o/r". */
+  /** What the request does, for messages: "reading pull request 7 of o/r". */
   doing: string
-  /** Whether it may safely happen twice. */
-  repeatable: boolean
-  /** Statuses besides 2xx that are answers. */
+  idempotent: boolean
+  /** Statuses besides 2xx that the caller handles. */
   accept?: readonly number[]
 }
 
 export interface Reply {
   status: number
   headers: Headers
-  /** Decoded JSON; null for an empty body. */
+  /** Parsed JSON; null for an empty body. */
   body: unknown
 }
 
-/** Inside this line only: the request may or may not have been carried out. */
+/** The reply to a request that is not idempotent was lost: GitHub may have executed it. Does not leave this client. */
 export class LostReply extends Error {
   override readonly name = 'LostReply'
   readonly error: HandoffError
@@ -56,91 +55,96 @@ export class LostReply extends Error {
 
 type Outcome =
   | { kind: 'reply'; reply: Reply }
-  | { kind: 'limited'; milliseconds: number | null }
-  | { kind: 'lost'; why: string; milliseconds: number | null }
+  | { kind: 'limited'; retryAfterMs?: number | undefined }
+  | { kind: 'lost'; why: string; retryAfterMs?: number | undefined }
 
-const attempts = 4
-const limitRounds = 5
+const maximumAttempts = 4
+const maximumLimits = 5
 
-/** Rejects with a HandoffError, or with LostReply when `repeatable` is false and nobody knows what happened. */
-export async function send(wire: Wire, request: Request, call: Call): Promise<Reply> {
+/** Rejects with a HandoffError, or with LostReply when the request is not idempotent and its reply was lost. */
+export async function sendRequest(transport: Transport, request: Request, call: Call): Promise<Reply> {
   let lost = 0
   let limited = 0
   let unannounced = 0
   let waitedMs = 0
   for (;;) {
-    const outcome = await attempt(wire, request, call.signal)
+    const outcome = await sendOnce(transport, request, call.signal)
     if (outcome.kind === 'reply') return outcome.reply
     if (outcome.kind === 'lost') {
       lost += 1
       const error = lostError(request, outcome.why)
-      if (!request.repeatable) throw new LostReply(error)
-      if (lost >= attempts) throw error
-      const pause = outcome.milliseconds ?? 500 * 2 ** (lost - 1)
-      if (outcome.milliseconds !== null) waitedMs += pause
-      if (waitedMs > wire.maximumWaitMs) throw error
-      wire.onNotice(`GitHub ${outcome.why} while ${request.doing}; trying again.`)
-      await wire.clock.sleep(pause, call.signal)
+      if (!request.idempotent) throw new LostReply(error)
+      if (lost >= maximumAttempts) throw error
+      const pause = outcome.retryAfterMs ?? 500 * 2 ** (lost - 1)
+      if (outcome.retryAfterMs !== undefined) waitedMs += pause
+      if (waitedMs > transport.maximumWaitMs) throw error
+      transport.onNotice(`GitHub ${outcome.why} while ${request.doing}; trying again.`)
+      await transport.clock.sleep(pause, call.signal)
       continue
     }
     limited += 1
-    const pause = outcome.milliseconds ?? 60_000 * 2 ** unannounced++
-    const hopeless = limited > limitRounds || waitedMs + pause > wire.maximumWaitMs
-    if (call.patient === false || hopeless) throw limitError(request, pause)
-    wire.onNotice(`GitHub asks to wait ${seconds(pause)} s while ${request.doing}.`)
-    await waitForLimit(wire, request, call.signal, pause)
+    const pause = outcome.retryAfterMs ?? 60_000 * 2 ** unannounced++
+    const exhausted = limited > maximumLimits || waitedMs + pause > transport.maximumWaitMs
+    if (call.patient === false || exhausted) throw limitError(request, pause)
+    transport.onNotice(`GitHub asks to wait ${seconds(pause)} s while ${request.doing}.`)
+    await waitForLimit(transport, request, call.signal, pause)
     waitedMs += pause
   }
 }
 
-/** Our time may run out before GitHub's: then the caller learns how much of the wait is left. */
-async function waitForLimit(wire: Wire, request: Request, signal: AbortSignal, milliseconds: number): Promise<void> {
-  const until = wire.clock.now() + milliseconds
+/** When the deadline passes during the wait, the error reports the seconds that are left of it. */
+async function waitForLimit(
+  transport: Transport,
+  request: Request,
+  signal: AbortSignal,
+  milliseconds: number,
+): Promise<void> {
+  const until = transport.clock.now() + milliseconds
   try {
-    await wire.clock.sleep(milliseconds, signal)
+    await transport.clock.sleep(milliseconds, signal)
   } catch {
     const error = abortError(signal, request.doing)
-    throw error.code === 'timeout' ? limitError(request, until - wire.clock.now()) : error
+    throw error.code === 'timeout' ? limitError(request, until - transport.clock.now()) : error
   }
 }
 
-async function attempt(wire: Wire, request: Request, signal: AbortSignal): Promise<Outcome> {
+async function sendOnce(transport: Transport, request: Request, signal: AbortSignal): Promise<Outcome> {
   if (signal.aborted) throw abortError(signal, request.doing)
   let response: Response
   let text: string
   try {
-    response = await follow(wire, request, anyOf(signal, AbortSignal.timeout(wire.attemptMs)))
+    response = await fetchWithRedirects(transport, request, anyOf(signal, AbortSignal.timeout(transport.attemptMs)))
     text = await response.text()
   } catch (error) {
     if (signal.aborted) throw abortError(signal, request.doing)
     if (error instanceof HandoffError) throw error
-    return { kind: 'lost', why: `could not be reached (${reason(error)})`, milliseconds: null }
+    return { kind: 'lost', why: `could not be reached (${networkErrorCode(error)})` }
   }
-  return judge(wire, request, response, text)
+  return readResponse(transport, request, response, text)
 }
 
-/** Follows renamed repositories, with the same method and only on the same origin: the token goes nowhere else. */
-async function follow(wire: Wire, request: Request, signal: AbortSignal): Promise<Response> {
-  let address = request.path.startsWith('/') ? `${wire.apiUrl}${request.path}` : request.path
-  const origin = new URL(wire.apiUrl).origin
+/** Follows redirects of renamed repositories with the same method, on the same origin only: no other server gets the token. */
+async function fetchWithRedirects(transport: Transport, request: Request, signal: AbortSignal): Promise<Response> {
+  let address = request.path.startsWith('/') ? `${transport.apiUrl}${request.path}` : request.path
+  const origin = new URL(transport.apiUrl).origin
   for (let hop = 0; hop < 4; hop += 1) {
     if (new URL(address).origin !== origin) break
-    const response = await wire.fetch(address, { ...init(wire, request), redirect: 'manual', signal })
+    const response = await transport.fetch(address, { ...requestInit(transport, request), redirect: 'manual', signal })
     const location = response.headers.get('location')
     if (![301, 302, 307, 308].includes(response.status) || location === null) return response
     await response.body?.cancel()
     address = new URL(location, address).href
   }
-  throw new HandoffError('git', `GitHub sent us somewhere else while ${request.doing}.`, {
+  throw new HandoffError('git', `GitHub redirected to another server while ${request.doing}.`, {
     next: 'Check the address of the GitHub API.',
   })
 }
 
-function init(wire: Wire, request: Request): RequestInit {
+function requestInit(transport: Transport, request: Request): RequestInit {
   const headers: Record<string, string> = {
     accept: 'application/vnd.github+json',
     authorization: `Bearer ${request.token}`,
-    'user-agent': wire.userAgent,
+    'user-agent': transport.userAgent,
     'x-github-api-version': '2022-11-28',
   }
   if (request.body === undefined) return { method: request.method, headers }
@@ -151,21 +155,22 @@ function init(wire: Wire, request: Request): RequestInit {
   }
 }
 
-function judge(wire: Wire, request: Request, response: Response, text: string): Outcome {
+function readResponse(transport: Transport, request: Request, response: Response, text: string): Outcome {
   const { status, headers } = response
-  if (status >= 500) return { kind: 'lost', why: `answered ${status}`, milliseconds: retryAfter(headers, wire.clock) }
-  const body = parse(text)
-  const settled = (status >= 200 && status < 300) || (request.accept?.includes(status) ?? false)
-  if (settled && body !== undefined) return { kind: 'reply', reply: { status, headers, body } }
-  if (settled) return { kind: 'lost', why: `answered ${status} with something that is not JSON`, milliseconds: null }
-  const message = messageOf(body)
-  const limit = limitOf(status, headers, message, wire.clock)
+  if (status >= 500)
+    return { kind: 'lost', why: `answered ${status}`, retryAfterMs: retryAfter(headers, transport.clock) }
+  const body = parseJson(text)
+  const accepted = (status >= 200 && status < 300) || (request.accept?.includes(status) ?? false)
+  if (accepted && body !== undefined) return { kind: 'reply', reply: { status, headers, body } }
+  if (accepted) return { kind: 'lost', why: `answered ${status} with something that is not JSON` }
+  const message = errorMessage(body)
+  const limit = rateLimit(status, headers, message, transport.clock)
   if (limit) return limit
   throw refusal(request, status, headers, message)
 }
 
-/** Undefined for what is not JSON. */
-function parse(text: string): unknown {
+/** Undefined for invalid JSON. */
+function parseJson(text: string): unknown {
   if (text === '') return null
   try {
     return JSON.parse(text) as unknown
@@ -174,51 +179,48 @@ function parse(text: string): unknown {
   }
 }
 
-function limitOf(status: number, headers: Headers, message: string, clock: Clock): Outcome | null {
+function rateLimit(status: number, headers: Headers, message: string, clock: Clock): Outcome | null {
   if (status !== 403 && status !== 429) return null
-  const asked = retryAfter(headers, clock)
-  if (asked !== null) return { kind: 'limited', milliseconds: asked }
+  const requestedMs = retryAfter(headers, clock)
+  if (requestedMs !== undefined) return { kind: 'limited', retryAfterMs: requestedMs }
   if (headers.get('x-ratelimit-remaining') === '0') {
     const reset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN)
-    // A second more: the reset is told in whole seconds, and clocks differ.
-    const pause = Number.isFinite(reset) ? Math.max(0, reset * 1_000 - clock.now()) + 1_000 : null
-    return { kind: 'limited', milliseconds: pause }
+    // One second more: GitHub gives the reset in whole seconds, and clocks differ.
+    const pause = Number.isFinite(reset) ? Math.max(0, reset * 1_000 - clock.now()) + 1_000 : undefined
+    return { kind: 'limited', retryAfterMs: pause }
   }
   const limited = status === 429 || /rate limit|abuse detection/i.test(message)
-  return limited ? { kind: 'limited', milliseconds: null } : null
+  return limited ? { kind: 'limited' } : null
 }
 
-function retryAfter(headers: Headers, clock: Clock): number | null {
-  const text = headers.get('retry-after')
-  if (text === null) return null
-  const wait = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1_000 : Date.parse(text) - clock.now()
-  return Number.isFinite(wait) ? Math.max(0, wait) : null
-}
+const retryAfter = (headers: Headers, clock: Clock) => retryAfterMs(headers.get('retry-after'), clock.now())
 
 function refusal(request: Request, status: number, headers: Headers, message: string): HandoffError {
-  const said = message === '' ? '' : ` GitHub says ${quote(message)}.`
+  const detail = message === '' ? '' : ` GitHub says ${quote(message)}.`
   if (status === 401) {
-    return new HandoffError('unauthorized', `GitHub does not accept our token while ${request.doing}.${said}`, {
+    return new HandoffError('unauthorized', `GitHub rejected the token while ${request.doing}.${detail}`, {
       next: 'Check that the token is valid and has not expired.',
     })
   }
   if (status === 403) {
-    const wanted = headers.get('x-accepted-github-permissions')
-    return new HandoffError('forbidden', `GitHub does not allow ${request.doing}.${said}`, {
-      next: wanted ? `The token needs one of these permissions: ${quote(wanted)}.` : 'Give the token the permission.',
+    const permissions = headers.get('x-accepted-github-permissions')
+    return new HandoffError('forbidden', `GitHub does not allow ${request.doing}.${detail}`, {
+      next: permissions
+        ? `The token needs one of these permissions: ${quote(permissions)}.`
+        : 'Give the token the permission.',
     })
   }
   if (status === 404 || status === 410) {
-    return new HandoffError('not-found', `GitHub does not find what was asked for while ${request.doing}.`, {
-      next: 'Check the name, and that the token may see it: GitHub hides what a token may not see.',
+    return new HandoffError('not-found', `GitHub answered ${status} (not found) while ${request.doing}.`, {
+      next: 'Check the name, and that the token may read it: GitHub hides what a token may not read.',
     })
   }
-  if (status === 422) return new HandoffError('invalid-input', `GitHub refused ${request.doing}.${said}`)
-  return new HandoffError('git', `GitHub answered ${status} while ${request.doing}.${said}`)
+  if (status === 422) return new HandoffError('invalid-input', `GitHub refused ${request.doing}.${detail}`)
+  return new HandoffError('git', `GitHub answered ${status} while ${request.doing}.${detail}`)
 }
 
-/** GitHub's sentence, and what it says of single fields. */
-function messageOf(body: unknown): string {
+/** GitHub's message, with the messages about single fields. */
+function errorMessage(body: unknown): string {
   if (typeof body !== 'object' || body === null) return ''
   const { message, errors } = body as { message?: unknown; errors?: unknown }
   const details = (Array.isArray(errors) ? errors : []).map((entry: unknown) =>
@@ -229,7 +231,7 @@ function messageOf(body: unknown): string {
 
 function limitError(request: Request, milliseconds: number): HandoffError {
   const wait = seconds(milliseconds)
-  return new HandoffError('git', `GitHub limits our requests; it stopped us while ${request.doing}.`, {
+  return new HandoffError('git', `GitHub's rate limit stopped us while ${request.doing}.`, {
     next: `Try again in ${wait} s.`,
     retryAfterSeconds: wait,
   })
@@ -237,14 +239,14 @@ function limitError(request: Request, milliseconds: number): HandoffError {
 
 function lostError(request: Request, why: string): HandoffError {
   return new HandoffError('git', `GitHub ${why} while ${request.doing}.`, {
-    next: 'Try again; if it stays so, look at the status page of GitHub or the address of its API.',
+    next: 'Try again. If it fails again, check the status page of GitHub and the address of its API.',
   })
 }
 
 const seconds = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1_000))
 
-/** Only the code: messages of fetch may repeat headers. */
-function reason(error: unknown): string {
+/** Returns the code only, because messages of fetch may contain headers. */
+function networkErrorCode(error: unknown): string {
   if (error instanceof DOMException) return error.name === 'TimeoutError' ? 'no answer in time' : error.name
   const cause = error instanceof Error ? error.cause : undefined
   const code = (cause as { code?: unknown } | undefined)?.code

@@ -1,4 +1,4 @@
-// What GitHub's replies look like, as far as we read them, and how they become our words.
+// Decoders of GitHub's replies. They check only the fields that we read.
 
 import { HandoffError } from '../../domain/errors.js'
 import type {
@@ -21,14 +21,14 @@ export function decodeReply<T>(reply: Reply, decoder: read.Decoder<T>, doing: st
   try {
     return decoder(reply.body, '')
   } catch (error) {
-    const what = error instanceof read.DecodeError ? error.message : 'it cannot be read'
-    throw new HandoffError('git', `GitHub's reply while ${doing} is not what we know: ${what}.`, {
-      next: 'Check that the address is the one of a GitHub API.',
+    const reason = error instanceof read.DecodeError ? error.message : 'it cannot be read'
+    throw new HandoffError('git', `GitHub's reply while ${doing} has an unexpected form: ${reason}.`, {
+      next: 'Check that the address is that of a GitHub API.',
     })
   }
 }
 
-/** `/repos/owner/name`; refuses what could lead elsewhere. */
+/** `/repos/owner/name`. Refuses names that would change the path. */
 export function repositoryPath(repository: string): string {
   const { owner, name } = parseRepository(repository, 'github.com')
   if (!owner.includes('/')) return `/repos/${owner}/${name}`
@@ -41,7 +41,7 @@ export function orNull<T>(decoder: read.Decoder<T>): read.Decoder<T | null> {
 
 const user = read.object({ login: read.string(200), id: read.count, type: read.optional(read.string(100)) })
 
-// GitHub shows people who left as nobody, and so do we: an author whom no identity equals.
+// GitHub returns null for a deleted user. Id 0 equals no other author.
 const author: read.Decoder<Author> = (value, at) => {
   const found = orNull(user)(value, at)
   return found ? { login: found.login, id: found.id, type: found.type ?? 'User' } : { login: '', id: 0, type: 'User' }
@@ -124,7 +124,7 @@ const permissionShape = read.object({
   ),
 })
 
-// `permission` knows four levels only: it calls maintain write, and triage read. A role of an organisation's own shows its base in the flags.
+// `permission` has four levels: it reports maintain as write, and triage as read. A custom role shows its base in the flags.
 const byRole: Record<string, PermissionLevel> = {
   admin: 'admin',
   maintain: 'maintain',
@@ -211,12 +211,12 @@ export const comparison: read.Decoder<Comparison> = (value, at) => {
 }
 
 function changedFile(found: ReturnType<typeof fileShape>): ChangedFile {
-  // A file that only moved has no patch because there is nothing to show in it.
+  // GitHub sends no patch for a file that only moved.
   const patch = found.patch ?? (found.status === 'renamed' && found.changes === 0 ? '' : undefined)
   return {
     path: found.filename,
     status: found.status,
-    // GitHub gives a removed file the blob it had.
+    // For a removed file GitHub sends its last blob.
     blob: found.status === 'removed' ? null : found.sha,
     ...(found.previous_filename === undefined ? {} : { previousPath: found.previous_filename }),
     ...(patch === undefined ? {} : { patch }),

@@ -1,12 +1,12 @@
-// The signature under a webhook: a keyed hash over the bytes as they came, before anything reads them.
+// Verifies the signature of a webhook: an HMAC of the received bytes.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { HandoffError } from '../../domain/errors.js'
 
 const form = /^sha256=([0-9a-f]{64})$/
 
 /**
- * True when the header was made with one of the secrets (there are two while one replaces the other). The time it takes tells nothing about
- * the right signature. Rejects to work without a secret: an open door is never what is meant.
+ * True when the header was signed with one of the secrets; there are two during a rotation. Takes constant time. Throws when no secret is set:
+ * unsigned webhooks are never accepted.
  */
 export function isSigned(body: Uint8Array, header: string | null | undefined, secrets: string[]): boolean {
   if (secrets.length === 0 || secrets.some((secret) => secret === '')) {
@@ -17,7 +17,7 @@ export function isSigned(body: Uint8Array, header: string | null | undefined, se
   const given = form.exec(header ?? '')?.[1]
   if (given === undefined) return false
   const claimed = Buffer.from(given, 'hex')
-  // Every secret is tried, so that the time does not tell which one is in use.
+  // All secrets are compared, so that the time does not show which one is in use.
   return secrets.map((secret) => timingSafeEqual(hash(body, secret), claimed)).includes(true)
 }
 

@@ -1,4 +1,4 @@
-// The line to GitHub: the contract on the local GitHub (and on the real one when a token is given), then everything that goes wrong.
+// The GitHub client: the contract with the emulator (and with GitHub when a token is set), then faults.
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
@@ -56,7 +56,7 @@ gitHubContract('an App sees it', () =>
   localWorld('', ({ app }) => ({ appId: app.id, privateKey: app.privateKey.replaceAll('\n', '\\n') })),
 )
 
-// The real one: an open pull request to write on, and the first comment of a review thread there.
+// GitHub itself: needs an open pull request and the first comment of a review thread in it.
 const live = process.env['LIVE_GITHUB_TOKEN']
 if (live) {
   gitHubContract('it really is', async () => {
@@ -80,7 +80,7 @@ if (live) {
   })
 }
 
-describe('when things go wrong', () => {
+describe('faults', () => {
   let local: LocalGitHub
   let repository: Repository
   let pull: Pull
@@ -99,7 +99,7 @@ describe('when things go wrong', () => {
     await local.close()
   })
 
-  function line(options: Partial<GitHubOptions> = {}) {
+  function makeClient(options: Partial<GitHubOptions> = {}) {
     const notices: string[] = []
     const clock = manualClock({ start: Date.now(), jump: true })
     const github = makeGitHub({
@@ -123,8 +123,8 @@ describe('when things go wrong', () => {
     return error
   }
 
-  test('5xx and dropped connections are repeated for what may be repeated, with longer and longer waits', async () => {
-    const { github, clock, notices } = line()
+  test('an idempotent request is repeated after 5xx and lost connections, with exponential waits', async () => {
+    const { github, clock, notices } = makeClient()
     local.server.rule({ method: 'GET', times: 1, fault: { kind: 'answer', status: 502, body: '<html>' } })
     local.server.rule({ method: 'GET', skip: 1, times: 1, fault: { kind: 'reset' } })
     local.server.rule({ method: 'GET', skip: 2, times: 1, fault: { kind: 'cut', bytes: 10 } })
@@ -133,41 +133,41 @@ describe('when things go wrong', () => {
     expect(notices[0]).toBe('GitHub answered 502 while reading a branch of octo/tools; trying again.')
   })
 
-  test('an outage that lasts ends in a sentence', async () => {
-    const { github } = line()
+  test('a lasting outage ends in an error after four attempts', async () => {
+    const { github } = makeClient()
     local.server.rule({ fault: { kind: 'answer', status: 503 } })
     const error = await rejection(github.repository('octo/tools', call))
     expect([error.code, error.message]).toEqual(['git', 'GitHub answered 503 while reading octo/tools.'])
     expect(local.server.requests).toHaveLength(4)
   })
 
-  test('a server that does not answer is given up after a while, and one that is not there at once', async () => {
-    const { github } = line({ attemptMs: 50 })
+  test('a missing reply ends in a timeout, a refused connection in its code', async () => {
+    const { github } = makeClient({ attemptMs: 50 })
     local.server.rule({ fault: { kind: 'hang' } })
     expect((await rejection(github.repository('octo/tools', call))).message).toBe(
       'GitHub could not be reached (no answer in time) while reading octo/tools.',
     )
     const closed = await startGitHub()
     await closed.close()
-    const nobody = line({ apiUrl: closed.apiUrl })
-    expect((await rejection(nobody.github.repository('octo/tools', call))).message).toBe(
+    const unreachable = makeClient({ apiUrl: closed.apiUrl })
+    expect((await rejection(unreachable.github.repository('octo/tools', call))).message).toBe(
       'GitHub could not be reached (ECONNREFUSED) while reading octo/tools.',
     )
   })
 
-  test('a page of a proxy with status 200 is not an answer', async () => {
-    const { github } = line()
+  test('an HTML page with status 200 is rejected', async () => {
+    const { github } = makeClient()
     local.server.rule({ fault: { kind: 'answer', status: 200, body: '<html>login</html>' } })
     expect((await rejection(github.repository('octo/tools', call))).message).toContain('not JSON')
     local.server.clearRules()
     local.server.rule({ fault: { kind: 'answer', status: 200, body: '{"id":"x"}' } })
     expect((await rejection(github.repository('octo/tools', call))).message).toBe(
-      "GitHub's reply while reading octo/tools is not what we know: id is not a count.",
+      "GitHub's reply while reading octo/tools has an unexpected form: id is not a count.",
     )
   })
 
-  test('a secondary limit is waited for as GitHub asks, else a minute and then two', async () => {
-    const { github, clock, notices } = line({ maximumWaitMs: 300_000 })
+  test('a secondary rate limit waits as Retry-After says, else one minute and then two', async () => {
+    const { github, clock, notices } = makeClient({ maximumWaitMs: 300_000 })
     local.limits.slowDown({ times: 1, retryAfterSeconds: 7 })
     local.limits.slowDown({ times: 2, retryAfterSeconds: null, status: 429 })
     const made = await github.createComment(thread, 'hello', call)
@@ -177,9 +177,9 @@ describe('when things go wrong', () => {
     expect(local.comments).toHaveLength(1)
   })
 
-  test('the primary limit is waited for until it is over', async () => {
+  test('the primary rate limit waits until its reset', async () => {
     const clock = manualClock({ start: Date.now() })
-    const { github } = line({ clock })
+    const { github } = makeClient({ clock })
     local.limits.exhaust(20)
     const answer = github.repository('octo/tools', call)
     await until('it waits', () => clock.waiting > 0)
@@ -190,8 +190,8 @@ describe('when things go wrong', () => {
     expect((await answer).fullName).toBe('octo/tools')
   })
 
-  test('a wait that is too long, or not wanted, is told with its seconds', async () => {
-    const { github, clock } = line({ maximumWaitMs: 30_000 })
+  test('a wait that is too long or not wanted is reported with its seconds', async () => {
+    const { github, clock } = makeClient({ maximumWaitMs: 30_000 })
     local.limits.exhaust(1_000)
     const error = await rejection(github.repository('octo/tools', call))
     expect(error.code).toBe('git')
@@ -204,9 +204,9 @@ describe('when things go wrong', () => {
     expect([hurried.retryAfterSeconds, hurried.next]).toEqual([5, 'Try again in 5 s.'])
   })
 
-  test('when our time runs out in a wait, the caller learns how much of it is left; when somebody stops us, that', async () => {
+  test('a deadline during a wait reports the seconds left; a cancellation reports itself', async () => {
     const clock = manualClock({ start: Date.now() })
-    const { github } = line({ clock })
+    const { github } = makeClient({ clock })
     local.limits.slowDown({ times: 2, retryAfterSeconds: 40 })
     const late = new AbortController()
     const limited = rejection(github.repository('octo/tools', { signal: late.signal }))
@@ -221,8 +221,8 @@ describe('when things go wrong', () => {
     expect(await stopped).toMatchObject({ code: 'cancelled' })
   })
 
-  test('a stopped call ends at once, before and during a request', async () => {
-    const { github } = line()
+  test('a cancelled call ends at once, before and during a request', async () => {
+    const { github } = makeClient()
     expect((await rejection(github.repository('octo/tools', { signal: AbortSignal.abort() }))).code).toBe('cancelled')
     expect(local.server.requests).toHaveLength(0)
     local.server.rule({ fault: { kind: 'hang' } })
@@ -230,10 +230,10 @@ describe('when things go wrong', () => {
     expect([error.code, error.message]).toEqual(['timeout', 'Time ran out while reading octo/tools.'])
   })
 
-  test('refusals say what to do, and the token is in none of them', async () => {
-    const { github } = line()
+  test('refusals name a next step and never contain the token', async () => {
+    const { github } = makeClient()
     token = local.issueToken({ permissions: { issues: 'write' } })
-    const weak = line().github
+    const weak = makeClient().github
     const forbidden = await rejection(weak.createComment(thread, 'x', call))
     expect([forbidden.code, forbidden.next]).toEqual([
       'forbidden',
@@ -243,7 +243,7 @@ describe('when things go wrong', () => {
     const unauthorized = await rejection(weak.repository('octo/tools', call))
     expect([unauthorized.code, unauthorized.message]).toEqual([
       'unauthorized',
-      'GitHub does not accept our token while reading octo/tools. GitHub says “Bad credentials”.',
+      'GitHub rejected the token while reading octo/tools. GitHub says “Bad credentials”.',
     ])
     const missing = await rejection(github.repository('octo/other', call))
     expect(missing.code).toBe('not-found')
@@ -252,38 +252,38 @@ describe('when things go wrong', () => {
     }
   })
 
-  test('a token that no header can hold is refused without being shown', async () => {
-    const make = () => line({ credentials: { token: 'ghs_secret\nvalue' } })
-    expect(make).toThrow('characters that no token has')
+  test('a token with invalid characters is refused without being shown', async () => {
+    const make = () => makeClient({ credentials: { token: 'ghs_secret\nvalue' } })
+    expect(make).toThrow('invalid characters')
     expect(make).not.toThrow('secret')
-    expect(() => line({ apiUrl: 'https://user:word@example.org' })).toThrow('without credentials')
+    expect(() => makeClient({ apiUrl: 'https://user:word@example.org' })).toThrow('without credentials')
   })
 
-  test('a comment whose creation was not answered is found again, not made twice', async () => {
-    const { github, notices } = line()
+  test('a comment whose create reply was lost is found, not created twice', async () => {
+    const { github, notices } = makeClient()
     local.server.rule({ method: 'POST', path: /comments$/, times: 1, fault: { kind: 'lose-reply' } })
     const { comment } = await github.ensureComment(thread, { marker: '<!-- m -->', body: '<!-- m -->\nhi' }, call)
     expect(local.visible(repository, pull.number).map(({ id }) => id)).toEqual([comment.id])
     expect(local.comments).toHaveLength(1)
-    expect(notices.join()).toContain('Looking whether the comment is there')
+    expect(notices.join()).toContain('Checking whether the comment exists')
   })
 
-  test('a creation that did not arrive is tried again', async () => {
-    const { github } = line()
+  test('a failed create is repeated by ensureComment', async () => {
+    const { github } = makeClient()
     local.server.rule({ method: 'POST', path: /comments$/, times: 2, fault: { kind: 'answer', status: 502 } })
     const { created } = await github.ensureComment(thread, { marker: '<!-- m -->', body: '<!-- m -->\nhi' }, call)
     expect([created, local.comments.length]).toEqual([true, 1])
   })
 
-  test('a plain creation is not repeated', async () => {
-    const { github } = line()
+  test('createComment is not repeated', async () => {
+    const { github } = makeClient()
     local.server.rule({ method: 'POST', path: /comments$/, times: 1, fault: { kind: 'lose-reply' } })
     expect((await rejection(github.createComment(thread, 'hi', call))).code).toBe('git')
     expect(local.comments).toHaveLength(1)
   })
 
-  test('a list that does not show yet what was just made costs nothing', async () => {
-    const { github } = line()
+  test('a list that does not show the new comment yet is tolerated', async () => {
+    const { github } = makeClient()
     const lists = { method: 'GET', path: /comments\?/ }
     local.server.rule({ ...lists, skip: 1, times: 1, fault: { kind: 'answer', status: 200, body: '[]' } })
     const { comment, created } = await github.ensureComment(
@@ -294,8 +294,8 @@ describe('when things go wrong', () => {
     expect([created, comment.id]).toEqual([true, local.comments[0]!.id])
   })
 
-  test('a comment in another review thread is not the one', async () => {
-    const { github } = line()
+  test('a comment in another review thread is not reused', async () => {
+    const { github } = makeClient()
     const first = local.sayInReview(repository, pull.number, 'wanda', 'one thread')
     const second = local.sayInReview(repository, pull.number, 'wanda', 'another')
     const at = (root: number) => ({ kind: 'review', repository: 'octo/tools', number: pull.number, root }) as const
@@ -306,8 +306,8 @@ describe('when things go wrong', () => {
     expect([here.comment.root, there.comment.root]).toEqual([first.id, second.id])
   })
 
-  test('a network that doubles the request leaves one comment', async () => {
-    const { github } = line()
+  test('a duplicated create request leaves one comment', async () => {
+    const { github } = makeClient()
     local.server.rule({ method: 'POST', path: /comments$/, times: 1, fault: { kind: 'twice' } })
     const { comment, created } = await github.ensureComment(
       thread,
@@ -319,8 +319,8 @@ describe('when things go wrong', () => {
     expect(created).toBe(false)
   })
 
-  test('only comments that have the marker at their start and are ours are ours', async () => {
-    const { github } = line()
+  test('a comment is ours when it starts with the marker and has our author', async () => {
+    const { github } = makeClient()
     const marker = '<!-- m -->'
     local.say(repository, pull.number, 'wanda', `${marker}\npasted`)
     local.say(repository, pull.number, 'github-actions[bot]', `> quoted\n${marker}`)
@@ -334,8 +334,8 @@ describe('when things go wrong', () => {
     ).toEqual(['page=1', 'page=2', 'page=3'])
   })
 
-  test('a repository that was renamed is followed on the same host, and never to another', async () => {
-    const { github } = line()
+  test('a renamed repository is followed on the same origin only', async () => {
+    const { github } = makeClient()
     const moved = (location: string) => ({ kind: 'answer', status: 307, headers: { location }, body: '' }) as const
     local.server.rule({
       path: /octo\/old\/issues/,
@@ -345,88 +345,88 @@ describe('when things go wrong', () => {
     expect((await github.createComment(old, 'hi', call)).body).toBe('hi')
     const elsewhere = await startGitHub()
     local.server.rule({ path: /octo\/gone/, fault: moved(`${elsewhere.apiUrl}/repos/octo/tools`) })
-    expect((await rejection(github.repository('octo/gone', call))).message).toContain('somewhere else')
+    expect((await rejection(github.repository('octo/gone', call))).message).toContain('redirected to another server')
     expect(elsewhere.server.requests).toHaveLength(0)
     await elsewhere.close()
   })
 
   describe('with the credentials of an App', () => {
     const credentials = () => ({ appId: local.app.id, privateKey: local.app.privateKey })
-    const bought = () => local.server.requests.filter(({ path }) => path.endsWith('/access_tokens'))
+    const tokenRequests = () => local.server.requests.filter(({ path }) => path.endsWith('/access_tokens'))
 
-    test('a token is bought for one repository, kept, and bought anew five minutes before it ends', async () => {
+    test('a token is requested for one repository, cached, and renewed five minutes before it expires', async () => {
       const clock = manualClock({ start: Date.now() })
-      const { github } = line({ credentials: credentials(), clock })
+      const { github } = makeClient({ credentials: credentials(), clock })
       await github.repository('octo/tools', call)
       await github.repository('octo/tools', call)
-      expect(bought().map(({ body }) => JSON.parse(body.toString()))).toEqual([
+      expect(tokenRequests().map(({ body }) => JSON.parse(body.toString()))).toEqual([
         { repositories: ['tools'], permissions: { contents: 'read', issues: 'write', pull_requests: 'write' } },
       ])
       clock.advance(54 * 60_000)
       await github.repository('octo/tools', call)
-      expect(bought()).toHaveLength(1)
+      expect(tokenRequests()).toHaveLength(1)
       clock.advance(2 * 60_000)
       const error = await rejection(github.repository('octo/tools', call))
-      // Our clock is an hour ahead of GitHub's now, so GitHub refuses the new signature; that it was asked is what counts.
+      // Our clock is an hour ahead of GitHub's now, so GitHub refuses the new JWT. Only the request counts.
       expect(error.code).toBe('unauthorized')
       expect(local.server.requests.filter(({ path }) => path.endsWith('/installation'))).toHaveLength(2)
     })
 
-    test('callers at the same time buy one token, and one for each repository', async () => {
+    test('concurrent callers share one token per repository', async () => {
       local.addRepository({ name: 'octo/second', app: true })
-      const { github } = line({ credentials: credentials() })
+      const { github } = makeClient({ credentials: credentials() })
       const names = ['octo/tools', 'octo/second', 'octo/tools', 'octo/tools', 'octo/second']
       await Promise.all(names.map((name) => github.repository(name, call)))
-      expect(bought()).toHaveLength(2)
+      expect(tokenRequests()).toHaveLength(2)
       await github.repository('octo/tools', call)
-      expect(bought()).toHaveLength(2)
+      expect(tokenRequests()).toHaveLength(2)
     })
 
-    test('a purchase that fails fails for all who wait, and the next caller buys again', async () => {
-      const { github } = line({ credentials: credentials() })
+    test('a failed token request fails for all that wait, and the next caller requests again', async () => {
+      const { github } = makeClient({ credentials: credentials() })
       const takeBack = local.server.rule({
         path: /access_tokens$/,
         fault: { kind: 'answer', status: 422, body: '{"message":"no"}' },
       })
       const errors = await Promise.all([1, 2, 3].map(() => rejection(github.repository('octo/tools', call))))
       expect(new Set(errors).size).toBe(1)
-      expect(bought()).toHaveLength(1)
+      expect(tokenRequests()).toHaveLength(1)
       takeBack()
       expect((await github.repository('octo/tools', call)).fullName).toBe('octo/tools')
     })
 
-    test('a caller who leaves takes the token from none of the others', async () => {
-      const { github } = line({ credentials: credentials() })
+    test('a cancelled caller does not cancel the token request of the others', async () => {
+      const { github } = makeClient({ credentials: credentials() })
       const first = new AbortController()
       const takeBack = local.server.rule({ path: /access_tokens$/, times: 1, fault: { kind: 'hang' } })
       const left = rejection(github.repository('octo/tools', { signal: first.signal }))
       const others = [1, 2].map(() => github.repository('octo/tools', call))
       const impatient = new AbortController()
       const gone = rejection(github.repository('octo/tools', { signal: impatient.signal }))
-      await until('the first asks', () => bought().length === 1)
+      await until('the first asks', () => tokenRequests().length === 1)
       impatient.abort()
       expect((await gone).code).toBe('cancelled')
       first.abort()
       expect((await left).code).toBe('cancelled')
       expect((await Promise.all(others)).map(({ fullName }) => fullName)).toEqual(['octo/tools', 'octo/tools'])
-      expect(bought()).toHaveLength(2)
+      expect(tokenRequests()).toHaveLength(2)
       takeBack()
     })
 
-    test('a token that was revoked is replaced once', async () => {
-      const { github } = line({ credentials: credentials() })
+    test('a revoked token is replaced once', async () => {
+      const { github } = makeClient({ credentials: credentials() })
       await github.repository('octo/tools', call)
       local.revokeToken(lastToken())
       expect((await github.repository('octo/tools', call)).fullName).toBe('octo/tools')
-      expect(bought()).toHaveLength(2)
+      expect(tokenRequests()).toHaveLength(2)
     })
 
-    test('callers at the same time whose token was revoked are all served, by one new token', async () => {
-      const { github } = line({ credentials: credentials() })
+    test('concurrent callers with a revoked token share one new token', async () => {
+      const { github } = makeClient({ credentials: credentials() })
       await github.repository('octo/tools', call)
       local.revokeToken(lastToken())
       await Promise.all([1, 2, 3, 4].map(() => github.repository('octo/tools', call)))
-      expect(bought()).toHaveLength(2)
+      expect(tokenRequests()).toHaveLength(2)
     })
 
     const lastToken = () => {
@@ -434,11 +434,11 @@ describe('when things go wrong', () => {
       return request.headers['authorization']!.replace('Bearer ', '')
     }
 
-    test('where it is not installed, or may too little, that is what it says', async () => {
-      const { github } = line({ credentials: credentials() })
+    test('a missing installation and missing permissions are reported', async () => {
+      const { github } = makeClient({ credentials: credentials() })
       local.addRepository({ name: 'octo/other' })
       expect((await rejection(github.repository('octo/other', call))).message).toBe(
-        'Our GitHub App is not installed in octo/other.',
+        'The GitHub App is not installed in octo/other.',
       )
       local.app.permissions = { contents: 'read' }
       expect((await rejection(github.repository('octo/tools', call))).message).toContain(
@@ -446,8 +446,8 @@ describe('when things go wrong', () => {
       )
     })
 
-    test('a key that is none is refused without being shown', () => {
-      const make = (privateKey: string) => () => line({ credentials: { appId: '1', privateKey } })
+    test('an invalid private key is refused without being shown', () => {
+      const make = (privateKey: string) => () => makeClient({ credentials: { appId: '1', privateKey } })
       expect(make('-----BEGIN RSA PRIVATE KEY-----\nsecret\n-----END RSA PRIVATE KEY-----')).toThrow('cannot be read')
       expect(make('secret')).not.toThrow('secret')
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
