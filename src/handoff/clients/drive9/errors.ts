@@ -2,6 +2,7 @@
 import { driveAdvice } from '../../domain/drive-advice.js'
 import { type ErrorDetails, HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
+import { errorCode } from '../../util/error-code.js'
 
 /** `PUT /some/path`: how a call is named in every message. */
 export interface CallName {
@@ -69,11 +70,8 @@ export function brokenConnection(call: CallName, cause: unknown, received?: numb
 
 /** `ECONNREFUSED` and its like; never a whole message, which may carry an address with a signature. */
 function reasonOf(cause: unknown): string {
-  for (let error = cause; error instanceof Error; error = error.cause) {
-    const { code } = error as NodeJS.ErrnoException
-    if (typeof code === 'string' && /^[A-Z_]{3,40}$/.test(code)) return ` (${code})`
-  }
-  return ''
+  const code = errorCode(cause)
+  return code !== undefined && /^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''
 }
 
 export function notDrive9(call: CallName, what: string): HandoffError {

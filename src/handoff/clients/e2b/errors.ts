@@ -3,6 +3,7 @@
 // The SDK throws its own classes, platform errors (DOMException, «fetch failed») and, when a reply makes no sense, anything. Its messages may
 // carry the output of commands or headers we sent, so none of their words go into ours; the error itself is kept as the cause.
 import { type ErrorCode, HandoffError } from '../../domain/errors.js'
+import { errorCode } from '../../util/error-code.js'
 
 /** What is known of a failure without trusting its words. */
 export interface Failure {
@@ -198,9 +199,7 @@ export function isWithoutEffect(error: unknown): boolean {
     'TemplateError',
   ]
   if (answered.includes(name) || (status !== undefined && status < 500)) return true
-  const reason: unknown = error instanceof Error ? error.cause : undefined
-  const code = reason instanceof Error && 'code' in reason ? String(reason.code) : ''
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'].includes(code)
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'].includes(errorCode(error) ?? '')
 }
 
 /** A command that ends with another code than 0 is an error to the SDK, and none to us. */

@@ -1,5 +1,11 @@
-// What a failure at a git host means, and whether to ask again.
+// Explains a failure at a git host, and whether a retry makes sense.
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { errorCode } from '../../util/error-code.js'
+
+export interface Failure {
+  error: HandoffError
+  retry: boolean
+}
 
 /** The git host answered with a status that is not a success. */
 export class Refused extends Error {
@@ -13,53 +19,36 @@ export class Refused extends Error {
   }
 }
 
-export function explain(error: unknown, base: URL, hadCredential: boolean): { error: HandoffError; again: boolean } {
-  if (isHandoffError(error)) return { error, again: false }
-  if (error instanceof Refused) return refused(error, base, hadCredential)
-  const code = codeOf(error)
-  const why = code === undefined ? '' : ` (${code})`
+export function explainFailure(error: unknown, base: URL, hadCredential: boolean): Failure {
+  if (isHandoffError(error)) return { error, retry: false }
+  if (error instanceof Refused) return explainStatus(error, base, hadCredential)
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError'
+  const reason = isTimeout ? 'no answer in time' : errorCode(error)
   return {
-    error: new HandoffError('git', `The git host ${base.host} cannot be reached${why}.`, {
-      next: 'Look at the clone address, and try again.',
+    error: new HandoffError('git', `The git host ${base.host} cannot be reached${reason ? ` (${reason})` : ''}.`, {
+      next: 'Check the clone address, and try again.',
       cause: error,
     }),
-    again: true,
+    retry: true,
   }
 }
 
-function refused(
-  { status, retryAfter }: Refused,
-  base: URL,
-  hadCredential: boolean,
-): { error: HandoffError; again: boolean } {
+function explainStatus({ status, retryAfter }: Refused, base: URL, hadCredential: boolean): Failure {
   if (status === 401 || status === 403 || status === 404) {
-    const credential = hadCredential
-      ? 'the credential does not open it'
-      : 'it is not open to everybody and no credential is set'
-    const message = `The repository at ${shown(base)} does not exist, or ${credential} (${status}).`
-    const next = 'Look at its name, and at the credential that may read it.'
-    return {
-      error: new HandoffError(status === 404 || !hadCredential ? 'not-found' : 'git', message, { next }),
-      again: false,
-    }
+    const credential = hadCredential ? 'the credential cannot read it' : 'it is not public and no credential is set'
+    const message = `The repository at ${displayAddress(base)} does not exist, or ${credential} (${status}).`
+    const code = status === 404 || !hadCredential ? 'not-found' : 'git'
+    const next = 'Check its name, and the credential that reads it.'
+    return { error: new HandoffError(code, message, { next }), retry: false }
   }
   const seconds = Number(retryAfter ?? Number.NaN)
-  const again = status === 429 || status >= 500
+  const isTransient = status === 429 || status >= 500
   const error = new HandoffError('git', `The git host ${base.host} failed (${status}).`, {
-    next: again ? 'Try again in a while.' : 'Look at the clone address.',
+    next: isTransient ? 'Try again in a while.' : 'Check the clone address.',
     ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
   })
-  return { error, again: again && !(seconds > 5) }
+  return { error, retry: isTransient && !(seconds > 5) }
 }
 
-function codeOf(error: unknown): string | undefined {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
-    const { code } = cause as { code?: unknown }
-    if (typeof code === 'string') return code
-    if (cause.name === 'TimeoutError') return 'no answer in time'
-  }
-  return undefined
-}
-
-/** An address as people know it: without what git adds to it. It never has a credential. */
-export const shown = (url: URL) => url.host + url.pathname.replace(/\/(git-upload-pack|info\/refs)$/, '')
+/** The clone address without what git adds to it. It never contains a credential. */
+export const displayAddress = (url: URL) => url.host + url.pathname.replace(/\/(git-upload-pack|info\/refs)$/, '')

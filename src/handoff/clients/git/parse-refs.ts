@@ -1,14 +1,16 @@
-// Reads which refs there are from a git host's answer: the listing of protocol version 2, or the advertisement of versions 0 and 1.
-//
-// An annotated tag counts as the commit it stands for. Where HEAD is asked for and stands for a branch, the branch is told too.
+// Reads the reply to `ls-refs`, a command of git's protocol version 2. An annotated tag counts as the commit it points to.
 import { HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
 import { NotPackets, readPackets } from './pkt-line.js'
 
-const id = /^[0-9a-f]{40}$/
-
-/** Undefined when the answer is not a listing: the server speaks an older protocol. */
-export async function readListing(response: Response, wanted: string[]): Promise<Map<string, string> | undefined> {
+/**
+ * The wanted refs and their commits. HEAD brings the branch that it points to. Undefined when the reply is not a complete listing: then the server
+ * does not speak version 2.
+ */
+export async function readListing(
+  response: Response,
+  wanted: readonly string[],
+): Promise<Map<string, string> | undefined> {
   const found = new Map<string, string>()
   let complete = false
   try {
@@ -17,8 +19,9 @@ export async function readListing(response: Response, wanted: string[]): Promise
         complete ||= packet.mark === 'flush'
         continue
       }
+      if (packet.line.startsWith('ERR ')) throw serverError(packet.line.slice(4))
       const [object = '', name = '', ...attributes] = packet.line.split(' ')
-      if (id.test(object)) take(found, wanted, object, name, attributes)
+      if (/^[0-9a-f]{40}$/.test(object)) addRef(found, wanted, object, name, attributes)
       else if (object !== 'unborn') return undefined
     }
   } catch (error) {
@@ -28,47 +31,22 @@ export async function readListing(response: Response, wanted: string[]): Promise
   return complete ? found : undefined
 }
 
-function take(found: Map<string, string>, wanted: string[], object: string, name: string, attributes: string[]): void {
+function addRef(
+  found: Map<string, string>,
+  wanted: readonly string[],
+  object: string,
+  name: string,
+  attributes: readonly string[],
+): void {
   if (!wanted.includes(name)) return
   const attribute = (key: string) => attributes.find((one) => one.startsWith(key))?.slice(key.length)
   found.set(name, attribute('peeled:') ?? object)
-  const target = attribute('symref-target:')
-  if (name === 'HEAD' && target !== undefined) found.set(target, object)
+  const branch = attribute('symref-target:')
+  if (name === 'HEAD' && branch !== undefined) found.set(branch, object)
 }
 
-/** Undefined when the answer is not an advertisement. */
-export async function readAdvertisement(
-  response: Response,
-  wanted: string[],
-): Promise<Map<string, string> | undefined> {
-  const found = new Map<string, string>()
-  let started = false
-  let branch: string | undefined
-  try {
-    for await (const packet of readPackets(bodyOf(response))) {
-      if ('mark' in packet || packet.line.startsWith('# service=') || packet.line === 'version 1') {
-        started = true
-        continue
-      }
-      if (packet.line.startsWith('ERR ')) throw said(packet.line.slice(4))
-      const [line = '', capabilities = ''] = packet.line.split('\0')
-      const [object = '', name = ''] = line.split(' ')
-      if (!started || !id.test(object)) return undefined
-      branch ??= /(?:^| )symref=HEAD:(\S+)/.exec(capabilities)?.[1]
-      const plain = name.replace(/\^\{\}$/, '')
-      if (wanted.includes(plain)) found.set(plain, object)
-    }
-  } catch (error) {
-    if (error instanceof NotPackets) return undefined
-    throw error
-  }
-  const head = found.get('HEAD')
-  if (head !== undefined && branch !== undefined) found.set(branch, head)
-  return started ? found : undefined
-}
-
-function said(words: string): HandoffError {
-  return new HandoffError('git', `The git host says: ${quote(words)}.`, { next: 'Look at the clone address.' })
+function serverError(message: string): HandoffError {
+  return new HandoffError('git', `The git host says: ${quote(message)}.`, { next: 'Check the clone address.' })
 }
 
 async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {

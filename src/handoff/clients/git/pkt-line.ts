@@ -1,4 +1,4 @@
-// git's packet lines: four hexadecimal digits of length, then the content; 0000 to 0002 are marks without content.
+// git's packet lines: four hexadecimal digits of length, then the content. 0000 to 0002 are markers without content.
 
 export type Packet = { mark: 'flush' | 'delimiter' | 'end' } | { line: string }
 
@@ -10,10 +10,10 @@ export function packet(line: string): string {
   return length.toString(16).padStart(4, '0') + line
 }
 
-/** What arrives is not packet lines, or ends in the middle of one. */
+/** The body is not packet lines, or ends in the middle of one. */
 export class NotPackets extends Error {}
 
-/** Reads packets as they come, so that an advertisement of a hundred thousand refs is never kept as a whole. */
+/** Yields packets as they arrive, so that a long listing is never in memory as a whole. */
 export async function* readPackets(body: AsyncIterable<Uint8Array>): AsyncIterable<Packet> {
   let waiting: Uint8Array = new Uint8Array()
   for await (const chunk of body) {

@@ -5,6 +5,7 @@
 import type OpenAI from 'openai'
 import { type ErrorDetails, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
+import { errorCode } from '../../util/error-code.js'
 import { NoReply } from './stream.js'
 
 export interface Failure {
@@ -42,7 +43,8 @@ export function explain(error: unknown, service: Service): Failure {
 
 function explained(error: unknown, service: Service): Failure {
   if (isHandoffError(error)) return { error, again: false }
-  if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(codeOf(error) ?? '')) return { error: tooSilent(service), again: false }
+  if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(errorCode(error) ?? ''))
+    return { error: tooSilent(service), again: false }
   if (error instanceof NoReply) return { error: noReply(error, service), again: false }
   if (error instanceof service.errors.APIConnectionError) return unreachable(error, service)
   if (error instanceof service.errors.APIError) {
@@ -147,7 +149,7 @@ function tooSilent({ host }: Service): HandoffError {
 }
 
 function unreachable(error: Error, service: Service): Failure {
-  const code = codeOf(error)
+  const code = errorCode(error)
   const why = code === undefined ? '' : ` (${code})`
   const failure = new HandoffError('model', `The model’s service at ${service.host} cannot be reached${why}.`, {
     next: 'Look at LLM_BASE_URL, and whether the service runs.',
@@ -190,14 +192,6 @@ function retryAfter(headers: Headers | undefined): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1_000
   const date = Date.parse(value)
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
-}
-
-function codeOf(error: unknown): string | undefined {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
-    const { code } = cause as { code?: unknown }
-    if (typeof code === 'string') return code
-  }
-  return undefined
 }
 
 const shown = (text: string, { key }: Service) => quote(text.replaceAll(key, '…'))
