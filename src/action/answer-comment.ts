@@ -9,26 +9,26 @@ import {
   systemClock,
   talk,
 } from '../handoff/index.js'
-import { openAnswers } from './answer-source.js'
-import { runPage } from './event-context.js'
+import { openAnswerSource } from './answer-source.js'
+import { workflowRunUrl } from './event-context.js'
 import { openGitHub } from './github-client.js'
-import type { Answers, Reply } from './inquiry.js'
-import { type Job, placeOf } from './job-context.js'
+import type { AnswerSource, Reply } from './inquiry.js'
+import { type Job, linkPlace } from './job-context.js'
 import { tellAnswer } from './publish-answer.js'
-import type { AskedInComment } from './route-event.js'
+import type { CommentQuestion } from './route-event.js'
 
-export async function answerComment(job: Job, asked: AskedInComment): Promise<void> {
+export async function answerComment(job: Job, asked: CommentQuestion): Promise<void> {
   const { runner, context, stop } = job
   const { event } = asked
   const github = openGitHub(job)
-  runner.info(`Question ${event.target.question} by ${event.asker.login} on ${placeOfQuestion(event.target)}.`)
+  runner.info(`Question ${event.target.question} by ${event.asker.login} on ${questionPlace(event.target)}.`)
   const may = await mayAsk(
     { github, repository: context.repository, user: event.asker, allow: job.options.allow },
     { signal: stop },
   )
-  if (!may.allowed) return refuse(job, github, event.target, may)
-  runner.quote('The question', asked.question)
-  const ending = await talkAbout(job, asked, github)
+  if (!may.allowed) return refuseQuestion(job, github, event.target, may)
+  runner.printUntrusted('The question', asked.question)
+  const ending = await openConversation(job, asked, github)
   job.saver.talk(null)
   if (ending.end === 'question-gone') return runner.info('The question was taken back; there is nothing to answer.')
   if (ending.end === 'answered-before') return runner.info('The question has its answer already.')
@@ -36,13 +36,13 @@ export async function answerComment(job: Job, asked: AskedInComment): Promise<vo
   if (ending.end !== 'answered') throw ending.error
 }
 
-function placeOfQuestion({ thread, branch }: AskTarget): string {
+function questionPlace({ thread, branch }: AskTarget): string {
   if (branch === undefined) return `pull request ${thread.number}`
   return `${thread.kind} ${thread.number}`
 }
 
 /** A bot hears nothing: two of them would talk for ever. A person sees at once that nobody is working on it. */
-async function refuse(
+async function refuseQuestion(
   job: Job,
   github: GitHub,
   target: AskTarget,
@@ -59,11 +59,11 @@ async function refuse(
     })
 }
 
-async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, github: GitHub) {
+async function openConversation(job: Job, { event, question, fresh }: CommentQuestion, github: GitHub) {
   const { runner, saver } = job
   const { target } = event
   // Opened once: a question that is asked again has no new deadline and does not wait for a run again.
-  let answers: Answers | undefined
+  let answers: AnswerSource | undefined
   saver.talk({ target, question })
   return talk<Reply>({
     github,
@@ -71,15 +71,15 @@ async function talkAbout(job: Job, { event, question, fresh }: AskedInComment, g
     question,
     asker: event.asker.login,
     redact: job.redact,
-    place: placeOf(job),
-    link: runPage(job.context),
+    place: linkPlace(job),
+    link: workflowRunUrl(job.context),
     clock: systemClock,
     onNotice: (text) => runner.remark(text),
     signal: job.stop,
     // One on a discussion is found again by its marker.
     onComment: ({ id, node }) => node === undefined && saver.answerComment(id),
     answer(wanted, onProgress) {
-      answers ??= openAnswers(job)
+      answers ??= openAnswerSource(job)
       return answers.ask({ ...wanted, text: question, fresh, asker: `github:${event.asker.login}` }, onProgress)
     },
   })

@@ -8,27 +8,27 @@ import {
   type RunPlace,
   systemClock,
 } from '../handoff/index.js'
-import { openAnswers } from './answer-source.js'
+import { openAnswerSource } from './answer-source.js'
 import type { Inquiry, Reply } from './inquiry.js'
 import type { Job } from './job-context.js'
 import { tellAnswer } from './publish-answer.js'
-import type { CommitWanted } from './route-event.js'
+import type { CommitRequest } from './route-event.js'
 
-export async function answerQuestion(job: Job, wanted: CommitWanted): Promise<void> {
+export async function answerQuestion(job: Job, wanted: CommitRequest): Promise<void> {
   const { runner, options, context } = job
-  runner.quote('The question', options.question)
+  runner.printUntrusted('The question', options.question)
   const inquiry: Inquiry = {
     text: options.question,
     fresh: options.fresh,
     asker: `github:${context.actor}`,
-    places: options.run === '' ? placesOf(wanted) : [{ name: runNamed(options.run) }],
+    places: options.run === '' ? listSources(wanted) : [{ name: parseRunName(options.run) }],
   }
-  await tellAnswer(job, await untilAnswered(job, inquiry))
+  await tellAnswer(job, await waitForAnswer(job, inquiry))
 }
 
 /** Another job may be answering the same question; then its answer is taken. */
-async function untilAnswered(job: Job, inquiry: Inquiry): Promise<Reply> {
-  const answers = openAnswers(job)
+async function waitForAnswer(job: Job, inquiry: Inquiry): Promise<Reply> {
+  const answers = openAnswerSource(job)
   for (;;) {
     try {
       return await answers.ask(inquiry, () => {})
@@ -40,14 +40,14 @@ async function untilAnswered(job: Job, inquiry: Inquiry): Promise<Reply> {
   }
 }
 
-function placesOf({ sha, ref, baseRef }: CommitWanted): RunPlace[] {
+function listSources({ sha, ref, baseRef }: CommitRequest): RunPlace[] {
   const branch = baseRef ?? ref
   const note = `The commit ${sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${branch}.`
   const onBranch = branch?.startsWith('refs/heads/') ? [{ name: { ref: branch }, note }] : []
   return [{ name: { commit: sha } }, ...onBranch]
 }
 
-function runNamed(text: string): RunName {
+function parseRunName(text: string): RunName {
   if (/^[0-9a-f]{40}$/.test(text)) return { commit: text }
   if (text.startsWith('refs/')) return { ref: text }
   if (/^[0-9a-f]{40}-/.test(text)) return { run: parseRunId(text) }

@@ -1,26 +1,26 @@
 // Two ways to an answer: by this job, with the keys it has, or through a deployed service that has them. Both take the same question and give the
 // same record.
 import { type AnswerRequest, answerFound, findAnswer, progressOf, type RunPlace } from '../handoff/index.js'
-import { type Answers, type Inquiry, type OnProgress, placesInOrder } from './inquiry.js'
-import { cloneUrlOf, type Job, openHouse, repositoryOf } from './job-context.js'
-import { endpointAnswers } from './remote-answer-source.js'
+import { type AnswerSource, type Inquiry, type OnProgress, tryInOrder } from './inquiry.js'
+import { cloneUrl, createJobContext, type Job, jobRepository } from './job-context.js'
+import { remoteAnswerSource } from './remote-answer-source.js'
 
-export function openAnswers(job: Job): Answers {
-  return job.options.endpoint === '' ? ownAnswers(job) : endpointAnswers(job)
+export function openAnswerSource(job: Job): AnswerSource {
+  return job.options.endpoint === '' ? localAnswerSource(job) : remoteAnswerSource(job)
 }
 
-function ownAnswers(job: Job): Answers {
+function localAnswerSource(job: Job): AnswerSource {
   let tell: OnProgress = () => {}
-  const { appContext } = openHouse(job, (event) => {
+  const { appContext } = createJobContext(job, (event) => {
     const words = progressOf(event, job.context.repository)
     if (words !== undefined) tell(words)
   })
-  const inOrder = placesInOrder(job)
+  const inOrder = tryInOrder(job)
   return {
     async ask(inquiry, onProgress) {
       tell = onProgress
       const { found, note } = await inOrder(inquiry, onProgress, async (place) => {
-        const found = await findAnswer(requestAt(job, inquiry, place), appContext, job.signal)
+        const found = await findAnswer(createRequest(job, inquiry, place), appContext, job.signal)
         return { found, note: place.note }
       })
       const { record, run, reused } = await answerFound(found, appContext, job.signal)
@@ -30,10 +30,10 @@ function ownAnswers(job: Job): Answers {
   }
 }
 
-function requestAt(job: Job, inquiry: Inquiry, { name }: RunPlace): AnswerRequest {
+function createRequest(job: Job, inquiry: Inquiry, { name }: RunPlace): AnswerRequest {
   return {
-    repository: repositoryOf(job),
-    cloneUrl: cloneUrlOf(job),
+    repository: jobRepository(job),
+    cloneUrl: cloneUrl(job),
     name,
     question: {
       text: inquiry.text,

@@ -1,16 +1,16 @@
 // `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
 import { layout, markStale, type ReadContext, resolveRun, runSummary, summaryMarker } from '../handoff/index.js'
-import { failureOf, sentenceOf } from './error-message.js'
+import { describeError, formatFailure } from './error-message.js'
 import { openGitHub } from './github-client.js'
-import { type Job, openForReading, repositoryOf } from './job-context.js'
+import { type Job, jobRepository, openReadContext } from './job-context.js'
 import { stickyComment } from './job-summary.js'
-import type { CommitWanted } from './route-event.js'
+import type { CommitRequest } from './route-event.js'
 
-export async function commentOnPull(job: Job, { sha, pull }: CommitWanted & { pull: number }): Promise<void> {
+export async function commentOnPull(job: Job, { sha, pull }: CommitRequest & { pull: number }): Promise<void> {
   const { runner, context, signal } = job
-  const reading = openForReading(job)
-  const repository = repositoryOf(job)
+  const reading = openReadContext(job)
+  const repository = jobRepository(job)
   const run = await resolveRun({ repository }, { commit: sha }, reading, layout(reading.root, repository), signal)
   runner.setOutput('run', run.handoff.run)
   runner.setOutput('commit', sha)
@@ -34,12 +34,14 @@ async function markAnswers(job: Job, pull: number, reading: ReadContext): Promis
   const { runner, signal } = job
   try {
     const onNotice = (text: string) => runner.remark(text)
-    const request = { context: reading, repository: repositoryOf(job), pull, onNotice }
+    const request = { context: reading, repository: jobRepository(job), pull, onNotice }
     const { marked, cleared } = await markStale(openGitHub(job), request, signal)
     for (const { url } of marked) runner.info(`The lines that this answer rests on have changed: ${url}.`)
     for (const { url } of cleared) runner.info(`The lines that this answer rests on are back: ${url}.`)
   } catch (error) {
     if (signal.aborted) throw error
-    runner.warning(`Earlier answers on pull request ${pull} could not be looked at. ${sentenceOf(failureOf(error))}`)
+    runner.warning(
+      `Earlier answers on pull request ${pull} could not be looked at. ${formatFailure(describeError(error))}`,
+    )
   }
 }

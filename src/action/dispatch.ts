@@ -5,28 +5,28 @@ import { answerComment } from './answer-comment.js'
 import { answerQuestion } from './answer-input.js'
 import { commentOnPull } from './comment.js'
 import type { Context } from './event-context.js'
-import { type Options, secretValues, settingRecord } from './inputs.js'
+import { type Options, readSettings, secretValues } from './inputs.js'
 import type { Job } from './job-context.js'
-import type { Decision } from './route-event.js'
+import type { Route } from './route-event.js'
 import type { Environment, Runner } from './runner.js'
-import type { Saver } from './saved-state.js'
+import type { StateWriter } from './saved-state.js'
 import { summariseCommit } from './summarise-commit.js'
 
-export interface Parts {
+export interface JobParts {
   runner: Runner
-  saver: Saver
+  saver: StateWriter
   context: Context
   options: Options
   stop: AbortSignal
   environment: Environment
 }
 
-export async function carryOut(parts: Parts, decision: Decision): Promise<void> {
-  const deadline = AbortSignal.timeout(parseDeadline(settingRecord(parts.runner)))
+export async function dispatch(parts: JobParts, decision: Route): Promise<void> {
+  const deadline = AbortSignal.timeout(parseDeadline(readSettings(parts.runner)))
   const job: Job = {
     ...parts,
     signal: AbortSignal.any([parts.stop, deadline]),
-    redact: withoutSecrets(parts.runner),
+    redact: secretRedactor(parts.runner),
     owner: randomUUID(),
   }
   switch (decision.kind) {
@@ -45,6 +45,6 @@ export async function carryOut(parts: Parts, decision: Decision): Promise<void> 
   }
 }
 
-export function withoutSecrets(runner: Runner): (text: string) => string {
+export function secretRedactor(runner: Runner): (text: string) => string {
   return makeRedactor(secretValues(runner))
 }

@@ -1,6 +1,6 @@
 // How an error is told: one sentence about what happened and one about what to do.
 import { isHandoffError } from '../handoff/index.js'
-import { inInputWords } from './inputs.js'
+import { useInputNames } from './inputs.js'
 
 export interface Failure {
   message: string
@@ -13,11 +13,11 @@ export interface Failure {
 const permissionAdvice =
   'Check the permissions of the job: contents: read to summarise; pull-requests: write, and issues: write or discussions: write for questions there, to answer and to comment.'
 
-export function failureOf(error: unknown): Failure {
+export function describeError(error: unknown): Failure {
   if (isHandoffError(error)) {
-    const message = inInputWords(error.message)
+    const message = useInputNames(error.message)
     const next = error.code === 'forbidden' && error.next === undefined ? permissionAdvice : error.next
-    return { message, ...(next === undefined ? {} : { next: inInputWords(next) }) }
+    return { message, ...(next === undefined ? {} : { next: useInputNames(next) }) }
   }
   return {
     message: 'Something went wrong inside handoff.',
@@ -26,4 +26,4 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-export const sentenceOf = ({ message, next }: Failure) => (next === undefined ? message : `${message} ${next}`)
+export const formatFailure = ({ message, next }: Failure) => (next === undefined ? message : `${message} ${next}`)

@@ -39,11 +39,11 @@ export interface PullPayload {
 
 /** The package reads the event when it is loaded, so it is loaded where somebody wants to know. It knows neither numbers nor folders. */
 export async function readContext(environment: Environment): Promise<Context> {
-  const told = await import('./github-context.js').then(({ context }) => context, refuseEvent)
+  const told = await import('./github-context.js').then(({ context }) => context, unreadableEvent)
   const get = (name: string) => environment[name] ?? ''
   return {
     event: told.eventName,
-    payload: payloadOf(told.payload),
+    payload: readPayload(told.payload),
     repository: `${told.repo.owner}/${told.repo.repo}`,
     repositoryId: get('GITHUB_REPOSITORY_ID'),
     sha: told.sha,
@@ -58,18 +58,18 @@ export async function readContext(environment: Environment): Promise<Context> {
 }
 
 /** The error of the package quotes what it could not read. */
-function refuseEvent(): never {
+function unreadableEvent(): never {
   throw new HandoffError('invalid-input', 'The event that started this job could not be read.', {
     next: 'Run the job again.',
   })
 }
 
 /** The package hands out whatever the file holds. */
-function payloadOf(value: unknown): Payload {
+function readPayload(value: unknown): Payload {
   return typeof value === 'object' && value !== null ? (value as Payload) : {}
 }
 
 /** The page of this job's workflow run. */
-export function runPage(context: Context): string {
+export function workflowRunUrl(context: Context): string {
   return `${context.serverUrl}/${context.repository}/actions/runs/${context.runId}/attempts/${context.runAttempt}`
 }

@@ -9,14 +9,14 @@ import {
   systemClock,
   terminal,
 } from '../handoff/index.js'
-import { readContext, runPage } from './event-context.js'
+import { readContext, workflowRunUrl } from './event-context.js'
 import { openGitHub } from './github-client.js'
-import { secretValues, settingRecord } from './inputs.js'
+import { readSettings, secretValues } from './inputs.js'
 import type { Environment, Runner } from './runner.js'
-import type { Left } from './saved-state.js'
+import type { SavedState } from './saved-state.js'
 
 /** By its id where that is known, and by the label that any sandbox of the step carries: the reply to a creation may have been lost. */
-export async function endSandboxes(runner: Runner, left: Left, signal: AbortSignal): Promise<void> {
+export async function endSandboxes(runner: Runner, left: SavedState, signal: AbortSignal): Promise<void> {
   const sandboxes = makeSandboxes({
     apiKey: runner.input('e2b-api-key'),
     ...optional('domain', runner.input('e2b-domain')),
@@ -30,13 +30,13 @@ export async function endSandboxes(runner: Runner, left: Left, signal: AbortSign
   }
   const endOthers = async () => {
     const found = left.owner === '' ? [] : await sandboxes.find({ handoff: '1', owner: left.owner }, signal)
-    await allOf(found.filter(({ id }) => id !== left.sandbox).map(({ id }) => end(id)))
+    await settleAll(found.filter(({ id }) => id !== left.sandbox).map(({ id }) => end(id)))
   }
-  await allOf([left.sandbox === '' ? undefined : end(left.sandbox), endOthers()])
+  await settleAll([left.sandbox === '' ? undefined : end(left.sandbox), endOthers()])
 }
 
 /** One that fails keeps no other from being ended; then the failure is told. */
-async function allOf(work: (Promise<void> | undefined)[]): Promise<void> {
+async function settleAll(work: (Promise<void> | undefined)[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((one) => one.status === 'rejected')
   if (failed) throw failed.reason
 }
@@ -46,16 +46,16 @@ const optional = <K extends string>(name: K, value: string) =>
 
 /** The token ends by itself with the sandbox's lifetime; until then it opens one run directory. */
 export async function revokeToken(runner: Runner, id: string, signal: AbortSignal): Promise<void> {
-  const { server, apiKey } = parseDriveSettings(settingRecord(runner))
+  const { server, apiKey } = parseDriveSettings(readSettings(runner))
   await makeDrive({ server, key: apiKey }).revokeToken(id, signal)
   runner.info('The token of the run directory is revoked.')
 }
 
 /** The comment says that the work was stopped. */
-export async function endTalk(
+export async function endConversation(
   runner: Runner,
   environment: Environment,
-  left: Left,
+  left: SavedState,
   signal: AbortSignal,
 ): Promise<void> {
   if (!left.talk) return
@@ -68,7 +68,7 @@ export async function endTalk(
     target,
     question,
     harmless: (text) => safeText(redact(text)),
-    link: runPage(context),
+    link: workflowRunUrl(context),
     clock: systemClock,
     onNotice: (text) => runner.info(text),
     error: new HandoffError('cancelled', 'The job ended before there was an answer.'),

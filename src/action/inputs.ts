@@ -74,7 +74,7 @@ export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
 }
 
 /** The settings as an environment would hold them. */
-export function settingRecord(runner: Pick<Runner, 'input'>): Record<string, string> {
+export function readSettings(runner: Pick<Runner, 'input'>): Record<string, string> {
   return Object.fromEntries(Object.entries(settingInputs).map(([input, setting]) => [setting, runner.input(input)]))
 }
 
@@ -83,7 +83,7 @@ export function secretValues(runner: Pick<Runner, 'input'>): string[] {
 }
 
 /** Says `e2b-api-key` where the house says `E2B_API_KEY`; the name of a secret or a variable stays, it can have no dashes. */
-export function inInputWords(text: string): string {
+export function useInputNames(text: string): string {
   return Object.entries(settingInputs).reduce(
     (words, [input, setting]) => words.replace(new RegExp(`(?<!\\b(?:secrets|vars)\\.)\\b${setting}\\b`, 'g'), input),
     text,

@@ -20,7 +20,7 @@ export interface Reply {
 
 export type OnProgress = (text: string) => void
 
-export interface Answers {
+export interface AnswerSource {
   ask(inquiry: Inquiry, onProgress: OnProgress): Promise<Reply>
 }
 
@@ -30,7 +30,7 @@ const betweenLooksMs = 3_000
  * Returns a function that tries the places in their order. The run of the first one is waited for while it is being made, for as long as the
  * workflow says; that time begins now and is not begun again by another try.
  */
-export function placesInOrder(job: Pick<Job, 'options' | 'signal'>) {
+export function tryInOrder(job: Pick<Job, 'options' | 'signal'>) {
   const until = Date.now() + job.options.waitSeconds * 1_000
   return async <T>(inquiry: Inquiry, onProgress: OnProgress, attempt: (place: RunPlace) => Promise<T>): Promise<T> => {
     let absent: unknown

@@ -15,16 +15,16 @@ import {
   type Repository,
 } from '../handoff/index.js'
 import type { Context } from './event-context.js'
-import { type Options, secretValues, settingInputs, settingRecord } from './inputs.js'
+import { type Options, readSettings, secretValues, settingInputs } from './inputs.js'
 import { makeListener } from './log-events.js'
 import type { Environment, Runner } from './runner.js'
-import type { Saver } from './saved-state.js'
+import type { StateWriter } from './saved-state.js'
 
 export interface Job {
   runner: Runner
   context: Context
   options: Options
-  saver: Saver
+  saver: StateWriter
   /** Aborted when the job is cancelled. */
   stop: AbortSignal
   /** Aborted when the job is cancelled, and at its deadline. There is one for all the work of a job, waits and repetitions included. */
@@ -36,17 +36,17 @@ export interface Job {
   owner: string
 }
 
-export interface OpenHouse {
+export interface JobContext {
   appContext: AppContext
   cloneToken?: string
 }
 
 /** Without I/O. All that is missing is named at once, in the words of the workflow. */
-export function openHouse(
+export function createJobContext(
   job: Job,
   listen: (event: Parameters<AppContext['ports']['emit']>[0]) => void = () => {},
-): OpenHouse {
-  const record = settingRecord(job.runner)
+): JobContext {
+  const record = readSettings(job.runner)
   const missing = missingSettings(record)
   if (missing.length > 0) throw missingInputs(job.context, missing)
   const settings = parseSettings(record)
@@ -68,8 +68,8 @@ export function openHouse(
 }
 
 /** Needs the key of drive9 and no other. */
-export function openForReading({ runner, context }: Job): ReadContext {
-  const drive = parseDriveSettings(settingRecord(runner))
+export function openReadContext({ runner, context }: Job): ReadContext {
+  const drive = parseDriveSettings(readSettings(runner))
   if (drive.apiKey === '') throw missingInputs(context, ['DRIVE9_API_KEY'])
   return createReadContext(drive)
 }
@@ -94,22 +94,22 @@ function tokenForClone(context: Context, token: string | undefined): string | un
   return isPublic ? undefined : token
 }
 
-export function repositoryOf({ context }: Job): Repository {
+export function jobRepository({ context }: Job): Repository {
   const repository = parseRepository(context.repository, new URL(context.serverUrl).host)
   return /^\d{1,20}$/.test(context.repositoryId) ? { ...repository, id: context.repositoryId } : repository
 }
 
-export function cloneUrlOf({ context }: Job): string {
+export function cloneUrl({ context }: Job): string {
   return `${context.serverUrl}/${context.repository}.git`
 }
 
-export function commitOf(job: Job, sha: string, ref?: string): Commit {
-  const commit = { repository: repositoryOf(job), sha, cloneUrl: cloneUrlOf(job) }
+export function createCommit(job: Job, sha: string, ref?: string): Commit {
+  const commit = { repository: jobRepository(job), sha, cloneUrl: cloneUrl(job) }
   return ref === undefined ? commit : { ...commit, ref }
 }
 
 /** Where links in an answer lead. */
-export function placeOf({ context }: Job): AnswerPlace {
+export function linkPlace({ context }: Job): AnswerPlace {
   const host = new URL(context.serverUrl).host
   return { host, repository: context.repository, serverUrl: context.serverUrl, permalinks: 'github' }
 }

@@ -9,7 +9,7 @@ import {
   safeTable,
   summaryMarker,
 } from '../handoff/index.js'
-import { type Context, runPage } from './event-context.js'
+import { type Context, workflowRunUrl } from './event-context.js'
 
 /** GitHub refuses comments over 65,536 characters; bytes are never fewer. */
 const commentBytes = 60_000
@@ -17,18 +17,18 @@ const commentBytes = 60_000
 const count = (value: number) => value.toLocaleString('en-US')
 const code = (text: string) => `\`${text.replace(/[`\r\n|]/g, ' ')}\``
 
-export function handoffReport(result: SummariseResult, context: Context): string {
+export function summaryReport(result: SummariseResult, context: Context): string {
   const { handoff } = result
   const parts = [
     `# handoff: ${safeInline(handoff.repository)} at ${code(handoff.commit.slice(0, 12))}`,
     result.reused ? 'This commit was summarised before; nothing was paid for again.' : '',
-    result.differences.length > 0 ? safeInline(otherSettings(result)) : '',
+    result.differences.length > 0 ? safeInline(describeOtherSettings(result)) : '',
     partialNote(handoff),
     sections(result.summary, context),
     '## What was read',
     coverage(handoff),
     '## What it took',
-    effort(handoff),
+    costLine(handoff),
     secondsTable(handoff),
     howToAsk(handoff),
   ]
@@ -36,7 +36,7 @@ export function handoffReport(result: SummariseResult, context: Context): string
 }
 
 /** Says that the reported run is not what the settings of this job would make, and how to get that. */
-export function otherSettings({ run, differences }: SummariseResult): string {
+export function describeOtherSettings({ run, differences }: SummariseResult): string {
   return `Run ${run} was made with other settings: ${differences.join('; ')}. To replace it with a new one, run the job with force: true.`
 }
 
@@ -45,8 +45,8 @@ export function stickyComment(handoff: Handoff, summary: string, context: Contex
     `${summaryMarker}\n### What this repository is at ${code(handoff.commit.slice(0, 7))}`,
     partialNote(handoff),
     sections(summary, context),
-    `<details>\n<summary>What was read, and what it took</summary>\n\n${coverage(handoff)}\n\n${effort(handoff)}\n\n</details>`,
-    `Ask about it: ${code('/ask your question')}. [The run](${runPage(context)})`,
+    `<details>\n<summary>What was read, and what it took</summary>\n\n${coverage(handoff)}\n\n${costLine(handoff)}\n\n</details>`,
+    `Ask about it: ${code('/ask your question')}. [The run](${workflowRunUrl(context)})`,
   ]
   return fitMarkdown(parts.filter((part) => part !== '').join('\n\n'), commentBytes)
 }
@@ -78,7 +78,7 @@ function coverage({ survey, secrets }: Handoff): string {
   return `${safeTable(rows)}${hidden}`
 }
 
-function effort(handoff: Handoff): string {
+function costLine(handoff: Handoff): string {
   const { usage, cost, model, sandbox } = handoff
   const price = cost === undefined ? 'unknown: give llm-price-input and llm-price-output' : `$${cost.amount.toFixed(4)}`
   const rows = [

@@ -1,18 +1,18 @@
 // Turns events of a workflow into lines of the log, and saves what post must end: the open sandbox and the token of its directory.
 import type { RunEvent } from '../handoff/index.js'
 import type { Runner } from './runner.js'
-import type { Saver } from './saved-state.js'
+import type { StateWriter } from './saved-state.js'
 
-export function makeListener(runner: Runner, saver: Saver): (event: RunEvent) => void {
+export function makeListener(runner: Runner, saver: StateWriter): (event: RunEvent) => void {
   return (event) => {
-    remember(event, saver)
+    saveState(event, saver)
     if (event.type === 'notice') return runner.remark(event.text)
-    const line = lineOf(event)
+    const line = formatEvent(event)
     if (line !== undefined) runner.info(line)
   }
 }
 
-function remember(event: RunEvent, saver: Saver): void {
+function saveState(event: RunEvent, saver: StateWriter): void {
   if (event.type === 'sandbox-open') saver.sandbox(event.id)
   if (event.type === 'sandbox-gone') saver.sandbox('')
   if (event.type === 'token-issued') saver.token(event.id)
@@ -21,7 +21,7 @@ function remember(event: RunEvent, saver: Saver): void {
 const count = (value: number) => value.toLocaleString('en-US')
 const seconds = (milliseconds: number) => `${(milliseconds / 1_000).toFixed(1)} s`
 
-function lineOf(event: RunEvent): string | undefined {
+function formatEvent(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'step-end':
       return `${event.failed ? '✗' : '✓'} ${event.step} (${seconds(event.milliseconds)})`

@@ -1,35 +1,35 @@
 // The program of the job's step. What it loads is kept small: the work itself is loaded when an event asks for it.
 
 import { stopSignal } from './cancellation.js'
-import { failureOf, sentenceOf } from './error-message.js'
+import { describeError, formatFailure } from './error-message.js'
 import { readContext } from './event-context.js'
 import { readOptions } from './inputs.js'
-import { decide } from './route-event.js'
+import { routeEvent } from './route-event.js'
 import { makeRunner } from './runner.js'
-import { makeSaver } from './saved-state.js'
+import { makeStateWriter } from './saved-state.js'
 import { start } from './start.js'
 
 const environment = process.env
 const runner = makeRunner()
 
-async function work(): Promise<void> {
-  const saver = makeSaver(runner)
+async function runMainStep(): Promise<void> {
+  const saver = makeStateWriter(runner)
   const context = await readContext(environment)
   const options = readOptions(runner)
-  const decision = decide(context, options)
+  const decision = routeEvent(context, options)
   if (decision.kind === 'nothing') return decision.notice ? runner.notice(decision.why) : runner.info(decision.why)
   const stop = stopSignal(() => runner.info('The job was cancelled: the sandbox is being destroyed.'))
-  const { carryOut } = await import('./dispatch.js')
+  const { dispatch: carryOut } = await import('./dispatch.js')
   await carryOut({ runner, saver, context, options, stop, environment }, decision)
   saver.finish()
 }
 
 async function report(error: unknown): Promise<void> {
-  const failure = failureOf(error)
-  const { withoutSecrets } = await import('./dispatch.js')
+  const failure = describeError(error)
+  const { secretRedactor: withoutSecrets } = await import('./dispatch.js')
   const clean = withoutSecrets(runner)
-  if (failure.details !== undefined) runner.quote('Details', clean(failure.details))
-  runner.fail(clean(sentenceOf(failure)))
+  if (failure.details !== undefined) runner.printUntrusted('Details', clean(failure.details))
+  runner.fail(clean(formatFailure(failure)))
 }
 
-await start(runner, environment, { work, report, failureCode: 1, refuse: runner.fail })
+await start(runner, environment, { work: runMainStep, report, failureCode: 1, refuse: runner.fail })

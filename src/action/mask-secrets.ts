@@ -8,10 +8,10 @@ const placeholders =
 const shortest = 6
 
 export function maskAll(runner: Pick<Runner, 'mask'>, secrets: readonly string[]): void {
-  for (const form of new Set(secrets.flatMap(formsOfSecret))) runner.mask(form)
+  for (const form of new Set(secrets.flatMap(encodingsOfSecret))) runner.mask(form)
 }
 
-export function formsOfSecret(secret: string): string[] {
+export function encodingsOfSecret(secret: string): string[] {
   if (secret.length < shortest || placeholders.test(secret)) return []
   const bytes = Buffer.from(secret)
   const lines = secret.split(/\r?\n/).filter((line) => line.trim().length >= shortest)

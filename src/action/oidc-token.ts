@@ -16,19 +16,19 @@ const missing = new HandoffError(
 )
 
 /** A fresh token each time: they live for minutes. */
-export function makeIdTokens(
+export function makeOidcTokens(
   job: Pick<Job, 'runner' | 'environment'>,
   audience: string,
 ): (signal: AbortSignal) => Promise<string> {
   return async (signal) => {
-    const { url, secret } = addressOf(job.environment)
+    const { url, secret } = requestUrl(job.environment)
     const token = await request(`${url}&audience=${encodeURIComponent(audience)}`, secret, signal)
     job.runner.mask(token)
     return token
   }
 }
 
-function addressOf(environment: Environment): { url: string; secret: string } {
+function requestUrl(environment: Environment): { url: string; secret: string } {
   const url = environment['ACTIONS_ID_TOKEN_REQUEST_URL']
   const secret = environment['ACTIONS_ID_TOKEN_REQUEST_TOKEN']
   if (!url || !secret) throw missing

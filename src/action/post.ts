@@ -1,28 +1,28 @@
 // The program of the step after the job: finishes what the main step could not. It can only clean up: it holds no client for models and no
 // workflow. It may run twice, it never fails the job, and in the usual case it has nothing to do and loads nothing.
-import { failureOf, sentenceOf } from './error-message.js'
+import { describeError, formatFailure } from './error-message.js'
 import { makeRunner } from './runner.js'
-import { type Left, readLeft } from './saved-state.js'
+import { readSavedState, type SavedState } from './saved-state.js'
 import { start } from './start.js'
 
-const patienceMs = 60_000
+const cleanupTimeoutMs = 60_000
 const environment = process.env
 const runner = makeRunner()
 
-async function work(): Promise<void> {
-  const left = readLeft(runner)
+async function runPostStep(): Promise<void> {
+  const left = readSavedState(runner)
   const interrupted = !left.finished
   const todo = {
     sandboxes: left.sandbox !== '' || (interrupted && left.owner !== ''),
     token: interrupted && left.token !== '',
     talk: interrupted && left.talk !== null,
   }
-  if (todo.sandboxes || todo.token || todo.talk) await finishWork(left, todo)
+  if (todo.sandboxes || todo.token || todo.talk) await cleanUp(left, todo)
 }
 
-async function finishWork(left: Left, todo: { sandboxes: boolean; token: boolean; talk: boolean }): Promise<void> {
-  const { endSandboxes, endTalk, revokeToken } = await import('./finish.js')
-  const signal = AbortSignal.timeout(patienceMs)
+async function cleanUp(left: SavedState, todo: { sandboxes: boolean; token: boolean; talk: boolean }): Promise<void> {
+  const { endSandboxes, endConversation: endTalk, revokeToken } = await import('./finish.js')
+  const signal = AbortSignal.timeout(cleanupTimeoutMs)
   const results = await Promise.allSettled([
     todo.sandboxes ? endSandboxes(runner, left, signal) : undefined,
     todo.token ? revokeToken(runner, left.token, signal) : undefined,
@@ -31,16 +31,16 @@ async function finishWork(left: Left, todo: { sandboxes: boolean; token: boolean
   for (const result of results) {
     if (result.status === 'rejected') {
       runner.warning(
-        `${sentenceOf(failureOf(result.reason))} A sandbox or a token that is left ends by itself with its lifetime.`,
+        `${formatFailure(describeError(result.reason))} A sandbox or a token that is left ends by itself with its lifetime.`,
       )
     }
   }
 }
 
 async function report(error: unknown): Promise<void> {
-  runner.warning(`The step after the job could not finish its work. ${sentenceOf(failureOf(error))}`)
+  runner.warning(`The step after the job could not finish its work. ${formatFailure(describeError(error))}`)
 }
 
-await start(runner, environment, { work, report, failureCode: 0, refuse: runner.warning })
+await start(runner, environment, { work: runPostStep, report, failureCode: 0, refuse: runner.warning })
 // Whatever happened here, the job's own result stands.
 process.exitCode = 0

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { answerData, answerMarkdown, cutText, fitMarkdown } from '../handoff/index.js'
 import type { Reply } from './inquiry.js'
-import { type Job, placeOf } from './job-context.js'
+import { type Job, linkPlace } from './job-context.js'
 
 /** In characters. A job's outputs may have a megabyte together, counted as UTF-16; answer and citations are the two that grow. */
 const longestOutput = 250_000
@@ -13,7 +13,7 @@ const restInFile = '[cut; the whole answer is in answer-file]'
 export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   const { runner, context, redact } = job
   const { record } = reply
-  const place = placeOf(job)
+  const place = linkPlace(job)
   const data = answerData(record, place)
   const folder = join(context.temporary, `handoff-${record.run}`)
   await mkdir(folder, { recursive: true })
@@ -33,7 +33,7 @@ export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   runner.setOutput('cost', record.cost === undefined ? '' : record.cost.amount.toFixed(6))
   runner.setOutput('sandbox', record.sandbox?.id ?? '')
   for (const note of reply.notes) runner.remark(redact(note))
-  runner.quote('The answer', text)
+  runner.printUntrusted('The answer', text)
   const markdown = answerMarkdown(record, place, { form: 'job-summary', reused: reply.reused, notes: reply.notes })
-  await runner.summarise(fitMarkdown(redact(markdown)))
+  await runner.writeJobSummary(fitMarkdown(redact(markdown)))
 }

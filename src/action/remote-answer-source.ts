@@ -12,29 +12,29 @@ import {
   type RunPlace,
   systemClock,
 } from '../handoff/index.js'
-import { type Answers, type Inquiry, type OnProgress, placesInOrder, type Reply } from './inquiry.js'
+import { type AnswerSource, type Inquiry, type OnProgress, type Reply, tryInOrder } from './inquiry.js'
 import type { Job } from './job-context.js'
-import { makeIdTokens } from './oidc-token.js'
+import { makeOidcTokens } from './oidc-token.js'
 
 const requestMs = 120_000
 
-export function endpointAnswers(job: Job): Answers {
+export function remoteAnswerSource(job: Job): AnswerSource {
   const { signal } = job
   const { endpoint } = job.options
-  const tokens = makeIdTokens(job, new URL(endpoint).origin)
-  const inOrder = placesInOrder(job)
+  const tokens = makeOidcTokens(job, new URL(endpoint).origin)
+  const inOrder = tryInOrder(job)
   const ask = async (place: RunPlace, inquiry: Inquiry, onProgress: OnProgress): Promise<Reply> => {
     onProgress('Asking the service…')
-    const reply = await send(`${endpoint}/api/ask`, bodyOf(job, inquiry, place), await tokens(signal), signal)
+    const reply = await send(`${endpoint}/api/ask`, requestBody(job, inquiry, place), await tokens(signal), signal)
     const answer = reply.status === 202 ? await poll(endpoint, reply, tokens, signal) : reply
-    return replyOf(answer.body, place)
+    return parseReply(answer.body, place)
   }
   return {
     ask: (inquiry, onProgress) => inOrder(inquiry, onProgress, (place) => ask(place, inquiry, onProgress)),
   }
 }
 
-function bodyOf(job: Job, inquiry: Inquiry, { name }: RunPlace) {
+function requestBody(job: Job, inquiry: Inquiry, { name }: RunPlace) {
   return {
     repository: job.context.repository,
     ...name,
@@ -71,22 +71,23 @@ async function poll(
   signal: AbortSignal,
 ): Promise<Received> {
   const location = new URL(first.headers.get('location') ?? '', `${endpoint}/api/ask`)
-  if (location.origin !== new URL(endpoint).origin) throw strange('it sends us somewhere else')
+  if (location.origin !== new URL(endpoint).origin) throw unexpectedResponse('it sends us somewhere else')
   let last = first
   for (;;) {
-    await systemClock.sleep(waitOf(last.headers), signal)
+    await systemClock.sleep(retryDelay(last.headers), signal)
     const headers = {
       authorization: `Bearer ${await tokens(signal)}`,
       accept: 'application/json',
       'user-agent': 'handoff-action',
     }
     last = await receive(location.href, signal, { method: 'GET', headers })
-    const { status } = last.body as Told
+    const { status } = last.body as RemoteAnswer
     if (status !== 'queued' && status !== 'running') return last
   }
 }
 
-const waitOf = (headers: Headers) => Math.min(30, Math.max(1, Number(headers.get('retry-after') ?? '2') || 2)) * 1_000
+const retryDelay = (headers: Headers) =>
+  Math.min(30, Math.max(1, Number(headers.get('retry-after') ?? '2') || 2)) * 1_000
 
 async function receive(url: string, signal: AbortSignal, init: RequestInit): Promise<Received> {
   const host = new URL(url).host
@@ -109,7 +110,7 @@ async function receive(url: string, signal: AbortSignal, init: RequestInit): Pro
   const body = parse(text)
   if (response.ok && typeof body === 'object' && body !== null)
     return { status: response.status, headers: response.headers, body }
-  throw problemOf(host, response, body)
+  throw toHandoffError(host, response, body)
 }
 
 function parse(text: string): unknown {
@@ -121,12 +122,12 @@ function parse(text: string): unknown {
 }
 
 /** The problem document of the service, if the response has one. */
-function problemOf(host: string, { status, headers }: Response, body: unknown): HandoffError {
+function toHandoffError(host: string, { status, headers }: Response, body: unknown): HandoffError {
   const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 1_000) : undefined)
   const code = text(said['code'])
-  const known = isErrorCode(code) ? code : codeOf(status)
-  const next = text(said['next']) ?? adviceFor(status)
+  const known = isErrorCode(code) ? code : codeForStatus(status)
+  const next = text(said['next']) ?? adviceForStatus(status)
   const wait = Number(headers.get('retry-after') ?? Number.NaN)
   return new HandoffError(known, text(said['detail']) ?? `The service at ${host} answered ${status}.`, {
     ...(next === undefined ? {} : { next }),
@@ -134,7 +135,7 @@ function problemOf(host: string, { status, headers }: Response, body: unknown): 
   })
 }
 
-function codeOf(status: number): ErrorCode {
+function codeForStatus(status: number): ErrorCode {
   if (status === 401) return 'unauthorized'
   if (status === 403) return 'forbidden'
   if (status === 404) return 'not-found'
@@ -142,15 +143,16 @@ function codeOf(status: number): ErrorCode {
   return status === 429 || status === 503 ? 'sandbox-limit' : 'git'
 }
 
-function adviceFor(status: number): string | undefined {
+function adviceForStatus(status: number): string | undefined {
   if (status === 401)
     return 'Check that the service knows this repository, and that endpoint is the address it was deployed at.'
   return status === 404 ? 'Check the input endpoint, and that the commit was summarised.' : undefined
 }
 
-const strange = (what: string) => new HandoffError('git', `The service's answer is not what we know: ${what}.`)
+const unexpectedResponse = (what: string) =>
+  new HandoffError('git', `The service's answer is not what we know: ${what}.`)
 
-interface Told extends AnswerData {
+interface RemoteAnswer extends AnswerData {
   status?: string
   reused?: boolean
   seconds?: Record<string, number>
@@ -159,11 +161,11 @@ interface Told extends AnswerData {
 }
 
 /** The service tells the answer as data; here it becomes a record again, and is rendered with the same care as one of our own. */
-function replyOf(body: unknown, { note }: RunPlace): Reply {
-  const data = body as Told
+function parseReply(body: unknown, { note }: RunPlace): Reply {
+  const data = body as RemoteAnswer
   if (data.status === 'failed') throw failed(data.error ?? {})
   if (typeof data.text !== 'string' || typeof data.id !== 'string' || !Array.isArray(data.citations)) {
-    throw strange('there is no answer in it')
+    throw unexpectedResponse('there is no answer in it')
   }
   const { id, run, commit, question, model, acceptedAt, completedAt, text, unsupported, truncated, unanswered } = data
   const record: CompletedAnswer = {
@@ -193,7 +195,7 @@ function replyOf(body: unknown, { note }: RunPlace): Reply {
   return { record, reused: data.reused === true, notes: notes === undefined ? [] : [notes] }
 }
 
-function failed({ code, message, next }: NonNullable<Told['error']>): HandoffError {
+function failed({ code, message, next }: NonNullable<RemoteAnswer['error']>): HandoffError {
   const known = isErrorCode(code) ? code : 'git'
   const said = typeof message === 'string' ? message.slice(0, 1_000) : 'The service could not answer.'
   return new HandoffError(known, said, typeof next === 'string' ? { next: next.slice(0, 1_000) } : {})

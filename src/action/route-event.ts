@@ -4,7 +4,7 @@ import { type AskEvent, commentEvents, isBot, parseAskCommand, readAskEvent } fr
 import type { Context, PullPayload } from './event-context.js'
 import type { Options } from './inputs.js'
 
-export interface CommitWanted {
+export interface CommitRequest {
   sha: string
   ref?: string
   /** Where earlier prose may be. */
@@ -14,26 +14,26 @@ export interface CommitWanted {
   baseRef?: string
 }
 
-export interface AskedInComment {
+export interface CommentQuestion {
   event: AskEvent
   question: string
   /** An answer is wanted although there is one. */
   fresh: boolean
 }
 
-export type Decision =
-  | { kind: 'summarise'; commit: CommitWanted }
-  | { kind: 'comment'; commit: CommitWanted & { pull: number } }
-  | { kind: 'answer'; asked: AskedInComment }
-  | { kind: 'ask'; commit: CommitWanted }
+export type Route =
+  | { kind: 'summarise'; commit: CommitRequest }
+  | { kind: 'comment'; commit: CommitRequest & { pull: number } }
+  | { kind: 'answer'; asked: CommentQuestion }
+  | { kind: 'ask'; commit: CommitRequest }
   /** Nothing is to be done, which is fine. `notice` shows why on the run's page. */
   | { kind: 'nothing'; why: string; notice: boolean }
   | { kind: 'refuse'; why: string; next: string }
 
-export function decide(context: Context, options: Options): Decision {
-  if (options.mode === 'ask' && options.question !== '') return withCommit(context, options, 'ask')
-  if (options.mode === 'comment') return forComment(context, options)
-  if (commentEvents.has(context.event) && options.mode !== 'summarise') return fromComment(context)
+export function routeEvent(context: Context, options: Options): Route {
+  if (options.mode === 'ask' && options.question !== '') return routeCommit(context, options, 'ask')
+  if (options.mode === 'comment') return routeCommentMode(context, options)
+  if (commentEvents.has(context.event) && options.mode !== 'summarise') return routeComment(context)
   if (options.mode === 'ask') {
     return {
       kind: 'refuse',
@@ -45,7 +45,7 @@ export function decide(context: Context, options: Options): Decision {
     const why = `Nothing to do for the event ${context.event}. Set mode: summarise or mode: ask if something is wanted.`
     return { kind: 'nothing', why, notice: true }
   }
-  return withCommit(context, options, 'summarise')
+  return routeCommit(context, options, 'summarise')
 }
 
 const summarised = new Set([
@@ -56,20 +56,20 @@ const summarised = new Set([
   'schedule',
   'merge_group',
 ])
-const zeros = /^0+$/
+const zeroSha = /^0+$/
 
-function withCommit(context: Context, options: Options, kind: 'summarise' | 'ask'): Decision {
+function routeCommit(context: Context, options: Options, kind: 'summarise' | 'ask'): Route {
   const { pull_request: pull, deleted } = context.payload
-  if (context.event === 'push' && (deleted === true || zeros.test(context.sha))) {
+  if (context.event === 'push' && (deleted === true || zeroSha.test(context.sha))) {
     return { kind: 'nothing', why: 'The branch was deleted; there is no commit to summarise.', notice: false }
   }
-  if (pull && context.event.startsWith('pull_request')) return fromPull(context, pull, options, kind)
+  if (pull && context.event.startsWith('pull_request')) return routePull(context, pull, options, kind)
   return { kind, commit: eventCommit(context) }
 }
 
 /** The summary of a pull request's head, kept in a comment. */
-function forComment(context: Context, options: Options): Decision {
-  const decision = withCommit(context, options, 'summarise')
+function routeCommentMode(context: Context, options: Options): Route {
+  const decision = routeCommit(context, options, 'summarise')
   if (decision.kind !== 'summarise') return decision
   const { pull } = decision.commit
   if (pull !== undefined) return { kind: 'comment', commit: { ...decision.commit, pull } }
@@ -80,7 +80,7 @@ function forComment(context: Context, options: Options): Decision {
   }
 }
 
-function eventCommit(context: Context): CommitWanted {
+function eventCommit(context: Context): CommitRequest {
   const { before, repository } = context.payload
   const branch = text(repository?.default_branch)
   const refs = [context.ref, ...(branch === '' ? [] : [`refs/heads/${branch}`])].filter((ref) =>
@@ -94,7 +94,7 @@ function eventCommit(context: Context): CommitWanted {
 }
 
 /** The head commit: what GitHub checks out on pull_request is a merge that nobody wrote. */
-function fromPull(context: Context, pull: PullPayload, options: Options, kind: 'summarise' | 'ask'): Decision {
+function routePull(context: Context, pull: PullPayload, options: Options, kind: 'summarise' | 'ask'): Route {
   if (context.payload.action === 'closed') {
     return {
       kind: 'nothing',
@@ -105,7 +105,7 @@ function fromPull(context: Context, pull: PullPayload, options: Options, kind: '
   const number = whole(pull.number ?? context.payload.number)
   const sha = text(pull.head?.sha)
   const trusted = pull.head?.repo?.id !== undefined && pull.head.repo?.id === pull.base?.repo?.id
-  if (!trusted && !options.allowUntrustedHead) return untrusted(context.event, number)
+  if (!trusted && !options.allowUntrustedHead) return untrustedFork(context.event, number)
   const base = text(pull.base?.ref)
   const ref = `refs/pull/${number}/head`
   const refs = [ref, ...(base === '' ? [] : [`refs/heads/${base}`])]
@@ -121,7 +121,7 @@ function fromPull(context: Context, pull: PullPayload, options: Options, kind: '
   }
 }
 
-function untrusted(event: string, number: number): Decision {
+function untrustedFork(event: string, number: number): Route {
   if (event === 'pull_request_target') {
     return {
       kind: 'refuse',
@@ -134,7 +134,7 @@ function untrusted(event: string, number: number): Decision {
 }
 
 /** The question is what the event says, not what the comment says when somebody looks later. */
-function fromComment(context: Context): Decision {
+function routeComment(context: Context): Route {
   const event = readAskEvent(context.event, context.payload)
   if ('ignored' in event) return { kind: 'nothing', why: event.ignored, notice: false }
   if (isBot(event.asker)) {
@@ -152,4 +152,4 @@ const text = (value: unknown) => (typeof value === 'string' ? value : '')
 const whole = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : 0)
 
 const commits = (value: unknown) =>
-  typeof value === 'string' && /^[0-9a-f]{40}$/.test(value) && !zeros.test(value) ? [value] : []
+  typeof value === 'string' && /^[0-9a-f]{40}$/.test(value) && !zeroSha.test(value) ? [value] : []

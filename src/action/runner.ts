@@ -26,13 +26,13 @@ export interface Runner {
   /** One sentence that may quote a repository, a sandbox or a service. */
   remark(sentence: string): void
   /** Text of a repository or a model, folded, as it is. */
-  quote(title: string, text: string): void
+  printUntrusted(title: string, text: string): void
   notice(sentence: string): void
   warning(sentence: string): void
   /** The one error of a failed step. */
   fail(sentence: string): void
   /** Adds to the job summary. Markdown that is safe already and fits: the package neither escapes nor counts. */
-  summarise(markdown: string): Promise<void>
+  writeJobSummary(markdown: string): Promise<void>
 }
 
 export function makeRunner(): Runner {
@@ -43,27 +43,27 @@ export function makeRunner(): Runner {
     saveState: (name, value) => core.saveState(name, value),
     setOutput: (name, value) => core.setOutput(name, value),
     mask: (text) => core.setSecret(text),
-    info: (sentence) => core.info(tame(sentence)),
-    remark: (sentence) => core.info(inset(tame(sentence))),
-    quote,
+    info: (sentence) => core.info(escapeCommands(sentence)),
+    remark: (sentence) => core.info(indent(escapeCommands(sentence))),
+    printUntrusted: printFolded,
     notice: (sentence) => core.notice(sentence),
     warning: (sentence) => core.warning(sentence),
     fail: (sentence) => core.setFailed(sentence),
-    async summarise(markdown) {
+    async writeJobSummary(markdown) {
       // An Enterprise Server of some age has no job summaries, and the package would fail there.
       if (process.env['GITHUB_STEP_SUMMARY']) await core.summary.addRaw(markdown, true).write()
     },
   }
 }
 
-function quote(title: string, text: string): void {
+function printFolded(title: string, text: string): void {
   const token = randomUUID()
-  core.startGroup(tame(title))
+  core.startGroup(escapeCommands(title))
   core.info(`::stop-commands::${token}`)
   core.info(
     text
       .split(/[\n\r\u2028\u2029\u0085\v\f]/)
-      .map(inset)
+      .map(indent)
       .join('\n'),
   )
   core.info(`\n::${token}::`)
@@ -74,10 +74,10 @@ function quote(title: string, text: string): void {
  * The log's page colours a line that begins with `##[error]` also inside the guards, and problem matchers of earlier steps read every line. Both
  * look at how a line begins.
  */
-const inset = (line: string) => `  | ${line}`
+const indent = (line: string) => `  | ${line}`
 
 /** On one line, and no command. */
-function tame(text: string): string {
+function escapeCommands(text: string): string {
   return text
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .replaceAll('##[', '# #[')

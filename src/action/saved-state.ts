@@ -4,12 +4,12 @@ import type { AskTarget } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 
 /** A conversation that must come to an end that people see. */
-export interface OpenTalk {
+export interface OpenConversation {
   target: AskTarget
   question: string
 }
 
-export interface Saver {
+export interface StateWriter {
   /** Before a sandbox is asked for: the label that any sandbox of ours will carry. */
   owner(label: string): void
   /** Empty when it is gone. */
@@ -17,13 +17,13 @@ export interface Saver {
   /** The token that opens a run directory; its id alone, which opens nothing. */
   token(id: string): void
   /** Null when it has come to its end. */
-  talk(talk: OpenTalk | null): void
+  talk(talk: OpenConversation | null): void
   answerComment(id: number): void
   /** The main step ended in order; nothing is left to be done. */
   finish(): void
 }
 
-export function makeSaver(runner: Pick<Runner, 'saveState'>): Saver {
+export function makeStateWriter(runner: Pick<Runner, 'saveState'>): StateWriter {
   const { saveState } = runner
   return {
     owner: (label) => saveState('owner', label),
@@ -35,31 +35,31 @@ export function makeSaver(runner: Pick<Runner, 'saveState'>): Saver {
   }
 }
 
-export interface Left {
+export interface SavedState {
   finished: boolean
   owner: string
   sandbox: string
   token: string
-  talk: OpenTalk | null
+  talk: OpenConversation | null
   answerComment?: number
 }
 
-export function readLeft(runner: Pick<Runner, 'state'>): Left {
+export function readSavedState(runner: Pick<Runner, 'state'>): SavedState {
   const comment = Number(runner.state('answer-comment'))
   return {
     finished: runner.state('finished') !== '',
     owner: runner.state('owner'),
     sandbox: runner.state('sandbox'),
     token: runner.state('token'),
-    talk: readTalk(runner.state('talk')),
+    talk: readConversation(runner.state('talk')),
     ...(Number.isSafeInteger(comment) && comment > 0 ? { answerComment: comment } : {}),
   }
 }
 
-function readTalk(text: string): OpenTalk | null {
+function readConversation(text: string): OpenConversation | null {
   if (text === '') return null
   try {
-    return JSON.parse(text) as OpenTalk
+    return JSON.parse(text) as OpenConversation
   } catch {
     return null
   }

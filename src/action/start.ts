@@ -5,7 +5,7 @@ import { goesAroundProxy, useProxy } from './proxy.js'
 import type { Environment, Runner } from './runner.js'
 
 /** What SDKs would read from the environment by themselves: inputs are the only way in, so that a job's other steps cannot redirect us. */
-function forgetOtherSettings(environment: Environment): void {
+function removeForeignSettings(environment: Environment): void {
   for (const name of Object.keys(environment)) if (/^(E2B|OPENAI|LLM|DRIVE9)_/.test(name)) delete environment[name]
 }
 
@@ -37,6 +37,6 @@ export async function start(runner: Runner, environment: Environment, program: P
     })
   }
   maskAll(runner, secretValues(runner))
-  forgetOtherSettings(environment)
+  removeForeignSettings(environment)
   await program.work().catch(program.report)
 }

@@ -2,23 +2,23 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { encodeHandoff, type SummariseRequest, type SummariseResult, summarise } from '../handoff/index.js'
-import { runPage } from './event-context.js'
-import { commitOf, type Job, type OpenHouse, openHouse } from './job-context.js'
-import { handoffReport, otherSettings } from './job-summary.js'
-import type { CommitWanted } from './route-event.js'
+import { workflowRunUrl } from './event-context.js'
+import { createCommit, createJobContext, type Job, type JobContext } from './job-context.js'
+import { describeOtherSettings, summaryReport } from './job-summary.js'
+import type { CommitRequest } from './route-event.js'
 
-export async function summariseCommit(job: Job, wanted: CommitWanted): Promise<void> {
+export async function summariseCommit(job: Job, wanted: CommitRequest): Promise<void> {
   job.runner.info(
     `Summarising ${job.context.repository} at ${wanted.sha}${wanted.pull ? `, the head of pull request ${wanted.pull}` : ''}.`,
   )
-  const open = openHouse(job)
-  await tellJob(job, await summarise(requestOf(job, wanted, open), open.appContext, job.signal))
+  const open = createJobContext(job)
+  await reportResult(job, await summarise(createRequest(job, wanted, open), open.appContext, job.signal))
 }
 
-function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRequest {
+function createRequest(job: Job, wanted: CommitRequest, open: JobContext): SummariseRequest {
   const { context, options } = job
   return {
-    commit: commitOf(job, wanted.sha, wanted.ref),
+    commit: createCommit(job, wanted.sha, wanted.ref),
     // Jobs of one workflow run share its number and its try.
     attempt: `${context.runId}-${context.runAttempt}-${open.appContext.ports.uniqueId().slice(-8)}`,
     force: options.force,
@@ -26,13 +26,13 @@ function requestOf(job: Job, wanted: CommitWanted, open: OpenHouse): SummariseRe
     include: options.include,
     exclude: options.exclude,
     reuseFrom: wanted.reuseFrom,
-    requestedBy: { workflowRun: runPage(context), actor: context.actor },
+    requestedBy: { workflowRun: workflowRunUrl(context), actor: context.actor },
     labels: { owner: job.owner },
     ...(open.cloneToken === undefined ? {} : { cloneToken: open.cloneToken }),
   }
 }
 
-async function tellJob(job: Job, result: SummariseResult): Promise<void> {
+async function reportResult(job: Job, result: SummariseResult): Promise<void> {
   const { runner, context, redact } = job
   const { handoff } = result
   const folder = join(context.temporary, `handoff-${result.run}`)
@@ -50,9 +50,9 @@ async function tellJob(job: Job, result: SummariseResult): Promise<void> {
   runner.setOutput('tokens', String(handoff.usage.inputTokens + handoff.usage.outputTokens))
   runner.setOutput('cost', handoff.cost === undefined ? '' : handoff.cost.amount.toFixed(6))
   runner.setOutput('sandbox', handoff.sandbox.id)
-  runner.quote(`Summary of ${handoff.commit}`, summary)
+  runner.printUntrusted(`Summary of ${handoff.commit}`, summary)
   for (const notice of handoff.notices) runner.remark(redact(notice))
-  await runner.summarise(redact(handoffReport(result, job.context)))
-  if (result.differences.length > 0) runner.notice(redact(otherSettings(result)))
+  await runner.writeJobSummary(redact(summaryReport(result, job.context)))
+  if (result.differences.length > 0) runner.notice(redact(describeOtherSettings(result)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
 }

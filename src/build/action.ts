@@ -4,9 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { bundling, shippedFiles } from './esbuild-options.js'
-import { licencesOf } from './licenses.js'
+import { collectLicences } from './licenses.js'
 
-const mostCode = 1_500_000
+const maximumBytes = 1_500_000
 
 export async function buildAction(root: string, dist: string): Promise<void> {
   const { metafile } = await build({
@@ -15,10 +15,10 @@ export async function buildAction(root: string, dist: string): Promise<void> {
     entryPoints: { index: 'src/action/main.ts', post: 'src/action/post.ts' },
     outdir: dist,
     target: 'node24',
-    plugins: [onlyWhatIsUsed(root), globalFetch],
+    plugins: [importDirectly(root), globalFetch],
   })
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0)
-  if (bytes > mostCode) throw new Error(`The Action has ${bytes} bytes of code; ${mostCode} are allowed.`)
+  if (bytes > maximumBytes) throw new Error(`The Action has ${bytes} bytes of code; ${maximumBytes} are allowed.`)
   await Promise.all([
     writeFile(join(dist, 'package.json'), '{ "type": "module" }\n'),
     writeLicences(root, dist, shippedFiles(metafile)),
@@ -32,7 +32,7 @@ export async function buildAction(root: string, dist: string): Promise<void> {
  * The same is true of GitHub's packages, which do not say so themselves: for a line in the log they would bring two HTTP clients, and for the
  * name of an event a third and all of GitHub's API, to steps that end after a few milliseconds.
  */
-function onlyWhatIsUsed(root: string): Plugin {
+function importDirectly(root: string): Plugin {
   const context = join(root, 'src', 'handoff') + sep
   const action = join(root, 'src', 'action') + sep
   const fromGitHub = `${sep}${join('node_modules', '@actions')}${sep}`
@@ -51,13 +51,13 @@ function onlyWhatIsUsed(root: string): Plugin {
       })
       onLoad({ filter: /[/\\]src[/\\]action[/\\][a-z-]+\.ts$/ }, async ({ path }) => {
         const [text, door] = await Promise.all([readFile(path, 'utf8'), readFile(join(context, 'index.ts'), 'utf8')])
-        return { contents: throughTheDoor(text, door), loader: 'ts' }
+        return { contents: directImports(text, door), loader: 'ts' }
       })
     },
   }
 }
 
-function throughTheDoor(text: string, door: string): string {
+function directImports(text: string, door: string): string {
   const rooms = new Map<string, string>()
   for (const [, names = '', room = ''] of door.matchAll(/export (?:type )?\{([^}]*)\} from '\.\/([^']+)'/g)) {
     for (const name of namesIn(names))
@@ -114,5 +114,5 @@ export function withoutOpaqueImport(text: string): string {
 // ── beside the code ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function writeLicences(root: string, dist: string, shipped: string[]): Promise<void> {
-  await writeFile(join(dist, 'licenses.txt'), await licencesOf(root, 'The Action', shipped))
+  await writeFile(join(dist, 'licenses.txt'), await collectLicences(root, 'The Action', shipped))
 }

@@ -80,7 +80,7 @@ function entry(setting: Setting): string {
 // ── the button that deploys ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What the platform asks for before the first deployment. */
-const askedFor = [...requiredSettings, 'HANDOFF_BEARERS']
+const describeDefault = [...requiredSettings, 'HANDOFF_BEARERS']
 
 /** `github:owner/name`, from package.json: a published copy names itself there, so that its readers' keys go to it and nowhere else. */
 export function deployButton(repository: string): string {
@@ -88,7 +88,7 @@ export function deployButton(repository: string): string {
   const query = new URLSearchParams({
     'repository-url': address,
     'project-name': 'handoff',
-    env: askedFor.join(','),
+    env: describeDefault.join(','),
     envDescription: 'Each setting has a sentence there',
     envLink: `${address}/blob/main/docs/settings.md`,
   })

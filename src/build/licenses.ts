@@ -10,7 +10,7 @@ interface Shipped {
   text: string
 }
 
-export async function licencesOf(root: string, what: string, inputs: string[]): Promise<string> {
+export async function collectLicences(root: string, what: string, inputs: string[]): Promise<string> {
   const folders = [...new Set(inputs.map(packageFolder))].filter((folder) => folder !== undefined)
   const packages = await Promise.all(folders.map((folder) => read(root, folder)))
   packages.sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1))
@@ -31,7 +31,7 @@ async function read(root: string, folder: string): Promise<Shipped> {
   const description = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8')) as Record<string, unknown>
   const name = String(description['name'])
   const licence = String(description['license'] ?? 'unknown')
-  const author = authorOf(description['author'])
+  const author = formatAuthor(description['author'])
   const names = (await readdir(join(root, folder))).sort()
   const files = names.filter((file) => /^(licen[cs]e|copying|notice)([.-]|$)/i.test(file))
   const texts = await Promise.all(files.map((file) => readFile(join(root, folder, file), 'utf8')))
@@ -41,7 +41,7 @@ async function read(root: string, folder: string): Promise<Shipped> {
   return { name, version: String(description['version']), licence, author, text }
 }
 
-function authorOf(author: unknown): string {
+function formatAuthor(author: unknown): string {
   if (typeof author === 'string') return author
   return typeof author === 'object' && author !== null ? String((author as { name?: unknown }).name ?? '') : ''
 }
@@ -51,14 +51,14 @@ async function standardText(root: string, name: string, licence: string, author:
   const note = `This package ships no licence text; it declares ${licence}, whose text is:`
   const wanted = licence.replace(/[()]/g, '').split(/ AND | OR /)
   const texts = await Promise.all(
-    wanted.map((one) => textOf(root, one, author === '' ? `the authors of ${name}` : author)),
+    wanted.map((one) => licenceText(root, one, author === '' ? `the authors of ${name}` : author)),
   )
   if (texts.some((text) => text === undefined))
     throw new Error(`${name} declares ${licence}, and there is no text of it here.`)
   return [note, ...texts].join('\n\n')
 }
 
-async function textOf(root: string, licence: string, holder: string): Promise<string | undefined> {
+async function licenceText(root: string, licence: string, holder: string): Promise<string | undefined> {
   if (licence === 'MIT') return mit(holder)
   if (licence === 'ISC') return isc(holder)
   if (licence === 'BSD-3-Clause') return bsd(holder)

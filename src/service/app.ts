@@ -12,10 +12,10 @@ import {
   parseSettings,
   secretsIn,
 } from '../handoff/stored-answer.js'
-import { cleanLogBy, environmentHere, settingsHere } from './define-function.js'
+import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
 import type { JobQueue } from './jobs/queue.js'
 import type { Environment, ServiceSettings } from './settings.js'
-import { withOurKey } from './upstream-auth-errors.js'
+import { reportKeyRefusals } from './upstream-auth-errors.js'
 
 export interface App {
   settings: ServiceSettings
@@ -42,10 +42,10 @@ async function searchProgram(): Promise<string> {
 }
 
 function createApp(environment: Environment): App {
-  const settings = settingsHere()
+  const settings = serviceSettings()
   const secrets = secretsIn(environment)
   const redact = makeRedactor(secrets)
-  cleanLogBy(redact)
+  redactLogWith(redact)
   const product = lazy(() => import('../handoff/index.js'))
   const admission = makeAdmission(settings.limits)
   const contexts = new Map<string, () => Promise<Product.AppContext>>()
@@ -58,7 +58,7 @@ function createApp(environment: Environment): App {
       { program: searchProgram, emit: () => {}, secrets, redact },
     )
     await refuseImpossibleBudget(created, settings, product)
-    const drive = withOurKey(created.ports.drive, 'drive')
+    const drive = reportKeyRefusals(created.ports.drive, 'drive')
     const budgets = makeBudgets(drive, created.root, settings.limits, created.ports.clock)
     return { ...created, ports: { ...created.ports, drive }, admission, budgets }
   }
@@ -79,7 +79,7 @@ function createApp(environment: Environment): App {
         : { token }
     if (credentials) {
       const client = makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
-      return withOurKey(client, 'git')
+      return reportKeyRefusals(client, 'git')
     }
     throw new HandoffError('missing-setting', 'There is nothing to write comments with.', {
       next: 'Set HANDOFF_GITHUB_TOKEN, or HANDOFF_APP_ID and HANDOFF_APP_PRIVATE_KEY.',
@@ -135,7 +135,7 @@ let created: App | undefined
 
 /** The app of this process. */
 export function getApp(): App {
-  created ??= createApp(environmentHere())
+  created ??= createApp(processEnvironment())
   return created
 }
 

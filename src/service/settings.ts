@@ -39,12 +39,12 @@ export interface ServiceSettings {
 }
 
 /** Needed to answer at all. The first four are the house's own. */
-export const neededSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
+export const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
 
 /** The house reads these itself, and then says what is wrong with them; here is only whether anything is. */
-const houseAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
-const houseNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
-const houseCounts = [
+const productAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
+const productNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
+const productCounts = [
   'LLM_CONTEXT_TOKENS',
   'LLM_MAX_OUTPUT_TOKENS',
   'LLM_CONCURRENCY',
@@ -56,45 +56,45 @@ const houseCounts = [
 const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
 
 export function missingNames(environment: Environment): string[] {
-  const missing: string[] = neededSettings.filter((name) => text(environment, name) === undefined)
+  const missing: string[] = requiredSettings.filter((name) => text(environment, name) === undefined)
   const door = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS']
   if (door.every((name) => text(environment, name) === undefined)) missing.push('HANDOFF_BEARERS')
   return missing
 }
 
 export function readServiceSettings(environment: Environment): ServiceSettings {
-  const wrong: string[] = []
+  const invalid: string[] = []
   const get = (name: string) => text(environment, name)
   const number = (name: string, otherwise: number | undefined): number | undefined => {
     const found = Number(get(name) ?? otherwise)
     if (get(name) === undefined) return otherwise
     if (Number.isFinite(found) && found >= 0) return found
-    wrong.push(name)
+    invalid.push(name)
     // A limit that cannot be read is the strictest one.
     return 0
   }
-  for (const name of houseAddresses) if (get(name) !== undefined) address(get(name)!, name, wrong)
-  if (get('DRIVE9_BINARY_URL') !== undefined) secureAddress(get('DRIVE9_BINARY_URL')!, 'DRIVE9_BINARY_URL', wrong)
-  if (!/^([0-9a-f]{64})?$/i.test(get('DRIVE9_BINARY_SHA256') ?? '')) wrong.push('DRIVE9_BINARY_SHA256')
-  for (const name of houseNumbers) number(name, undefined)
-  for (const name of houseCounts) if (!isCount(Number(get(name) ?? 1))) wrong.push(name)
-  if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) wrong.push('DRIVE9_ROOT')
+  for (const name of productAddresses) if (get(name) !== undefined) address(get(name)!, name, invalid)
+  if (get('DRIVE9_BINARY_URL') !== undefined) secureAddress(get('DRIVE9_BINARY_URL')!, 'DRIVE9_BINARY_URL', invalid)
+  if (!/^([0-9a-f]{64})?$/i.test(get('DRIVE9_BINARY_SHA256') ?? '')) invalid.push('DRIVE9_BINARY_SHA256')
+  for (const name of productNumbers) number(name, undefined)
+  for (const name of productCounts) if (!isCount(Number(get(name) ?? 1))) invalid.push(name)
+  if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) invalid.push('DRIVE9_ROOT')
   const audience = get('HANDOFF_OIDC_AUDIENCE')
-  const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', wrong)
+  const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', invalid)
   const usualIssuer = 'https://token.actions.githubusercontent.com'
-  const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', wrong)
+  const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', invalid)
   const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
   const cost = number('HANDOFF_CALLER_COST', undefined)
   return {
-    bearers: readBearers(get('HANDOFF_BEARERS') ?? '', wrong),
+    bearers: readBearers(get('HANDOFF_BEARERS') ?? '', invalid),
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer } }),
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
     queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
     ...(get('HANDOFF_QUEUE_URL') === undefined
       ? {}
-      : { queueUrl: address(get('HANDOFF_QUEUE_URL')!, 'HANDOFF_QUEUE_URL', wrong) }),
-    github: readGitHub(get, serverUrl, wrong),
-    askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), wrong),
+      : { queueUrl: address(get('HANDOFF_QUEUE_URL')!, 'HANDOFF_QUEUE_URL', invalid) }),
+    github: readGitHub(get, serverUrl, invalid),
+    askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), invalid),
     models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
     limits: {
       sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES', 20)!)),
@@ -103,8 +103,8 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
       ...(tokens === undefined ? {} : { tokensPerDay: tokens }),
       ...(cost === undefined ? {} : { costPerDay: cost }),
     },
-    corsOrigins: readOrigins(get('HANDOFF_CORS_ORIGINS'), wrong),
-    wrong,
+    corsOrigins: readOrigins(get('HANDOFF_CORS_ORIGINS'), invalid),
+    wrong: invalid,
   }
 }
 
@@ -169,19 +169,22 @@ function readOrigins(value: string | undefined, wrong: string[]): string[] {
   return origins
 }
 
-const anAddress = 'an http(s) address without a user name'
-const aSecureAddress = 'an https address'
-const aNumber = 'a number that is not less than 0'
+const addressForm = 'an http(s) address without a user name'
+const secureAddressForm = 'an https address'
+const numberForm = 'a number that is not less than 0'
 
-const wantedForms: Record<string, string> = {
+const expectedForms: Record<string, string> = {
   ...Object.fromEntries(
-    [...houseAddresses, 'HANDOFF_QUEUE_URL', 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [name, anAddress]),
+    [...productAddresses, 'HANDOFF_QUEUE_URL', 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [
+      name,
+      addressForm,
+    ]),
   ),
-  ...Object.fromEntries(houseCounts.map((name) => [name, 'a whole number above 0'])),
-  DRIVE9_BINARY_URL: aSecureAddress,
+  ...Object.fromEntries(productCounts.map((name) => [name, 'a whole number above 0'])),
+  DRIVE9_BINARY_URL: secureAddressForm,
   DRIVE9_BINARY_SHA256: '64 hexadecimal digits',
   DRIVE9_ROOT: 'a path such as /handoff, of letters, digits, dots and dashes',
-  HANDOFF_OIDC_ISSUER: aSecureAddress,
+  HANDOFF_OIDC_ISSUER: secureAddressForm,
   HANDOFF_CALLER_TOKENS: 'as many tokens as one question may take, or more',
   HANDOFF_CALLER_COST: 'as many US dollars as one question may cost, or more, for a model whose price is known',
   HANDOFF_APP_ID: "the App's id, which its private key needs beside it",
@@ -193,7 +196,7 @@ const wantedForms: Record<string, string> = {
 }
 
 /** What a setting that cannot be read has to be. */
-export const wantedOf = (name: string): string => wantedForms[name] ?? aNumber
+export const expectedForm = (name: string): string => expectedForms[name] ?? numberForm
 
 /** For keys that let callers in, and for a program that is run: what comes in clear text could be anybody's. */
 function secureAddress(value: string, name: string, wrong: string[]): string | undefined {

@@ -4,7 +4,7 @@ import type * as Product from '../handoff/index.js'
 import { HandoffError, isHandoffError } from '../handoff/stored-answer.js'
 
 /** The same line, whose refusals of our key are failures of that service. */
-export function withOurKey<T extends object>(line: T, code: Product.ErrorCode): T {
+export function reportKeyRefusals<T extends object>(line: T, code: Product.ErrorCode): T {
   const told = (error: unknown) => {
     const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')
     if (!ours) return error

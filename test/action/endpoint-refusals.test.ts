@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
-import { endpointAnswers } from '../../src/action/remote-answer-source.js'
+import { remoteAnswerSource } from '../../src/action/remote-answer-source.js'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
 import { type ErrorCode, isHandoffError } from '../../src/handoff/domain/errors.js'
 
@@ -54,7 +54,7 @@ async function refusal(): Promise<{ code: ErrorCode; message: string; next?: str
     },
   } as unknown as Job
   const inquiry = { text: 'Why?', asker: 'octocat', places: [{ name: { commit: 'a'.repeat(40) } }] }
-  const error = await endpointAnswers(job)
+  const error = await remoteAnswerSource(job)
     .ask(inquiry, () => undefined)
     .catch((reason: unknown) => reason)
   if (isHandoffError(error)) return error.toJSON()

@@ -2,15 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Context, Payload } from '../../src/action/event-context.js'
 import type { Options } from '../../src/action/inputs.js'
-import { type Decision, decide } from '../../src/action/route-event.js'
+import { type Route, routeEvent } from '../../src/action/route-event.js'
 import { readAskEvent } from '../../src/handoff/domain/answers/comment-event.js'
 import { exampleEvents as all, askingEvents } from '../support/example-events.js'
 
 /** What a job with the inputs of the quick start would do. */
-function decideOn(name: string, payload: object, options: Partial<Options> = {}): Decision {
+function decideOn(name: string, payload: object, options: Partial<Options> = {}): Route {
   const sha = (payload as { after?: string }).after ?? 'a'.repeat(40)
   const context = { event: name, payload: payload as Payload, sha, ref: 'refs/heads/main' } as Context
-  return decide(context, { mode: 'auto', question: '', allowUntrustedHead: false, ...options } as Options)
+  return routeEvent(context, { mode: 'auto', question: '', allowUntrustedHead: false, ...options } as Options)
 }
 
 /** The payload, and the path of each property that is read of it. */
@@ -29,7 +29,7 @@ function watched(payload: object) {
   return { payload: watch(payload, ''), read }
 }
 
-const tell = (decision: Decision) => decision.kind
+const tell = (decision: Route) => decision.kind
 
 test('the examples are all of them', () => {
   expect(new Set(all.map(({ name }) => name)).size).toBeGreaterThan(50)

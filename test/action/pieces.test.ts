@@ -8,12 +8,12 @@ import fc from 'fast-check'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../src/action/event-context.js'
 import { endSandboxes } from '../../src/action/finish.js'
-import { inInputWords, readOptions } from '../../src/action/inputs.js'
+import { readOptions, useInputNames } from '../../src/action/inputs.js'
 import { makeListener } from '../../src/action/log-events.js'
-import { formsOfSecret } from '../../src/action/mask-secrets.js'
-import { decide } from '../../src/action/route-event.js'
+import { encodingsOfSecret } from '../../src/action/mask-secrets.js'
+import { routeEvent } from '../../src/action/route-event.js'
 import { makeRunner, type Runner } from '../../src/action/runner.js'
-import type { Left, Saver } from '../../src/action/saved-state.js'
+import type { SavedState, StateWriter } from '../../src/action/saved-state.js'
 import { startClouds } from '../../src/emulators/start-all.js'
 import { makeSandboxes } from '../../src/handoff/index.js'
 import { node, root } from './kit.js'
@@ -41,7 +41,7 @@ test('the step after the job ends the sandbox it knows, though nobody tells it o
     'e2b-sandbox-url': settings.E2B_SANDBOX_URL,
   }
   const runner = { input: (name: string) => inputs[name] ?? '', info: () => undefined } as unknown as Runner
-  const left: Left = { finished: false, owner: 'me', sandbox: id, token: '', talk: null }
+  const left: SavedState = { finished: false, owner: 'me', sandbox: id, token: '', talk: null }
   await expect(endSandboxes(runner, left, signal)).rejects.toMatchObject({ name: 'HandoffError' })
   expect(clouds.sandboxes!.sandboxes.map(({ state }) => state)).toEqual(['gone'])
   await clouds.close()
@@ -123,7 +123,7 @@ describe('the log', () => {
     expect(log!.matched, 'as a sentence of ours it would be').toContain(text)
     expect(log!.matched).not.toContain(remark)
     const runner = { remark: (sentence: string) => said.push(sentence) } as unknown as Runner
-    makeListener(runner, {} as Saver)({ type: 'notice', text })
+    makeListener(runner, {} as StateWriter)({ type: 'notice', text })
     expect(said).toEqual([text])
   })
 
@@ -161,10 +161,10 @@ describe('the files and inputs of a step', () => {
   })
 
   test('the job summary is added to, and is no reason to fail where there is none', async () => {
-    await makeRunner().summarise('lost')
+    await makeRunner().writeJobSummary('lost')
     const file = fileFor('GITHUB_STEP_SUMMARY')
-    await makeRunner().summarise('one')
-    await makeRunner().summarise('two')
+    await makeRunner().writeJobSummary('one')
+    await makeRunner().writeJobSummary('two')
     expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n')
   })
 
@@ -191,7 +191,7 @@ describe('the files and inputs of a step', () => {
 describe('masks', () => {
   test('cover a secret in the forms it might be printed in', () => {
     const secret = 'sk-proj-A"b+c/d1234567890'
-    const forms = formsOfSecret(secret)
+    const forms = encodingsOfSecret(secret)
     const bytes = Buffer.from(secret)
     for (const form of [
       secret,
@@ -215,10 +215,10 @@ describe('masks', () => {
   })
 
   test('cover each line of a key of many lines, and no word that stands for no key', () => {
-    expect(formsOfSecret('first line of it\nsecond line of it')).toEqual(
+    expect(encodingsOfSecret('first line of it\nsecond line of it')).toEqual(
       expect.arrayContaining(['first line of it', 'second line of it']),
     )
-    for (const word of ['none', 'ollama', 'not-needed', 'x', '']) expect(formsOfSecret(word)).toEqual([])
+    for (const word of ['none', 'ollama', 'not-needed', 'x', '']) expect(encodingsOfSecret(word)).toEqual([])
   })
 })
 
@@ -255,7 +255,7 @@ describe('inputs', () => {
   })
 
   test('give errors their names', () => {
-    expect(inInputWords('E2B_API_KEY is wrong; DRIVE9_SERVER too, MY_LLM_MODEL not')).toBe(
+    expect(useInputNames('E2B_API_KEY is wrong; DRIVE9_SERVER too, MY_LLM_MODEL not')).toBe(
       'e2b-api-key is wrong; drive9-server too, MY_LLM_MODEL not',
     )
   })
@@ -286,51 +286,51 @@ describe('events', () => {
   })
 
   test.each(['push', 'schedule', 'workflow_dispatch', 'merge_group'])('%s summarises its commit', (event) => {
-    expect(decide(context(event), options())).toMatchObject({ kind: 'summarise', commit: { sha: 'a'.repeat(40) } })
+    expect(routeEvent(context(event), options())).toMatchObject({ kind: 'summarise', commit: { sha: 'a'.repeat(40) } })
   })
 
   test('a push builds on what was there before, and on the default branch', () => {
     const payload = { before: 'b'.repeat(40), repository: { default_branch: 'trunk' } }
-    expect(decide(context('push', payload), options())).toMatchObject({
+    expect(routeEvent(context('push', payload), options())).toMatchObject({
       commit: { reuseFrom: { commits: ['b'.repeat(40)], refs: ['refs/heads/main', 'refs/heads/trunk'] } },
     })
-    expect(decide(context('push', { before: '0'.repeat(40) }), options())).toMatchObject({
+    expect(routeEvent(context('push', { before: '0'.repeat(40) }), options())).toMatchObject({
       commit: { reuseFrom: { commits: [] } },
     })
   })
 
   test('a question is read from the first line alone', () => {
-    expect(decide(context('issue_comment', comment('/ask How?\nAnd why?')), options())).toMatchObject({
+    expect(routeEvent(context('issue_comment', comment('/ask How?\nAnd why?')), options())).toMatchObject({
       kind: 'answer',
       asked: { question: 'How?\nAnd why?', fresh: false },
     })
-    expect(decide(context('issue_comment', comment('/ask --fresh How?')), options())).toMatchObject({
+    expect(routeEvent(context('issue_comment', comment('/ask --fresh How?')), options())).toMatchObject({
       kind: 'answer',
       asked: { question: 'How?', fresh: true },
     })
     for (const body of ['Please /ask', '> /ask How?', '/asking', '```\n/ask x\n```', '\n/ask x', '']) {
-      expect(decide(context('issue_comment', comment(body)), options()), body).toMatchObject({ kind: 'nothing' })
+      expect(routeEvent(context('issue_comment', comment(body)), options()), body).toMatchObject({ kind: 'nothing' })
     }
   })
 
   test('bots, ghosts and plain issues are not answered', () => {
     const bot = { login: 'helper', id: 6, type: 'Bot' }
-    expect(decide(context('issue_comment', comment('/ask x', bot)), options())).toMatchObject({
+    expect(routeEvent(context('issue_comment', comment('/ask x', bot)), options())).toMatchObject({
       kind: 'nothing',
       why: expect.stringContaining('bot'),
     })
-    expect(decide(context('issue_comment', comment('/ask x', null)), options())).toMatchObject({ kind: 'nothing' })
+    expect(routeEvent(context('issue_comment', comment('/ask x', null)), options())).toMatchObject({ kind: 'nothing' })
     const { issue: _issue, ...rest } = comment('/ask x')
-    expect(decide(context('issue_comment', { ...rest, issue: { number: 3 } }), options())).toMatchObject({
+    expect(routeEvent(context('issue_comment', { ...rest, issue: { number: 3 } }), options())).toMatchObject({
       kind: 'nothing',
     })
   })
 
   test('mode decides over the event', () => {
-    expect(decide(context('issue_comment', comment('/ask x')), options({ mode: 'summarise' }))).toMatchObject({
+    expect(routeEvent(context('issue_comment', comment('/ask x')), options({ mode: 'summarise' }))).toMatchObject({
       kind: 'summarise',
     })
-    expect(decide(context('push'), options({ mode: 'ask', question: 'How?' }))).toMatchObject({ kind: 'ask' })
-    expect(decide(context('push'), options({ mode: 'ask' }))).toMatchObject({ kind: 'refuse' })
+    expect(routeEvent(context('push'), options({ mode: 'ask', question: 'How?' }))).toMatchObject({ kind: 'ask' })
+    expect(routeEvent(context('push'), options({ mode: 'ask' }))).toMatchObject({ kind: 'refuse' })
   })
 })

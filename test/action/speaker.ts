@@ -8,7 +8,7 @@ const runner = makeRunner()
 for (const text of texts) {
   runner.info(text)
   runner.remark(text)
-  runner.quote(text, text)
+  runner.printUntrusted(text, text)
   runner.notice(text)
   process.stdout.write(mark)
 }

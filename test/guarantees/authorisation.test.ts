@@ -3,7 +3,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
-import { makeIdTokens } from '../../src/action/oidc-token.js'
+import { makeOidcTokens } from '../../src/action/oidc-token.js'
 import type { Fault } from '../../src/emulators/faulty-server.js'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
 import { signToken } from '../../src/emulators/github/oidc.js'
@@ -246,7 +246,7 @@ test.each(failing)(
     const masked: string[] = []
     const runner = { mask: (secret: string) => masked.push(secret) } as unknown as Job['runner']
     const stop = github.server.rule({ path: /idtoken/, fault })
-    const told = await refusal(makeIdTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(stop)
+    const told = await refusal(makeOidcTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(stop)
     expect({ told, masked }).toMatchObject({
       told: { code: expect.any(String), message: expect.any(String) },
       masked: [],

@@ -1,7 +1,7 @@
 // A bug of ours, as callers see it: a problem document with an id to report, and nothing of the inside.
 import { afterEach, expect, test, vi } from 'vitest'
 import { HandoffError } from '../../src/handoff/domain/errors.js'
-import { type Exchange, serve } from '../../src/service/http/http-function.js'
+import { type RequestContext, serve } from '../../src/service/http/http-function.js'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -71,7 +71,7 @@ function watchLog(name: string) {
 
 test('whoever asks has the answer before its line is in the log, and the platform waits for the line', async () => {
   const { told, kept } = watchLog('told')
-  const handler = (exchange: Exchange) => {
+  const handler = (exchange: RequestContext) => {
     exchange.note({ seen: 'hidden' })
     return new Response('answer')
   }
@@ -115,7 +115,7 @@ test('work that outlives its answer has a line of its own under the same id: wha
   ]
   const ids: unknown[] = []
   for (const work of works) {
-    const handler = (exchange: Exchange) => {
+    const handler = (exchange: RequestContext) => {
       exchange.logLater(work())
       return new Response(null, { status: 202 })
     }

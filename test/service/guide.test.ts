@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { requiredSettings } from '../../src/handoff/domain/settings.js'
-import { statusOf } from '../../src/service/http/problem-details.js'
+import { statusByCode } from '../../src/service/http/problem-details.js'
 import { type Deployment, deploy, root, token } from './kit.js'
 
 const text = readFileSync(join(root, 'docs/service.md'), 'utf8')
@@ -59,7 +59,7 @@ test('the deploy button names this repository and the settings that an answer ne
 
 test('every code that an answer may carry is explained', () => {
   const rows = text.slice(text.indexOf('## Statuses and codes'), text.indexOf('## What holds'))
-  for (const [code, status] of Object.entries(statusOf)) {
+  for (const [code, status] of Object.entries(statusByCode)) {
     const row = rows.split('\n').find((line) => line.includes(`\`${code}\``))
     expect(row, code).toBeDefined()
     expect(row!.split('|')[1]).toContain(String(status))

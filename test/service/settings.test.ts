@@ -11,8 +11,8 @@ import {
   makeGitHub,
   parseSettings,
 } from '../../src/handoff/index.js'
-import { wrongNames } from '../../src/service/routes/health.js'
-import { readServiceSettings, wantedOf } from '../../src/service/settings.js'
+import { invalidSettings } from '../../src/service/routes/health.js'
+import { expectedForm, readServiceSettings } from '../../src/service/settings.js'
 
 const needed = { E2B_API_KEY: 'x', DRIVE9_API_KEY: 'x', LLM_API_KEY: 'x', LLM_MODEL: 'x' }
 const addresses = [
@@ -92,7 +92,7 @@ test('what a caller may take in a day holds one question at least, for the healt
   ]
   for (const [name, value, more, fits] of budgets) {
     const environment = { ...needed, ...more, [name]: value }
-    const named = (await wrongNames(readServiceSettings(environment), environment)).filter((one) => one === name)
+    const named = (await invalidSettings(readServiceSettings(environment), environment)).filter((one) => one === name)
     const refusal = await refusalOf(environment)
     expect({ environment, named, code: refusal?.code }).toEqual({
       environment,
@@ -105,7 +105,7 @@ test('what a caller may take in a day holds one question at least, for the healt
 
 test('a further model without a price is as wrong as the usual one', async () => {
   const environment = { ...needed, LLM_MODEL: 'gpt-4o', HANDOFF_MODELS: 'nobody-prices-this', HANDOFF_CALLER_COST: '5' }
-  expect(await wrongNames(readServiceSettings(environment), environment)).toEqual(['HANDOFF_CALLER_COST'])
+  expect(await invalidSettings(readServiceSettings(environment), environment)).toEqual(['HANDOFF_CALLER_COST'])
 })
 
 test('the key of the App is wrong for the health check where it is for the line to GitHub', () => {
@@ -190,8 +190,8 @@ test('what each wrong setting has to be is told, and never what it is', () => {
   for (const name of names) {
     const { wrong } = readServiceSettings({ ...needed, [name]: value })
     expect(wrong.length, name).toBe(1)
-    expect(wantedOf(wrong[0]!), name).toMatch(/^\S.{5,}[^.]$/)
-    expect(wantedOf(wrong[0]!)).not.toContain(value)
+    expect(expectedForm(wrong[0]!), name).toMatch(/^\S.{5,}[^.]$/)
+    expect(expectedForm(wrong[0]!)).not.toContain(value)
   }
-  expect(wantedOf('HANDOFF_CORS_ORIGINS')).toBe('origins such as https://docs.example.org, separated by commas')
+  expect(expectedForm('HANDOFF_CORS_ORIGINS')).toBe('origins such as https://docs.example.org, separated by commas')
 })

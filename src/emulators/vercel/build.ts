@@ -9,8 +9,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   type FunctionSettings,
   functionNames,
+  functionSettings,
   readPlatformSettings,
-  settingsOf,
 } from '../../service/server/platform-settings.js'
 
 export interface BuiltFunctions {
@@ -30,7 +30,7 @@ export async function buildFunctions(root: string, into = usualPlace()): Promise
   if (!(await exists(directory)) && (await mine(directory))) {
     const making = `${directory}.making`
     await rm(making, { recursive: true, force: true })
-    await Promise.all(functions.map((name) => buildFunction(root, making, name, settingsOf(settings, name))))
+    await Promise.all(functions.map((name) => buildFunction(root, making, name, functionSettings(settings, name))))
     await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
     await rename(making, directory)
     await rm(`${directory}.lock`, { recursive: true, force: true })

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { readPlatformSettings, settingsOf } from '../../service/server/platform-settings.js'
-import { currentContext, inContext } from '../../service/server/request-context.js'
+import { functionSettings, readPlatformSettings } from '../../service/server/platform-settings.js'
+import { currentContext, runInContext } from '../../service/server/request-context.js'
 import type { ServedFunction } from '../../service/server/server.js'
 import { startPlatform } from './platform.js'
 import { deliveryHeader } from './queues.js'
@@ -39,14 +39,14 @@ function takeQueues(): { token: string; deliveryKey: string } | undefined {
 /** The platform hands a function its token by the context of the request, and lets queues alone into a function with a trigger. */
 function behindPlatform(name: string, found: ServedFunction): ServedFunction {
   if (queues === undefined) return found
-  const isConsumer = settingsOf(settings, name).experimentalTriggers !== undefined
+  const isConsumer = functionSettings(settings, name).experimentalTriggers !== undefined
   return {
     async fetch(request) {
       const delivered = request.headers.get(deliveryHeader) === queues.deliveryKey
       if (isConsumer && !delivered) return new Response('NOT_FOUND\n', { status: 404 })
       const context = currentContext()
       const headers = { ...context.headers, 'x-vercel-oidc-token': queues.token }
-      return inContext({ ...context, headers }, () => found.fetch(request))
+      return runInContext({ ...context, headers }, () => found.fetch(request))
     },
   }
 }
@@ -64,7 +64,7 @@ const platform = await startPlatform({
     return found
   },
   settingsOf: (name) => ({
-    ...settingsOf(settings, name),
+    ...functionSettings(settings, name),
     ...(maxDuration === undefined ? {} : { maxDuration }),
   }),
 })

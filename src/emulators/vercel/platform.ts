@@ -1,8 +1,8 @@
 // Vercel around a function, on loopback: the server of the service, with Vercel's words where no function speaks.
-import type { Refusal, RefusalKind } from '../../service/server/refusals.js'
+import type { ServerError, ServerErrorCode } from '../../service/server/refusals.js'
 import { type RunningServer, type ServerOptions, startServer } from '../../service/server/server.js'
 
-const codes: Record<Exclude<RefusalKind, 'stopping'>, [number, string]> = {
+const codes: Record<Exclude<ServerErrorCode, 'stopping'>, [number, string]> = {
   'not-found': [404, 'NOT_FOUND'],
   'method-not-allowed': [405, 'METHOD_NOT_ALLOWED'],
   'payload-too-large': [413, 'FUNCTION_PAYLOAD_TOO_LARGE'],
@@ -10,7 +10,7 @@ const codes: Record<Exclude<RefusalKind, 'stopping'>, [number, string]> = {
   internal: [500, 'FUNCTION_INVOCATION_FAILED'],
 }
 
-function refusal(kind: RefusalKind): Refusal {
+function refusal(kind: ServerErrorCode): ServerError {
   if (kind === 'stopping') throw new Error('Vercel ends an instance, and does not stop it.')
   const [status, code] = codes[kind]
   return {

@@ -1,7 +1,7 @@
 // Who asks, and what they may ask about. Fails closed: nobody is anybody until one of the two proofs holds.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { OidcVerifier } from '../../handoff/index.js'
-import { Refusal } from '../http/problem-details.js'
+import { HttpError } from '../http/problem-details.js'
 import type { Pattern, ServiceSettings } from '../settings.js'
 
 export interface Caller {
@@ -54,9 +54,9 @@ function unauthorized(
   detail: string,
   error: string,
   next = 'Send `Authorization: Bearer <token>` with a token of this deployment.',
-): Refusal {
+): HttpError {
   const challenge = `Bearer realm="handoff"${error === '' ? '' : `, error="${error}"`}`
-  return new Refusal(401, 'unauthorized', detail, { next, headers: { 'www-authenticate': challenge } })
+  return new HttpError(401, 'unauthorized', detail, { next, headers: { 'www-authenticate': challenge } })
 }
 
 /** The pattern that lets the caller see a repository; a refusal when there is none. */
@@ -64,7 +64,7 @@ export function allow(caller: Caller, repository: string): Pattern {
   const name = repository.toLowerCase()
   const found = caller.repositories.find((pattern) => meets(pattern.name, name))
   if (found) return found
-  throw new Refusal(403, 'forbidden', 'The token may not see this repository.', {
+  throw new HttpError(403, 'forbidden', 'The token may not see this repository.', {
     next: 'Use a token that lists it, or have it added to HANDOFF_BEARERS.',
   })
 }

@@ -2,10 +2,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { getDeadline, waitUntil } from '@vercel/functions'
-import { isHouseError, problemOf, problemResponse, Refusal } from './problem-details.js'
+import { HttpError, isHandoffError, problemResponse, toProblem } from './problem-details.js'
 import { nextTurn, type TimeLimit, timeLimit } from './request-deadline.js'
 
-export interface Exchange {
+export interface RequestContext {
   request: Request
   url: URL
   requestId: string
@@ -29,9 +29,9 @@ export interface Exchange {
   time(name: string, milliseconds: number): void
 }
 
-export type Handler = (exchange: Exchange) => Promise<Response> | Response
+export type Handler = (exchange: RequestContext) => Promise<Response> | Response
 
-export interface Manner {
+export interface FunctionOptions {
   /** For the log; the path itself may hold anything. */
   name: string
   corsOrigins: () => string[]
@@ -46,7 +46,7 @@ export interface Manner {
 /** A function of the platform: routes by method, answers HEAD and OPTIONS, and turns what is thrown into problem documents. */
 export function serve(
   methods: Record<string, Handler>,
-  manner: Manner,
+  manner: FunctionOptions,
 ): { fetch(request: Request): Promise<Response> } {
   return {
     async fetch(request) {
@@ -65,11 +65,11 @@ export function serve(
       let last: Promise<unknown> = Promise.resolve()
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
-      const exchange: Exchange = {
+      const exchange: RequestContext = {
         request,
         url,
         requestId,
-        trace: traceOfCaller(request),
+        trace: callerTrace(request),
         deadline: limit.deadline,
         limit,
         signal: limit.answering(),
@@ -81,7 +81,7 @@ export function serve(
           last = work
         },
         logLater: (work) => {
-          const ended = work.catch(notesOf).then((fields) => tell({ later: true, ...fields }))
+          const ended = work.catch(logFieldsFor).then((fields) => tell({ later: true, ...fields }))
           exchange.background(ended)
         },
         note: (fields) => Object.assign(notes, fields),
@@ -102,7 +102,11 @@ export function serve(
   }
 }
 
-async function answer(exchange: Exchange, methods: Record<string, Handler>, manner: Manner): Promise<Response> {
+async function answer(
+  exchange: RequestContext,
+  methods: Record<string, Handler>,
+  manner: FunctionOptions,
+): Promise<Response> {
   const { request, url, requestId } = exchange
   const place = { requestId, instance: url.pathname.slice(0, 300) }
   try {
@@ -112,23 +116,26 @@ async function answer(exchange: Exchange, methods: Record<string, Handler>, mann
       return new Response(null, { status: 204, headers: { allow: allowed, ...preflight(request, manner, allowed) } })
     const handler = methods[request.method] ?? (request.method === 'HEAD' ? methods['GET'] : undefined)
     if (!handler || !Object.hasOwn(methods, request.method === 'HEAD' ? 'GET' : request.method)) {
-      throw new Refusal(405, 'method-not-allowed', `This address takes ${allowed}.`, { headers: { allow: allowed } })
+      throw new HttpError(405, 'method-not-allowed', `This address takes ${allowed}.`, { headers: { allow: allowed } })
     }
     return await handler(exchange)
   } catch (error) {
-    exchange.note(notesOf(error))
-    return problemResponse(problemOf(error), place)
+    exchange.note(logFieldsFor(error))
+    return problemResponse(toProblem(error), place)
   }
 }
 
 /** What the log is told of a failure: its code, the house's sentence where a service or a setting is at fault, and of a bug of ours where it happened. */
-export function notesOf(error: unknown): Record<string, unknown> {
-  const { code, status } = problemOf(error)
-  if (status < 500 || error instanceof Refusal) return { code }
-  return { code, ...(isHouseError(error) ? { detail: error.message.slice(0, 500) } : { error: traceOf(error) }) }
+export function logFieldsFor(error: unknown): Record<string, unknown> {
+  const { code, status } = toProblem(error)
+  if (status < 500 || error instanceof HttpError) return { code }
+  return {
+    code,
+    ...(isHandoffError(error) ? { detail: error.message.slice(0, 500) } : { error: describeDefect(error) }),
+  }
 }
 
-function traceOf(error: unknown): string {
+function describeDefect(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message).slice(0, 4_000) : String(error).slice(0, 1_000)
 }
 
@@ -137,12 +144,12 @@ const allowedMethods = (methods: Record<string, Handler>) =>
 
 const exposed = 'Location, Retry-After, Server-Timing, X-Request-Id, Link'
 
-function corsOrigin(request: Request, manner: Manner): string | undefined {
+function corsOrigin(request: Request, manner: FunctionOptions): string | undefined {
   const origin = request.headers.get('origin')
   return origin !== null && manner.corsOrigins().includes(origin) ? origin : undefined
 }
 
-function preflight(request: Request, manner: Manner, allowed: string): Record<string, string> {
+function preflight(request: Request, manner: FunctionOptions, allowed: string): Record<string, string> {
   if (corsOrigin(request, manner) === undefined) return {}
   return {
     'access-control-allow-methods': allowed,
@@ -153,12 +160,17 @@ function preflight(request: Request, manner: Manner, allowed: string): Record<st
 
 const traceForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-function traceOfCaller(request: Request): string | undefined {
+function callerTrace(request: Request): string | undefined {
   const trace = request.headers.get('traceparent')
   return trace !== null && traceForm.test(trace) ? trace : undefined
 }
 
-function finish(response: Response, exchange: Exchange, manner: Manner, timings: Map<string, number>): void {
+function finish(
+  response: Response,
+  exchange: RequestContext,
+  manner: FunctionOptions,
+  timings: Map<string, number>,
+): void {
   const { headers } = response
   const { request, requestId, trace } = exchange
   headers.set('x-request-id', requestId)
@@ -182,8 +194,8 @@ export function serverTiming(timings: Map<string, number>): string {
 
 /** One line of JSON. Whoever reads logs finds a request by its id and a slow or broken one by its numbers. */
 export function log(
-  exchange: Exchange,
-  manner: Pick<Manner, 'name' | 'redact'>,
+  exchange: RequestContext,
+  manner: Pick<FunctionOptions, 'name' | 'redact'>,
   fields: Record<string, unknown>,
 ): void {
   const { request, requestId, trace } = exchange

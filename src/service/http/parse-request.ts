@@ -1,5 +1,5 @@
 // Reads requests strictly: what is wrong with one is said by the right status, before anything else happens.
-import { Refusal } from './problem-details.js'
+import { HttpError } from './problem-details.js'
 
 export type Mode = 'json' | 'events' | 'async'
 
@@ -11,7 +11,7 @@ export function negotiate(request: Request): Mode {
     .filter(({ weight }) => weight > 0)
     .sort((a, b) => b.weight - a.weight)[0]
   if (!best) {
-    throw new Refusal(406, 'not-acceptable', 'Answers come as application/json or text/event-stream.', {
+    throw new HttpError(406, 'not-acceptable', 'Answers come as application/json or text/event-stream.', {
       next: 'Send one of them in Accept.',
     })
   }
@@ -23,7 +23,7 @@ export function negotiate(request: Request): Mode {
 export function wantJson(request: Request): void {
   const accepted = acceptedTypes(request.headers.get('accept') ?? '*/*')
   if (weightOf(accepted, 'application/json') > 0) return
-  throw new Refusal(406, 'not-acceptable', 'This address answers with application/json.')
+  throw new HttpError(406, 'not-acceptable', 'This address answers with application/json.')
 }
 
 interface Accepted {
@@ -63,23 +63,23 @@ export async function readBody(request: Request, most: number): Promise<Buffer> 
       pieces.push(piece.value)
     }
   } catch (error) {
-    if (error instanceof Refusal) throw error
-    throw new Refusal(400, 'invalid-input', 'The body broke off.')
+    if (error instanceof HttpError) throw error
+    throw new HttpError(400, 'invalid-input', 'The body broke off.')
   } finally {
     void reader?.cancel().catch(() => undefined)
   }
   return Buffer.concat(pieces)
 }
 
-function tooLarge(most: number): Refusal {
-  return new Refusal(413, 'payload-too-large', `The body may have ${most.toLocaleString('en-US')} bytes.`)
+function tooLarge(most: number): HttpError {
+  return new HttpError(413, 'payload-too-large', `The body may have ${most.toLocaleString('en-US')} bytes.`)
 }
 
 export function wantJsonBody(request: Request): void {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   const encoding = request.headers.get('content-encoding')
   if ((type === 'application/json' || type.endsWith('+json')) && (encoding === null || encoding === 'identity')) return
-  throw new Refusal(415, 'unsupported-media-type', 'The body is to be application/json, not compressed.', {
+  throw new HttpError(415, 'unsupported-media-type', 'The body is to be application/json, not compressed.', {
     headers: { accept: 'application/json' },
   })
 }
@@ -89,12 +89,12 @@ export function parseJson(body: Buffer): unknown {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
-    throw new Refusal(400, 'invalid-input', 'The body is not UTF-8.')
+    throw new HttpError(400, 'invalid-input', 'The body is not UTF-8.')
   }
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new Refusal(400, 'invalid-input', 'The body is not JSON.')
+    throw new HttpError(400, 'invalid-input', 'The body is not JSON.')
   }
 }
 
@@ -192,8 +192,8 @@ function flag(body: Record<string, unknown>, name: string): boolean {
   throw wrong(`\`${name}\` is not true or false.`)
 }
 
-export function wrong(detail: string, next?: string): Refusal {
-  return new Refusal(400, 'invalid-input', detail, next === undefined ? {} : { next })
+export function wrong(detail: string, next?: string): HttpError {
+  return new HttpError(400, 'invalid-input', detail, next === undefined ? {} : { next })
 }
 
 /** The name of a request, quoted or not, as callers write it. */

@@ -10,7 +10,7 @@ export interface Problem {
 }
 
 /** Thrown by the doors; errors of the house are recognised by their name, so that a refusal need not load it. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   override readonly name = 'Refusal'
   readonly problem: Problem
 
@@ -20,7 +20,7 @@ export class Refusal extends Error {
   }
 }
 
-interface HouseError {
+interface HandoffErrorShape {
   name: 'HandoffError'
   code: string
   message: string
@@ -29,7 +29,7 @@ interface HouseError {
 }
 
 /** Status by code of the house; what is not here is a bug of ours. */
-export const statusOf: Record<string, number> = {
+export const statusByCode: Record<string, number> = {
   'invalid-input': 400,
   unauthorized: 401,
   forbidden: 403,
@@ -72,11 +72,11 @@ const titles: Record<number, string> = {
   507: 'No room',
 }
 
-export function problemOf(error: unknown): Problem {
-  if (error instanceof Refusal) return error.problem
-  if (isHouseError(error)) {
+export function toProblem(error: unknown): Problem {
+  if (error instanceof HttpError) return error.problem
+  if (isHandoffError(error)) {
     const { code, message, next, retryAfterSeconds } = error
-    const status = statusOf[code] ?? 500
+    const status = statusByCode[code] ?? 500
     // What somebody has to set first does not come by waiting.
     const passes = [429, 503, 504].includes(status) && code !== 'missing-setting'
     const wait = retryAfterSeconds ?? (passes ? 10 : undefined)
@@ -96,7 +96,7 @@ export function problemOf(error: unknown): Problem {
   }
 }
 
-export function isHouseError(error: unknown): error is HouseError {
+export function isHandoffError(error: unknown): error is HandoffErrorShape {
   return error instanceof Error && error.name === 'HandoffError'
 }
 

@@ -1,6 +1,6 @@
 // What happens while a question is answered, as callers are told: events on a stream, and times in a header.
 import type { FoundQuestion, RunEvent } from '../../handoff/index.js'
-import type { Exchange } from './http-function.js'
+import type { RequestContext } from './http-function.js'
 import { addressOf } from './responses.js'
 
 export interface ProgressEvents {
@@ -59,7 +59,7 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
 }
 
 /** Steps become `Server-Timing`; so does the time to the model's first word. */
-export function serverTimings(exchange: Exchange): (event: RunEvent) => void {
+export function serverTimings(exchange: RequestContext): (event: RunEvent) => void {
   const started = Date.now()
   let firstWord = false
   return (event) => {

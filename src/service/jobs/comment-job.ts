@@ -2,13 +2,13 @@
 import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
-import { notesOf } from '../http/http-function.js'
+import { logFieldsFor } from '../http/http-function.js'
 import type { CommentJob } from './job.js'
 
 type Reply = Product.AnswerResult & { notes: string[] }
 
 /** Whether the account that wrote the comment may ask, as GitHub says it now. */
-export async function permissionOf(
+export async function readPermission(
   { target, user }: Pick<CommentJob, 'target' | 'user'>,
   app: App,
   product: typeof Product,
@@ -26,7 +26,7 @@ export async function answerComment(
   product: typeof Product,
 ): Promise<Record<string, unknown>> {
   const signal = time.workUntil(time.workBy)
-  const may = await permissionOf(job, app, product, signal)
+  const may = await readPermission(job, app, product, signal)
   if (!may.allowed) return { refused: may.reason }
   const [github, base] = await Promise.all([app.github(), app.context()])
   const { host, owner, name } = job.repository
@@ -42,17 +42,17 @@ export async function answerComment(
     onNotice: () => {},
     signal,
     answer: (wanted, onProgress) =>
-      answerAtFirst(job, wanted, { app, product, base, github, time, onProgress, signal }),
+      answerFirstRun(job, wanted, { app, product, base, github, time, onProgress, signal }),
   })
   if ('error' in ending && product.passesByItself(ending.error)) throw ending.error
   return {
     end: ending.end,
     ...('answer' in ending && ending.answer ? { answer: ending.answer.record.id, reused: ending.answer.reused } : {}),
-    ...('error' in ending ? notesOf(ending.error) : {}),
+    ...('error' in ending ? logFieldsFor(ending.error) : {}),
   }
 }
 
-interface Answering {
+interface AnswerOptions {
   app: App
   product: typeof Product
   base: Product.AppContext
@@ -63,15 +63,15 @@ interface Answering {
 }
 
 /** From the first of the places that has a run. */
-async function answerAtFirst(
+async function answerFirstRun(
   job: CommentJob,
   { thread, places }: Product.TalkQuestion,
-  answering: Answering,
+  answering: AnswerOptions,
 ): Promise<Reply> {
   const { product } = answering
   for (const place of places) {
     try {
-      const answer = await answerAt(job, thread, place.name, answering)
+      const answer = await answerRun(job, thread, place.name, answering)
       return { ...answer, notes: place.note === undefined ? [] : [place.note] }
     } catch (error) {
       const absent = product.isHandoffError(error, 'not-found') || product.isHandoffError(error, 'not-sealed')
@@ -81,11 +81,11 @@ async function answerAtFirst(
   throw new product.HandoffError('not-found', 'There is no summary yet.')
 }
 
-async function answerAt(
+async function answerRun(
   { repository, question, fresh, user, target, caller }: CommentJob,
   thread: string,
   name: Product.RunName,
-  { app, product, base, github, time, onProgress, signal }: Answering,
+  { app, product, base, github, time, onProgress, signal }: AnswerOptions,
 ): Promise<Product.AnswerResult> {
   const fullName = `${repository.owner}/${repository.name}`
   const context = contextForRequest(base, {

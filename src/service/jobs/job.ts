@@ -31,7 +31,7 @@ export interface CommentJob {
 export type Job = AnswerJob | CommentJob
 
 /** One message a job, however often it is sent. */
-export function keyOf(job: Job): string {
+export function jobKey(job: Job): string {
   if (job.kind === 'answer') return `answer-${job.id}-${job.acceptedAt}${job.post ? `-pull-${job.post.pull}` : ''}`
   const { thread, question } = job.target
   return `comment-${job.repository.id ?? ''}-${thread.kind}-${question}`

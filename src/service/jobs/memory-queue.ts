@@ -21,8 +21,8 @@ export interface MemoryQueueOptions {
 
 const keyLifetimeMs = 24 * 60 * 60 * 1_000
 /** Keys that are remembered; the oldest go first. */
-const mostKeys = 10_000
-const mostWaiting = 10_000
+const maximumKeys = 10_000
+const maximumWaiting = 10_000
 
 interface Message {
   body: unknown
@@ -69,7 +69,7 @@ export function memoryQueue({ consume, width, now }: MemoryQueueOptions): Memory
     if (at !== undefined && at > now() - keyLifetimeMs) return true
     keys.delete(key)
     keys.set(key, now())
-    if (keys.size > mostKeys) keys.delete(keys.keys().next().value!)
+    if (keys.size > maximumKeys) keys.delete(keys.keys().next().value!)
     return false
   }
 
@@ -77,7 +77,7 @@ export function memoryQueue({ consume, width, now }: MemoryQueueOptions): Memory
     name: 'memory',
     async send(body, { key, delaySeconds }) {
       if (known(key)) return
-      if (ready.length + delayed >= mostWaiting) {
+      if (ready.length + delayed >= maximumWaiting) {
         keys.delete(key)
         throw new HandoffError('sandbox-limit', 'Too many questions wait on this server.', {
           next: 'Ask again in a moment.',

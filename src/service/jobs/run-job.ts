@@ -11,7 +11,7 @@
 import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
-import { notesOf } from '../http/http-function.js'
+import { logFieldsFor } from '../http/http-function.js'
 import { answerComment } from './comment-job.js'
 import { type AnswerJob, type Job, openJob } from './job.js'
 
@@ -29,7 +29,7 @@ export interface JobOutcome {
   retryAfterSeconds?: number
 }
 
-const mostDeliveries = 30
+const maximumDeliveries = 30
 const longestRetrySeconds = 300
 const defectRetrySeconds = 60
 
@@ -41,8 +41,8 @@ export async function runJob(message: unknown, delivery: Delivery, app: App): Pr
     return await attempt(job, delivery, app, await app.product())
   } catch (error) {
     return {
-      notes: notesOf(error),
-      ...(delivery.count < mostDeliveries ? { retryAfterSeconds: defectRetrySeconds } : {}),
+      notes: logFieldsFor(error),
+      ...(delivery.count < maximumDeliveries ? { retryAfterSeconds: defectRetrySeconds } : {}),
     }
   }
 }
@@ -52,13 +52,13 @@ async function attempt(job: Job, delivery: Delivery, app: App, product: typeof P
     return { notes: await run(job, delivery, app, product) }
   } catch (error) {
     const wait = product.retryAfterSeconds(error)
-    if (wait !== undefined && delivery.count < mostDeliveries) {
+    if (wait !== undefined && delivery.count < maximumDeliveries) {
       const retryAfterSeconds = Math.min(longestRetrySeconds, wait * 2 ** Math.min(8, delivery.count - 1))
-      return { notes: { ...notesOf(error), retryAfterSeconds }, retryAfterSeconds }
+      return { notes: { ...logFieldsFor(error), retryAfterSeconds }, retryAfterSeconds }
     }
-    if (!product.isHandoffError(error) && delivery.count < mostDeliveries) throw error
-    await conclude(job, error, delivery, app, product)
-    return { notes: { ...notesOf(error), givenUp: true } }
+    if (!product.isHandoffError(error) && delivery.count < maximumDeliveries) throw error
+    await finishJob(job, error, delivery, app, product)
+    return { notes: { ...logFieldsFor(error), givenUp: true } }
   }
 }
 
@@ -69,7 +69,7 @@ function run(job: Job, delivery: Delivery, app: App, product: typeof Product): P
 }
 
 async function answerQueued(job: AnswerJob, { time }: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
-  if (!app.settings.models.includes(job.model)) throw notOffered(job.model, product)
+  if (!app.settings.models.includes(job.model)) throw modelNotOffered(job.model, product)
   const { found, context } = await find(job, time, app, product)
   // Its run was pruned or replaced.
   if (found === undefined) return { gone: true }
@@ -83,7 +83,7 @@ async function answerQueued(job: AnswerJob, { time }: Delivery, app: App, produc
 }
 
 /** The id of the answer, and what it costs, depend on the model that was asked for. */
-const notOffered = (model: string, { HandoffError, quote }: typeof Product) =>
+const modelNotOffered = (model: string, { HandoffError, quote }: typeof Product) =>
   new HandoffError('model', `The model ${quote(model)}, which was asked for, is not offered any more.`, {
     next: 'Ask again, with a model that is.',
   })
@@ -96,7 +96,7 @@ async function find(job: AnswerJob, time: RequestTime, app: App, product: typeof
 }
 
 /** A comment has said how it ended by itself. */
-async function conclude(
+async function finishJob(
   job: Job,
   error: unknown,
   { time }: Delivery,

@@ -1,6 +1,6 @@
 // Vercel Queues, by their own client.
 import { QueueClient } from '@vercel/queue'
-import { Refusal } from '../http/problem-details.js'
+import { HttpError } from '../http/problem-details.js'
 import type { JobQueue } from './queue.js'
 
 /** Named in vercel.json too, beside the function that consumes it. */
@@ -18,7 +18,7 @@ export function vercelQueue(client: QueueClient): JobQueue {
     async send(message, { key, delaySeconds }) {
       await client.send(topic, message, { idempotencyKey: key, delaySeconds, retentionSeconds }).catch(() => {
         // The package's error may carry what was sent: it is neither shown nor logged.
-        throw new Refusal(503, 'queue', 'The queue of this service does not take the question now.', {
+        throw new HttpError(503, 'queue', 'The queue of this service does not take the question now.', {
           next: 'Ask again in a moment.',
           retryAfterSeconds: 5,
         })

@@ -31,7 +31,7 @@ const problems: Record<number, string> = {
   507: 'The directory has no room.',
 }
 
-function refusals(...statuses: number[]): Part {
+function errorResponses(...statuses: number[]): Part {
   return Object.fromEntries(
     statuses.map((status) => [
       String(status),
@@ -61,8 +61,8 @@ const paging = [
   query('cursor', false, '`next` of the page before'),
 ]
 /** Whatever looks into the directory may find it slow, full, closed or broken. */
-const behind = [500, 502, 503, 504, 507]
-const lookRefusals = refusals(400, 401, 403, 404, 405, 406, 409, 501, ...behind)
+const upstreamErrors = [500, 502, 503, 504, 507]
+const readErrors = errorResponses(400, 401, 403, 404, 405, 406, 409, 501, ...upstreamErrors)
 
 export function openApiDocument(origin: string): Part {
   return {
@@ -99,7 +99,7 @@ export function openApiDocument(origin: string): Part {
               'Location',
               'Retry-After',
             ]),
-            ...refusals(400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 501, ...behind),
+            ...errorResponses(400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 501, ...upstreamErrors),
           },
         },
       },
@@ -113,21 +113,22 @@ export function openApiDocument(origin: string): Part {
             query('pull', false, 'a pull request', 'integer'),
             ...paging,
           ],
-          responses: { 200: json('RunsOrRepositories', 'A page', ['Link']), ...lookRefusals },
+          responses: { 200: json('RunsOrRepositories', 'A page', ['Link']), ...readErrors },
         },
       },
-      '/api/runs/{run}': look('readRun', 'One run, with its summary', 'WholeRun', [inPath('run'), repository]),
-      '/api/runs/{run}/answers': look('listAnswers', 'What was asked about a run', 'Answers', [
+      '/api/runs/{run}': readOperation('readRun', 'One run, with its summary', 'WholeRun', [inPath('run'), repository]),
+      '/api/runs/{run}/answers': readOperation('listAnswers', 'What was asked about a run', 'Answers', [
         inPath('run'),
         repository,
         ...paging,
       ]),
-      '/api/runs/{run}/answers/{answer}': look('readAnswer', 'One answer, or how far it is', 'AnswerInSomeState', [
-        inPath('run'),
-        inPath('answer'),
-        repository,
-      ]),
-      '/api/runs/{run}/files': look('readLines', 'Lines that an answer cites', 'Lines', [
+      '/api/runs/{run}/answers/{answer}': readOperation(
+        'readAnswer',
+        'One answer, or how far it is',
+        'AnswerInSomeState',
+        [inPath('run'), inPath('answer'), repository],
+      ),
+      '/api/runs/{run}/files': readOperation('readLines', 'Lines that an answer cites', 'Lines', [
         inPath('run'),
         repository,
         query('path', true, 'a file of the commit'),
@@ -144,7 +145,7 @@ export function openApiDocument(origin: string): Part {
           responses: {
             200: json('Delivery', 'Seen, and nothing to do'),
             202: json('Delivery', 'Queued; the answer will be a comment'),
-            ...refusals(400, 401, 405, 413, 415, ...behind),
+            ...errorResponses(400, 401, 405, 413, 415, ...upstreamErrors),
           },
         },
       },
@@ -159,7 +160,7 @@ export function openApiDocument(origin: string): Part {
           responses: {
             200: json('Health', 'Ready'),
             503: json('Health', 'Something is missing'),
-            ...refusals(401, 403, 405, 406, 500, 502, 504),
+            ...errorResponses(401, 403, 405, 406, 500, 502, 504),
           },
         },
       },
@@ -168,7 +169,7 @@ export function openApiDocument(origin: string): Part {
           operationId: 'openapi',
           summary: 'This description',
           security: [{}],
-          responses: { 200: json('Delivery', 'OpenAPI 3.1'), ...refusals(405, 406, 500) },
+          responses: { 200: json('Delivery', 'OpenAPI 3.1'), ...errorResponses(405, 406, 500) },
         },
       },
     },
@@ -186,8 +187,8 @@ export function openApiDocument(origin: string): Part {
   }
 }
 
-function look(operationId: string, summary: string, name: string, parameters: Part[]): Part {
+function readOperation(operationId: string, summary: string, name: string, parameters: Part[]): Part {
   return {
-    get: { operationId, summary, parameters, responses: { 200: json(name, summary, ['Link']), ...lookRefusals } },
+    get: { operationId, summary, parameters, responses: { 200: json(name, summary, ['Link']), ...readErrors } },
   }
 }

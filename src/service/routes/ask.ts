@@ -18,7 +18,7 @@ import { type App, getApp } from '../app.js'
 import { allow, authenticate, type Caller } from '../auth/authenticate.js'
 import { contextForRequest } from '../context-for-request.js'
 import type { EventStream } from '../http/event-stream.js'
-import { type Exchange, notesOf } from '../http/http-function.js'
+import { logFieldsFor, type RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import {
   type AskBody,
@@ -30,16 +30,16 @@ import {
   wantJsonBody,
   wrong,
 } from '../http/parse-request.js'
-import { problemDocument, problemOf, Refusal } from '../http/problem-details.js'
+import { HttpError, problemDocument, toProblem } from '../http/problem-details.js'
 import { progressEvents, serverTimings } from '../http/progress-events.js'
 import { beforePosting, divideTime, pause, stopper, type Times } from '../http/request-deadline.js'
 import { addressOf, answerView, pendingResponse } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
 
 /** A question has 4,000 characters; nobody needs more than this around it. */
-const mostBytes = 100_000
+const maximumBytes = 100_000
 
-export async function postAsk(exchange: Exchange): Promise<Response> {
+export async function postAsk(exchange: RequestContext): Promise<Response> {
   const app = getApp()
   const { request } = exchange
   const caller = await authenticate(request, app.settings, app.verifier)
@@ -47,17 +47,17 @@ export async function postAsk(exchange: Exchange): Promise<Response> {
   const mode = negotiate(request)
   exchange.note({ mode })
   wantJsonBody(request)
-  const body = readAsk(parseJson(await readBody(request, mostBytes)))
+  const body = readAsk(parseJson(await readBody(request, maximumBytes)))
   const asked = await readQuestion(exchange, app, caller, body, idempotencyKey(request))
   const times = divideTime(exchange.deadline, Date.now())
-  if (mode === 'events') return inEvents(asked, times)
+  if (mode === 'events') return respondWithEvents(asked, times)
   const found = await find(asked, exchange.signal, () => {})
-  return mode === 'async' ? later(found, exchange.signal) : inOnePiece(found, times)
+  return mode === 'async' ? respondLater(found, exchange.signal) : respondWithJson(found, times)
 }
 
 /** What one request asks. */
 interface Asked {
-  exchange: Exchange
+  exchange: RequestContext
   app: App
   caller: Caller
   base: Product.AppContext
@@ -67,7 +67,7 @@ interface Asked {
 }
 
 async function readQuestion(
-  exchange: Exchange,
+  exchange: RequestContext,
   app: App,
   caller: Caller,
   body: AskBody,
@@ -146,7 +146,7 @@ function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, 
     record.model === context.ports.model.name &&
     record.compareWith?.run === base?.handoff.run
   if (same) return
-  throw new Refusal(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another question.', {
+  throw new HttpError(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another question.', {
     next: 'Take a new key for a new question.',
   })
 }
@@ -155,7 +155,7 @@ const hash = (text: string) => createHash('sha256').update(text).digest('hex').s
 
 // ── JSON ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-async function inOnePiece(found: Found, times: Times): Promise<Response> {
+async function respondWithJson(found: Found, times: Times): Promise<Response> {
   const { exchange } = found
   const stop = stopper(exchange.limit, exchange.limit.client, times)
   const answering = answer(found, stop.signal)
@@ -174,11 +174,11 @@ async function inOnePiece(found: Found, times: Times): Promise<Response> {
 
 function answered({ exchange, app }: Found, answer: Answer): Response {
   exchange.note(answerNotes(answer))
-  return jsonResponse(200, viewOf(app, answer))
+  return jsonResponse(200, viewAnswer(app, answer))
 }
 
 /** Where the caller wished for it: the question is only queued. */
-async function later(found: Found, signal: AbortSignal): Promise<Response> {
+async function respondLater(found: Found, signal: AbortSignal): Promise<Response> {
   const { question, exchange } = found
   if (question.record?.status === 'done') return answered(found, await answer(found, signal))
   const acceptedAt = await sendJobFor(found, 0)
@@ -243,14 +243,15 @@ function answerNotes({ record, reused }: Answer): Record<string, unknown> {
   return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
 }
 
-const viewOf = ({ settings }: App, { run, record, ...more }: Answer) => answerView(settings.github, run, record, more)
+const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
+  answerView(settings.github, run, record, more)
 
 // ── events ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** How long a stream waits to begin: a question that is refused by then is refused by its status. */
-const beginMs = 500
+const streamStartMs = 500
 
-async function inEvents(asked: Asked, times: Times): Promise<Response> {
+async function respondWithEvents(asked: Asked, times: Times): Promise<Response> {
   const { exchange } = asked
   const { eventStream } = await import('../http/event-stream.js')
   const stream = eventStream()
@@ -260,16 +261,16 @@ async function inEvents(asked: Asked, times: Times): Promise<Response> {
   const finding = find(asked, AbortSignal.any([exchange.signal, stream.gone]), events.emit)
   const telling = finding.then((found) => {
     events.place(found.question)
-    return tellAnswer(stream, found, stop, times)
+    return sendAnswer(stream, found, stop, times)
   })
-  const ending = telling.catch((error: unknown) => endWith(stream, exchange, error)).finally(stop.done)
+  const ending = telling.catch((error: unknown) => endWithError(stream, exchange, error)).finally(stop.done)
   exchange.background(ending)
   exchange.logAfter(ending)
-  await Promise.race([finding, pause(beginMs)])
+  await Promise.race([finding, pause(streamStartMs)])
   return stream.response
 }
 
-async function tellAnswer(
+async function sendAnswer(
   stream: EventStream,
   found: Found,
   stop: ReturnType<typeof stopper>,
@@ -284,14 +285,19 @@ async function tellAnswer(
   try {
     const result = await answer(found, stop.signal)
     exchange.note(answerNotes(result))
-    stream.end('answer', viewOf(app, result))
+    stream.end('answer', viewAnswer(app, result))
   } catch (error) {
-    endWith(stream, exchange, error, stop.kept() ? { self: addressOf(question.run.handoff, question.id) } : {})
+    endWithError(stream, exchange, error, stop.kept() ? { self: addressOf(question.run.handoff, question.id) } : {})
   }
 }
 
-function endWith(stream: EventStream, exchange: Exchange, error: unknown, more: { self?: string } = {}): void {
-  exchange.note(notesOf(error))
+function endWithError(
+  stream: EventStream,
+  exchange: RequestContext,
+  error: unknown,
+  more: { self?: string } = {},
+): void {
+  exchange.note(logFieldsFor(error))
   const place = { requestId: exchange.requestId, instance: exchange.url.pathname }
-  stream.end('error', problemDocument(problemOf(error), place, more))
+  stream.end('error', problemDocument(toProblem(error), place, more))
 }

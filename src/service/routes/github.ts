@@ -2,27 +2,27 @@
 // A delivery or a comment that comes twice is one job.
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
-import type { Exchange } from '../http/http-function.js'
+import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { parseJson, readBody, wantJsonBody } from '../http/parse-request.js'
-import { Refusal } from '../http/problem-details.js'
-import { permissionOf } from '../jobs/comment-job.js'
+import { HttpError } from '../http/problem-details.js'
+import { readPermission } from '../jobs/comment-job.js'
 import type { CommentJob } from '../jobs/job.js'
 import { sendJob } from '../jobs/queue.js'
 
 /** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
-const mostBytes = 1_000_000
+const maximumBytes = 1_000_000
 /** GitHub hangs up after ten seconds. A permission that is not known by then is checked by the job. */
 const permissionMs = 6_000
 
-export async function postGitHub(exchange: Exchange): Promise<Response> {
+export async function postGitHub(exchange: RequestContext): Promise<Response> {
   const app = getApp()
   const { request } = exchange
-  if (app.settings.webhookSecrets.length === 0) throw notSigned('There is no webhook here.')
-  const bytes = await readBody(request, mostBytes)
+  if (app.settings.webhookSecrets.length === 0) throw signatureError('There is no webhook here.')
+  const bytes = await readBody(request, maximumBytes)
   const product = await app.product()
   if (!product.isSigned(bytes, request.headers.get('x-hub-signature-256'), app.settings.webhookSecrets)) {
-    throw notSigned('The signature of the delivery is missing or wrong.')
+    throw signatureError('The signature of the delivery is missing or wrong.')
   }
   wantJsonBody(request)
   const name = request.headers.get('x-github-event') ?? ''
@@ -33,25 +33,30 @@ export async function postGitHub(exchange: Exchange): Promise<Response> {
   const command = product.parseAskCommand(event.body)
   if (command === null || command.question === '') return ignored(exchange, 'There is no question behind /ask.')
   if (product.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
-  return takeComment(exchange, app, product, jobOf(app, product, event, command))
+  return acceptComment(exchange, app, product, createJob(app, product, event, command))
 }
 
-function notSigned(detail: string): Refusal {
-  return new Refusal(401, 'unauthorized', detail, {
+function signatureError(detail: string): HttpError {
+  return new HttpError(401, 'unauthorized', detail, {
     next: 'Set the same secret in the webhook settings on GitHub and in HANDOFF_WEBHOOK_SECRETS.',
     headers: { 'www-authenticate': 'Signature realm="handoff"' },
   })
 }
 
-function ignored(exchange: Exchange, why: string): Response {
+function ignored(exchange: RequestContext, why: string): Response {
   exchange.note({ ignored: why })
   return jsonResponse(200, { ignored: why })
 }
 
 /** A comment of an account without permission leaves nothing behind: one question to GitHub, no job and no word. */
-async function takeComment(exchange: Exchange, app: App, product: typeof Product, job: CommentJob): Promise<Response> {
+async function acceptComment(
+  exchange: RequestContext,
+  app: App,
+  product: typeof Product,
+  job: CommentJob,
+): Promise<Response> {
   const soon = AbortSignal.any([exchange.signal, exchange.limit.workUntil(Date.now() + permissionMs)])
-  const may = await permissionOf(job, app, product, soon).catch((error: unknown) => {
+  const may = await readPermission(job, app, product, soon).catch((error: unknown) => {
     if (product.passesByItself(error)) return undefined
     throw error
   })
@@ -60,7 +65,7 @@ async function takeComment(exchange: Exchange, app: App, product: typeof Product
   return jsonResponse(202, { accepted: true })
 }
 
-function jobOf(
+function createJob(
   app: App,
   product: typeof Product,
   event: Product.AskEvent,

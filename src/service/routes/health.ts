@@ -2,25 +2,25 @@
 import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
-import { environmentHere, settingsHere } from '../define-function.js'
-import type { Exchange } from '../http/http-function.js'
+import { processEnvironment, serviceSettings } from '../define-function.js'
+import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { wantJson, wrong } from '../http/parse-request.js'
-import { problemOf, Refusal } from '../http/problem-details.js'
+import { HttpError, toProblem } from '../http/problem-details.js'
 import { limited } from '../http/request-deadline.js'
-import { type Environment, missingNames, type ServiceSettings, wantedOf } from '../settings.js'
+import { type Environment, expectedForm, missingNames, type ServiceSettings } from '../settings.js'
 
-export async function getHealth(exchange: Exchange): Promise<Response> {
+export async function getHealth(exchange: RequestContext): Promise<Response> {
   wantJson(exchange.request)
-  const settings = settingsHere()
-  const missing = missingNames(environmentHere())
-  const wrong = await wrongNames(settings, environmentHere())
+  const settings = serviceSettings()
+  const missing = missingNames(processEnvironment())
+  const wrong = await invalidSettings(settings, processEnvironment())
   const ready = missing.length === 0 && wrong.length === 0
   const shallow = {
     status: ready ? 'ok' : 'not-ready',
     missing,
     wrong,
-    wanted: Object.fromEntries(wrong.map((name) => [name, wantedOf(name)])),
+    wanted: Object.fromEntries(wrong.map((name) => [name, expectedForm(name)])),
     ways: {
       bearer: settings.bearers.length > 0,
       oidc: settings.oidc !== undefined,
@@ -29,11 +29,11 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
       queue: settings.queue,
     },
   }
-  if (!wantsDepth(exchange.url)) return jsonResponse(ready ? 200 : 503, shallow)
+  if (!isDeepCheck(exchange.url)) return jsonResponse(ready ? 200 : 503, shallow)
   const app = (await import('../app.js')).getApp()
   const caller = await authenticate(exchange.request, settings, app.verifier)
   exchange.note({ caller: caller.name })
-  if (caller.way === 'job') throw notForJobs()
+  if (caller.way === 'job') throw jobsForbidden()
   using soon = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
     check(app, async (context) => (await context.ports.drive.status(soon.signal)).ready),
@@ -46,14 +46,14 @@ export async function getHealth(exchange: Exchange): Promise<Response> {
   return jsonResponse(well ? 200 : 503, { ...shallow, status: well ? 'ok' : 'not-ready', drive, sandboxes })
 }
 
-function wantsDepth(url: URL): boolean {
+function isDeepCheck(url: URL): boolean {
   const deep = url.searchParams.get('deep') ?? '0'
   if (!['0', '1', ''].includes(deep)) throw wrong('`deep` is 0 or 1.')
   return deep !== '0'
 }
 
 /** What a question may take, and what the model knows, is known by the product. It is loaded where that matters. */
-export async function wrongNames(
+export async function invalidSettings(
   { wrong, models, limits }: ServiceSettings,
   environment: Environment,
 ): Promise<string[]> {
@@ -75,8 +75,8 @@ export async function wrongNames(
   ]
 }
 
-function notForJobs(): Refusal {
-  return new Refusal(403, 'forbidden', 'How the services behind this one are is not told to jobs.', {
+function jobsForbidden(): HttpError {
+  return new HttpError(403, 'forbidden', 'How the services behind this one are is not told to jobs.', {
     next: 'Use a token of HANDOFF_BEARERS.',
   })
 }
@@ -94,6 +94,6 @@ async function check(app: App, look: (context: Product.AppContext) => Promise<bo
   try {
     return { status: (await look(await app.context())) ? 'ok' : 'not-ready', milliseconds: milliseconds() }
   } catch (error) {
-    return { status: 'failed', code: problemOf(error).code, milliseconds: milliseconds() }
+    return { status: 'failed', code: toProblem(error).code, milliseconds: milliseconds() }
   }
 }

@@ -2,14 +2,14 @@
 // nothing.
 import { getApp } from '../app.js'
 import type { RequestTime } from '../context-for-request.js'
-import type { Exchange } from '../http/http-function.js'
-import { Refusal } from '../http/problem-details.js'
+import type { RequestContext } from '../http/http-function.js'
+import { HttpError } from '../http/problem-details.js'
 import { beforePosting, divideTime } from '../http/request-deadline.js'
 import { runJob } from '../jobs/run-job.js'
 import { openQueueClient } from '../jobs/vercel-queue.js'
 
 /** Tells the queue when to deliver a job again. */
-class DeliverAgain extends Error {
+class RedeliveryRequest extends Error {
   readonly afterSeconds: number
 
   constructor(afterSeconds: number) {
@@ -18,21 +18,25 @@ class DeliverAgain extends Error {
   }
 }
 
-export async function postQueue(exchange: Exchange): Promise<Response> {
+export async function postQueue(exchange: RequestContext): Promise<Response> {
   const app = getApp()
-  if (app.settings.queue !== 'vercel') throw new Refusal(404, 'not-found', 'Jobs wait in the memory of this process.')
+  if (app.settings.queue !== 'vercel') throw new HttpError(404, 'not-found', 'Jobs wait in the memory of this process.')
   const callback = openQueueClient(app.settings.queueUrl).handleCallback<unknown>(
     async (message, { deliveryCount }) => {
-      const { notes, retryAfterSeconds } = await runJob(message, { count: deliveryCount, time: timeOf(exchange) }, app)
+      const { notes, retryAfterSeconds } = await runJob(
+        message,
+        { count: deliveryCount, time: deliveryTime(exchange) },
+        app,
+      )
       exchange.note({ delivery: deliveryCount, ...notes })
-      if (retryAfterSeconds !== undefined) throw new DeliverAgain(retryAfterSeconds)
+      if (retryAfterSeconds !== undefined) throw new RedeliveryRequest(retryAfterSeconds)
     },
-    { retry: (error) => (error instanceof DeliverAgain ? { afterSeconds: error.afterSeconds } : undefined) },
+    { retry: (error) => (error instanceof RedeliveryRequest ? { afterSeconds: error.afterSeconds } : undefined) },
   )
   return callback(exchange.request)
 }
 
-function timeOf({ deadline, limit, background }: Exchange): RequestTime {
+function deliveryTime({ deadline, limit, background }: RequestContext): RequestTime {
   const { workBy } = divideTime(deadline, Date.now())
   return {
     workBy: beforePosting(workBy, Date.now()),

@@ -2,13 +2,13 @@
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
 import { allow, authenticate, type Caller, leads, meets } from '../auth/authenticate.js'
-import type { Exchange } from '../http/http-function.js'
+import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
-import { Refusal } from '../http/problem-details.js'
+import { HttpError } from '../http/problem-details.js'
 import { answerView, failedView, pendingView, pollSeconds, runView, type Seen } from '../http/responses.js'
 
-export async function getRuns(exchange: Exchange): Promise<Response> {
+export async function getRuns(exchange: RequestContext): Promise<Response> {
   const app = getApp()
   const { request } = exchange
   const asked = readAddress(exchange.url)
@@ -18,9 +18,9 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
   exchange.note({ part: asked.part ?? 'runs' })
   const product = await app.product()
   const context = await app.context()
-  const look: Look = { exchange, app, product, caller, context, asked, query: asked.query }
+  const look: RunsRequest = { exchange, app, product, caller, context, asked, query: asked.query }
   if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
-  const run = await oneRun(look, { run: product.parseRunId(asked.run) })
+  const run = await findRun(look, { run: product.parseRunId(asked.run) })
   switch (asked.part) {
     case undefined:
       return jsonResponse(200, {
@@ -35,8 +35,8 @@ export async function getRuns(exchange: Exchange): Promise<Response> {
   }
 }
 
-interface Look {
-  exchange: Exchange
+interface RunsRequest {
+  exchange: RequestContext
   app: App
   caller: Caller
   product: typeof Product
@@ -58,7 +58,7 @@ export function readAddress(url: URL): Address {
   const [, , place, ...rest] = url.pathname.split('/')
   // Whatever is nothing else comes app, to be told so in our words.
   if (place !== 'runs') throw nothing()
-  const path = rest.map(decoded)
+  const path = rest.map(decodeSegment)
   const [run, part, answer] =
     path.length > 0 && path[0] !== '' ? path : [query.get('run'), query.get('part'), query.get('answer')]
   if (path.length > 3 || (part !== 'answers' && part !== 'files' && (part ?? null) !== null)) throw nothing()
@@ -72,7 +72,7 @@ export function readAddress(url: URL): Address {
   }
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
@@ -80,61 +80,61 @@ function decoded(segment: string): string {
   }
 }
 
-const nothing = () => new Refusal(404, 'not-found', 'There is nothing at this address.')
+const nothing = () => new HttpError(404, 'not-found', 'There is nothing at this address.')
 
-async function repositories({ caller, app, product, context, exchange, query }: Look): Promise<Response> {
+async function repositories({ caller, app, product, context, exchange, query }: RunsRequest): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
   const host = new URL(app.settings.github.serverUrl).host
   const may = (test: typeof meets) => (name: string) =>
     caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
   // A caller that may see one repository causes no read of the others.
   const found = await product.listRepositories(context, host, exchange.signal, { leads: may(leads) })
-  return jsonResponse(200, { repositories: spelledOnce(found.filter(may(meets))) })
+  return jsonResponse(200, { repositories: mergeSpellings(found.filter(may(meets))) })
 }
 
 /** A repository that has folders of two spellings is one; the older one is as people spell it. */
-function spelledOnce(names: string[]): string[] {
+function mergeSpellings(names: string[]): string[] {
   const older = new Map(names.filter((name) => name !== name.toLowerCase()).map((name) => [name.toLowerCase(), name]))
   return [...new Set(names.map((name) => older.get(name.toLowerCase()) ?? name))]
 }
 
-async function runs(look: Look): Promise<Response> {
+async function runs(look: RunsRequest): Promise<Response> {
   const { product, context, query, exchange, asked } = look
   const [ref, pull] = [query.get('ref'), query.get('pull')]
   if (ref !== null && pull !== null) throw wrong('Either `ref` or `pull`, not both.')
   if (ref !== null || pull !== null) {
     const name = ref === null ? pullRef(Number(pull)) : fullRef(ref)
-    const { handoff, behind } = await oneRun(look, { ref: name })
+    const { handoff, behind } = await findRun(look, { ref: name })
     return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
   }
   const { repository } = repositoryOf(look)
-  const page = await product.listRuns(context, repository, pageWanted(query), exchange.signal)
+  const page = await product.listRuns(context, repository, parsePage(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
-  return paged(asked, { runs: items.map(runView) }, page.next)
+  return pageResponse(asked, { runs: items.map(runView) }, page.next)
 }
 
-async function answers(look: Look, run: Product.ChosenRun): Promise<Response> {
+async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Response> {
   const { app, product, context, query, exchange, asked } = look
-  const page = await product.pageOfAnswers(context, run, pageWanted(query), exchange.signal)
+  const page = await product.pageOfAnswers(context, run, parsePage(query), exchange.signal)
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
-    if (record.status === 'running') return pendingView(run, record, stateOf(record))
+    if (record.status === 'running') return pendingView(run, record, answerState(record))
     const { code: _code, ...view } = answerView(app.settings.github, run, record, { reused: true })
     return view
   })
-  return paged(asked, { answers: await Promise.all(items) }, page.next)
+  return pageResponse(asked, { answers: await Promise.all(items) }, page.next)
 }
 
-async function answer(look: Look, run: Product.ChosenRun, id: string): Promise<Response> {
+async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Promise<Response> {
   const { product, context, exchange } = look
   const record = await product.oneAnswer(context, run, id, exchange.signal)
   if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
-  return jsonResponse(200, pendingView(run, record, stateOf(record)), { 'retry-after': String(pollSeconds) })
+  return jsonResponse(200, pendingView(run, record, answerState(record)), { 'retry-after': String(pollSeconds) })
 }
 
 /** Who looks again later is told whether it is still true. */
-async function doneView(look: Look, run: Product.ChosenRun, record: Product.CompletedAnswer) {
+async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Product.CompletedAnswer) {
   const { product, context, app, exchange } = look
   const { repository } = repositoryOf(look)
   const request = { repository, ...(app.hasGitHub ? { github: app.github } : {}) }
@@ -143,10 +143,10 @@ async function doneView(look: Look, run: Product.ChosenRun, record: Product.Comp
 }
 
 /** A question whose lease has expired waits for a job, or for the next caller. */
-const stateOf = ({ leaseUntil }: { leaseUntil: string }) =>
+const answerState = ({ leaseUntil }: { leaseUntil: string }) =>
   Date.parse(leaseUntil) > Date.now() ? ('running' as const) : ('queued' as const)
 
-async function file(look: Look, run: Product.ChosenRun): Promise<Response> {
+async function file(look: RunsRequest, run: Product.ChosenRun): Promise<Response> {
   const { product, context, query, exchange } = look
   const path = query.get('path') ?? ''
   const [from, to] = [Number(query.get('from')), Number(query.get('to') ?? query.get('from'))]
@@ -158,7 +158,10 @@ async function file(look: Look, run: Product.ChosenRun): Promise<Response> {
   return jsonResponse(200, await product.citedFile(context, run, place, exchange.signal))
 }
 
-function repositoryOf({ caller, app, product, query }: Look): { repository: Product.Repository; cloneUrl: string } {
+function repositoryOf({ caller, app, product, query }: RunsRequest): {
+  repository: Product.Repository
+  cloneUrl: string
+} {
   const name = query.get('repository')
   if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
   const pattern = allow(caller, name)
@@ -170,14 +173,14 @@ function repositoryOf({ caller, app, product, query }: Look): { repository: Prod
   }
 }
 
-async function oneRun(look: Look, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
+async function findRun(look: RunsRequest, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
   const { product, context, exchange } = look
   const where = { ...repositoryOf(look), strict: true }
   const place = product.layout(context.root, where.repository)
   return product.resolveRun(where, name, context, place, exchange.signal)
 }
 
-function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } {
+function parsePage(query: URLSearchParams): { limit: number; cursor?: string } {
   const limit = Number(query.get('limit') ?? '20')
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) throw wrong('`limit` is a number from 1 to 100.')
   const cursor = query.get('cursor')
@@ -185,7 +188,11 @@ function pageWanted(query: URLSearchParams): { limit: number; cursor?: string } 
 }
 
 /** The next page is told by its path, also where the platform rewrote that. */
-function paged({ run, part, query }: Address, items: Record<string, unknown>, next: string | undefined): Response {
+function pageResponse(
+  { run, part, query }: Address,
+  items: Record<string, unknown>,
+  next: string | undefined,
+): Response {
   if (next === undefined) return jsonResponse(200, items)
   const following = new URLSearchParams(query)
   following.set('cursor', next)

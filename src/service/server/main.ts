@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { stopJobs } from '../app.js'
-import { functionNames, readPlatformSettings, settingsOf } from './platform-settings.js'
+import { functionNames, functionSettings, readPlatformSettings } from './platform-settings.js'
 import { type RunningServer, type ServedFunction, startServer } from './server.js'
 import { readServerSettings, type ServerSettings } from './server-settings.js'
 
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../../..')
 /** Of a signal from a terminal npm passes on another one, at once. */
 const sameSignalMs = 1_000
 
-const say = (text: string) => process.stdout.write(`${text}\n`)
+const print = (text: string) => process.stdout.write(`${text}\n`)
 
 async function start({ host, port }: ServerSettings): Promise<RunningServer> {
   const [settings, names] = await Promise.all([readPlatformSettings(root), functionNames(root)])
@@ -24,22 +24,22 @@ async function start({ host, port }: ServerSettings): Promise<RunningServer> {
     settings,
     staticFolder: join(root, settings.outputDirectory),
     load,
-    settingsOf: (name) => settingsOf(settings, name),
+    settingsOf: (name) => functionSettings(settings, name),
     host,
     port,
   })
 }
 
-async function sayHealth(url: string): Promise<void> {
+async function printHealth(url: string): Promise<void> {
   const response = await fetch(`${url}/api/health`)
   const { missing, wanted } = (await response.json()) as { missing: string[]; wanted: Record<string, string> }
-  if (missing.length > 0) say(`Questions are refused until these are set: ${missing.join(', ')}.`)
-  for (const [name, form] of Object.entries(wanted)) say(`${name} cannot be read: it has to be ${form}.`)
+  if (missing.length > 0) print(`Questions are refused until these are set: ${missing.join(', ')}.`)
+  for (const [name, form] of Object.entries(wanted)) print(`${name} cannot be read: it has to be ${form}.`)
 }
 
 async function serve(settings: ServerSettings): Promise<void> {
   const server = await start(settings)
-  say(`handoff listens at ${settings.host}, port ${new URL(server.url).port}: ${server.url}`)
+  print(`handoff listens at ${settings.host}, port ${new URL(server.url).port}: ${server.url}`)
   let toldAt: number | undefined
   const stop = async (why: string, code: number) => {
     if (toldAt !== undefined) {
@@ -47,9 +47,9 @@ async function serve(settings: ServerSettings): Promise<void> {
       return
     }
     toldAt = Date.now()
-    say(`${why}: what runs has ${settings.stopSeconds} s to end.`)
+    print(`${why}: what runs has ${settings.stopSeconds} s to end.`)
     const [inTime] = await Promise.all([server.stop(settings.stopSeconds * 1_000), stopJobs()])
-    say(inTime ? 'Stopped.' : 'Stopped, before all that ran had ended.')
+    print(inTime ? 'Stopped.' : 'Stopped, before all that ran had ended.')
     process.exit(inTime ? code : 1)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal, 0))
@@ -57,11 +57,11 @@ async function serve(settings: ServerSettings): Promise<void> {
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
     void stop('After an error that nothing caught', 1)
   })
-  await sayHealth(server.url)
+  await printHealth(server.url)
 }
 
 /** What the system says of an address that cannot be listened at. */
-const unusable: Record<string, string> = {
+const listenErrors: Record<string, string> = {
   EADDRINUSE: 'is taken; set PORT to another one',
   EACCES: 'may not be used by this user; set PORT to one above 1023',
   EADDRNOTAVAIL: 'is not of this machine; set HOST to an address that is, or to 0.0.0.0 for all of them',
@@ -72,7 +72,7 @@ try {
   await serve(readServerSettings(process.env))
 } catch (error) {
   const { message, code = '', address, hostname, port } = error as NodeJS.ErrnoException & Record<string, string>
-  const reason = unusable[code]
+  const reason = listenErrors[code]
   process.stderr.write(`${reason ? `${[address ?? hostname, port].join(' ').trim()} ${reason}.` : message}\n`)
   process.exitCode = 1
 }

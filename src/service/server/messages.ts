@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
-export interface Call {
+export interface ReceivedRequest {
   incoming: IncomingMessage
   response: ServerResponse
   /** As it was asked for. */
@@ -15,9 +15,10 @@ export interface Call {
 const dropped = /^(?:connection|transfer-encoding|keep-alive|upgrade|expect|x-vercel-.*)$/i
 
 /** The function sees the address as it was asked for, with what the rewrite added to its query. Throws for a method that no `Request` can have. */
-export function requestOf({ incoming, url, rewritten, body }: Call, signal: AbortSignal): Request {
+export function toRequest({ incoming, url, rewritten, body }: ReceivedRequest, signal: AbortSignal): Request {
   const scheme = incoming.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
-  const address = addressOf(`${scheme}://${incoming.headers.host ?? 'localhost'}${url.pathname}${url.search}`) ?? url
+  const address =
+    clientAddress(`${scheme}://${incoming.headers.host ?? 'localhost'}${url.pathname}${url.search}`) ?? url
   for (const [key, value] of rewritten.searchParams)
     if (!address.searchParams.has(key)) address.searchParams.append(key, value)
   const headers = new Headers()
@@ -30,7 +31,7 @@ export function requestOf({ incoming, url, rewritten, body }: Call, signal: Abor
   return new Request(address, { method, headers, signal, ...(withBody ? { body: new Uint8Array(body) } : {}) })
 }
 
-const addressOf = (text: string) => (URL.canParse(text) ? new URL(text) : undefined)
+const clientAddress = (text: string) => (URL.canParse(text) ? new URL(text) : undefined)
 
 /** Undefined when it is larger; the rest is read and thrown away, so that the client hears why. */
 export async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
@@ -45,7 +46,7 @@ export async function readBody(incoming: IncomingMessage, mostBytes: number): Pr
 }
 
 /** Resolves when the client has it all, or has gone. What is not sent by the deadline is cut. */
-export async function send(out: Response, { response, incoming }: Call, deadline: number): Promise<void> {
+export async function send(out: Response, { response, incoming }: ReceivedRequest, deadline: number): Promise<void> {
   const closed = new Promise<void>((resolve) => response.once('close', resolve))
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of out.headers) headers[name] = value

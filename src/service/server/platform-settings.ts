@@ -43,7 +43,7 @@ export async function functionNames(root: string): Promise<string[]> {
 }
 
 /** The first pattern that matches decides, as on the platform. */
-export function settingsOf(settings: PlatformSettings, name: string): FunctionSettings {
+export function functionSettings(settings: PlatformSettings, name: string): FunctionSettings {
   const found = Object.entries(settings.functions).find(([pattern]) => matchesGlob(`${name}.ts`, pattern))
   return found?.[1] ?? {}
 }

@@ -1,23 +1,32 @@
 // What the server says itself, where no function does.
 
-export type RefusalKind = 'not-found' | 'method-not-allowed' | 'payload-too-large' | 'timeout' | 'internal' | 'stopping'
+export type ServerErrorCode =
+  | 'not-found'
+  | 'method-not-allowed'
+  | 'payload-too-large'
+  | 'timeout'
+  | 'internal'
+  | 'stopping'
 
-export interface Refusal {
+export interface ServerError {
   status: number
   headers: Record<string, string>
   body: string
 }
 
 /** Bytes of a body, as on Vercel. */
-export const mostBytes = 4_500_000
+export const maximumBodyBytes = 4_500_000
 
-const told: Record<RefusalKind, { status: number; title: string; detail: string; next?: string; wait?: number }> = {
+const messages: Record<
+  ServerErrorCode,
+  { status: number; title: string; detail: string; next?: string; wait?: number }
+> = {
   'not-found': { status: 404, title: 'Not found', detail: 'There is nothing at this address.' },
   'method-not-allowed': { status: 405, title: 'Method not allowed', detail: 'No address here takes this method.' },
   'payload-too-large': {
     status: 413,
     title: 'Too large',
-    detail: `The body may have ${mostBytes.toLocaleString('en-US')} bytes.`,
+    detail: `The body may have ${maximumBodyBytes.toLocaleString('en-US')} bytes.`,
   },
   timeout: { status: 504, title: 'Out of time', detail: 'The request took longer than it may.', wait: 10 },
   internal: {
@@ -30,8 +39,8 @@ const told: Record<RefusalKind, { status: number; title: string; detail: string;
 }
 
 /** A problem document (RFC 9457), as the functions answer too. */
-export function problem(code: RefusalKind): Refusal {
-  const { status, title, detail, next, wait } = told[code]
+export function problem(code: ServerErrorCode): ServerError {
+  const { status, title, detail, next, wait } = messages[code]
   const document = { type: 'about:blank', title, status, detail, ...(next === undefined ? {} : { next }), code }
   return {
     status,

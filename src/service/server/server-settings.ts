@@ -10,13 +10,18 @@ export function readServerSettings(environment: Record<string, string | undefine
   return {
     // A server that is to be reached from elsewhere says so, and has TLS in front of it.
     host: environment['HOST']?.trim() || '127.0.0.1',
-    port: whole(environment, 'PORT', 3000, 65_535),
+    port: readInteger(environment, 'PORT', 3000, 65_535),
     // Docker ends a container ten seconds after it was told to stop.
-    stopSeconds: whole(environment, 'HANDOFF_STOP_SECONDS', 9, 300),
+    stopSeconds: readInteger(environment, 'HANDOFF_STOP_SECONDS', 9, 300),
   }
 }
 
-function whole(environment: Record<string, string | undefined>, name: string, usual: number, most: number): number {
+function readInteger(
+  environment: Record<string, string | undefined>,
+  name: string,
+  usual: number,
+  most: number,
+): number {
   const text = environment[name]?.trim() || String(usual)
   const value = /^\d{1,5}$/.test(text) ? Number(text) : -1
   if (value < 0 || value > most) throw new Error(`${name} has to be a whole number up to ${most}.`)

@@ -3,10 +3,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ServerStopping } from '../stopping.js'
-import { type Call, readBody, requestOf, send } from './messages.js'
+import { type ReceivedRequest, readBody, send, toRequest } from './messages.js'
 import type { FunctionSettings, PlatformSettings } from './platform-settings.js'
-import { mostBytes, problem, type Refusal, type RefusalKind } from './refusals.js'
-import { inContext, offerContexts, type RequestContext } from './request-context.js'
+import { maximumBodyBytes, problem, type ServerError, type ServerErrorCode } from './refusals.js'
+import { installContexts, type PlatformContext, runInContext } from './request-context.js'
 import { headersFor, rewrite } from './routing.js'
 import { serveStatic } from './static-files.js'
 
@@ -24,7 +24,7 @@ export interface ServerOptions {
   host: string
   port: number
   /** How the server says what no function says; as problem documents when absent. */
-  refusal?: (kind: RefusalKind) => Refusal
+  refusal?: (kind: ServerErrorCode) => ServerError
   /** What a request's context says of its deadline, so many seconds from its beginning; the function's own limit when absent. */
   deadline?: { inSeconds: number } | 'absent'
 }
@@ -51,10 +51,10 @@ interface Invocation {
 const keepAliveMs = 65_000
 
 /** Where vercel.json says nothing. */
-const usualSeconds = 300
+const defaultSeconds = 300
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  offerContexts()
+  installContexts()
   const invocations = new Set<Invocation>()
   let pending = 0
   let stopping = false
@@ -69,7 +69,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.keepAliveTimeout = keepAliveMs
   server.headersTimeout = keepAliveMs + 1_000
 
-  function refuse(response: ServerResponse, kind: RefusalKind): void {
+  function refuse(response: ServerResponse, kind: ServerErrorCode): void {
     const { status, headers, body } = (options.refusal ?? problem)(kind)
     response.writeHead(status, headers)
     response.end(body)
@@ -85,7 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (await serveStatic(options.staticFolder, url.pathname, incoming, response)) return
     const { name, found, rewritten } = await route(url)
     if (!found) return refuse(response, 'not-found')
-    const body = await readBody(incoming, mostBytes)
+    const body = await readBody(incoming, maximumBodyBytes)
     if (stopping) return refuse(response, 'stopping')
     if (body === undefined) return refuse(response, 'payload-too-large')
     await invoke(found, options.settingsOf(name), { incoming, response, url, rewritten, body })
@@ -103,9 +103,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return { ...(await load(rewritten.pathname)), rewritten }
   }
 
-  async function invoke(found: ServedFunction, settings: FunctionSettings, call: Call): Promise<void> {
+  async function invoke(found: ServedFunction, settings: FunctionSettings, call: ReceivedRequest): Promise<void> {
     const { response } = call
-    const { maxDuration: seconds = usualSeconds, supportsCancellation = false } = settings
+    const { maxDuration: seconds = defaultSeconds, supportsCancellation = false } = settings
     const started = Date.now()
     const abort = new AbortController()
     response.on('close', () => {
@@ -113,25 +113,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     })
     let request: Request
     try {
-      request = requestOf(call, abort.signal)
+      request = toRequest(call, abort.signal)
     } catch {
       // TRACE and the like, which no Request can be.
       return refuse(response, 'method-not-allowed')
     }
     const works: Promise<unknown>[] = []
-    const answering = inContext(contextOf(request, started, seconds, works), async () => found.fetch(request))
+    const answering = runInContext(contextOf(request, started, seconds, works), async () => found.fetch(request))
     const answered = deliver(answering, call, started + seconds * 1_000)
     const invocation = {
       request,
       stop: (reason: ServerStopping) => abort.abort(reason),
-      over: allOver(answered, works),
+      over: waitForAll(answered, works),
     }
     invocations.add(invocation)
     void invocation.over.then(() => invocations.delete(invocation))
     await answered
   }
 
-  function contextOf(request: Request, started: number, seconds: number, works: Promise<unknown>[]): RequestContext {
+  function contextOf(request: Request, started: number, seconds: number, works: Promise<unknown>[]): PlatformContext {
     const said = options.deadline ?? { inSeconds: seconds }
     return {
       ...(said === 'absent' ? {} : { deadline: new Date(started + said.inSeconds * 1_000).toISOString() }),
@@ -148,7 +148,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }
   }
 
-  async function deliver(answering: Promise<Response>, call: Call, deadline: number): Promise<void> {
+  async function deliver(answering: Promise<Response>, call: ReceivedRequest, deadline: number): Promise<void> {
     const out = await within(answering, deadline - Date.now())
     if (out === undefined) return refuse(call.response, 'timeout')
     await send(out, call, deadline)
@@ -159,7 +159,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     server.listen(options.port, options.host, resolve)
   })
   return {
-    url: urlOf(server.address() as AddressInfo),
+    url: serverUrl(server.address() as AddressInfo),
     pending: () => pending,
     async stop(milliseconds) {
       stopping = true
@@ -181,7 +181,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 /** Work may hand over more work. Never rejects. */
-async function allOver(answered: Promise<void>, works: Promise<unknown>[]): Promise<void> {
+async function waitForAll(answered: Promise<void>, works: Promise<unknown>[]): Promise<void> {
   await answered.catch(() => undefined)
   for (let seen = 0; seen < works.length; ) {
     seen = works.length
@@ -198,7 +198,7 @@ function within<T>(work: Promise<T>, milliseconds: number): Promise<T | undefine
 }
 
 /** Where this machine reaches it. */
-function urlOf({ address, family, port }: AddressInfo): string {
+function serverUrl({ address, family, port }: AddressInfo): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
 }
