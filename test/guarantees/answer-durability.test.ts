@@ -82,7 +82,7 @@ function lay(name: string): SealedPlace {
   return { ...place, directory: `${place.layout.runs}/${run}` }
 }
 
-test('whatever call fails, every question that is asked ends as one whole answer, and everybody is told the same', async () => {
+test('if any call fails, each question ends as one complete answer, the same for all callers', async () => {
   const failures = await runSchedules(schedulesFrom(20, 2_000), schedule)
   const machines = world.clouds.sandboxes.sandboxes
   const gone = machines.filter(({ state }) => state === 'gone').length
@@ -187,7 +187,7 @@ function countRecords(states: string[], expected: number): string[] {
 
 const earlierAnswer = '<!-- handoff:latest accepted=2020-01-01T00:00:00.000Z -->\nAn earlier one.\n'
 
-test('the same with the real program and a mount inside the sandbox', async () => {
+test('it holds with the real sandbox program and a mount', async () => {
   // What a mount reads before its machine is ended is not the same every time.
   for (let round = 0, idle = 0; round < rounds && idle < 2; round += 1) {
     const before = ledger.injected()
@@ -204,7 +204,7 @@ test('the same with the real program and a mount inside the sandbox', async () =
   }
 }, 600_000)
 
-test('under the limits of a service it is the same, and no reservation is left', async () => {
+test('it holds under the limits of a service, and no reservation is left', async () => {
   await using usual = await world.process({ patient: true })
   await askLimited(limitedContext(usual), lay('octo/sealed'), usual, questions[0]!, never)
   ledger.add(usual.gate.passages)
@@ -272,32 +272,29 @@ test.each<[string, Rule]>([
     "the machine's token is not revoked",
     { method: 'DELETE', path: /\/v1\/tokens\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } },
   ],
-])(
-  'an answer that the model gave is given and kept, though %s; and by then its machine is gone',
-  async (_what, rule) => {
-    const place = lay('octo/told')
-    const { drive, model, sandboxes } = world.clouds
-    const slowEnd = sandboxes.rule({
-      method: 'DELETE',
-      path: /\/sandboxes\//,
-      fault: { kind: 'delay', milliseconds: 300 },
-    })
-    const takeBack = drive.rule(rule)
-    await using process = await world.process({ patient: true })
-    const [before, machines] = [completions(model).length, sandboxes.sandboxes.length]
-    const told = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
-    slowEnd()
-    expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
-    expect(sameAsKept(place, told)).toEqual([])
-    expect(await answerQuestion(place.ask(process, questions[0]!), process.context, never)).toMatchObject({
-      reused: true,
-    })
-    expect(completions(model).length - before).toBe(1)
-    drive.remove(place.layout.repository)
-  },
-)
+])('an answer of the model is stored and returned, though %s; its sandbox is gone by then', async (_what, rule) => {
+  const place = lay('octo/told')
+  const { drive, model, sandboxes } = world.clouds
+  const slowEnd = sandboxes.rule({
+    method: 'DELETE',
+    path: /\/sandboxes\//,
+    fault: { kind: 'delay', milliseconds: 300 },
+  })
+  const takeBack = drive.rule(rule)
+  await using process = await world.process({ patient: true })
+  const [before, machines] = [completions(model).length, sandboxes.sandboxes.length]
+  const told = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
+  slowEnd()
+  expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
+  expect(sameAsKept(place, told)).toEqual([])
+  expect(await answerQuestion(place.ask(process, questions[0]!), process.context, never)).toMatchObject({
+    reused: true,
+  })
+  expect(completions(model).length - before).toBe(1)
+  drive.remove(place.layout.repository)
+})
 
-test('whoever takes a question up later is charged for itself, however late the first one settles', async () => {
+test('a caller that takes a question over pays for its own work, however late the first caller settles', async () => {
   const { drive } = world.clouds
   await using process = await world.process({ patient: true })
   const { budgets } = limitedContext(process)
@@ -310,7 +307,7 @@ test('whoever takes a question up later is charged for itself, however late the 
 })
 
 test.each(['twice', 'lose-reply'] as const)(
-  'what a question cost is charged once, when its writing meets %s',
+  'the cost of a question is charged once, if its write meets %s',
   async (kind) => {
     const { drive } = world.clouds
     await using process = await world.process({ patient: true })
@@ -324,7 +321,7 @@ test.each(['twice', 'lose-reply'] as const)(
   },
 )
 
-test('a question that the model never answers costs what the model was paid', async () => {
+test('a question without an answer costs what the model was paid', async () => {
   const place = lay('octo/sealed')
   const { drive, model } = world.clouds
   await using process = await world.process({ patient: true })
@@ -336,11 +333,11 @@ test('a question that the model never answers costs what the model was paid', as
   drive.remove(place.layout.repository)
 })
 
-test('an answer that nobody waited for costs what was said of it', async () => {
+test('an answer whose caller disconnects costs what the model wrote', async () => {
   await leaveWhenSaid(60)
 })
 
-test('a question whose asker left before the first word costs what the model was asked', async () => {
+test('a question whose caller disconnects before the first word costs its input', async () => {
   await leaveWhenSaid(0)
 })
 
@@ -373,7 +370,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
   drive.remove(place.layout.repository)
 }
 
-test('a process that is killed in the middle of an answer leaves the question to the next', async () => {
+test('if a process is killed during an answer, the next one takes the question over', async () => {
   const random = randomFrom(long ? Date.now() : 4)
   const times = long ? 40 : 2
   for (let number = 0; number < times; number += 1) {
@@ -399,7 +396,7 @@ test('a process that is killed in the middle of an answer leaves the question to
   }
 }, 600_000)
 
-test('every call that an answer makes was broken in some way', () => {
+test('the tests broke each call that an answer makes', () => {
   console.log(ledger.report())
   expect(ledger.unbroken()).toEqual([])
 })

@@ -144,7 +144,7 @@ const pushOf = (id: string, { commit, ...rest }: SummariseRequest): SummariseReq
   commit: { ...commit, repository: { ...commit.repository, id } },
 })
 
-test('a run that a crash hid is not given to a repository that got the name meanwhile', async () => {
+test('a run hidden by a crash is not given to another repository that took the name', async () => {
   const place = world.place('octo/renamed')
   const route = 'PUT /v1/fs/…/commits/{sha}.json'
   await using dying = await world.process({ faults: [{ cloud: 'drive', route, occurrence: 1, fault: 'dies before' }] })
@@ -163,7 +163,7 @@ test('a run that a crash hid is not given to a repository that got the name mean
   expect(mended).toMatch(/-first$/)
 })
 
-test('what was written about a repository is not told of the one that got its name', async () => {
+test('text about a repository is not reused for another one that took its name', async () => {
   const { layout, summarise: push } = world.place('octo/tools')
   const { sha: commits } = push(one, 'x').commit
   const asked = (id: string) => ({ ...pushOf(id, push(one, 'x')), reuseFrom: { commits: [commits] } })
@@ -190,7 +190,7 @@ test.each([
   ['a bot', 'wanda[bot]', { type: 'Bot' }, { allowed: false, reason: 'bot' }],
   ['an account that took over a name', 'wanda', { id: 999_999 }, { allowed: false, reason: 'somebody-else' }],
   ['a writer', 'wanda', {}, { allowed: true, level: 'write' }],
-])('%s who asks is judged by the permission that GitHub tells', async (_who, login, changed, judged) => {
+])('%s: the permission from GitHub decides', async (_who, login, changed, judged) => {
   const repository = github.addRepository({
     name: `octo/asked-${login.replace(/\W/g, '')}-${Math.random()}`,
     collaborators: { wanda: 'write', rita: 'read' },
@@ -214,7 +214,7 @@ const failing: [string, Fault][] = [
   ['talks nonsense', { kind: 'answer', status: 200, body: '{"permission":["admin"]}' }],
 ]
 
-test.each(failing)('when GitHub %s instead of telling who may ask, nobody may', async (_how, fault) => {
+test.each(failing)('when GitHub %s instead of a permission, no question is answered', async (_how, fault) => {
   const name = `octo/failing-${Math.random()}`
   const repository = github.addRepository({ name, collaborators: { wanda: 'admin' } })
   const { author } = github.say(
@@ -231,7 +231,7 @@ test.each(failing)('when GitHub %s instead of telling who may ask, nobody may', 
   expect(await judged.finally(stop)).toMatchObject({ code: expect.any(String), message: expect.any(String) })
 })
 
-test.each(failing)('when the keys of jobs are asked for and GitHub %s, no job is let in', async (_how, fault) => {
+test.each(failing)('when GitHub %s instead of its keys, no job is accepted', async (_how, fault) => {
   const verifier = makeOidcVerifier({ issuer: github.oidc.issuer, audience, fetchMs: 50 })
   const stop = github.server.rule({ path: /jwks/, fault })
   const judged = refusal(verifier.verify(github.oidc.mint()))
@@ -239,7 +239,7 @@ test.each(failing)('when the keys of jobs are asked for and GitHub %s, no job is
 })
 
 test.each(failing)(
-  'when a job asks for the token that proves who it is and GitHub %s, it has none',
+  'when GitHub %s instead of a job’s identity token, the job has none',
   async (_how, fault) => {
     const { requestUrl, requestToken } = github.oidc
     const environment = { ACTIONS_ID_TOKEN_REQUEST_URL: requestUrl, ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken }
@@ -315,6 +315,6 @@ test.each<[string, string | null, boolean]>([
   expect(isSigned(body, header, ['right', 'old'])).toBe(good)
 })
 
-test('a webhook is not let in where no secret is set, or an empty one', () => {
+test('a webhook is refused if no secret is set, or an empty one', () => {
   for (const secrets of [[], ['']]) expect(() => isSigned(body, signed(body, ''), secrets)).toThrow(/no secret/)
 })

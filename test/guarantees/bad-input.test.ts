@@ -117,7 +117,7 @@ const prose = {
   summary: { key: 'c'.repeat(64), sections: ['a', 'b', 'c', 'd'] },
 }
 
-describe('what is read from the drive', () => {
+describe('a stored file', () => {
   const decoders: [string, object, (bytes: Uint8Array) => unknown][] = [
     ['an answer', fixture('answer-done.json'), decodeAnswer],
     ['a claim', fixture('answer-running.json'), decodeAnswer],
@@ -127,7 +127,7 @@ describe('what is read from the drive', () => {
     ['a table of files', table, readFileTable],
   ]
 
-  test.each(decoders)('%s with anything wrong in it is refused in order, and any bytes are', (_name, good, decode) => {
+  test.each(decoders)('%s with any error, or any bytes, is refused with an error of ours', (_name, good, decode) => {
     expect(taken(() => decode(bytesOf(good)))).toBeDefined()
     check(fc.property(spoiled(good), (value) => void taken(() => decode(bytesOf(value)))))
     check(
@@ -144,7 +144,7 @@ describe('what is read from the drive', () => {
     )
   })
 
-  test('an answer that is read is written as the same answer', () => {
+  test('an answer is written as it was read', () => {
     check(
       fc.property(spoiled(fixture('answer-done.json')), (value) => {
         const record = taken(() => decodeAnswer(bytesOf(value)))
@@ -153,7 +153,7 @@ describe('what is read from the drive', () => {
     )
   })
 
-  test('no name of a field reaches what all objects share', () => {
+  test('no field name reaches the prototype of objects', () => {
     for (const decode of [decodeAnswer, decodePointer, decodeSummaryCache, readFileTable]) {
       taken(() =>
         decode(
@@ -168,7 +168,7 @@ describe('what is read from the drive', () => {
 })
 
 describe('a question', () => {
-  test('is kept as clean text within its length, or refused', () => {
+  test('is stored as clean text within its length, or refused', () => {
     check(
       fc.property(fc.oneof(anyText(300), hostileMarkdown, fc.string({ maxLength: 6_000, size: 'max' })), (text) => {
         const question = taken(() => parseQuestion(text))
@@ -181,7 +181,7 @@ describe('a question', () => {
     )
   })
 
-  test('of a million signs is refused at once, or is next to nothing', () => {
+  test('of a million characters is refused early', () => {
     for (const text of ['?', '`', '[', ' a', '\u0301', '<!--', '/ask '].map((piece) =>
       piece.repeat(1_000_000 / piece.length),
     )) {
@@ -191,7 +191,7 @@ describe('a question', () => {
     }
   })
 
-  test('in a comment is found only at its start, whatever follows', () => {
+  test('in a comment is found only at its start', () => {
     check(
       fc.property(fc.oneof(anyText(200), hostileMarkdown), (text) => {
         const command = parseAskCommand(`/ask ${text}`)
@@ -209,7 +209,7 @@ describe('the event of a comment', () => {
   const repository = { id: 1, full_name: 'octo/tools' }
   const good = { action: 'created', repository, comment, issue: { number: 3, pull_request: {} } }
 
-  test('is a question, is ignored with a sentence, or is refused', () => {
+  test('is a question, is ignored with a reason, or is refused', () => {
     expect(readAskEvent('issue_comment', good)).toMatchObject({ question: 'why?' })
     check(
       fc.property(spoiled(good), (payload) => {
@@ -237,7 +237,7 @@ describe('the comment with an answer', () => {
   /** Our own collapsed part is the only HTML there is. It is not taken out: what stood around it would meet. */
   const withoutOurs = (markdown: string) => markdown.replace(/<(\/?(?:details|summary))>/g, '($1)')
 
-  test('is harmless to a real CommonMark parser, whatever was asked, answered and cited', () => {
+  test('is harmless in a real CommonMark parser, for any question, answer and citation', () => {
     check(
       fc.property(
         fc.tuple(hostileMarkdown, hostileMarkdown, hostileMarkdown, fc.constantFrom('comment', 'job-summary')),
@@ -257,7 +257,7 @@ describe('the comment with an answer', () => {
     )
   })
 
-  test('has a marker that nobody can forge from inside', () => {
+  test('has a marker that its text cannot forge', () => {
     const marker = { question: 7, part: 1, state: 'working' as const }
     check(
       fc.property(hostileMarkdown, (text) => {

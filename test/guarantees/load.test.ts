@@ -56,7 +56,7 @@ async function patiently(process: QuickProcess, text: string): Promise<AnswerRes
 const distinct = (number: number) =>
   `q${number.toString(36)} w${(number * 7_919).toString(36)} z${(number * 104_729).toString(36)}?`
 
-test('a hundred who ask the same at once, of three processes, are given one answer that one machine found', async () => {
+test('a hundred callers of one question in three processes get one answer from one sandbox', async () => {
   const before = world.clouds.sandboxes.sandboxes.length
   const asked = Array.from({ length: 100 }, (_, index) => patiently(houses[index % 3]!, 'How are people greeted?'))
   const answers = await Promise.all(asked)
@@ -65,7 +65,7 @@ test('a hundred who ask the same at once, of three processes, are given one answ
   expect(alive()).toBe(0)
 })
 
-test('more questions than the account has machines are all answered, and never more machines are up than it allows', async () => {
+test('more questions than sandboxes are all answered, and the account limit is never exceeded', async () => {
   const { account } = world.clouds.sandboxes
   const usual = account.concurrentLimit
   account.concurrentLimit = 3
@@ -86,7 +86,7 @@ test('more questions than the account has machines are all answered, and never m
   expect(alive()).toBe(0)
 }, 900_000)
 
-test('an account that is full says so, keeps no machine, and leaves the question to the next', async () => {
+test('a full account is reported, leaves no sandbox, and the next caller gets the question', async () => {
   const { account } = world.clouds.sandboxes
   const usual = account.concurrentLimit
   account.concurrentLimit = 0
@@ -96,7 +96,7 @@ test('an account that is full says so, keeps no machine, and leaves the question
   expect(await asking(houses[1]!, distinct(9_001))).toMatchObject({ reused: false })
 })
 
-test('a drive9 that is not ready is waited for as long as it asks, and a model that is busy says when to come again', async () => {
+test('a busy drive9 is retried when it asks for that, and a busy model becomes a Retry-After', async () => {
   await using hasty = await world.process()
   world.clouds.drive.setProvisioning(2)
   expect(await asking(hasty, distinct(9_002))).toMatchObject({ reused: false })
@@ -107,7 +107,7 @@ test('a drive9 that is not ready is waited for as long as it asks, and a model t
   expect(alive()).toBe(0)
 })
 
-test('a model that takes its time holds up only those who asked it', async () => {
+test('a slow model delays only the callers that asked it', async () => {
   const stop = world.clouds.model.behave({ kind: 'slow', firstMs: 700 }, { times: 1 })
   const before = world.clouds.model.requests.length
   const slow = asking(houses[0]!, distinct(9_004)).then(() => 'slow')
@@ -121,7 +121,7 @@ test('a model that takes its time holds up only those who asked it', async () =>
 /** Ten times a minute, after one to get warm; in the short mode moments. */
 const parts = long ? { count: 10, milliseconds: 60_000 } : { count: 2, milliseconds: 400 }
 
-test('asking for a while leaves memory and sockets as they were', async () => {
+test('a long series of questions leaves memory and sockets as they were', async () => {
   const asked = { all: 0, 'from the ledger': 0 }
   const round = async () => {
     const text = asked.all % 8 === 0 ? distinct(20_000 + asked.all) : 'How are people greeted?'

@@ -100,7 +100,7 @@ describe('while the sandbox stores', () => {
 
   const refused = { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' } as const
 
-  test('an upload that is refused until drive9 gives it up ends the walk, though umount says 0', async () => {
+  test('an upload that drive9 gives up ends the run, although umount exits with 0', async () => {
     const one = caseIn(world, 'octo/refused')
     one.inside({ method: 'PUT', path: /files\.json/, fault: refused })
     expect(await ending(one)).toMatchObject({
@@ -112,7 +112,7 @@ describe('while the sandbox stores', () => {
   test.each([
     ['', /nothing/],
     [', also when drive9 is refused as it asks why', /outline\.json/],
-  ])('a conflict over a file that is not there ends the walk%s', async (how, also) => {
+  ])('a conflict over a missing file ends the run%s', async (how, also) => {
     const one = caseIn(world, `octo/conflict-${how.length}`)
     const fault = { kind: 'answer', status: 409, body: '{"error":"revision conflict"}' } as const
     one.inside({ method: 'PUT', path: /outline\.json/, fault })
@@ -123,7 +123,7 @@ describe('while the sandbox stores', () => {
   test.each<[string, Fault | undefined]>([
     ['', undefined],
     [', also when drive9 is refused as it asks why', refused],
-  ])('a token that expires in the middle ends the walk%s', async (how, fault) => {
+  ])('a token that expires during the run ends it%s', async (how, fault) => {
     const one = caseIn(world, `octo/expired-${how.length}`)
     using _also = fault && { [Symbol.dispose]: world.clouds.drive.rule({ path: /^\/v1\/status/, fault }) }
     const expire = () => {
@@ -136,7 +136,7 @@ describe('while the sandbox stores', () => {
     expect(await ending(one)).toMatchObject({ code: 'drive' })
   })
 
-  test('a mount whose process dies, so that what is written stays on the local disk, ends the walk', async () => {
+  test('a mount process that dies ends the run, because files then stay on the local disk', async () => {
     const one = caseIn(world, 'octo/dead')
     let killed = 0
     one.inside({ method: 'PUT', times: 1, fault: { kind: 'delay', milliseconds: 0 } }, (request) => {
@@ -146,13 +146,13 @@ describe('while the sandbox stores', () => {
     expect(killed).toBe(1)
   })
 
-  test('a mount that is refused ends the walk before anything is written', async () => {
+  test('a refused mount ends the run before a file is written', async () => {
     const one = caseIn(world, 'octo/unmounted')
     one.inside({ fault: { kind: 'answer', status: 403, body: '{"error":"forbidden"}' } })
     expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('did not mount') })
   })
 
-  test('a file with the right size and the wrong bytes is found when the host reads it back', async () => {
+  test('the host finds a file with the right size and wrong bytes', async () => {
     const one = caseIn(world, 'octo/wrong')
     spoilWhenRead(world, 'octo/wrong', (bytes) => Buffer.from(bytes).fill(0, 0, 512))
     expect(await ending(one)).toMatchObject({
@@ -161,7 +161,7 @@ describe('while the sandbox stores', () => {
     })
   })
 
-  test('a file that vanishes after everything was reported fine is found when the host reads it back', async () => {
+  test('the host finds that a file vanished after a successful report', async () => {
     const one = caseIn(world, 'octo/vanished')
     spoilWhenRead(world, 'octo/vanished', () => undefined)
     expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('is not there') })
@@ -171,7 +171,7 @@ describe('while the sandbox stores', () => {
     ['small', 'src/greet.ts'],
     ['the first large', 'large/1.bin'],
     ['the fifth large', 'large/5.bin'],
-  ])('a plain file that is spoiled, %s, is found when the host reads the plain form back', async (size, path) => {
+  ])('the host finds a damaged plain file (%s)', async (size, path) => {
     const one = caseIn(world, `octo/plain-${size.replaceAll(' ', '-')}`)
     const files = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`large/${n + 1}.bin`, randomBytes(50_000)]))
     await using plain = await makeRepository({ 'src/greet.ts': 'export const a = 1\n', ...files })
@@ -202,7 +202,7 @@ describe('while the sandbox stores', () => {
     expect(drive.readFile(place.pointer(plain.head))).toBeUndefined()
   })
 
-  test('modes that drive9 drops are kept: exec bits travel inside the clone', async () => {
+  test('exec bits that drive9 drops are kept inside the clone', async () => {
     const one = caseIn(world, 'octo/modes')
     await one.walk()
     const { repository: where } = world.commit('octo/modes', repository.head)
@@ -217,7 +217,7 @@ describe('while the sandbox stores', () => {
     expect(one.pointer()).toBeDefined()
   })
 
-  test('four refusals that drive9 survives by itself make a whole run', async () => {
+  test('four refusals that drive9 retries by itself lead to a complete run', async () => {
     const one = caseIn(world, 'octo/survived')
     one.inside({ method: 'PUT', path: /files\.json/, times: 4, fault: refused })
     await one.walk()
@@ -272,7 +272,7 @@ describe('when the drive9 program itself lies', () => {
     return folder
   }
 
-  test('a mount that reports success and shows a plain local directory is not believed', async () => {
+  test('a mount that reports success and shows a local directory is refused', async () => {
     const folder = lying('exit 0')
     await using world = await start({}, [folder, programFolder])
     expect(await ending(caseIn(world, 'octo/plain'))).toMatchObject({
@@ -310,7 +310,7 @@ describe('when the drive9 program itself lies', () => {
     })
   })
 
-  test('a drain and an umount that report success with data lost are found out by reading back', async () => {
+  test('the host finds lost data although drain and umount report success', async () => {
     const folder = lying(`[ "$2" = drain ] && echo '{"ok":true}' && exit 0\nexec ${programFolder}/drive9 "$@"`)
     await using world = await start({}, [folder, programFolder])
     const one = caseIn(world, 'octo/drained')

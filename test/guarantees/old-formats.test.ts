@@ -34,7 +34,7 @@ const decoders: [RegExp, (bytes: Uint8Array) => unknown][] = [
   [/^ref/, decodeRef],
 ]
 
-test('every field that version 1 needed is needed still, and no other', () => {
+test('the required fields of version 1 are still the only required ones', () => {
   const needed: Record<string, string[]> = {}
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
     const decode = decoders.find(([pattern]) => pattern.test(name))?.[1]
@@ -58,7 +58,7 @@ function decodes(decode: (bytes: Uint8Array) => unknown, value: object): boolean
   }
 }
 
-test('what a summary and an answer store has the fields of version 1: adding one is a decision', async () => {
+test('a summary and an answer store the fields of version 1: a new field is a decision', async () => {
   await using world = await startQuickWorld()
   await using process = await world.process({ patient: true })
   const place = world.place('octo/format')
@@ -101,6 +101,6 @@ test.each<[string, (bytes: Uint8Array) => unknown]>([
   }
 })
 
-test('a table of files of another version is not taken for one of this', () => {
+test('a file table of another version is refused', () => {
   expect(() => readFileTable(new TextEncoder().encode('{"version":2}'))).toThrow(/cannot be read/)
 })

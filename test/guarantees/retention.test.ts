@@ -24,7 +24,7 @@ const breaking = breaker('drive', [
   { kind: 'cut', bytes: 7 },
 ])
 
-test('whatever call fails, what is old goes whole and what is young stays', async () => {
+test('if any call fails, prune removes old runs as a whole and keeps young ones', async () => {
   expect(await runSchedules(schedulesFrom(3, 500), schedule)).toEqual([])
 }, 600_000)
 

@@ -68,7 +68,7 @@ function worldOf(seed: number): { world: QuickWorld; turn: number } {
   return seed % 5 === 4 ? { world: large, turn } : { world: small, turn: seed - turn }
 }
 
-test('whatever call fails, a reader sees no run or a whole one, and the next attempt succeeds', async () => {
+test('if any call fails, a reader sees no run or a complete one, and the next attempt succeeds', async () => {
   const failures = await runSchedules(schedulesFrom(100, 2_000), schedule)
   const machines = [small, large].flatMap(({ clouds }) => clouds.sandboxes.sandboxes)
   const gone = machines.filter(({ state }) => state === 'gone').length
@@ -118,7 +118,7 @@ async function broken(
   return { plan: planText(plan) + met, wrong: [...wrong, ...reader.wrong] }
 }
 
-test('of attempts that run at the same time one speaks for the commit, and all are told which', async () => {
+test('of attempts that run at the same time one becomes canonical, and each reports that one', async () => {
   const failures = await runSchedules(schedulesFrom(4, 200), async (seed) => {
     const random = randomFrom(seed)
     const place = small.place(`octo/racing-${seed}`)
@@ -155,7 +155,7 @@ async function race(process: QuickProcess, request: SummariseRequest): Promise<{
   return Promise.race([walk, process.gate.died.then(() => ({ refused: 'dead' }))])
 }
 
-test('a process that dies around the seal leaves a run that whoever comes makes whole, whatever fails then', async () => {
+test('if a process dies around the seal, the next attempt completes the run, whichever call fails then', async () => {
   const moments = targets
     .get(small)!
     .filter(({ route }) => /^PUT .*(sealing|handoff|commits\/\{sha\})\.json/.test(route))
@@ -177,7 +177,7 @@ test.each<[string, RegExp, FaultName]>([
   ['after the seal', /^PUT .*\/handoff\.json/, 'dies after'],
   ['before its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies before'],
   ['after its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies after'],
-])('a run whose process died %s is the one that readers and the next attempt are given', async (when, route, fault) => {
+])('a run whose process died %s is used by readers and by the next attempt', async (when, route, fault) => {
   const place = small.place(`octo/died-${when.replaceAll(' ', '-')}`)
   const moment = targets.get(small)!.find((target) => route.test(target.route))!
   await using dying = await small.process({ faults: [{ ...moment, fault }] })
@@ -190,7 +190,7 @@ test.each<[string, RegExp, FaultName]>([
   expect(again).toMatchObject({ run: read.handoff.run, reused: true })
 })
 
-test('the same with the real program and a mount inside the sandbox', async () => {
+test('it holds with the real sandbox program and a mount', async () => {
   await using process = await small.process({ patient: true, real: true })
   await summarise(small.place('octo/real').summarise(process, 'first'), process.context, never)
   const all = targetsIn(process.gate.passages)
@@ -214,7 +214,7 @@ test('the same with the real program and a mount inside the sandbox', async () =
 
 const rounds = 12
 
-test('a run that is replaced by force is whole at every moment, whatever call fails', async () => {
+test('a run that is replaced by force is complete at every moment, if any call fails', async () => {
   const place = small.place('octo/replaced')
   const force = async (process: QuickProcess, attempt: string) =>
     (await summarise(place.summarise(process, attempt, { force: true }), process.context, never)).run
@@ -299,7 +299,7 @@ test.each<[string, (records: ProgramRecord[]) => ProgramRecord[]]>([
   ).toEqual([])
 })
 
-test('every call that a summary makes was broken in some way', () => {
+test('the tests broke each call that a summary makes', () => {
   console.log(ledger.report())
   expect(ledger.unbroken()).toEqual([])
 })

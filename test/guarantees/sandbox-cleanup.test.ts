@@ -63,7 +63,7 @@ const outcome = (walk: Promise<unknown>) =>
   )
 
 // First, because what is left of it goes on for a while beside the others.
-test('when the process that opened it is killed, its lifetime ends it on the server, and the sweep ends it sooner', async () => {
+test('if its owner is killed, its lifetime ends it, and npm run sweep ends it sooner', async () => {
   const others = await strangers()
   const { summary } = await bothWalks('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
   const stop = new AbortController()
@@ -132,7 +132,7 @@ test.concurrent.each<[string, PlannedFault, ...PlannedFault[]]>([
   }
 })
 
-test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
+test('a summary that is cancelled at any step leaves no sandbox', async () => {
   const steps = ['look up', 'open sandbox', 'sandbox is open', 'close sandbox', 'verify', 'summarise', 'seal'] as const
   for (const [index, step] of steps.entries()) {
     const place = world.place(`octo/cancelled-${index}`)
@@ -147,7 +147,7 @@ test('cancelled at any of its steps, a walk leaves no sandbox', async () => {
   }
 })
 
-test('cancelled at any of its steps, an answer leaves no sandbox', async () => {
+test('an answer that is cancelled at any step leaves no sandbox', async () => {
   const steps = [
     'claim',
     'open sandbox',
@@ -200,7 +200,7 @@ test.each<FaultName>(['answers 500', 'is reset'])(
   },
 )
 
-test('a creation that the network delivers twice leaves one machine that the sweep finds, and that ends by itself', async () => {
+test('a create call that arrives twice leaves one sandbox, which the sweep finds and which ends by itself', async () => {
   const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
   expect(await outcome(summary.walk())).toBe('well')
   const left = alive(machinesOf(summary.place))

@@ -170,7 +170,7 @@ test('its token opens its own run directory and nothing else', () => {
     expect({ what, refused: [400, 403, 404].includes(status) }).toEqual({ what, refused: true })
 })
 
-test('its token ends with the machine, and was never good for longer than the machine could live', async () => {
+test('its token is revoked with it, and never lives longer than the sandbox can', async () => {
   const after = await attempts(glimpse.token)
   expect(new Set(Object.values(after))).toEqual(new Set([401]))
   const mayLiveUntil = Date.parse(glimpse.machine.metadata['handoff-until']!)
@@ -179,7 +179,7 @@ test('its token ends with the machine, and was never good for longer than the ma
   expect(issued[0]!.expiresAt).toBeLessThanOrEqual(mayLiveUntil + 5_000)
 })
 
-test('the machine that reads for an answer may not write, and its token ends too', async () => {
+test('Sandbox B may not write, and its token is revoked too', async () => {
   const tried: number[] = []
   const context = world.another()
   const { emit } = context.ports
@@ -204,7 +204,7 @@ test('the machine that reads for an answer may not write, and its token ends too
   expect(issued).toMatchObject({ revoked: true, scopes: [{ prefix: run.directory, ops: ['read', 'list'] }] })
 })
 
-test('it reaches the drive and the git host; the one that answers reaches the drive alone', () => {
+test('Sandbox A reaches drive9 and the git host; Sandbox B reaches drive9 only', () => {
   const [, summarising, answering] = world.clouds.sandboxes.sandboxes
   const gitHost = new URL(world.remote.url).hostname
   const { hosts } = world.context.ports.drive
@@ -212,7 +212,7 @@ test('it reaches the drive and the git host; the one that answers reaches the dr
   expect(answering!.networks.at(-1)).toEqual({ allowOut: hosts, denyOut: ['0.0.0.0/0'] })
 })
 
-test('what touches the repository has neither the mount’s token nor a way to it', () => {
+test('the processes that read the repository have neither the mount’s token nor access to it', () => {
   const untrusted = glimpse.processes.filter((one) => isGit(one) || isSurvey(one))
   expect(untrusted.filter(isSurvey)).toHaveLength(1)
   expect(untrusted.filter(isGit).length).toBeGreaterThan(0)
@@ -226,7 +226,7 @@ test('what touches the repository has neither the mount’s token nor a way to i
 })
 
 // Another account can only be taken by root, as which a real sandbox runs its command. Elsewhere the permissions above are what there is.
-test.runIf(asRoot)('and runs as an account that cannot read the token where it must stand', () => {
+test.runIf(asRoot)('they run as an account that cannot read the token’s file', () => {
   const untrusted = glimpse.processes.filter((one) => isGit(one) || isSurvey(one))
   expect(new Set(untrusted.map(({ user }) => user))).toEqual(new Set([nobody]))
   expect(glimpse.mountState.readableByNobody).toBe(false)

@@ -20,7 +20,7 @@ const request = (more: Partial<RecordedRequest>): RecordedRequest => ({
 })
 
 test.each(encodings('aB3dE5fG7hJ9kL1mN3pQ5rS7'))(
-  'finds a key that is heard as %s, also when it is known only later',
+  'finds a key written as %s, also if the key is registered later',
   (form) => {
     const watch = watchSecrets()
     watch.addText('an answer', `before ${form} after`)
@@ -45,7 +45,7 @@ test.each<[string, string, Partial<RecordedRequest>]>([
   expect(watch.leaks()).toHaveLength(1)
 })
 
-test('lets a key open its own service, and a credential for cloning into a sandbox', () => {
+test('allows a key at its own service, and a clone credential in a sandbox', () => {
   const watch = watchSecrets()
   const basic = `Basic ${Buffer.from(`x-access-token:${secret}`).toString('base64')}`
   watch.addRequest('git remote', request({ headers: { authorization: basic } }))
@@ -53,7 +53,7 @@ test('lets a key open its own service, and a credential for cloning into a sandb
   expect(watch.leaks()).toEqual([])
 })
 
-test('hears what anybody answers over HTTP, and what processes are started with', async () => {
+test('reads HTTP replies, and arguments and environments of processes', async () => {
   const watch = watchSecrets()
   watch.addSecret('a key', secret)
   const stop = listen(watch)

@@ -50,7 +50,7 @@ afterAll(async () => {
 const commit = () => world.commit(name, repository.head, 'refs/heads/main')
 const told: Record<string, unknown> = {}
 
-test('a repository with keys in it is summarised and asked about, and none of them is shown to anybody', async () => {
+test('a repository with keys is summarised and asked about, and no key leaves it', async () => {
   const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.context, never)
   const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
   const answer = await answerQuestion(
@@ -65,7 +65,7 @@ test('a repository with keys in it is summarised and asked about, and none of th
   expect(leaksInValues({ ...told, prompts, events: world.events }, all)).toEqual([])
 })
 
-test('no tree, table, record or comment in the run directory has a key, in any usual disguise', () => {
+test('no file, record or comment has a key, in any usual encoding', () => {
   const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
   // The clone is the repository itself, keys and all: whoever may read the directory may read the repository.
   const stored = world.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
@@ -77,7 +77,7 @@ test('no tree, table, record or comment in the run directory has a key, in any u
 
 test.each(
   Object.keys(keysOf({ sandboxes: { settings: {} }, drive: {}, model: {} } as never)).concat('the clone token'),
-)('a model that says %s in each usual disguise is not heard', async (which) => {
+)('a model reply with %s, in each usual encoding, is redacted', async (which) => {
   const secret = which === 'the clone token' ? cloneToken : keysOf(world.clouds)[which]!
   const said = encodings(secret)
     .map((form) => `It is ${form} in some form.`)
@@ -142,7 +142,7 @@ describe('an error shows no key', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('when a program in the sandbox breaks off with its token on its lips', async () => {
+  test('when a sandbox program crashes with its token in stderr', async () => {
     const context = world.another()
     context.program = async () => lastWords
     const order = { commit: commit(), attempt: 'broken-off', force: true }
@@ -152,7 +152,7 @@ describe('an error shows no key', () => {
     expect(leaksInValues({ error, stack: (error as Error).stack }, { token })).toEqual([])
   })
 
-  test('when a program in the sandbox says its token in passing', async () => {
+  test('when a sandbox program prints its token', async () => {
     const heard: ProgramRecord[] = []
     const said = [
       { v: 1, type: 'notice', text: `It is ${cloneToken}.` },
@@ -175,7 +175,7 @@ describe('an error shows no key', () => {
     expect(heard).toEqual([{ v: 1, type: 'notice', text: 'It is [redacted].' }])
   })
 
-  test('when what it was caused by holds one', () => {
+  test('when its cause has one', () => {
     const error = new HandoffError('drive', 'It went wrong.', { cause: new Error(`Bearer ${cloneToken}`) })
     expect(
       leaksInValues({ shown: JSON.stringify({ error, list: [error] }), said: String(error) }, { cloneToken }),
@@ -199,7 +199,7 @@ describe('an error shows no key', () => {
   })
 })
 
-test('a key in a question is redacted in the ledger, before the model, in a comment and in the log', async () => {
+test('a key in a question is redacted in the answer store, the prompt, the comment and the log', async () => {
   const context = world.another()
   const [ours, theirs] = [world.clouds.model.key, committed['a token of GitHub']]
   const text = `Is ${ours} or ${theirs} or ${Buffer.from(ours).toString('base64')} the key of src/settings.ts?`
@@ -225,7 +225,7 @@ test('a key in a question is redacted in the ledger, before the model, in a comm
   expect(leaksInValues(heard, { ours, theirs })).toEqual([])
 })
 
-test('the scan itself finds a key in every place and disguise it looks at', () => {
+test('the scan itself finds a key in each place and encoding', () => {
   const secret = cloneToken
   for (const form of encodings(secret)) {
     expect(

@@ -28,7 +28,7 @@ const breaking = breaker('git', [
   { kind: 'answer', status: 403, headers: { 'retry-after': '1' }, body: '{"message":"secondary rate limit"}' },
 ])
 
-test('whatever GitHub loses, a question has one visible comment, and it ends with the answer', async () => {
+test('if GitHub loses any reply, a question has one visible comment, and it ends with the answer', async () => {
   const failures = await runSchedules(schedulesFrom(40, 500), schedule)
   expect(failures).toEqual([])
 }, 600_000)
@@ -103,7 +103,7 @@ function conversation(
   }
 }
 
-test('an answer that a push made stale has one mark, and none when the push is taken back, whatever GitHub loses', async () => {
+test('if GitHub loses any reply, a stale answer has one mark, and none after the push is reverted', async () => {
   await using there = await keptRuns()
   using folder = gitFolder()
   const [first, second] = ['one', 'other'].map((line) => folder.commit({ 'a.ts': `${line}\n` }))
