@@ -238,21 +238,18 @@ test.each(failing)('when GitHub %s instead of its keys, no job is accepted', asy
   expect(await judged.finally(stop)).toMatchObject({ code: expect.any(String), message: expect.any(String) })
 })
 
-test.each(failing)(
-  'when GitHub %s instead of a job’s identity token, the job has none',
-  async (_how, fault) => {
-    const { requestUrl, requestToken } = github.oidc
-    const environment = { ACTIONS_ID_TOKEN_REQUEST_URL: requestUrl, ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken }
-    const masked: string[] = []
-    const runner = { mask: (secret: string) => masked.push(secret) } as unknown as Job['runner']
-    const stop = github.server.rule({ path: /idtoken/, fault })
-    const told = await refusal(makeOidcTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(stop)
-    expect({ told, masked }).toMatchObject({
-      told: { code: expect.any(String), message: expect.any(String) },
-      masked: [],
-    })
-  },
-)
+test.each(failing)('when GitHub %s instead of a job’s identity token, the job has none', async (_how, fault) => {
+  const { requestUrl, requestToken } = github.oidc
+  const environment = { ACTIONS_ID_TOKEN_REQUEST_URL: requestUrl, ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken }
+  const masked: string[] = []
+  const runner = { mask: (secret: string) => masked.push(secret) } as unknown as Job['runner']
+  const stop = github.server.rule({ path: /idtoken/, fault })
+  const told = await refusal(makeOidcTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(stop)
+  expect({ told, masked }).toMatchObject({
+    told: { code: expect.any(String), message: expect.any(String) },
+    masked: [],
+  })
+})
 
 const foreign = generateKeyPairSync('rsa', { modulusLength: 2_048 })
 const now = () => Math.floor(Date.now() / 1_000)
