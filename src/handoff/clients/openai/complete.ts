@@ -82,9 +82,6 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned): 
   /** What the reply may have in all: never more than the context has left beside the request. */
   function limitOf(request: ModelRequest): number {
     const limit = replyLimit(config, request, learned.get(request.effort))
-    const bytes = request.messages.reduce((sum, { content }) => sum + Buffer.byteLength(content) + tokensPerMessage, 0)
-    // No text has more tokens than bytes; so most requests need not be counted.
-    if (bytes + limit <= config.contextTokens) return limit
     const input = inputTokens(request)
     const room = config.contextTokens - input
     if (room >= Math.min(limit, request.answerTokens / 2)) return Math.min(limit, room)

@@ -1,5 +1,6 @@
 // Lines as they are shown: without secrets, not longer than anybody reads, and with what they cost.
 import type { Excerpt } from '../../../domain/answer.js'
+import { estimateTokens } from '../../../domain/estimate-tokens.js'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import { sizes } from './ranking-weights.js'
 
@@ -26,27 +27,8 @@ const bytesPerToken = 44_000 / 12_000
 
 /** What a line costs when it is sent with its number. */
 export function lineCost(line: string, number: number): number {
-  const bytes = Buffer.byteLength(line) + String(number).length + 3
-  return Math.max(bytes, Math.ceil(estimateTokens(line, number) * bytesPerToken))
-}
-
-/** Parts of identifiers, numbers by three digits, runs of signs, letters of other scripts. */
-const tokenPattern = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,3}|[^\0-\x7f]+|[!-/:-@[-`{-~]+/g
-
-/** A rule of one sign is one token, however long it is. */
-const repeatedCharacter = /^(.)\1*$/
-
-/** As it was measured on files in a dozen languages: blocks of forty lines are within a tenth of it, whole prompts within a few hundredths. */
-function estimateTokens(line: string, number: number): number {
-  let tokens = 2 + 1.45 * Math.ceil(String(number).length / 3)
-  for (const [piece] of line.matchAll(tokenPattern)) {
-    const first = piece.charCodeAt(0)
-    if (first > 127) tokens += 0.5 * Buffer.byteLength(piece)
-    else if (first >= 48 && first <= 57) tokens += 1.45
-    else if (/[a-z]/i.test(piece)) tokens += 0.85 + 0.23 * Math.max(0, piece.length - 6)
-    else tokens += 0.9 + (repeatedCharacter.test(piece) ? 0 : 0.75 * Math.max(0, piece.length - 2))
-  }
-  return tokens
+  const shown = `${number}| ${line}\n`
+  return Math.max(Buffer.byteLength(shown), Math.ceil(estimateTokens(shown) * bytesPerToken))
 }
 
 /** What stands around the lines of an excerpt when it is sent: its path, its range, its end. */
