@@ -2,12 +2,12 @@
 // reports.
 import {
   type AskTarget,
+  answerInComment,
+  checkPermission,
   type GitHub,
   isHandoffError,
-  mayAsk,
   questionKey,
   systemClock,
-  talk,
 } from '../handoff/index.js'
 import { openAnswerSource } from './answer-source.js'
 import { workflowRunUrl } from './event-context.js'
@@ -22,7 +22,7 @@ export async function answerComment(job: Job, asked: CommentQuestion): Promise<v
   const { event } = asked
   const github = openGitHub(job)
   runner.info(`Question ${event.target.question} by ${event.asker.login} on ${questionPlace(event.target)}.`)
-  const may = await mayAsk(
+  const may = await checkPermission(
     { github, repository: context.repository, user: event.asker, allow: job.options.allow },
     { signal: stop },
   )
@@ -41,12 +41,12 @@ function questionPlace({ thread, branch }: AskTarget): string {
   return `${thread.kind} ${thread.number}`
 }
 
-/** A bot hears nothing: two of them would talk for ever. A person sees at once that nobody is working on it. */
+/** A bot gets no answer, because two bots could answer each other for ever. A person gets a reaction that shows the refusal. */
 async function refuseQuestion(
   job: Job,
   github: GitHub,
   target: AskTarget,
-  may: Extract<Awaited<ReturnType<typeof mayAsk>>, { allowed: false }>,
+  may: Extract<Awaited<ReturnType<typeof checkPermission>>, { allowed: false }>,
 ): Promise<void> {
   job.runner.notice(`The question is not answered. ${may.text}`)
   if (may.reason === 'bot') return
@@ -65,7 +65,7 @@ async function openConversation(job: Job, { event, question, fresh }: CommentQue
   // Opened once: a question that is asked again has no new deadline and does not wait for a run again.
   let answers: AnswerSource | undefined
   saver.talk({ target, question })
-  return talk<Reply>({
+  return answerInComment<Reply>({
     github,
     target,
     question,

@@ -1,6 +1,6 @@
 // Two ways to an answer: by this job, with the keys it has, or through a deployed service that has them. Both take the same question and give the
 // same record.
-import { type AnswerRequest, answerFound, findAnswer, progressOf, type RunPlace } from '../handoff/index.js'
+import { type AnswerRequest, answerFound, findAnswer, progressText, type RunPlace } from '../handoff/index.js'
 import { type AnswerSource, type Inquiry, type OnProgress, tryInOrder } from './inquiry.js'
 import { cloneUrl, createJobContext, type Job, jobRepository } from './job-context.js'
 import { remoteAnswerSource } from './remote-answer-source.js'
@@ -12,7 +12,7 @@ export function openAnswerSource(job: Job): AnswerSource {
 function localAnswerSource(job: Job): AnswerSource {
   let tell: OnProgress = () => {}
   const { appContext } = createJobContext(job, (event) => {
-    const words = progressOf(event, job.context.repository)
+    const words = progressText(event, job.context.repository)
     if (words !== undefined) tell(words)
   })
   const inOrder = tryInOrder(job)

@@ -1,6 +1,6 @@
 // `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
-import { layout, markStale, type ReadContext, resolveRun, runSummary, summaryMarker } from '../handoff/index.js'
+import { layout, markStaleComments, type ReadContext, resolveRun, runSummary, summaryMarker } from '../handoff/index.js'
 import { describeError, formatFailure } from './error-message.js'
 import { openGitHub } from './github-client.js'
 import { type Job, jobRepository, openReadContext } from './job-context.js'
@@ -35,7 +35,7 @@ async function markAnswers(job: Job, pull: number, reading: ReadContext): Promis
   try {
     const onNotice = (text: string) => runner.remark(text)
     const request = { context: reading, repository: jobRepository(job), pull, onNotice }
-    const { marked, cleared } = await markStale(openGitHub(job), request, signal)
+    const { marked, cleared } = await markStaleComments(openGitHub(job), request, signal)
     for (const { url } of marked) runner.info(`The lines that this answer rests on have changed: ${url}.`)
     for (const { url } of cleared) runner.info(`The lines that this answer rests on are back: ${url}.`)
   } catch (error) {

@@ -1,5 +1,6 @@
 // Ends what a main step that was killed may leave: a sandbox, a token, and a comment that says that work is under way.
 import {
+  endConversation,
   HandoffError,
   makeDrive,
   makeRedactor,
@@ -7,7 +8,6 @@ import {
   parseDriveSettings,
   safeText,
   systemClock,
-  terminal,
 } from '../handoff/index.js'
 import { readContext, workflowRunUrl } from './event-context.js'
 import { openGitHub } from './github-client.js'
@@ -52,7 +52,7 @@ export async function revokeToken(runner: Runner, id: string, signal: AbortSigna
 }
 
 /** The comment says that the work was stopped. */
-export async function endConversation(
+export async function stopConversation(
   runner: Runner,
   environment: Environment,
   left: SavedState,
@@ -63,7 +63,7 @@ export async function endConversation(
   const redact = makeRedactor(secretValues(runner))
   const github = openGitHub({ runner, context, redact, options: { githubToken: runner.input('github-token') } })
   const { target, question } = left.talk
-  const state = await terminal({
+  const state = await endConversation({
     github,
     target,
     question,

@@ -21,7 +21,7 @@ async function runPostStep(): Promise<void> {
 }
 
 async function cleanUp(left: SavedState, todo: { sandboxes: boolean; token: boolean; talk: boolean }): Promise<void> {
-  const { endSandboxes, endConversation: endTalk, revokeToken } = await import('./finish.js')
+  const { endSandboxes, stopConversation: endTalk, revokeToken } = await import('./finish.js')
   const signal = AbortSignal.timeout(cleanupTimeoutMs)
   const results = await Promise.allSettled([
     todo.sandboxes ? endSandboxes(runner, left, signal) : undefined,

@@ -1,5 +1,5 @@
 // How `npm run prune` shows what it would do and what it did.
-import { fullName, type Pruned, type PruneItem, type PrunePlan, type Repository } from '../handoff/index.js'
+import { fullName, type PruneItem, type PrunePlan, type PruneResult, type Repository } from '../handoff/index.js'
 
 const words: Record<PruneItem['kind'], [one: string, many: string]> = {
   run: ['sealed run', 'sealed runs'],
@@ -53,7 +53,7 @@ function bytesOf(items: PruneItem[]): string {
 
 const itemLine = (item: PruneItem) => `  ${words[item.kind][0]} ${plain(item.name)} (${item.why}; ${bytesOf([item])})`
 
-export function prunedAsText({ item, outcome, why }: Pruned): string {
+export function prunedAsText({ item, outcome, why }: PruneResult): string {
   const told = why === undefined ? outcome : `${outcome}: ${plain(why)}`
   return `${words[item.kind][0]} ${plain(item.name)} ${told}\n`
 }
@@ -81,7 +81,7 @@ function planData(plan: PrunePlan) {
 
 export const planAsJson = (plan: PrunePlan) => `${JSON.stringify({ ...planData(plan), done: null })}\n`
 
-export function prunedAsJson(plan: PrunePlan, done: readonly Pruned[]): string {
+export function prunedAsJson(plan: PrunePlan, done: readonly PruneResult[]): string {
   const results = done.map(({ item, repository, outcome, why }) => ({
     ...(repository ? { repository: nameOf(repository) } : {}),
     kind: item.kind,

@@ -75,36 +75,41 @@ export { type ChosenRun, type RunName, resolveRun } from './workflows/answer/res
 export { passesByItself, retryAfterSeconds } from './workflows/answer/retry.js'
 export {
   citedFile,
+  getAnswer,
+  listAnswerPage,
   listRepositories,
   listRuns,
-  oneAnswer,
   type Page,
-  pageOfAnswers,
   runSummary,
   staleSince,
 } from './workflows/browse.js'
 export { planPrune, prune } from './workflows/prune/prune.js'
-export type { Pruned, PruneItem, PrunePlan, PruneRequest, RepositoryPlan } from './workflows/prune/types.js'
+export type { PruneItem, PrunePlan, PruneRequest, PruneResult, RepositoryPlan } from './workflows/prune/types.js'
 export {
+  answerInComment,
+  type CommentQuestion,
   commentParts,
-  progressOf,
+  progressText,
   type RunPlace,
-  type Talk,
-  type TalkQuestion,
-  type ToldAnswer,
-  talk,
-  threadOf,
+  type ShownAnswer,
+  type ThreadQuestion,
+  threadKey,
 } from './workflows/pull-request/answer-in-comment.js'
-export { type AnswerStaleness, citedNow, stalenessByRuns, stalenessOf } from './workflows/pull-request/check-answer.js'
-export { isBot, type MayAsk, mayAsk } from './workflows/pull-request/check-permission.js'
 export {
+  type AnswerStaleness,
+  checkStaleness,
+  checkStalenessByRuns,
+  currentCitations,
+} from './workflows/pull-request/check-answer.js'
+export { checkPermission, isBot, type PermissionCheck } from './workflows/pull-request/check-permission.js'
+export {
+  type CommentTarget,
   type Conversation,
-  converse,
-  type Ending,
-  terminal,
-  type Voice,
+  type ConversationResult,
+  endConversation,
+  runConversation,
 } from './workflows/pull-request/comment-lifecycle.js'
-export { type Marked, type MarkRequest, markStale } from './workflows/pull-request/mark-comments.js'
+export { type MarkRequest, type MarkResult, markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
 export type { SummariseRequest, SummariseResult, SummaryInput } from './workflows/summarise/types.js'

@@ -12,7 +12,7 @@ import { makeOidcVerifier } from '../../src/handoff/clients/github/verify-oidc.j
 import { isSigned } from '../../src/handoff/clients/github/webhook-signature.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
-import { mayAsk } from '../../src/handoff/workflows/pull-request/check-permission.js'
+import { checkPermission } from '../../src/handoff/workflows/pull-request/check-permission.js'
 import { findPreviousRun } from '../../src/handoff/workflows/summarise/previous-run.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
@@ -199,9 +199,9 @@ test.each([
   const { author } = github.say(repository, pull.number, login, '/ask why?')
   const user = { login: author.login, id: author.id, type: author.type, ...changed }
   const name = `${repository.owner.login}/${repository.name}`
-  expect(await mayAsk({ github: line(), repository: name, user, allow: 'write' }, { signal: never })).toMatchObject(
-    judged,
-  )
+  expect(
+    await checkPermission({ github: line(), repository: name, user, allow: 'write' }, { signal: never }),
+  ).toMatchObject(judged)
 })
 
 /** Not over until the test is: who is not let in must not be let in by trying again. */
@@ -226,7 +226,10 @@ test.each(failing)('when GitHub %s instead of a permission, no question is answe
   const user = { login: author.login, id: author.id, type: author.type }
   const stop = github.server.rule({ path: /\/permission/, fault })
   const judged = refusal(
-    mayAsk({ github: line({ attemptMs: 50, clock }), repository: name, user, allow: 'read' }, { signal: never }),
+    checkPermission(
+      { github: line({ attemptMs: 50, clock }), repository: name, user, allow: 'read' },
+      { signal: never },
+    ),
   )
   expect(await judged.finally(stop)).toMatchObject({ code: expect.any(String), message: expect.any(String) })
 })

@@ -8,8 +8,8 @@ import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { writeAskMarker } from '../../src/handoff/domain/answers/comment-marker.js'
 import { answerMarkdown } from '../../src/handoff/domain/answers/render-answer.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
-import { type Conversation, converse } from '../../src/handoff/workflows/pull-request/comment-lifecycle.js'
-import { markStale } from '../../src/handoff/workflows/pull-request/mark-comments.js'
+import { type Conversation, runConversation } from '../../src/handoff/workflows/pull-request/comment-lifecycle.js'
+import { markStaleComments } from '../../src/handoff/workflows/pull-request/mark-comments.js'
 import { cited, keepAnswer } from '../support/answers.js'
 import { breaker } from '../support/breaking.js'
 import { manualClock } from '../support/clock.js'
@@ -53,7 +53,7 @@ async function schedule(seed: number): Promise<Schedule> {
     question: question.id,
     askedAt: new Date(question.createdAt).toISOString(),
   }
-  const talk = () => converse(conversation(github, credentials, target))
+  const talk = () => runConversation(conversation(github, credentials, target))
 
   const plan = breaking.some(github.server, random, 12)
   breaking.whatIsNew(github.server)
@@ -118,7 +118,7 @@ test('if GitHub loses any reply, a stale answer has one mark, and none after the
     const comment = github.say(repository, pull.number, 'github-actions[bot]', body)
     const token = github.issueToken({ permissions: { contents: 'read', pull_requests: 'write' } })
     const mark = () =>
-      markStale(
+      markStaleComments(
         lineTo(github, { token }),
         { context: there.context, repository: there.repository, pull: pull.number },
         never,

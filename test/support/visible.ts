@@ -4,7 +4,7 @@
 import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
 import { decodeHandoff, decodePointer } from '../../src/handoff/domain/handoff-record.js'
 import { artifact, type Layout } from '../../src/handoff/domain/run.js'
-import { readRemoval } from '../../src/handoff/domain/tombstone.js'
+import { readTombstone } from '../../src/handoff/domain/tombstone.js'
 import { sha256 } from '../../src/handoff/store/run-store.js'
 
 export interface Reader {
@@ -32,7 +32,7 @@ export function readerOf(drive: LocalDrive, layout: Layout, sha: string, { mayBe
       reader.looked += 1
       const pointer = drive.readFile(layout.pointer(sha))
       // A mark in its place says that it is being removed.
-      if (pointer === undefined || readRemoval(pointer)) {
+      if (pointer === undefined || readTombstone(pointer)) {
         if (last && !mayBeReplaced) reader.wrong.push('a run that was visible is gone')
         return
       }

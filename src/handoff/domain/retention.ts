@@ -4,7 +4,7 @@
 // run is none of the needs: prose that is reused is copied into the run that reuses it, so every run is whole by itself.
 import type { RunId } from './run.js'
 
-export interface KeptRun {
+export interface RetentionRun {
   run: RunId
   sha: string
   sealedAt: string
@@ -14,7 +14,7 @@ export interface KeptRun {
   busy?: boolean
 }
 
-export interface KeepRules {
+export interface RetentionRules {
   keepDays: number
   keepRuns: number
   now: number
@@ -24,34 +24,34 @@ export interface KeepRules {
   gone: ReadonlySet<string>
 }
 
-export type Verdict = { run: KeptRun; keep: boolean; why: string }
+export type Verdict = { run: RetentionRun; keep: boolean; why: string }
 
 const dayMs = 86_400_000
 
 /** The newest first. */
-export function judgeRuns(runs: readonly KeptRun[], rules: KeepRules): Verdict[] {
+export function judgeRuns(runs: readonly RetentionRun[], rules: RetentionRules): Verdict[] {
   const newest = [...runs].sort((a, b) => b.sealedAt.localeCompare(a.sealedAt) || a.run.localeCompare(b.run))
   const heads = newestOfBranches(newest, rules.gone)
   return newest.map((run, index) => {
-    const need = needOf(run, heads, rules)
+    const need = whyNeeded(run, heads, rules)
     if (need !== undefined) return { run, keep: true, why: need }
-    const limit = limitOf(run, index, rules)
+    const limit = whyExpired(run, index, rules)
     return limit === undefined ? { run, keep: true, why: 'young enough' } : { run, keep: false, why: limit }
   })
 }
 
-function needOf(run: KeptRun, heads: ReadonlySet<RunId>, { needed }: KeepRules): string | undefined {
+function whyNeeded(run: RetentionRun, heads: ReadonlySet<RunId>, { needed }: RetentionRules): string | undefined {
   if (heads.has(run.run)) return `the newest of ${run.branch}`
   return needed.get(run.sha) ?? (run.busy ? 'somebody asks about it' : undefined)
 }
 
-function limitOf(run: KeptRun, newer: number, { keepDays, keepRuns, now }: KeepRules): string | undefined {
+function whyExpired(run: RetentionRun, newer: number, { keepDays, keepRuns, now }: RetentionRules): string | undefined {
   const days = (now - Date.parse(run.sealedAt)) / dayMs
   if (days > keepDays) return `sealed ${Math.floor(days)} days ago`
   return newer >= keepRuns ? `${newer} newer runs` : undefined
 }
 
-function newestOfBranches(newest: readonly KeptRun[], gone: ReadonlySet<string>): Set<RunId> {
+function newestOfBranches(newest: readonly RetentionRun[], gone: ReadonlySet<string>): Set<RunId> {
   const heads = new Map<string, RunId>()
   for (const { branch, run } of newest) {
     if (branch !== undefined && !gone.has(branch) && !heads.has(branch)) heads.set(branch, run)

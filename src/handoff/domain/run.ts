@@ -175,7 +175,15 @@ function refFile(ref: string): string {
   })
 }
 
-/** Shows somebody's text inside one of our sentences: short, on one line, without control characters. */
+/** The directory of the service's files. No git host can have this name. */
+export const serviceDirectory = (root: string) => `${root.replace(/\/+$/, '')}/_service`
+
+export const budgetsDirectory = (root: string) => `${serviceDirectory(root)}/budgets`
+
+/** The file with the usage of one caller. */
+export const budgetPath = (root: string, callerHash: string) => `${budgetsDirectory(root)}/${callerHash}.json`
+
+/** Untrusted text inside a message: short, on one line, without control characters. */
 export function quote(text: string): string {
   const plain = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '�')
   return `“${plain.length > 80 ? `${plain.slice(0, 79)}…` : plain}”`

@@ -1,6 +1,6 @@
 // Every setting there is, with a sentence each. `.env.example` and the README's tables are generated from this table.
 
-import { mostOfQuestion } from './answers/question-cost.js'
+import { maxQuestionCost } from './answers/question-cost.js'
 import { efforts, replyLimit } from './model-limits.js'
 import { exampleModel } from './model-prices.js'
 
@@ -237,6 +237,6 @@ export const settingTable: Setting[] = [
 /** What a question may take of this model, at the usual settings. */
 function mostTokens(name: string): string {
   const limits = { name, contextTokens: 128_000 }
-  const most = mostOfQuestion({ ...limits, replyTokens: (wanted) => replyLimit(limits, wanted) })
+  const most = maxQuestionCost({ ...limits, replyTokens: (wanted) => replyLimit(limits, wanted) })
   return (most.inputTokens + most.outputTokens).toLocaleString('en-US')
 }

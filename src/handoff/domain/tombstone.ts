@@ -3,7 +3,7 @@
 import * as read from '../util/decode.js'
 import { encode } from './handoff-record.js'
 
-export interface RemovalMark {
+export interface Tombstone {
   version: 1
   /** The run that goes. */
   removed: string
@@ -12,10 +12,10 @@ export interface RemovalMark {
 
 const shape = read.object({ version: read.oneOf(1), removed: read.string(200), removedAt: read.time })
 
-export const encodeRemoval = (mark: RemovalMark): Uint8Array => encode(mark)
+export const encodeTombstone = (mark: Tombstone): Uint8Array => encode(mark)
 
 /** The mark, or nothing where the bytes are something else. */
-export function readRemoval(bytes: Uint8Array): RemovalMark | undefined {
+export function readTombstone(bytes: Uint8Array): Tombstone | undefined {
   try {
     return read.decodeJson(new TextDecoder().decode(bytes), shape)
   } catch (error) {

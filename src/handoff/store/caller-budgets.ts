@@ -4,11 +4,11 @@
 import { HandoffError } from '../domain/errors.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Clock, Drive } from '../domain/ports.js'
+import { budgetPath } from '../domain/run.js'
 import * as read from '../util/decode.js'
 import { uniqueId } from '../util/unique-id.js'
 import { type GivingBack, type Kept, once, type SharedFile, sharedFile } from './optimistic-file.js'
 import { sha256 } from './run-store.js'
-import { budgetPath } from './service-paths.js'
 
 export interface BudgetLimits {
   tokensPerDay?: number

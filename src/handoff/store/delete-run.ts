@@ -6,7 +6,7 @@ import { HandoffError, isHandoffError } from '../domain/errors.js'
 import { decodePointer, sealLimit } from '../domain/handoff-record.js'
 import type { Drive } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
-import { encodeRemoval, readRemoval } from '../domain/tombstone.js'
+import { encodeTombstone, readTombstone } from '../domain/tombstone.js'
 import { type FileThere, listRefs } from './inventory.js'
 
 /** Why something stayed after all; undefined when it is gone. */
@@ -77,7 +77,7 @@ async function mark(
   signal: AbortSignal,
 ): Promise<number | undefined> {
   try {
-    const bytes = encodeRemoval({ version: 1, removed: run, removedAt })
+    const bytes = encodeTombstone({ version: 1, removed: run, removedAt })
     return (await drive.write(path, bytes, { expectedRevision, signal })).revision
   } catch (error) {
     if (isHandoffError(error, 'conflict')) return undefined
@@ -118,7 +118,7 @@ export async function removeUnsealed(
   const isMarked = async () => {
     if ((await mark(drive, seal, 0, { run, removedAt }, signal)) !== undefined) return true
     const there = await drive.read(seal, { maxBytes: sealLimit, signal })
-    return there === null || readRemoval(there) !== undefined
+    return there === null || readTombstone(there) !== undefined
   }
   try {
     if (!(await isMarked())) return 'it was sealed meanwhile'
@@ -200,7 +200,7 @@ export async function removeEmptied(drive: Drive, place: Layout, run: RunId, sig
 
 async function speaks(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
   const bytes = await drive.read(place.pointer(shaOf(run)), { maxBytes: sealLimit, signal })
-  return bytes !== null && !readRemoval(bytes) && decodePointer(bytes).run === run
+  return bytes !== null && !readTombstone(bytes) && decodePointer(bytes).run === run
 }
 
 /** Directories that hold nothing any more; one that somebody has just filled stays. */

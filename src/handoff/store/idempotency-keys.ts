@@ -6,7 +6,7 @@ import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Drive } from '../domain/ports.js'
 import { orAborted } from '../util/abort.js'
 import * as read from '../util/decode.js'
-import { cleanupSignal, shortlyAfter } from '../util/step-timer.js'
+import { cleanupSignal, delayAbort } from '../util/step-timer.js'
 import { uniqueId } from '../util/unique-id.js'
 
 /** Where the answer of a request is. */
@@ -65,7 +65,7 @@ export async function beginRequest(
   signal: AbortSignal,
   background: (work: Promise<unknown>) => void = () => {},
 ): Promise<Begun> {
-  const beginning = begin(drive, path, request, shortlyAfter(signal, settlingMs))
+  const beginning = begin(drive, path, request, delayAbort(signal, settlingMs))
   const settled = beginning.then((found) => (signal.aborted && found.kind === 'begun' ? found.release() : undefined))
   background(settled.catch(() => undefined))
   return orAborted(beginning, signal, 'the request was given its name')

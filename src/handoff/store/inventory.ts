@@ -10,7 +10,7 @@ import {
 } from '../domain/handoff-record.js'
 import type { Drive, DriveEntry } from '../domain/ports.js'
 import { artifact, type Layout, parseRunId, type RunId } from '../domain/run.js'
-import { type RemovalMark, readRemoval } from '../domain/tombstone.js'
+import { readTombstone, type Tombstone } from '../domain/tombstone.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
 import { readHandoff } from './run-store.js'
 
@@ -29,7 +29,7 @@ export interface FileThere {
 export type PointerState =
   | { state: 'whole'; pointer: CommitPointer; handoff: Handoff }
   | { state: 'gone'; pointer: CommitPointer }
-  | { state: 'marked'; mark: RemovalMark }
+  | { state: 'marked'; mark: Tombstone }
   | { state: 'unreadable'; why: string }
 
 export type PointerThere = FileThere & PointerState & { sha: string }
@@ -94,7 +94,7 @@ export function runOf(name: string): RunId | undefined {
 /** Reads a pointer and what it leads to; whatever is wrong with them is an answer, not an error. */
 async function follow(drive: Drive, place: Layout, path: string, signal: AbortSignal): Promise<PointerState> {
   const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
-  const mark = bytes === null ? { version: 1 as const, removed: '', removedAt: '' } : readRemoval(bytes)
+  const mark = bytes === null ? { version: 1 as const, removed: '', removedAt: '' } : readTombstone(bytes)
   if (mark || bytes === null) return { state: 'marked', mark: mark! }
   try {
     const pointer = decodePointer(bytes)

@@ -19,7 +19,7 @@ import {
 } from '../domain/handoff-record.js'
 import type { Drive, DriveOperation, DriveToken, FileDigest, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
-import { readRemoval } from '../domain/tombstone.js'
+import { readTombstone } from '../domain/tombstone.js'
 import { cleanupSignal } from '../util/step-timer.js'
 
 export interface OpenedRun {
@@ -148,7 +148,7 @@ export async function readSealed(
   early?.catch(() => undefined)
   const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
   // What is being removed speaks for nothing any more.
-  if (bytes === null || readRemoval(bytes)) return undefined
+  if (bytes === null || readTombstone(bytes)) return undefined
   const pointer = decodePointer(bytes)
   const read = pointer.run === expected ? await early : undefined
   // Read before its pointer it may be older than that; then it is read again.
@@ -282,7 +282,7 @@ export async function point(
     // In this order: what is read is then never older than the revision it will be replaced at.
     const revision = (await drive.stat(path, signal))?.revision ?? 0
     const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
-    if (bytes !== null && !readRemoval(bytes)) return decodePointer(bytes)
+    if (bytes !== null && !readTombstone(bytes)) return decodePointer(bytes)
     expectedRevision = 0
     if (bytes === null) continue
     // A mark that stays was left by somebody who died: it is replaced like nothing.

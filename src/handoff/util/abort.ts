@@ -7,7 +7,7 @@ const heldFor = new WeakMap<AbortSignal, AbortSignal[]>()
  * Aborted with the first of them. An early Node 22 forgets a time limit that nobody but the combination holds, at the next collection of garbage: so
  * it is held here.
  */
-export function anyOf(...signals: AbortSignal[]): AbortSignal {
+export function anySignal(...signals: AbortSignal[]): AbortSignal {
   const combined = AbortSignal.any(signals)
   heldFor.set(combined, signals)
   return combined

@@ -69,7 +69,7 @@ export async function openSandbox(
  * Does the work, then undoes in order whatever happened. The work's own error is told first; an undoing that fails is told too, also after
  * good work, because the caller was promised that it is done.
  */
-export async function undoing<T>(work: () => Promise<T>, undo: (() => Promise<unknown>)[]): Promise<T> {
+export async function withCleanup<T>(work: () => Promise<T>, undo: (() => Promise<unknown>)[]): Promise<T> {
   let result: { value: T } | { error: unknown }
   try {
     result = { value: await work() }
@@ -88,7 +88,7 @@ export async function undoing<T>(work: () => Promise<T>, undo: (() => Promise<un
 }
 
 /** Both at once. When one fails the other is still waited for, and `release` gets what it had made. */
-export async function together<A, B>(
+export async function openBoth<A, B>(
   first: Promise<A>,
   second: Promise<B>,
   release: { first?: (a: A) => Promise<unknown>; second?: (b: B) => Promise<unknown> },
@@ -107,7 +107,7 @@ export function cleanupSignal(): AbortSignal {
 }
 
 /** Aborted so long after the other: what has begun may end, because whether it was done is worth knowing. */
-export function shortlyAfter(signal: AbortSignal, milliseconds: number): AbortSignal {
+export function delayAbort(signal: AbortSignal, milliseconds: number): AbortSignal {
   const later = new AbortController()
   const wait = () => setTimeout(() => later.abort(signal.reason), milliseconds).unref()
   if (signal.aborted) wait()

@@ -96,7 +96,7 @@ export async function runSummary(context: ReadContext, run: ChosenRun, signal: A
   return readSummary(context, run.directory, run.handoff, signal)
 }
 
-export async function pageOfAnswers(
+export async function listAnswerPage(
   context: AppContext,
   run: ChosenRun,
   wanted: Wanted,
@@ -111,7 +111,7 @@ export async function pageOfAnswers(
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }
 }
 
-export async function oneAnswer(
+export async function getAnswer(
   context: AppContext,
   run: ChosenRun,
   id: string,

@@ -10,13 +10,13 @@ import type { ChosenRun } from './answer/resolve-run.js'
 const mostBytes = 64_000_000
 
 /** Paths that are not UTF-8 may look alike; they have no single blob and are left out. */
-export type BlobsOfRun = ReadonlyMap<string, string>
+export type BlobsByPath = ReadonlyMap<string, string>
 
-export async function blobsOf(
+export async function readBlobs(
   context: ReadContext,
   run: Pick<ChosenRun, 'directory' | 'handoff'>,
   signal: AbortSignal,
-): Promise<BlobsOfRun> {
+): Promise<BlobsByPath> {
   const { handoff, directory } = run
   const recorded = handoff.artifacts.find((entry) => entry.path === artifact.files)
   const bytes = await context.ports.drive.read(`${directory}/${artifact.files}`, { maxBytes: mostBytes, signal })

@@ -13,10 +13,10 @@ export async function readPermission(
   app: App,
   product: typeof Product,
   signal: AbortSignal,
-): Promise<Product.MayAsk> {
+): Promise<Product.PermissionCheck> {
   const { repository } = target.thread
   const github = await app.github()
-  return product.mayAsk({ github, repository, user, allow: app.settings.askPermission }, { signal })
+  return product.checkPermission({ github, repository, user, allow: app.settings.askPermission }, { signal })
 }
 
 export async function answerComment(
@@ -31,7 +31,7 @@ export async function answerComment(
   const [github, base] = await Promise.all([app.github(), app.context()])
   const { host, owner, name } = job.repository
   const { serverUrl } = app.settings.github
-  const ending = await product.talk<Reply>({
+  const ending = await product.answerInComment<Reply>({
     github,
     target: job.target,
     question: job.question,
@@ -65,7 +65,7 @@ interface AnswerOptions {
 /** From the first of the places that has a run. */
 async function answerFirstRun(
   job: CommentJob,
-  { thread, places }: Product.TalkQuestion,
+  { thread, places }: Product.ThreadQuestion,
   answering: AnswerOptions,
 ): Promise<Reply> {
   const { product } = answering
@@ -91,7 +91,7 @@ async function answerRun(
   const context = contextForRequest(base, {
     ...time,
     emit(event) {
-      const text = product.progressOf(event, fullName)
+      const text = product.progressText(event, fullName)
       if (text !== undefined) onProgress(text)
     },
   })

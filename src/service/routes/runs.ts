@@ -115,7 +115,7 @@ async function runs(look: RunsRequest): Promise<Response> {
 
 async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Response> {
   const { app, product, context, query, exchange, asked } = look
-  const page = await product.pageOfAnswers(context, run, parsePage(query), exchange.signal)
+  const page = await product.listAnswerPage(context, run, parsePage(query), exchange.signal)
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
     if (record.status === 'running') return pendingView(run, record, answerState(record))
@@ -127,7 +127,7 @@ async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Respo
 
 async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Promise<Response> {
   const { product, context, exchange } = look
-  const record = await product.oneAnswer(context, run, id, exchange.signal)
+  const record = await product.getAnswer(context, run, id, exchange.signal)
   if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   return jsonResponse(200, pendingView(run, record, answerState(record)), { 'retry-after': String(pollSeconds) })

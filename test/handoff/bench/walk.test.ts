@@ -1,7 +1,7 @@
 // Two failures at once: the first decides the code, both are told.
 import { expect, test } from 'vitest'
 import { HandoffError } from '../../../src/handoff/domain/errors.js'
-import { together, undoing } from '../../../src/handoff/util/step-timer.js'
+import { openBoth, withCleanup } from '../../../src/handoff/util/step-timer.js'
 
 const full = () => new HandoffError('drive-quota', 'drive9 has no room.', { next: 'Remove old runs.' })
 const lingering = () => new HandoffError('sandbox', 'Sandbox i1 could not be killed.', { next: 'Run npm run sweep.' })
@@ -14,7 +14,7 @@ const told = (work: Promise<unknown>) =>
 
 test('work that fails and an undoing that fails are both told', async () => {
   const undone: string[] = []
-  const work = undoing(
+  const work = withCleanup(
     () => Promise.reject(full()),
     [() => Promise.reject(lingering()), async () => undone.push('second')],
   )
@@ -27,7 +27,7 @@ test('work that fails and an undoing that fails are both told', async () => {
 })
 
 test('two undoings that fail after good work are both told', async () => {
-  const work = undoing(async () => 'good', [() => Promise.reject(lingering()), () => Promise.reject(full())])
+  const work = withCleanup(async () => 'good', [() => Promise.reject(lingering()), () => Promise.reject(full())])
   expect(await told(work)).toMatchObject({
     code: 'sandbox',
     message: 'Sandbox i1 could not be killed. Besides: drive9 has no room.',
@@ -37,10 +37,10 @@ test('two undoings that fail after good work are both told', async () => {
 test('two beginnings that fail are both told, and nothing is left of either', async () => {
   const released: string[] = []
   const release = { first: async (name: string) => released.push(name) }
-  expect(await told(together(Promise.reject(lingering()), Promise.reject(full()), {}))).toMatchObject({
+  expect(await told(openBoth(Promise.reject(lingering()), Promise.reject(full()), {}))).toMatchObject({
     message: 'Sandbox i1 could not be killed. Besides: drive9 has no room.',
   })
-  expect(await told(together(Promise.resolve('one'), Promise.reject(full()), release))).toEqual(full().toJSON())
+  expect(await told(openBoth(Promise.resolve('one'), Promise.reject(full()), release))).toEqual(full().toJSON())
   expect(released).toEqual(['one'])
 })
 
@@ -49,7 +49,7 @@ test.each([
   ['two that one signal stopped', stopped('opening'), stopped('asking'), stopped('opening').toJSON()],
   ['a bug of ours first', new TypeError('bug'), full(), new TypeError('bug')],
 ])('%s is one failure', async (_what, first, second, expected) => {
-  expect(await told(undoing(() => Promise.reject(first), [() => Promise.reject(second)]))).toEqual(expected)
+  expect(await told(withCleanup(() => Promise.reject(first), [() => Promise.reject(second)]))).toEqual(expected)
 })
 
 function stopped(doing: string): HandoffError {

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { anyOf, orAborted } from '../../../src/handoff/util/abort.js'
-import { shortlyAfter } from '../../../src/handoff/util/step-timer.js'
+import { anySignal, orAborted } from '../../../src/handoff/util/abort.js'
+import { delayAbort } from '../../../src/handoff/util/step-timer.js'
 import { until } from '../../support/until.js'
 
 test('aborted with the first of them, for its reason', async () => {
   const [first, second] = [new AbortController(), new AbortController()]
-  const combined = anyOf(first.signal, second.signal)
+  const combined = anySignal(first.signal, second.signal)
   second.abort('enough')
   expect([combined.aborted, combined.reason]).toEqual([true, 'enough'])
-  const late = anyOf(first.signal, AbortSignal.timeout(10))
+  const late = anySignal(first.signal, AbortSignal.timeout(10))
   await until('the time is over', () => late.aborted)
 })
 
 test('what has begun has a moment more', async () => {
   const stop = new AbortController()
-  const later = shortlyAfter(stop.signal, 30)
+  const later = delayAbort(stop.signal, 30)
   const began = performance.now()
   stop.abort('enough')
   expect(later.aborted).toBe(false)

@@ -5,7 +5,7 @@
 import type { CommandHandle, Sandbox as SdkSandbox } from 'e2b'
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { RunOptions, Sandbox } from '../../domain/ports.js'
-import { anyOf } from '../../util/abort.js'
+import { anySignal } from '../../util/abort.js'
 import type { Created } from './create-sandbox.js'
 import { exitCodeOf, explain } from './errors.js'
 import { killSandbox, lower, type Service } from './sdk-calls.js'
@@ -56,7 +56,7 @@ async function runCommand(
   lifetimeOver: () => boolean,
 ): Promise<{ exitCode: number; stderrTail: string }> {
   const doing = `Running a command in sandbox ${sandbox.sandboxId}`
-  const stop = anyOf(options.signal, gone)
+  const stop = anySignal(options.signal, gone)
   if (stop.aborted) throw abortError(stop, lower(doing))
   const listener = makeListener(options.onOutput)
   let handle: CommandHandle | undefined

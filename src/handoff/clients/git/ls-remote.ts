@@ -3,7 +3,7 @@
 // One request: protocol version 2 lets a client send `ls-refs` at once, for the wanted refs only. Git servers speak it since 2018.
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
-import { anyOf } from '../../util/abort.js'
+import { anySignal } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
 import { displayAddress, explainFailure, Refused } from './errors.js'
@@ -67,7 +67,7 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
 
   /** Follows redirects itself, so that only the clone address's own origin receives the credential. */
   async function request(first: URL, signal: AbortSignal, init: RequestInit): Promise<Response> {
-    const timeout = anyOf(signal, AbortSignal.timeout(config.requestMs ?? 20_000))
+    const timeout = anySignal(signal, AbortSignal.timeout(config.requestMs ?? 20_000))
     let url = first
     for (let hop = 0; hop <= redirects; hop += 1) {
       const headers = { ...init.headers, ...authorization(config.credentials, first, url) }

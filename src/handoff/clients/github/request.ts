@@ -7,7 +7,7 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
-import { anyOf } from '../../util/abort.js'
+import { anySignal } from '../../util/abort.js'
 import { retryAfterMs } from '../../util/retry-after.js'
 
 export interface Transport {
@@ -113,7 +113,7 @@ async function sendOnce(transport: Transport, request: Request, signal: AbortSig
   let response: Response
   let text: string
   try {
-    response = await fetchWithRedirects(transport, request, anyOf(signal, AbortSignal.timeout(transport.attemptMs)))
+    response = await fetchWithRedirects(transport, request, anySignal(signal, AbortSignal.timeout(transport.attemptMs)))
     text = await response.text()
   } catch (error) {
     if (signal.aborted) throw abortError(signal, request.doing)

@@ -4,7 +4,7 @@
 // stream may stand still for ever. So the time is watched here, the content type is looked at, and how it ended is said.
 import type OpenAI from 'openai'
 import type { Usage } from '../../domain/answer.js'
-import { anyOf } from '../../util/abort.js'
+import { anySignal } from '../../util/abort.js'
 import type { Parameters } from './parameters.js'
 import { makeThoughtFilter } from './strip-thinking.js'
 import type { Watch } from './watch.js'
@@ -52,7 +52,7 @@ export async function listen(
 ): Promise<Heard> {
   try {
     const headers = trace === undefined ? {} : { traceparent: trace }
-    const options = { signal: anyOf(signal, watch.signal), headers }
+    const options = { signal: anySignal(signal, watch.signal), headers }
     const { data, response } = await client.chat.completions.create(parameters, options).withResponse()
     const kind = response.headers.get('content-type') ?? ''
     if (/html/i.test(kind)) {

@@ -4,7 +4,7 @@ import type { Excerpt } from '../answer.js'
 import { cleanLine, cleanText, cutText } from '../markdown/clean-text.js'
 import type { ModelRequest } from '../ports.js'
 import { fileBlock, pathText, textBlock } from '../prompt-blocks.js'
-import { type Block, goes, linesGo } from './fit-blocks.js'
+import { type Block, dropOrder, linesDropOrder } from './fit-blocks.js'
 
 export { type ParsedReply, parseReply, parseTerms } from './parse-reply.js'
 export { type StreamFilter, streamFilter } from './stream-filter.js'
@@ -64,12 +64,12 @@ export function answerBlocks(prompt: AnswerPrompt): Block[] {
       .flatMap((one) => summaryBlock('summary', one.lines.join('\n')).map((block) => ({ ...block, excerpt: one }))),
     ...earlier.map((one, index) => ({
       text: linesBlock(`earlier ${pathText(cutText(cleanLine(one.question), 500))}`, cutText(one.answer, 3_000)),
-      goes: [goes.thread, index],
+      goes: [dropOrder.thread, index],
     })),
     ...excerpts.filter((excerpt) => excerpt.source === 'code').map((excerpt) => linesOf(excerpt, excerptBlock)),
     ...listings.map((listing, index) => ({
       text: textBlock('tree', [`${pathText(listing.path)}:`, ...listing.entries.map(cleanLine)]),
-      goes: [goes.listing, index],
+      goes: [dropOrder.listing, index],
     })),
     { text: linesBlock('question', question) },
   ]
@@ -82,7 +82,7 @@ export function summaryBlock(head: string, summary: string): Block[] {
     summary.length * share < 200
       ? undefined
       : summaryBlock(head, cutText(summary, Math.floor(summary.length * share)))[0]
-  return [{ text: linesBlock(head, summary), goes: [goes.summary], shorten }]
+  return [{ text: linesBlock(head, summary), goes: [dropOrder.summary], shorten }]
 }
 
 /** Lines of a file, of which the first may be shown alone. */
@@ -91,7 +91,13 @@ export function linesOf(excerpt: Excerpt, show: (excerpt: Excerpt) => string, co
     const lines = excerpt.lines.slice(0, Math.floor(excerpt.lines.length * share))
     return lines.length < 3 ? undefined : linesOf({ ...excerpt, lines }, show, commit)
   }
-  return { text: show(excerpt), goes: linesGo(excerpt), excerpt, shorten, ...(commit === undefined ? {} : { commit }) }
+  return {
+    text: show(excerpt),
+    goes: linesDropOrder(excerpt),
+    excerpt,
+    shorten,
+    ...(commit === undefined ? {} : { commit }),
+  }
 }
 
 /** Invisible characters are a hiding place for orders, so they go before the model sees them; what shows keeps its line. */

@@ -15,11 +15,11 @@ export interface Block {
 }
 
 /** In what order kinds of blocks go. */
-export const goes = { thread: 0, summary: 1, listing: 2, lines: 3 } as const
+export const dropOrder = { thread: 0, summary: 1, listing: 2, lines: 3 } as const
 
 /** Lines that the model asked for have no score, and go last. */
-export const linesGo = ({ score }: Excerpt): readonly number[] => [
-  goes.lines,
+export const linesDropOrder = ({ score }: Excerpt): readonly number[] => [
+  dropOrder.lines,
   score === 0 ? Number.POSITIVE_INFINITY : score,
 ]
 

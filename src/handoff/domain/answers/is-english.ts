@@ -14,7 +14,7 @@ le la les une est sont dans pour quoi comment pourquoi quand avec qui que quel q
 el los las una es son como por para del donde cuando se em os um uma onde quando quem
 il lo che di dove come perche sono een het wat hoe waarom waar wordt och att hur var inte jest jak gdzie czy nie bir ve nerede`)
 
-export function speaksEnglish(text: string): boolean {
+export function isEnglish(text: string): boolean {
   const letters = text.match(/\p{L}/gu) ?? []
   const latin = text.match(/\p{Script=Latin}/gu) ?? []
   if (latin.length < letters.length * 0.6) return false

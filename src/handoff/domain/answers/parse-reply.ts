@@ -89,7 +89,7 @@ function isMore(line: string): boolean {
 }
 
 /** May this beginning of a line still become one of the words that are not shown? */
-export function mayBecomeWord(line: string): boolean {
+export function mayBecomeKeyword(line: string): boolean {
   const plain = undecorated(line)
     .toLowerCase()
     .replace(/[*_`]+$/, '')

@@ -19,7 +19,7 @@ const termInputTokens = 1_500
 export type QuestionModel = Pick<Model, 'name' | 'contextTokens' | 'replyTokens'>
 
 /** Three rounds and the search words; for a model that may think, also one second request for the answer and one for the words. */
-export function mostOfQuestion(model: QuestionModel): { inputTokens: number; outputTokens: number } {
+export function maxQuestionCost(model: QuestionModel): { inputTokens: number; outputTokens: number } {
   const sum = { inputTokens: 0, outputTokens: 0 }
   const add = (input: number, wanted: WantedReply) => {
     const output = Math.min(model.replyTokens(wanted), model.contextTokens)

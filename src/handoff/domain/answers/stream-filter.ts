@@ -4,7 +4,7 @@
 
 import { citationLabel } from '../citations/citation-label.js'
 import { citationEnd, readCitation } from '../citations/parse-citations.js'
-import { afterNotFound, lastMoreLine, longestPreface, mayBecomeWord, parseReply } from './parse-reply.js'
+import { afterNotFound, lastMoreLine, longestPreface, mayBecomeKeyword, parseReply } from './parse-reply.js'
 
 export interface StreamFilter {
   /** A piece as it came; returns what can be shown now, often nothing. */
@@ -149,7 +149,7 @@ function waitsForMore(state: State, line: string, whole: boolean): boolean {
   const fenced = state.lines === 0 && /^\s*(?:`{3,}|~{3,})\s*$/.test(line)
   const told = fenced ? state.pending.slice(line.length + 1).replace(/^\s+/, '') : line
   const [first = ''] = told.split('\n', 1)
-  if ((fenced ? !told.includes('\n') : !whole) && mayBecomeWord(first)) return true
+  if ((fenced ? !told.includes('\n') : !whole) && mayBecomeKeyword(first)) return true
   state.asksForMore = parseReply(first).kind === 'more'
   return state.asksForMore
 }

@@ -4,7 +4,7 @@ import type { Cost, Usage } from '../answer.js'
 import { HandoffError } from '../errors.js'
 import { costOf, type Prices } from '../model-prices.js'
 
-export interface BudgetLimits {
+export interface TokenLimits {
   inputTokens: number
   outputTokens?: number
   /** US dollars. Requires a known price. */
@@ -31,7 +31,7 @@ export interface TokenBudget {
   used(): { usage: Usage; cost: Cost | undefined; calls: number }
 }
 
-export function createTokenBudget(limits: BudgetLimits, model: string): TokenBudget {
+export function createTokenBudget(limits: TokenLimits, model: string): TokenBudget {
   const price = (amount: Amount) =>
     costOf({ inputTokens: amount.input, outputTokens: amount.output }, model, limits.prices)
   if (limits.maxCost !== undefined && price({ input: 1, output: 1 }) === undefined) {

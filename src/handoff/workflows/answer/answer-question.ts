@@ -10,9 +10,9 @@ import { answerFile } from '../../domain/answers/render-answer.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { artifact } from '../../domain/run.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
-import { anyOf, orAborted } from '../../util/abort.js'
+import { anySignal, orAborted } from '../../util/abort.js'
 import { compareText } from '../../util/compare-text.js'
-import { cleanupSignal, shortlyAfter } from '../../util/step-timer.js'
+import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
 import { reserveBudget } from './budget.js'
 import {
   type AnswerRequest,
@@ -52,7 +52,7 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   context.ports.emit({ type: 'answer-claimed', id })
   const lease = resources.use(holdLease(context, placeOf(found, context), claim.held))
 
-  const working = anyOf(signal, lease.signal)
+  const working = anySignal(signal, lease.signal)
   try {
     working.throwIfAborted()
     const earlier = settledValue(reading)
@@ -87,7 +87,7 @@ async function claimAndLookBack(found: FoundQuestion, context: AppContext, signa
   const checking = model.check?.(neverAborted)
   checking?.catch(() => undefined)
   const [claiming, reading] = await Promise.allSettled([
-    claimAnswer(placeOf(found, context), wanted, clock.now(), shortlyAfter(signal, claimGraceMs)),
+    claimAnswer(placeOf(found, context), wanted, clock.now(), delayAbort(signal, claimGraceMs)),
     recentAnswers(drive, found.run.directory, mostEarlier, signal),
   ])
   if (claiming.status === 'rejected') throw claiming.reason
@@ -99,7 +99,7 @@ const neverAborted = new AbortController().signal
 const checkPatienceMs = 1_000
 
 async function modelChecked(checking: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  const patience = anyOf(signal, AbortSignal.timeout(checkPatienceMs))
+  const patience = anySignal(signal, AbortSignal.timeout(checkPatienceMs))
   try {
     await orAborted(checking ?? Promise.resolve(), patience, 'the model was being checked')
   } catch (error) {

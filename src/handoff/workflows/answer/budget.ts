@@ -1,6 +1,6 @@
 // What a question may cost is reserved before the work and settled after it, with what its models did cost.
 import type { AppContext } from '../../context.js'
-import { mostOfQuestion, type QuestionModel } from '../../domain/answers/question-cost.js'
+import { maxQuestionCost, type QuestionModel } from '../../domain/answers/question-cost.js'
 import { HandoffError } from '../../domain/errors.js'
 import { costOf, type PricedUsage, type Prices } from '../../domain/model-prices.js'
 import type { BudgetLimits } from '../../store/caller-budgets.js'
@@ -22,7 +22,7 @@ export async function reserveBudget(caller: string, id: string, context: AppCont
     cost: costOf(usage, ports.model.name, prices)?.amount ?? 0,
   })
   const until = ports.clock.now() + limits.deadlineMs + settlingMs
-  const settle = await budgets.reserve(caller, id, amount(mostOfQuestion(ports.model)), until)
+  const settle = await budgets.reserve(caller, id, amount(maxQuestionCost(ports.model)), until)
   return {
     context: {
       ...context,
@@ -47,7 +47,7 @@ export async function reserveBudget(caller: string, id: string, context: AppCont
 /** A budget that no question fits into, or that cannot be calculated, would refuse every caller every day. */
 export function budgetProblem(limits: BudgetLimits, model: QuestionModel, prices?: Prices): HandoffError | undefined {
   const refuse = (message: string, next: string) => new HandoffError('missing-setting', message, { next })
-  const most = mostOfQuestion(model)
+  const most = maxQuestionCost(model)
   const tokens = most.inputTokens + most.outputTokens
   if ((limits.tokensPerDay ?? tokens) < tokens) {
     const enough = `Set it to ${tokens.toLocaleString('en-US')} or more, or remove it.`

@@ -13,7 +13,7 @@ import {
   streamFilter,
   termsMessages,
 } from '../../domain/answers/answer-prompt.js'
-import { speaksEnglish } from '../../domain/answers/is-english.js'
+import { isEnglish } from '../../domain/answers/is-english.js'
 import { mostRounds, termTokens } from '../../domain/answers/question-cost.js'
 import { citedLines } from '../../domain/citations/cited-lines.js'
 import { verifyCitations } from '../../domain/citations/verify-citations.js'
@@ -22,7 +22,7 @@ import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { sha256 } from '../../store/run-store.js'
-import { type StepTimer, together, undoing } from '../../util/step-timer.js'
+import { openBoth, type StepTimer, withCleanup } from '../../util/step-timer.js'
 import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from '../answer-model.js'
 import { readSummary } from '../read-summary.js'
 import type { ChosenRun } from './resolve-run.js'
@@ -63,12 +63,12 @@ const excerptBytes = 44_000
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
-  const [open, [summary, terms]] = await together(
+  const [open, [summary, terms]] = await openBoth(
     openForReading(job, signal),
     Promise.all([readSummary(context, run.directory, run.handoff, signal), searchTerms(job, signal)]),
     { first: ({ close }) => close() },
   )
-  return undoing(() => converse({ ...job, open, summary, terms }, signal), [open.close])
+  return withCleanup(() => converse({ ...job, open, summary, terms }, signal), [open.close])
 }
 
 interface Conversation extends AnswerJob {
@@ -86,7 +86,7 @@ export interface SearchTerms {
 export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<SearchTerms> {
   const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
   const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
-  if (speaksEnglish(job.question.text)) return none
+  if (isEnglish(job.question.text)) return none
   const messages = termsMessages(job.question.text)
   const wanted = { answerTokens: termTokens, effort: 'least' } as const
   const reply = await complete(job, { purpose: 'terms', messages, ...wanted, signal })

@@ -16,9 +16,9 @@ import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { sha256 } from '../../store/run-store.js'
-import { together, undoing } from '../../util/step-timer.js'
+import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from '../answer-model.js'
-import { type BlobsOfRun, blobsOf } from '../read-file-tables.js'
+import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummary } from '../read-summary.js'
 import { type Answered, type AnswerJob, type SearchTerms, searchTerms } from './generate-answer.js'
 import type { ChosenRun } from './resolve-run.js'
@@ -37,7 +37,7 @@ const counterpartBytes = 6_000
 interface Half {
   run: ChosenRun
   open: OpenRun
-  blobs: BlobsOfRun
+  blobs: BlobsByPath
   summary: string
   shown: Shown
 }
@@ -61,19 +61,19 @@ export async function generateComparison(job: CompareJob, signal: AbortSignal): 
     Promise<OpenRun>,
   ]
   const close = (opened: OpenRun[]) => Promise.all(opened.map((one) => one.close()))
-  const [opened, [terms, ...read]] = await together(
-    together(earlier, later, { first: (one) => one.close(), second: (one) => one.close() }),
+  const [opened, [terms, ...read]] = await openBoth(
+    openBoth(earlier, later, { first: (one) => one.close(), second: (one) => one.close() }),
     Promise.all([searchTerms(job, signal), ...runs.map((run) => readRun(job, run, signal))]),
     { first: close },
   )
   const halves = runs.map((run, index) => ({ run, open: opened[index]!, shown: nothingShown(), ...read[index]! }))
-  return undoing(() => work(job, halves as [Half, Half], terms, () => close(opened), signal), [() => close(opened)])
+  return withCleanup(() => work(job, halves as [Half, Half], terms, () => close(opened), signal), [() => close(opened)])
 }
 
 async function readRun({ context }: CompareJob, run: ChosenRun, signal: AbortSignal) {
   const [summary, blobs] = await Promise.all([
     readSummary(context, run.directory, run.handoff, signal),
-    blobsOf(context, run, signal),
+    readBlobs(context, run, signal),
   ])
   return { summary, blobs }
 }
@@ -113,7 +113,7 @@ async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], 
 
 /** Side by side; both have ended when this ends. */
 async function both(halves: [Half, Half], act: (half: Half) => Promise<void>): Promise<void> {
-  await together(act(halves[0]), act(halves[1]), {})
+  await openBoth(act(halves[0]), act(halves[1]), {})
 }
 
 /** What is shown of each. What is the same in both is shown once. */

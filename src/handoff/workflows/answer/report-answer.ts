@@ -15,7 +15,7 @@ export function stalenessAt(
 ): Promise<AnswerStaleness | undefined> {
   return optionally(async () => {
     if (head === undefined) return undefined
-    const { stalenessOf } = await import('../pull-request/check-answer.js')
+    const { checkStaleness: stalenessOf } = await import('../pull-request/check-answer.js')
     return stalenessOf({ repository, record, head }, context, await github?.(), signal)
   })
 }

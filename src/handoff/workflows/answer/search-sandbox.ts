@@ -9,7 +9,7 @@ import type { FindTask, MoreRequest, MoreTask, ProgramRecord, Search } from '../
 import { runProgram } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-store.js'
 import { orAborted } from '../../util/abort.js'
-import { openSandbox, type StepTimer, together } from '../../util/step-timer.js'
+import { openBoth, openSandbox, type StepTimer } from '../../util/step-timer.js'
 import type { ChosenRun } from './resolve-run.js'
 
 export interface Looking {
@@ -36,7 +36,7 @@ export async function openForReading({ context, timer, run, labels }: Looking, s
   // Counted from now: whoever waited for a turn has less time left.
   const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
-  const [owned, opened] = await together(
+  const [owned, opened] = await openBoth(
     openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal),
     openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
     { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },

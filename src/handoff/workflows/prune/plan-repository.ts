@@ -3,15 +3,15 @@
 import type { AppContext } from '../../context.js'
 import { isHandoffError } from '../../domain/errors.js'
 import { decodeHandoff, sealLimit } from '../../domain/handoff-record.js'
-import { judgeRuns, type KeptRun } from '../../domain/retention.js'
+import { judgeRuns, type RetentionRun } from '../../domain/retention.js'
 import { artifact, fullName, layoutAsSpelled, type Repository, type RunId, shaOf } from '../../domain/run.js'
-import { readRemoval } from '../../domain/tombstone.js'
+import { readTombstone } from '../../domain/tombstone.js'
 import { type FileThere, type Inventory, measure, type RefThere, takeInventory, width } from '../../store/inventory.js'
 import { hostRef } from '../../store/ref-store.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './types.js'
 
-export interface Pruning {
+export interface PruneContext {
   request: PruneRequest
   context: AppContext
   notices: string[]
@@ -24,7 +24,7 @@ const busyMs = hourMs
 const marginMs = 10 * 60_000
 
 export async function planRepository(
-  pruning: Pruning,
+  pruning: PruneContext,
   repository: Repository,
   signal: AbortSignal,
 ): Promise<RepositoryPlan> {
@@ -50,7 +50,7 @@ export async function planRepository(
       return { kind: 'run', name: run, why, files: files + 1, bytes: bytes + pointer.bytes, act }
     },
   )
-  const leftovers = await leftBehind(pruning, inventory, signal)
+  const leftovers = await findLeftovers(pruning, inventory, signal)
   return {
     repository,
     kept: verdicts.filter((verdict) => verdict.keep).map(({ run, why }) => ({ run: run.run, why })),
@@ -62,7 +62,7 @@ export async function planRepository(
 const keptHours = 24
 
 /** True for what was last written long enough ago that no attempt can still be at it. Without a time nothing is old. */
-function isOld({ request, context }: Pruning, at: string | undefined, leastHours = keptHours): boolean {
+function isOld({ request, context }: PruneContext, at: string | undefined, leastHours = keptHours): boolean {
   const hours = Math.max(request.unfinishedHours, leastHours)
   const patience = Math.max(hours * hourMs, context.limits.deadlineMs + marginMs)
   return at !== undefined && Date.parse(at) < context.ports.clock.now() - patience
@@ -78,7 +78,7 @@ interface JudgedRefs {
 }
 
 async function judgeRefs(
-  pruning: Pruning,
+  pruning: PruneContext,
   repository: Repository,
   refs: RefThere[],
   signal: AbortSignal,
@@ -107,7 +107,7 @@ function need({ needed }: JudgedRefs, sha: string | undefined, why: string): voi
 
 /** A host that knows nothing at all of the repository is not believed. */
 async function goneBranches(
-  { request, context, notices }: Pruning,
+  { request, context, notices }: PruneContext,
   repository: Repository,
   branches: RefThere[],
   signal: AbortSignal,
@@ -127,7 +127,7 @@ async function goneBranches(
 }
 
 async function judgePulls(
-  pruning: Pruning,
+  pruning: PruneContext,
   repository: Repository,
   pulls: RefThere[],
   judged: JudgedRefs,
@@ -138,7 +138,7 @@ async function judgePulls(
   const oldest = new Date(context.ports.clock.now() - request.keepDays * 24 * hourMs).toISOString()
   await mapConcurrent(4, pulls, async (pull) => {
     const number = Number(pull.ref.slice('refs/pull/'.length))
-    const known = github && (await pullNow(pruning, github, repository, number, signal))
+    const known = github && (await readPull(pruning, github, repository, number, signal))
     if (known === undefined) {
       const old = !github && request.closedPulls === true && (pull.at ?? oldest) < oldest
       if (old) judged.items.push(fileItem('ref', pull, `not written for ${request.keepDays} days`, pull.ref))
@@ -152,8 +152,8 @@ async function judgePulls(
   })
 }
 
-async function pullNow(
-  { notices }: Pruning,
+async function readPull(
+  { notices }: PruneContext,
   github: NonNullable<ReturnType<NonNullable<PruneRequest['github']>>>,
   repository: Repository,
   number: number,
@@ -171,11 +171,11 @@ async function pullNow(
 // ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function sealedRuns(
-  { context, notices }: Pruning,
+  { context, notices }: PruneContext,
   repository: Repository,
   inventory: Inventory,
   signal: AbortSignal,
-): Promise<KeptRun[]> {
+): Promise<RetentionRun[]> {
   const { drive, clock } = context.ports
   const whole = inventory.pointers.flatMap((pointer) => (pointer.state === 'whole' ? [pointer] : []))
   for (const pointer of inventory.pointers) {
@@ -192,13 +192,13 @@ async function sealedRuns(
 }
 
 /** What no pointer names, and what leads nowhere. */
-async function leftBehind(pruning: Pruning, inventory: Inventory, signal: AbortSignal): Promise<PruneItem[]> {
+async function findLeftovers(pruning: PruneContext, inventory: Inventory, signal: AbortSignal): Promise<PruneItem[]> {
   const spoken = new Set(inventory.pointers.flatMap((one) => ('pointer' in one ? [one.pointer.run] : [])))
   // What an unreadable pointer names is not known: no run of its commit is touched.
   const unknown = new Set(inventory.pointers.flatMap((one) => (one.state === 'unreadable' ? [one.sha] : [])))
   const silent = inventory.runs.filter(({ run }) => !spoken.has(run) && !unknown.has(shaOf(run)))
   const attempts = await mapConcurrent(width, silent, ({ run, path }) =>
-    judgeSilent(pruning, inventory, run, path, signal),
+    judgeUnpointedRun(pruning, inventory, run, path, signal),
   )
   const pointers = inventory.pointers.flatMap((one) => {
     const abandoned = one.state === 'marked' && isOld(pruning, one.at)
@@ -221,8 +221,8 @@ async function leftBehind(pruning: Pruning, inventory: Inventory, signal: AbortS
 }
 
 /** A run that no pointer names: unfinished, or sealed without speaking for its commit. */
-async function judgeSilent(
-  pruning: Pruning,
+async function judgeUnpointedRun(
+  pruning: PruneContext,
   inventory: Inventory,
   run: RunId,
   path: string,
@@ -237,13 +237,13 @@ async function judgeSilent(
     return { kind: 'attempt', name: run, why, files: size.files, bytes: size.bytes, act: { how, place, run } }
   }
   if (bytes === null) return item('never finished', 'unsealed')
-  if (readRemoval(bytes)) return isOld(pruning, size.newest) ? item('emptied before', 'emptied') : undefined
+  if (readTombstone(bytes)) return isOld(pruning, size.newest) ? item('emptied before', 'emptied') : undefined
   if (isNewer(bytes)) return undefined
-  return waits(pruning, inventory, run) ? undefined : item('another run speaks for its commit', 'unspoken')
+  return isRecoverable(pruning, inventory, run) ? undefined : item('another run speaks for its commit', 'unspoken')
 }
 
 /** Sealed, and a crash hid it: its note brings it to light when somebody next looks for the commit, as long as it would be kept. */
-function waits({ request, context }: Pruning, { notes, pointers }: Inventory, run: RunId): boolean {
+function isRecoverable({ request, context }: PruneContext, { notes, pointers }: Inventory, run: RunId): boolean {
   const note: FileThere | undefined = notes.find((one) => one.run === run)
   const spokenFor = pointers.some((one) => one.sha === shaOf(run) && one.state === 'whole')
   const oldest = context.ports.clock.now() - request.keepDays * 24 * hourMs

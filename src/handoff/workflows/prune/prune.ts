@@ -5,21 +5,27 @@
 
 import type { AppContext } from '../../context.js'
 import { type ErrorCode, isHandoffError } from '../../domain/errors.js'
-import { type Layout, layoutAsSpelled, parseRepository, type Repository } from '../../domain/run.js'
+import {
+  budgetsDirectory,
+  type Layout,
+  layoutAsSpelled,
+  parseRepository,
+  type Repository,
+  serviceDirectory,
+} from '../../domain/run.js'
 import * as removal from '../../store/delete-run.js'
 import { fileAt, measure, runOf, width } from '../../store/inventory.js'
-import { budgetsDirectory, serviceDirectory } from '../../store/service-paths.js'
 import { olderSpellings } from '../../store/spellings.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { listRepositories } from '../browse.js'
 import { planRepository } from './plan-repository.js'
 import {
   fileItem,
-  type PruneAct,
-  type Pruned,
+  type PruneAction,
   type PruneItem,
   type PrunePlan,
   type PruneRequest,
+  type PruneResult,
   type RepositoryPlan,
 } from './types.js'
 
@@ -29,8 +35,8 @@ export async function planPrune(request: PruneRequest, context: AppContext, sign
   const notices: string[] = []
   const madeAt = new Date(context.ports.clock.now()).toISOString()
   const repositories = request.repository
-    ? await everySpelling(context, request.repository, signal)
-    : await everyRepository(context, notices, signal)
+    ? await findSpellings(context, request.repository, signal)
+    : await findRepositories(context, notices, signal)
   const plans: RepositoryPlan[] = []
   // One after the other: each asks enough at once by itself.
   for (const repository of repositories)
@@ -40,12 +46,12 @@ export async function planPrune(request: PruneRequest, context: AppContext, sign
 }
 
 /** Its folder of now, and those of before names were stored in lower case. */
-async function everySpelling(context: AppContext, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
+async function findSpellings(context: AppContext, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
   const older = await olderSpellings(context.ports.drive, context.root, repository, signal)
   return [{ ...repository, owner: repository.owner.toLowerCase(), name: repository.name.toLowerCase() }, ...older]
 }
 
-async function everyRepository(context: AppContext, notices: string[], signal: AbortSignal): Promise<Repository[]> {
+async function findRepositories(context: AppContext, notices: string[], signal: AbortSignal): Promise<Repository[]> {
   const { drive } = context.ports
   // Attempts that all failed leave `runs` without `commits`. On some hosts a project may be called `runs`: the names in it tell.
   const isRepository = async (folders: readonly string[], path: string) =>
@@ -93,30 +99,35 @@ export async function prune(
   plan: PrunePlan,
   context: AppContext,
   signal: AbortSignal,
-  onDone: (done: Pruned) => void = () => undefined,
-): Promise<Pruned[]> {
-  const told = (done: Pruned) => {
+  onDone: (done: PruneResult) => void = () => undefined,
+): Promise<PruneResult[]> {
+  const told = (done: PruneResult) => {
     onDone(done)
     return done
   }
-  const all: Pruned[] = []
+  const all: PruneResult[] = []
   for (const { repository, items } of plan.repositories) {
     // Refs first: a ref must not lead to a run that is gone.
     for (const early of [true, false]) {
       const now = items.filter((item) => (item.kind === 'ref') === early)
-      const act = async (item: PruneItem) => told({ repository, ...(await carryOut(item, plan, context, signal)) })
+      const act = async (item: PruneItem) => told({ repository, ...(await applyItem(item, plan, context, signal)) })
       all.push(...(await mapConcurrent(removers, now, act)))
     }
-    await tidy(context, layoutAsSpelled(context.root, repository), signal)
+    await removeEmptyFolders(context, layoutAsSpelled(context.root, repository), signal)
   }
-  const act = async (item: PruneItem) => told(await carryOut(item, plan, context, signal))
+  const act = async (item: PruneItem) => told(await applyItem(item, plan, context, signal))
   all.push(...(await mapConcurrent(removers, plan.service, act)))
   return all
 }
 
 const ends: ErrorCode[] = ['cancelled', 'timeout', 'unauthorized']
 
-async function carryOut(item: PruneItem, plan: PrunePlan, context: AppContext, signal: AbortSignal): Promise<Pruned> {
+async function applyItem(
+  item: PruneItem,
+  plan: PrunePlan,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<PruneResult> {
   try {
     const stayed = await remove(item.act, plan, context, signal)
     return stayed === undefined ? { item, outcome: 'removed' } : { item, outcome: 'stayed', why: stayed }
@@ -127,7 +138,7 @@ async function carryOut(item: PruneItem, plan: PrunePlan, context: AppContext, s
 }
 
 async function remove(
-  act: PruneAct,
+  act: PruneAction,
   plan: PrunePlan,
   context: AppContext,
   signal: AbortSignal,
@@ -154,7 +165,7 @@ async function remove(
 }
 
 /** The folders of a repository of which nothing is left. */
-async function tidy(context: AppContext, place: Layout, signal: AbortSignal): Promise<void> {
+async function removeEmptyFolders(context: AppContext, place: Layout, signal: AbortSignal): Promise<void> {
   const { drive } = context.ports
   const left = await Promise.all([place.commits, place.runs].map((path) => drive.list(path, signal)))
   if (left.some((entries) => entries.length > 0)) return

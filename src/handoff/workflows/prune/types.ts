@@ -42,17 +42,17 @@ export interface PruneItem {
   why: string
   files: number
   bytes: number
-  act: PruneAct
+  act: PruneAction
 }
 
 /** How it goes. */
-export type PruneAct =
+export type PruneAction =
   | { how: 'sealed'; place: Layout; run: RunId; pointer: FileThere }
   | { how: 'unsealed' | 'unspoken' | 'emptied'; place: Layout; run: RunId }
   | { how: 'pointer'; file: FileThere }
   | { how: 'file'; file: FileThere }
 
-export interface Pruned {
+export interface PruneResult {
   item: PruneItem
   repository?: Repository
   outcome: 'removed' | 'stayed' | 'failed'

@@ -9,10 +9,10 @@ import type { Call, GitHub } from '../../domain/github.js'
 import { safeText } from '../../domain/markdown/sanitize.js'
 import { splitComment } from '../../domain/markdown/split.js'
 import type { RunEvent } from '../../domain/run-events.js'
-import { anyOf } from '../../util/abort.js'
+import { anySignal } from '../../util/abort.js'
 import type { RunName } from '../answer/resolve-run.js'
-import { staleNote } from './check-staleness.js'
-import { type Conversation, converse, type Ending } from './comment-lifecycle.js'
+import { headNote } from './check-staleness.js'
+import { type Conversation, type ConversationResult, runConversation } from './comment-lifecycle.js'
 
 /** Where an answer may come from, with what is to be said when it is the one. */
 export interface RunPlace {
@@ -22,14 +22,14 @@ export interface RunPlace {
 }
 
 /** What the answer is to know beside the question's text. */
-export interface TalkQuestion {
+export interface ThreadQuestion {
   /** Questions of one thread know of each other. */
   thread: string
   /** Best first. */
   places: RunPlace[]
 }
 
-export interface ToldAnswer {
+export interface ShownAnswer {
   record: CompletedAnswer
   reused: boolean
   /** What a reader should know first: which run was used, and why. */
@@ -38,40 +38,40 @@ export interface ToldAnswer {
 
 type Spoken = 'github' | 'target' | 'question' | 'asker' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
 
-export interface Talk<A extends ToldAnswer> extends Pick<Conversation<A>, Spoken> {
+export interface CommentQuestion<A extends ShownAnswer> extends Pick<Conversation<A>, Spoken> {
   /** Takes what nobody may see out of text. */
   redact: (text: string) => string
   /** Where links in the answer lead. */
   place: AnswerPlace
   /** Called again when somebody else was answering the same. */
-  answer: (wanted: TalkQuestion, onProgress: (text: string) => void) => Promise<A>
+  answer: (wanted: ThreadQuestion, onProgress: (text: string) => void) => Promise<A>
 }
 
-export function talk<A extends ToldAnswer>(of: Talk<A>): Promise<Ending<A>> {
+export function answerInComment<A extends ShownAnswer>(of: CommentQuestion<A>): Promise<ConversationResult<A>> {
   const { github, target, redact, signal } = of
   const { repository } = target.thread
   let places: RunPlace[] | undefined
-  return converse<A>({
+  return runConversation<A>({
     ...of,
     harmless: (text) => safeText(redact(text)),
     async answer(onProgress) {
       // Resolved once, when the question is accepted: what is pushed later is named, not read.
-      places ??= await placesOf(github, target, { signal })
-      return of.answer({ thread: threadOf(target), places }, onProgress)
+      places ??= await findRunPlaces(github, target, { signal })
+      return of.answer({ thread: threadKey(target), places }, onProgress)
     },
-    render: (told) => commentParts({ ...of, repository, about: aboutOf(target) }, told),
+    render: (told) => commentParts({ ...of, repository, about: subjectOf(target) }, told),
   })
 }
 
-export function threadOf({ thread, branch }: Target): string {
+export function threadKey({ thread, branch }: Target): string {
   if (branch !== undefined) return `${thread.kind}/${thread.number}`
   return thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`
 }
 
-const aboutOf = ({ thread, branch }: Target): Commenting['about'] =>
+const subjectOf = ({ thread, branch }: Target): CommentContext['about'] =>
   branch === undefined ? { pull: thread.number } : { branch }
 
-async function placesOf(github: GitHub, target: Target, call: Call): Promise<RunPlace[]> {
+async function findRunPlaces(github: GitHub, target: Target, call: Call): Promise<RunPlace[]> {
   if (target.branch !== undefined) return [{ name: { ref: `refs/heads/${target.branch}` } }]
   const { repository, number } = target.thread
   const { head, base } = await github.pull(repository, number, call)
@@ -79,15 +79,16 @@ async function placesOf(github: GitHub, target: Target, call: Call): Promise<Run
   return [{ name: { commit: head.sha } }, { name: { ref: `refs/heads/${base.ref}` }, note }]
 }
 
-export interface Commenting extends Pick<Talk<ToldAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
+export interface CommentContext
+  extends Pick<CommentQuestion<ShownAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
   repository: string
   /** Whose head is compared with the answered commit. */
   about: { pull: number } | { branch: string }
 }
 
 /** The answer in parts, each with room to spare below GitHub's limit. */
-export async function commentParts(on: Commenting, { record, reused, notes }: ToldAnswer): Promise<string[]> {
-  const stale = await staleWords(on, record)
+export async function commentParts(on: CommentContext, { record, reused, notes }: ShownAnswer): Promise<string[]> {
+  const stale = await stalenessNote(on, record)
   const markdown = answerMarkdown(record, on.place, {
     form: 'comment',
     reused,
@@ -98,9 +99,9 @@ export async function commentParts(on: Commenting, { record, reused, notes }: To
 }
 
 /** The head as it is now, when the answer is ready. A failure to look costs the remark, not the answer. */
-async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
+async function stalenessNote(on: CommentContext, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
   const { github, repository, about } = on
-  const call = { signal: anyOf(on.signal, AbortSignal.timeout(15_000)), patient: false }
+  const call = { signal: anySignal(on.signal, AbortSignal.timeout(15_000)), patient: false }
   try {
     const head =
       'pull' in about
@@ -109,7 +110,7 @@ async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer
     if (head === null) return undefined
     const cited = citations.filter((citation) => citation.verified)
     const asked = { repository, answered: commit, head, citations: cited }
-    return (await staleNote(github, asked, call)) ?? undefined
+    return (await headNote(github, asked, call)) ?? undefined
   } catch (error) {
     const why = isHandoffError(error) ? error.message : 'an unexpected error'
     on.onNotice(`Whether the head has moved could not be seen: ${why}`)
@@ -118,7 +119,7 @@ async function staleWords(on: Commenting, { commit, citations }: CompletedAnswer
 }
 
 /** What somebody who waits sees of the work. Ours alone: no text of a repository or a model. */
-export function progressOf(event: RunEvent, repository: string): string | undefined {
+export function progressText(event: RunEvent, repository: string): string | undefined {
   if (event.type === 'step-start' && event.step === 'open sandbox') return 'Starting a sandbox…'
   if (event.type === 'step-end' && event.step === 'open sandbox' && !event.failed) {
     return `Reading \`${repository}\`… (sandbox up in ${(event.milliseconds / 1_000).toFixed(1)} s)`

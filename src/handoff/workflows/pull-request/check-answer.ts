@@ -14,8 +14,8 @@ import { isHandoffError } from '../../domain/errors.js'
 import type { GitHub } from '../../domain/github.js'
 import { fullName, layout, olderLayout, type Repository } from '../../domain/run.js'
 import { readSealed } from '../../store/run-store.js'
-import { type BlobsOfRun, blobsOf } from '../read-file-tables.js'
-import { differenceBetween } from './check-staleness.js'
+import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
+import { compareCommits } from './check-staleness.js'
 
 export interface AnswerStaleness extends Staleness {
   /** The commit it was answered at. */
@@ -27,10 +27,10 @@ export interface AnswerStaleness extends Staleness {
   told: string
 }
 
-type Kept = Pick<CompletedAnswer, 'commit' | 'citations' | 'excerpts'>
+type CitingAnswer = Pick<CompletedAnswer, 'commit' | 'citations' | 'excerpts'>
 
 /** What an answer rests on at its own commit; what a comparison cites of an earlier one does not go stale. */
-export function citedNow({ commit, citations }: Pick<CompletedAnswer, 'commit' | 'citations'>): CitedRange[] {
+export function currentCitations({ commit, citations }: Pick<CompletedAnswer, 'commit' | 'citations'>): CitedRange[] {
   return citations
     .filter((citation) => citation.verified && (citation.commit ?? commit) === commit)
     .map(({ path, from, to }) => ({ path, from, to }))
@@ -40,17 +40,17 @@ export function citedNow({ commit, citations }: Pick<CompletedAnswer, 'commit' |
  * Undefined when the head is the commit that was answered about, when nothing was cited, or when nobody can tell. Only stopping is an error:
  * not to know how old an answer is must not cost the answer.
  */
-export async function stalenessOf(
-  request: { repository: Repository; record: Kept; head: string },
+export async function checkStaleness(
+  request: { repository: Repository; record: CitingAnswer; head: string },
   context: ReadContext,
   github: GitHub | undefined,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   const { record, head } = request
-  if (record.commit === head || citedNow(record).length === 0) return undefined
+  if (record.commit === head || currentCitations(record).length === 0) return undefined
   const ways = [
-    () => github && stalenessByGitHub(request, github, signal),
-    () => stalenessByRuns(request, context, signal),
+    () => github && checkStalenessByGitHub(request, github, signal),
+    () => checkStalenessByRuns(request, context, signal),
   ]
   for (const way of ways) {
     try {
@@ -63,23 +63,23 @@ export async function stalenessOf(
   return undefined
 }
 
-async function stalenessByGitHub(
-  { repository, record, head }: { repository: Repository; record: Kept; head: string },
+async function checkStalenessByGitHub(
+  { repository, record, head }: { repository: Repository; record: CitingAnswer; head: string },
   github: GitHub,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   const asked = { repository: fullName(repository), answered: record.commit, head }
-  const difference = await differenceBetween(github, asked, { signal })
+  const difference = await compareCommits(github, asked, { signal })
   if (difference === null) return undefined
   const own = record.excerpts.filter((excerpt) => (excerpt.commit ?? record.commit) === record.commit)
   const blobs = new Map(own.map(({ path, blob }) => [path, blob]))
-  const found = staleness(citedNow(record), difference.files, { complete: difference.complete, blobs })
-  return described(record, head, found, 'lines')
+  const found = staleness(currentCitations(record), difference.files, { complete: difference.complete, blobs })
+  return describeStaleness(record, head, found, 'lines')
 }
 
 /** Undefined unless both commits have a sealed run that can be believed. */
-export async function stalenessByRuns(
-  { repository, record, head }: { repository: Repository; record: Kept; head: string },
+export async function checkStalenessByRuns(
+  { repository, record, head }: { repository: Repository; record: CitingAnswer; head: string },
   context: ReadContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
@@ -88,20 +88,20 @@ export async function stalenessByRuns(
     [record.commit, head].map(async (sha) => {
       for (const place of places) {
         const run = place && (await readSealed(context.ports.drive, place, sha, signal))
-        if (run) return blobsOf(context, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)
+        if (run) return readBlobs(context, { handoff: run.handoff, directory: place.run(run.handoff.run) }, signal)
       }
       return undefined
     }),
   )
   if (!then || !now) return undefined
-  const cited = citedNow(record)
+  const cited = currentCitations(record)
   const paths = [...new Set(cited.map(({ path }) => path))]
   const files = paths.flatMap((path) => changeOf(path, then, now) ?? [])
-  return described(record, head, staleness(cited, files, { blobs: then }), 'files')
+  return describeStaleness(record, head, staleness(cited, files, { blobs: then }), 'files')
 }
 
-function described(
-  record: Kept,
+function describeStaleness(
+  record: CitingAnswer,
   head: string,
   found: Staleness,
   precision: AnswerStaleness['precision'],
@@ -111,7 +111,7 @@ function described(
 }
 
 /** What became of a file between two runs; nothing when it is as it was. */
-function changeOf(path: string, then: BlobsOfRun, now: BlobsOfRun): ComparedFile | undefined {
+function changeOf(path: string, then: BlobsByPath, now: BlobsByPath): ComparedFile | undefined {
   const blob = then.get(path)
   const after = now.get(path)
   if (blob !== undefined && blob === after) return undefined

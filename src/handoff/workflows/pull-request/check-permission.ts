@@ -9,15 +9,15 @@ import {
   permissionLevels,
 } from '../../domain/github.js'
 
-export type MayAsk =
+export type PermissionCheck =
   | { allowed: true; level: PermissionLevel }
   /** `text` is a sentence for the log or the asker. Bots get no answer, because two bots could answer each other for ever. */
   | { allowed: false; reason: 'bot' | 'permission' | 'somebody-else'; text: string }
 
-export async function mayAsk(
+export async function checkPermission(
   request: { github: GitHub; repository: string; user: Author; allow: AskLevel },
   call: Call,
-): Promise<MayAsk> {
+): Promise<PermissionCheck> {
   const { github, repository, user, allow } = request
   if (isBot(user)) return { allowed: false, reason: 'bot', text: `${user.login} is a bot; bots are not answered.` }
   const { level, roleName, user: known } = await github.permissionOf(repository, user.login, call)

@@ -14,7 +14,7 @@ export interface Difference {
 }
 
 /** One sentence about the head as it is now; null when the head is the commit that was answered about. Fails only when stopped. */
-export async function staleNote(
+export async function headNote(
   github: GitHub,
   request: { repository: string; answered: string; head: string; citations: readonly CitedRange[] },
   call: Call,
@@ -24,15 +24,15 @@ export async function staleNote(
   const start = `The head is now ${head.slice(0, 7)}`
   if (citations.length === 0) return `${start}.`
   try {
-    const difference = await differenceBetween(github, request, call)
-    return difference === null ? `${start}.` : `${start}${evidence(difference, citations)}.`
+    const difference = await compareCommits(github, request, call)
+    return difference === null ? `${start}.` : `${start}${describeChanges(difference, citations)}.`
   } catch (error) {
     if (!isHandoffError(error) || error.code === 'cancelled' || error.code === 'timeout') throw error
     return `${start}.`
   }
 }
 
-function evidence({ files, complete }: Difference, citations: readonly CitedRange[]): string {
+function describeChanges({ files, complete }: Difference, citations: readonly CitedRange[]): string {
   const changes = changesOf(files)
   const cited = new Set(citations.map(({ path }) => path))
   const changed = [...cited].filter((path) => changes.has(path)).length
@@ -42,7 +42,7 @@ function evidence({ files, complete }: Difference, citations: readonly CitedRang
 }
 
 /** What differs between two commits, however they are related; null when GitHub does not know one of them (any more). */
-export async function differenceBetween(
+export async function compareCommits(
   github: GitHub,
   { repository, answered, head }: { repository: string; answered: string; head: string },
   call: Call,
@@ -53,7 +53,7 @@ export async function differenceBetween(
   // GitHub compares from where the two parted. After a force-push the answered commit has changes of its own since then.
   const back = await github.compare(repository, head, answered, call)
   if (back === null) return null
-  return { files: differing(blobsAt(there), blobsAt(back)), complete: there.complete && back.complete }
+  return { files: differingFiles(blobsAt(there), blobsAt(back)), complete: there.complete && back.complete }
 }
 
 /** What each changed path holds on that side; null where it is no more. */
@@ -65,7 +65,7 @@ function blobsAt(comparison: Comparison): Map<string, string | null> {
 }
 
 /** A path that only one side changed differs; one that both changed to the same does not. Which lines differ nobody has told us. */
-function differing(head: Map<string, string | null>, answered: Map<string, string | null>): Difference['files'] {
+function differingFiles(head: Map<string, string | null>, answered: Map<string, string | null>): Difference['files'] {
   const paths = [...new Set([...head.keys(), ...answered.keys()])]
   return paths
     .filter((path) => !head.has(path) || !answered.has(path) || head.get(path) !== answered.get(path))

@@ -15,9 +15,9 @@ import {
   settleAnswer,
   writeState,
 } from './status-comment.js'
-import { makePacer } from './throttle.js'
+import { createThrottle } from './throttle.js'
 
-export interface Voice {
+export interface CommentTarget {
   github: GitHub
   target: Target
   /** As it was asked; shown above the answer's state until the answer comes. */
@@ -33,7 +33,7 @@ export interface Voice {
   onNotice: (text: string) => void
 }
 
-export interface Conversation<A> extends Voice {
+export interface Conversation<A> extends CommentTarget {
   /**
    * Does the work; `onProgress` takes Markdown and may be called as often as one likes. When it rejects with `in-progress` it is called again
    * until the other one's answer is there. It must end soon after `signal` is aborted.
@@ -49,7 +49,7 @@ export interface Conversation<A> extends Voice {
 }
 
 /** How it ended. Without `comment` there is none to see: it was deleted, or GitHub did not take it. */
-export type Ending<A> =
+export type ConversationResult<A> =
   | { end: 'answered'; answer: A; comment?: CommentKey }
   /** The comment had its answer already; nothing was done. */
   | { end: 'answered-before'; comment: CommentKey }
@@ -58,15 +58,15 @@ export type Ending<A> =
   /** Whoever asked has taken the question back. */
   | { end: 'question-gone' }
 
-const paceMs = 3_000
+const editIntervalMs = 3_000
 
-export async function converse<A>(conversation: Conversation<A>): Promise<Ending<A>> {
+export async function runConversation<A>(conversation: Conversation<A>): Promise<ConversationResult<A>> {
   const { github, target, signal, onNotice } = conversation
   const comment = answerComment(github, target, { onNotice })
   try {
     if (!(await acknowledge(conversation, { signal }))) return { end: 'question-gone' }
-    if ((await open(conversation, comment)) === 'done') {
-      await react(conversation, 'rocket', { signal: closing(conversation) })
+    if ((await openComment(conversation, comment)) === 'done') {
+      await react(conversation, 'rocket', { signal: finalSignal(conversation) })
       return { end: 'answered-before', comment: comment.key! }
     }
   } catch (error) {
@@ -80,8 +80,8 @@ export async function converse<A>(conversation: Conversation<A>): Promise<Ending
 }
 
 /** Ends a conversation that nobody else will end; idempotent. For the step that runs after a job, however the job ended. */
-export async function terminal(
-  ending: Voice & {
+export async function endConversation(
+  ending: CommentTarget & {
     /** `cancelled`, or what went wrong. */
     error: unknown
     /** The answer's comment, where it is known; if it is gone then somebody deleted it, and no other is made. */
@@ -105,8 +105,8 @@ async function work<A>(
 ): Promise<{ outcome: Outcome<A>; leftover: Promise<unknown> }> {
   const { clock, signal } = conversation
   const write = (text: string, until: AbortSignal) => showProgress(conversation, comment, text, until)
-  const pacer = makePacer({ clock, intervalMs: paceMs, write })
-  const answering = untilAnswered(conversation, pacer.say).then(
+  const pacer = createThrottle({ clock, intervalMs: editIntervalMs, write })
+  const answering = answerWithRetry(conversation, pacer.say).then(
     (answer): Outcome<A> => ({ answer }),
     (error: unknown): Outcome<A> => ({ error }),
   )
@@ -115,7 +115,7 @@ async function work<A>(
   return { outcome, leftover: answering }
 }
 
-async function untilAnswered<A>(conversation: Conversation<A>, onProgress: (text: string) => void): Promise<A> {
+async function answerWithRetry<A>(conversation: Conversation<A>, onProgress: (text: string) => void): Promise<A> {
   const { answer, clock, signal } = conversation
   for (;;) {
     try {
@@ -131,57 +131,57 @@ async function conclude<A>(
   conversation: Conversation<A>,
   comment: AnswerComment,
   outcome: Outcome<A>,
-): Promise<Ending<A>> {
+): Promise<ConversationResult<A>> {
   if ('error' in outcome) {
-    await say(conversation, comment, outcome.error)
-    return { end: stateOf(outcome.error), error: outcome.error, ...where(comment) }
+    await reportFailure(conversation, comment, outcome.error)
+    return { end: stateOf(outcome.error), error: outcome.error, ...commentOf(comment) }
   }
   const { answer } = outcome
   try {
-    const call = { signal: closing(conversation) }
+    const call = { signal: finalSignal(conversation) }
     await finishAnswer(comment, await conversation.render(answer), call)
-    tellWhere(conversation, comment)
+    reportComment(conversation, comment)
     await react(conversation, 'rocket', call)
-    return { end: 'answered', answer, ...where(comment) }
+    return { end: 'answered', answer, ...commentOf(comment) }
   } catch (error) {
-    conversation.onNotice(`The answer is there, but its comment could not be written: ${plain(error).message}`)
-    await say(conversation, comment, error)
-    return { end: stateOf(error), error, answer, ...where(comment) }
+    conversation.onNotice(`The answer is there, but its comment could not be written: ${publicError(error).message}`)
+    await reportFailure(conversation, comment, error)
+    return { end: stateOf(error), error, answer, ...commentOf(comment) }
   }
 }
 
 /** The last word when there is no answer. Never rejects: the reason for it matters more. */
-async function say<A>(conversation: Conversation<A>, comment: AnswerComment, error: unknown): Promise<void> {
-  const call = { signal: closing(conversation) }
+async function reportFailure<A>(conversation: Conversation<A>, comment: AnswerComment, error: unknown): Promise<void> {
+  const call = { signal: finalSignal(conversation) }
   try {
     const state = await settleAnswer(comment, stateOf(error), failureText(conversation, error), call)
-    tellWhere(conversation, comment)
+    reportComment(conversation, comment)
     await react(conversation, state === 'done' ? 'rocket' : 'confused', call)
   } catch (problem) {
-    conversation.onNotice(`Could not write how the question ended: ${plain(problem).message}`)
+    conversation.onNotice(`Could not write how the question ended: ${publicError(problem).message}`)
     await react(conversation, 'confused', call)
   }
 }
 
-async function acknowledge(voice: Voice, call: Call): Promise<boolean> {
+async function acknowledge(voice: CommentTarget, call: Call): Promise<boolean> {
   try {
     return await voice.github.addReaction(questionKey(voice.target), 'eyes', { ...call, patient: false })
   } catch (error) {
     if (isHandoffError(error, 'cancelled') || isHandoffError(error, 'timeout')) throw error
-    voice.onNotice(`Could not react to the question: ${plain(error).message}`)
+    voice.onNotice(`Could not react to the question: ${publicError(error).message}`)
     return true
   }
 }
 
 /** A limit or an outage must not cost the answer: it goes on without a comment, which the next word makes. A refusal ends it. */
-async function open<A>(conversation: Conversation<A>, comment: AnswerComment): Promise<string> {
+async function openComment<A>(conversation: Conversation<A>, comment: AnswerComment): Promise<string> {
   try {
     const { signal } = conversation
-    const state = await openAnswer(comment, workingText(conversation, firstWords), {
+    const state = await openAnswer(comment, workingText(conversation, firstText), {
       signal,
       patient: false,
     })
-    tellWhere(conversation, comment)
+    reportComment(conversation, comment)
     return state
   } catch (error) {
     if (!isHandoffError(error, 'git')) throw error
@@ -198,7 +198,7 @@ async function showProgress<A>(
 ): Promise<number> {
   try {
     const shown = await writeState(comment, 'working', workingText(conversation, text), { signal, patient: false })
-    tellWhere(conversation, comment)
+    reportComment(conversation, comment)
     return shown ? 0 : Number.POSITIVE_INFINITY
   } catch (error) {
     return ((isHandoffError(error) && error.retryAfterSeconds) || 10) * 1_000
@@ -206,38 +206,38 @@ async function showProgress<A>(
 }
 
 /** 👀 goes last: somebody who looks in between sees two, never none. Never rejects. */
-async function react(voice: Voice, reaction: Reaction, call: Call): Promise<void> {
+async function react(voice: CommentTarget, reaction: Reaction, call: Call): Promise<void> {
   const key = questionKey(voice.target)
   const others = (['eyes', 'confused', 'rocket'] as const).filter((one) => one !== reaction)
   try {
     if (await voice.github.addReaction(key, reaction, call)) await voice.github.removeReactions(key, others, call)
   } catch (error) {
-    voice.onNotice(`Could not react to the question: ${plain(error).message}`)
+    voice.onNotice(`Could not react to the question: ${publicError(error).message}`)
   }
 }
 
 // ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** GitHub mails the first version of a comment and no later one, so it says who asks what, and where the answer will be. */
-const firstWords = 'The answer will stand in this comment; GitHub sends no second mail for it.'
+const firstText = 'The answer will stand in this comment; GitHub sends no second mail for it.'
 
-function workingText(voice: Voice, progress: string): string {
+function workingText(voice: CommentTarget, progress: string): string {
   const asker = voice.asker === undefined ? '' : `**${voice.harmless(voice.asker)}** asks:\n\n`
   return `${asker}${quoted(voice)}\n\n⏳ ${progress}${linkTo(voice)}`
 }
 
-function failureText(voice: Voice, error: unknown): string {
+function failureText(voice: CommentTarget, error: unknown): string {
   if (stateOf(error) === 'cancelled') {
     return `${quoted(voice)}\n\n🛑 This was stopped before there was an answer. Ask again to start anew.${linkTo(voice)}`
   }
-  const { message, next } = plain(error)
+  const { message, next } = publicError(error)
   const advice = next === undefined ? '' : `\n\n${voice.harmless(next)}`
   return `${quoted(voice)}\n\n😕 There is no answer. ${voice.harmless(message)}${advice}${linkTo(voice)}`
 }
 
 const longestQuote = 500
 
-function quoted({ question, harmless }: Voice): string {
+function quoted({ question, harmless }: CommentTarget): string {
   const shown = question.length > longestQuote ? `${question.slice(0, longestQuote)}…` : question
   return harmless(shown.toWellFormed().trim())
     .split('\n')
@@ -245,28 +245,28 @@ function quoted({ question, harmless }: Voice): string {
     .join('\n')
 }
 
-const linkTo = ({ link }: Voice) => (link === undefined ? '' : `\n\n[Watch the work](${link})`)
+const linkTo = ({ link }: CommentTarget) => (link === undefined ? '' : `\n\n[Watch the work](${link})`)
 
 const stateOf = (error: unknown) => (isHandoffError(error, 'cancelled') ? 'cancelled' : 'failed')
 
 /** What is not ours stays inside: it may show what nobody should see. */
-function plain(error: unknown): { message: string; next?: string | undefined } {
+function publicError(error: unknown): { message: string; next?: string | undefined } {
   if (isHandoffError(error)) return error
   return { message: 'Something went wrong inside handoff.', next: 'The log of the work has the details.' }
 }
 
 // ── time and place ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function closing<A>(conversation: Conversation<A>): AbortSignal {
+function finalSignal<A>(conversation: Conversation<A>): AbortSignal {
   if (conversation.lastWords) return conversation.lastWords()
   return AbortSignal.timeout(conversation.signal.aborted ? 5_000 : 60_000)
 }
 
-function tellWhere<A>(conversation: Conversation<A>, comment: AnswerComment): void {
+function reportComment<A>(conversation: Conversation<A>, comment: AnswerComment): void {
   if (comment.key !== null) conversation.onComment?.(comment.key)
 }
 
-function where(comment: AnswerComment): { comment?: CommentKey } {
+function commentOf(comment: AnswerComment): { comment?: CommentKey } {
   return comment.key === null || comment.deleted ? {} : { comment: comment.key }
 }
 

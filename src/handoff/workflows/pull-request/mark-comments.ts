@@ -12,7 +12,7 @@ import type { Call, Comment, Comparison, GitHub, Thread } from '../../domain/git
 import { safeInline } from '../../domain/markdown/escape.js'
 import { fullName, type Layout, layout, olderLayout, parseRunId, type Repository } from '../../domain/run.js'
 import { readAnswer } from '../../store/answer-store.js'
-import { type AnswerStaleness, stalenessOf } from './check-answer.js'
+import { type AnswerStaleness, checkStaleness } from './check-answer.js'
 
 export interface MarkRequest {
   context: ReadContext
@@ -23,7 +23,7 @@ export interface MarkRequest {
   onNotice?: (text: string) => void
 }
 
-export interface Marked {
+export interface MarkResult {
   /** The pull request's head now. */
   head: string
   marked: CommentPlace[]
@@ -36,15 +36,19 @@ export interface Marked {
 type CommentPlace = Pick<Comment, 'kind' | 'id' | 'url'>
 
 /** Once per head: who comes again for the same head changes nothing. Several at once write the same. */
-export async function markStale(github: GitHub, request: MarkRequest, signal: AbortSignal): Promise<Marked> {
+export async function markStaleComments(
+  github: GitHub,
+  request: MarkRequest,
+  signal: AbortSignal,
+): Promise<MarkResult> {
   const repository = fullName(request.repository)
   const call = { signal }
   const { head } = await github.pull(repository, request.pull, call)
-  const marked: Marked = { head: head.sha, marked: [], cleared: [], untouched: 0 }
-  const once = rememberingComparisons(github)
+  const marked: MarkResult = { head: head.sha, marked: [], cleared: [], untouched: 0 }
+  const once = cacheComparisons(github)
   // One after the other: GitHub asks for that from whoever writes.
   for (const answer of await ownAnswers(github, repository, request.pull, call)) {
-    const outcome = await treat(once, request, answer, head.sha, call)
+    const outcome = await markComment(once, request, answer, head.sha, call)
     const { kind, id, url } = answer.first
     if (outcome === 'untouched') marked.untouched += 1
     else marked[outcome].push({ kind, id, url })
@@ -66,22 +70,22 @@ async function ownAnswers(github: GitHub, repository: string, number: number, ca
   const found = await Promise.all(
     threads.map((thread) => github.ownComments(thread, { marker: anyMarker, everyThread: true }, call)),
   )
-  const byAnswer = Map.groupBy(found.flat(), ({ kind, body }) => `${kind} ${shownIn(body)?.of}`)
+  const byAnswer = Map.groupBy(found.flat(), ({ kind, body }) => `${kind} ${parseShownAnswer(body)?.of}`)
   return [...byAnswer.values()].flatMap((comments) => {
-    const first = comments.find(({ body }) => shownIn(body)?.part === 1)
+    const first = comments.find(({ body }) => parseShownAnswer(body)?.part === 1)
     return first ? [{ first, text: comments.map(({ body }) => body).join('\n') }] : []
   })
 }
 
 /** Which answer a comment shows, and which part of it: below its question once it is done, or on its own. */
-function shownIn(body: string): { of: string; part: number } | undefined {
+function parseShownAnswer(body: string): { of: string; part: number } | undefined {
   const asked = readAskMarker(body)
   if (asked) return asked.state === 'done' ? { of: `question ${asked.question}`, part: asked.part } : undefined
   const answer = readAnswerMarker(body)
   return answer && { of: `answer ${answer.id}`, part: answer.part }
 }
 
-async function treat(
+async function markComment(
   github: GitHub,
   { context, repository, onNotice }: MarkRequest,
   { first, text }: OwnAnswer,
@@ -90,14 +94,14 @@ async function treat(
 ): Promise<'marked' | 'cleared' | 'untouched'> {
   if (readStaleHead(first.body) === head) return 'untouched'
   try {
-    const record = await recordOf(context, repository, text, call.signal)
+    const record = await readRecord(context, repository, text, call.signal)
     if (!record) return 'untouched'
-    const found = await stalenessOf({ repository, record, head }, context, github, call.signal)
+    const found = await checkStaleness({ repository, record, head }, context, github, call.signal)
     // What nobody can tell stays as it is.
     if (!found && record.commit !== head) return 'untouched'
     const gone = found !== undefined && !found.valid
     if (!gone && readStaleHead(first.body) === undefined) return 'untouched'
-    const body = setStaleWarning(first.body, gone ? { head, words: wordsOf(found) } : undefined)
+    const body = setStaleWarning(first.body, gone ? { head, words: warningText(found) } : undefined)
     if ((await github.updateComment(first, body, call)) === null) return 'untouched'
     return gone ? 'marked' : 'cleared'
   } catch (error) {
@@ -107,7 +111,7 @@ async function treat(
   }
 }
 
-async function recordOf(
+async function readRecord(
   context: ReadContext,
   repository: Repository,
   text: string,
@@ -125,14 +129,14 @@ async function recordOf(
 /** Comments have 500 characters to spare, and a mark must not push the answer over GitHub's limit. */
 const longestWords = 300
 
-function wordsOf({ told, changed, head }: AnswerStaleness): string {
+function warningText({ told, changed, head }: AnswerStaleness): string {
   const words = safeInline(told)
   if (words.length <= longestWords) return words
   return safeInline(`The head is now ${head.slice(0, 7)}; ${changed.length} of the cited ranges changed.`)
 }
 
 /** Several answers at one commit need one comparison. */
-function rememberingComparisons(github: GitHub): GitHub {
+function cacheComparisons(github: GitHub): GitHub {
   const known = new Map<string, Promise<Comparison | null>>()
   return {
     ...github,

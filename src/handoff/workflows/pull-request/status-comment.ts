@@ -58,9 +58,9 @@ export async function writeState(
   if (comment.deleted) return false
   const body = bodyOf(comment, 1, state, text)
   if (comment.key === null && (await ensure(comment, 1, body, call)).body === body) return true
-  if (comment.uncertain && state !== 'done' && (await stateNow(comment, call)) === 'done') return true
+  if (comment.uncertain && state !== 'done' && (await readState(comment, call)) === 'done') return true
   try {
-    return (await onTheOne(comment, (key) => comment.github.updateComment(key, body, call), call)) !== null
+    return (await withCurrentComment(comment, (key) => comment.github.updateComment(key, body, call), call)) !== null
   } catch (error) {
     comment.uncertain = true
     throw error
@@ -71,7 +71,7 @@ export async function writeState(
 export async function finishAnswer(comment: AnswerComment, parts: string[], call: Call): Promise<boolean> {
   if (comment.deleted) return false
   if (comment.key !== null && (comment.uncertain || parts.length > 1)) {
-    const state = await stateNow(comment, call)
+    const state = await readState(comment, call)
     if (state === null) return false
     if (state === 'done') return true
   }
@@ -80,7 +80,7 @@ export async function finishAnswer(comment: AnswerComment, parts: string[], call
   if (!(await writeState(comment, 'done', first, call))) return false
   kept.set(comment.key!.id, bodyOf(comment, 1, 'done', first))
   try {
-    await sweep(comment, kept, call)
+    await removeDuplicates(comment, kept, call)
   } catch {
     comment.onNotice('Could not look for twins of the comment with the answer.')
   }
@@ -96,7 +96,7 @@ export async function settleAnswer(
 ): Promise<Exclude<ConversationState, 'working'> | 'deleted'> {
   const body = bodyOf(comment, 1, state, text)
   if (comment.key === null && (await ensure(comment, 1, body, call)).body === body) return state
-  const now = comment.uncertain ? await stateNow(comment, call) : 'working'
+  const now = comment.uncertain ? await readState(comment, call) : 'working'
   if (now === null) return 'deleted'
   if (now !== 'working') return now
   return (await writeState(comment, state, text, call)) ? state : 'deleted'
@@ -116,14 +116,14 @@ async function ensure(comment: AnswerComment, part: number, body: string, call: 
 }
 
 /** Null when it is deleted. */
-async function stateNow(comment: AnswerComment, call: Call): Promise<ConversationState | null> {
+async function readState(comment: AnswerComment, call: Call): Promise<ConversationState | null> {
   if (comment.deleted) return null
-  const standing = await onTheOne(comment, (key) => comment.github.getComment(key, call), call)
+  const standing = await withCurrentComment(comment, (key) => comment.github.getComment(key, call), call)
   return standing && stateOf(standing)
 }
 
 /** Null when it is gone. When two were made at once and ours was deleted for the other, we go on in the other. */
-async function onTheOne<T>(
+async function withCurrentComment<T>(
   comment: AnswerComment,
   act: (key: CommentKey) => Promise<T | null>,
   call: Call,
@@ -154,7 +154,7 @@ async function writeParts(comment: AnswerComment, texts: string[], call: Call): 
 }
 
 /** Deletes what is not part of this answer: twins that appeared late, and parts of an earlier try. Puts a late edit right. */
-async function sweep(comment: AnswerComment, kept: Map<number, string>, call: Call): Promise<void> {
+async function removeDuplicates(comment: AnswerComment, kept: Map<number, string>, call: Call): Promise<void> {
   const { github, target } = comment
   const wanted = { marker: askPrefix(target.question), ...since(target) }
   for (const one of await github.ownComments(target.thread, wanted, call)) {

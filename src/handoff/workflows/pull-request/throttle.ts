@@ -1,14 +1,14 @@
 // Says the newest of many things, but not too often: GitHub limits edits, and every edit is work for whoever watches.
 import type { Clock } from '../../domain/ports.js'
 
-export interface Pacer {
+export interface Throttle {
   /** Replaces what has not been said yet. Returns at once. */
   say(text: string): void
   /** Nothing is said after this resolves. What is on its way gets two seconds to arrive. */
   stop(): Promise<void>
 }
 
-export interface PacerOptions {
+export interface ThrottleOptions {
   clock: Clock
   /** Between the end of one word and the start of the next; the first waits as long. */
   intervalMs: number
@@ -18,7 +18,7 @@ export interface PacerOptions {
 
 const farewellMs = 2_000
 
-export function makePacer({ clock, intervalMs, write }: PacerOptions): Pacer {
+export function createThrottle({ clock, intervalMs, write }: ThrottleOptions): Throttle {
   const stopped = new AbortController()
   const cut = new AbortController()
   let latest: string | undefined

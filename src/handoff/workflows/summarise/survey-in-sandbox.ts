@@ -13,7 +13,7 @@ import { surveyTextBytes } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
 import { runProgram } from '../../sandbox/run-program.js'
 import { type OpenedRun, openRun } from '../../store/run-store.js'
-import { type OwnedSandbox, openSandbox, type StepTimer, together, undoing } from '../../util/step-timer.js'
+import { type OwnedSandbox, openBoth, openSandbox, type StepTimer, withCleanup } from '../../util/step-timer.js'
 import type { SummariseRequest } from './types.js'
 
 export interface SurveyJob {
@@ -70,14 +70,14 @@ async function surveyOnce(
   const { context, timer, directory } = job
   const { ports } = context
   const lifetimeMs = context.limits.deadlineMs + lifetimeMargin
-  const [owned, opened] = await together(
+  const [owned, opened] = await openBoth(
     openSandbox(timer, ports, 'summarise', sandboxRequest(job, lifetimeMs, injectHeaders), signal),
     timer.step('open directory', () =>
       openRun(ports, directory, ports.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
     ),
     { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
   )
-  return undoing(() => runSurveyProgram(job, received, owned, opened, signal), [owned.close, opened.revoke])
+  return withCleanup(() => runSurveyProgram(job, received, owned, opened, signal), [owned.close, opened.revoke])
 }
 
 function sandboxRequest(

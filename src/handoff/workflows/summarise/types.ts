@@ -7,7 +7,7 @@ import type { RunEvent } from '../../domain/run-events.js'
 import type { CommitFacts } from '../../domain/summary/commit-facts.js'
 import type { RequestSizes } from '../../domain/summary/request-sizes.js'
 import type { SummaryCache } from '../../domain/summary/summary-cache.js'
-import type { BudgetLimits, TokenBudget } from '../../domain/summary/token-budget.js'
+import type { TokenBudget, TokenLimits } from '../../domain/summary/token-budget.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
 import type { Checkpoint } from './checkpoint.js'
 import type { ModelQueue, QueueLimits } from './model-queue.js'
@@ -49,7 +49,7 @@ export interface SummaryInput {
   /** The whole file table, if the host has it. With it every path can be checked, also of files that were not chosen. */
   table?: FileTable
   model: Model
-  limits: BudgetLimits & QueueLimits
+  limits: TokenLimits & QueueLimits
   /** The run that this one may build on: its prose and the text of its `code-summary.md`. */
   previous?: { cache: SummaryCache; summary: string }
   checkpoint?: Checkpoint

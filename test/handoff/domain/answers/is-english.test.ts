@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { speaksEnglish } from '../../../../src/handoff/domain/answers/is-english.js'
+import { isEnglish } from '../../../../src/handoff/domain/answers/is-english.js'
 
 test.each([
   'How is a request retried?',
@@ -12,7 +12,7 @@ test.each([
   'What does the naïve mode do in main()?',
   'TypeError: x is not a function\n    at run (/app/src/pool.ts:40:3)',
 ])('%j is searched for as it is', (text) => {
-  expect(speaksEnglish(text)).toBe(true)
+  expect(isEnglish(text)).toBe(true)
 })
 
 test.each([
@@ -24,5 +24,5 @@ test.each([
   '如果沙箱在写入摘要时被杀死，会发生什么？',
   'セッションはどこに保存されますか',
 ])('%j needs words first', (text) => {
-  expect(speaksEnglish(text)).toBe(false)
+  expect(isEnglish(text)).toBe(false)
 })

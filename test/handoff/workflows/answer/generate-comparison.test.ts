@@ -6,8 +6,8 @@ import {
   answerQuestion,
   findAnswer,
   findQueued,
+  getAnswer,
   isHandoffError,
-  oneAnswer,
   queueAnswer,
   type SummariseResult,
   summarise,
@@ -120,7 +120,7 @@ test('it is stored with the later run, and is answered from there the next time'
   )
   expect({ reused, machines: machines().length - before }).toEqual({ reused: true, machines: 0 })
   const chosen = { handoff: later.handoff, directory: later.directory } as never
-  expect(await oneAnswer(world.context, chosen, record.id, never)).toEqual(record)
+  expect(await getAnswer(world.context, chosen, record.id, never)).toEqual(record)
   const latest = world.clouds.drive.readFile(`${later.directory}/analysis/qa-response.md`)!.toString()
   expect(latest).toContain(`Compared \`${earlier.handoff.commit.slice(0, 7)}\` with`)
 })

@@ -4,7 +4,12 @@ import { startGitHub } from '../../../../src/emulators/github/github.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { answerIdOf } from '../../../../src/handoff/domain/answers/question.js'
 import { answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'
-import { answerQuestion as askAgain, citedNow, stalenessByRuns, stalenessOf } from '../../../../src/handoff/index.js'
+import {
+  answerQuestion as askAgain,
+  checkStaleness,
+  checkStalenessByRuns,
+  currentCitations,
+} from '../../../../src/handoff/index.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
 import { cited, keepAnswer, tableOf } from '../../../support/answers.js'
 import { gitFolder } from '../../../support/commits.js'
@@ -19,7 +24,7 @@ afterEach(() => there[Symbol.asyncDispose]())
 const sealed = (commit: string, blobs: Record<string, number>) =>
   there.sealed(commit, { files: tableOf(commit, blobs) })
 const ask = (record: ReturnType<typeof keepAnswer>, head: string) =>
-  stalenessByRuns({ repository: there.repository, record, head }, there.context, never)
+  checkStalenessByRuns({ repository: there.repository, record, head }, there.context, never)
 
 describe('by the tables of two runs', () => {
   const before = { 'a.ts': 1, 'b.ts': 2, 'c.ts': 3, 'd.ts': 4 }
@@ -54,7 +59,7 @@ describe('by the tables of two runs', () => {
       { ...cited('b.ts', 1), commit: sha(1) },
     ]
     const record = keepAnswer(there, run, [...citations, { ...cited('a.ts', 5), verified: false }])
-    expect(citedNow(record)).toEqual([{ path: 'b.ts', from: 1, to: 1 }])
+    expect(currentCitations(record)).toEqual([{ path: 'b.ts', from: 1, to: 1 }])
     expect(await ask(record, sha(2))).toMatchObject({ valid: true })
   })
 
@@ -69,8 +74,8 @@ describe('by the tables of two runs', () => {
     )
     await expect(ask(record, sha(2))).rejects.toMatchObject({ code: 'corrupt' })
     const asked = { repository: there.repository, record, head: sha(2) }
-    expect(await stalenessOf(asked, there.context, undefined, never)).toBeUndefined()
-    expect(await stalenessOf({ ...asked, head: sha(1) }, there.context, undefined, never)).toBeUndefined()
+    expect(await checkStaleness(asked, there.context, undefined, never)).toBeUndefined()
+    expect(await checkStaleness({ ...asked, head: sha(1) }, there.context, undefined, never)).toBeUndefined()
   })
 })
 
@@ -113,7 +118,7 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   await sealed(head, { 'a.ts': 2 })
   const record = keepAnswer(there, run, [cited('a.ts', 1), cited('a.ts', 2)])
   const of = (asked: typeof record, at: string) =>
-    stalenessOf({ repository: there.repository, record: asked, head: at }, there.context, github, never)
+    checkStaleness({ repository: there.repository, record: asked, head: at }, there.context, github, never)
   const found = await of(record, head)
   expect(found).toMatchObject({ precision: 'lines', changed: [{ path: 'a.ts', from: 2, to: 2, why: 'changed' }] })
   const shown = answerMarkdown(

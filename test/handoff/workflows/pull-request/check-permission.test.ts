@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import type { AskLevel } from '../../../../src/handoff/domain/github.js'
-import { mayAsk } from '../../../../src/handoff/workflows/pull-request/check-permission.js'
+import { checkPermission } from '../../../../src/handoff/workflows/pull-request/check-permission.js'
 
 let local: LocalGitHub
 let token: string
@@ -35,7 +35,7 @@ const line = () => makeGitHub({ apiUrl: local.apiUrl, serverUrl: local.url, cred
 
 async function allowed(login: string, allow: AskLevel, repository = 'octo/open') {
   const { id, type } = local.addUser(login)
-  return mayAsk({ github: line(), repository, user: { login, id, type }, allow }, call)
+  return checkPermission({ github: line(), repository, user: { login, id, type }, allow }, call)
 }
 
 const levels: AskLevel[] = ['read', 'triage', 'write', 'maintain', 'admin']
@@ -73,7 +73,7 @@ test.each([
   { login: 'octo', type: 'Organization' },
 ])('$login of type $type is a bot and not even looked up', async ({ login, type }) => {
   const before = local.server.requests.length
-  const answer = await mayAsk(
+  const answer = await checkPermission(
     { github: line(), repository: 'octo/open', user: { login, id: 1, type }, allow: 'read' },
     call,
   )
@@ -82,7 +82,7 @@ test.each([
 })
 
 test('somebody who took over a name has not its permissions', async () => {
-  const answer = await mayAsk(
+  const answer = await checkPermission(
     { github: line(), repository: 'octo/open', user: { login: 'wanda', id: 7, type: 'User' }, allow: 'write' },
     call,
   )
@@ -92,7 +92,7 @@ test('somebody who took over a name has not its permissions', async () => {
 test('a name that is a path asks for nothing', async () => {
   const before = local.server.requests.length
   const user = { login: '../../../user', id: 1, type: 'User' }
-  const answer = await mayAsk({ github: line(), repository: 'octo/open', user, allow: 'read' }, call)
+  const answer = await checkPermission({ github: line(), repository: 'octo/open', user, allow: 'read' }, call)
   expect(answer).toMatchObject({ allowed: false, reason: 'permission' })
   expect(local.server.requests.length).toBe(before)
 })

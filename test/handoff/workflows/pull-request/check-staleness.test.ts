@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
-import { staleNote } from '../../../../src/handoff/workflows/pull-request/check-staleness.js'
+import { headNote } from '../../../../src/handoff/workflows/pull-request/check-staleness.js'
 import { type GitFolder, gitFolder } from '../../../support/commits.js'
 
 let local: LocalGitHub
@@ -33,7 +33,7 @@ const lines = (count: number, change: Record<number, string> = {}) =>
 const cite = (path: string, from = 1, to = from) => ({ path, from, to })
 
 async function note(answered: string, head: string, citations: ReturnType<typeof cite>[]) {
-  const text = await staleNote(line(), { repository: 'octo/tools', answered, head, citations }, call)
+  const text = await headNote(line(), { repository: 'octo/tools', answered, head, citations }, call)
   expect(text ?? 'Nothing.').toMatch(/[^.]\.$/)
   return text?.replace(head.slice(0, 7), 'B').slice(0, -1) ?? null
 }
@@ -156,7 +156,7 @@ test('a limit or an outage costs the count only; a stop is a stop', async () => 
   const head = folder.commit({ 'a.ts': lines(8) })
   local.limits.exhaust(3_000)
   expect(await note(answered, head, [cite('a.ts')])).toBe(start)
-  const stopped = staleNote(
+  const stopped = headNote(
     line(),
     { repository: 'octo/tools', answered, head, citations: [cite('a.ts')] },
     { signal: AbortSignal.abort() },

@@ -9,8 +9,8 @@ import { readAskMarker } from '../../../../src/handoff/domain/answers/comment-ma
 import { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import {
   type Conversation,
-  converse,
-  terminal,
+  endConversation,
+  runConversation,
 } from '../../../../src/handoff/workflows/pull-request/comment-lifecycle.js'
 import { manualClock } from '../../../support/clock.js'
 import { until } from '../../../support/until.js'
@@ -88,7 +88,7 @@ const firstWords = 'The answer will stand in this comment; GitHub sends no secon
 describe('a question and its answer', () => {
   test('👀, a comment that works, the answer in its place, 🚀', async () => {
     const during: string[][] = []
-    const ending = await converse(
+    const ending = await runConversation(
       talk({
         answer: async () => {
           during.push(local.reactionsOf(question), seen())
@@ -116,7 +116,7 @@ describe('a question and its answer', () => {
       thread: { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id },
       question: asking.id,
     }
-    await converse(talk({ target, render: () => ['first', 'second'] }))
+    await runConversation(talk({ target, render: () => ['first', 'second'] }))
     expect(ours().map(({ kind, root: at, body }) => [kind, at, body.split('\n').slice(1)])).toEqual([
       ['review', root.id, ['*Part 1 of 2*', '', 'first']],
       ['review', root.id, ['*Part 2 of 2*', '', 'second']],
@@ -132,7 +132,7 @@ describe('a question and its answer', () => {
       expect(told).toEqual([ours()[0]!.id])
       return 'x'
     }
-    await converse(talk({ link, answer, onComment: (key) => told.push(key.id) }))
+    await runConversation(talk({ link, answer, onComment: (key) => told.push(key.id) }))
     expect(ours()[0]!.history[0]!.body).toContain(`[Watch the work](${link})`)
     expect(ours()[0]!.body).not.toContain(link)
   })
@@ -153,7 +153,7 @@ describe('progress', () => {
   test('is shown at most every three seconds, and always the newest', async () => {
     const clock = manualClock()
     const work = heldAnswer()
-    const ending = converse(talk({ clock, answer: work.answer }))
+    const ending = runConversation(talk({ clock, answer: work.answer }))
     const progress = await work.started
     const edits = () => ours()[0]!.history.length - 1
     const shown = () => ours()[0]!.body.split('⏳ ')[1]
@@ -190,7 +190,7 @@ describe('progress', () => {
       await until('the edit is on its way', () => local.server.requests.some(({ method }) => method === 'PATCH'))
       return 'Because.'
     }
-    await converse(
+    await runConversation(
       talk({
         clock: {
           ...systemClock,
@@ -207,7 +207,7 @@ describe('progress', () => {
   test('that arrives after the answer is put right', async () => {
     const lists = { method: 'GET', path: /issues\/\d+\/comments\?/ }
     local.server.rule({ ...lists, skip: 2, fault: { kind: 'delay', milliseconds: 100 } })
-    const ending = converse(talk())
+    const ending = runConversation(talk())
     const comment = await until('the answer is shown', () => ours().find(({ body }) => body.includes('state=done')))
     local.edit(comment, comment.author.login, comment.history[0]!.body)
     await ending
@@ -217,7 +217,7 @@ describe('progress', () => {
   test('that GitHub does not take is left out, and later words come later', async () => {
     const clock = manualClock()
     const work = heldAnswer()
-    const ending = converse(talk({ clock, answer: work.answer }))
+    const ending = runConversation(talk({ clock, answer: work.answer }))
     const progress = await work.started
     local.limits.slowDown({ times: 1, method: 'PATCH', retryAfterSeconds: 20 })
     progress('one')
@@ -257,9 +257,9 @@ describe('the same question twice', () => {
   test('delivered twice at once: one answer, one comment', async () => {
     const { state, answer } = ledger()
     const endings = await Promise.all([
-      converse(talk({ answer })),
-      converse(talk({ answer })),
-      converse(talk({ answer })),
+      runConversation(talk({ answer })),
+      runConversation(talk({ answer })),
+      runConversation(talk({ answer })),
     ])
     for (const { end } of endings) expect(['answered', 'answered-before']).toContain(end)
     expect(state.made).toBe(1)
@@ -279,7 +279,11 @@ describe('the same question twice', () => {
       times: 1,
       fault: { kind: 'lose-reply' },
     })
-    await Promise.all([converse(talk({ answer })), converse(talk({ answer })), converse(talk({ answer }))])
+    await Promise.all([
+      runConversation(talk({ answer })),
+      runConversation(talk({ answer })),
+      runConversation(talk({ answer })),
+    ])
     expect(seen()).toEqual(['Because.'])
     expect(ours().length).toBeGreaterThan(3)
   })
@@ -288,9 +292,9 @@ describe('the same question twice', () => {
     const clock = manualClock()
     const first = heldAnswer()
     const second = heldAnswer()
-    const one = converse(talk({ answer: first.answer }))
+    const one = runConversation(talk({ answer: first.answer }))
     await first.started
-    const two = converse(talk({ answer: second.answer, clock }))
+    const two = runConversation(talk({ answer: second.answer, clock }))
     const progress = await second.started
     first.finish('Because.')
     await one
@@ -305,10 +309,10 @@ describe('the same question twice', () => {
   })
 
   test('delivered again after the answer: nothing is done', async () => {
-    await converse(talk())
+    await runConversation(talk())
     const before = ours()[0]!.history.length
     let asked = 0
-    const ending = await converse(
+    const ending = await runConversation(
       talk({
         answer: async () => {
           asked += 1
@@ -328,9 +332,9 @@ describe('the same question twice', () => {
     const failing = async () => {
       throw new HandoffError('model', 'The model did not answer.')
     }
-    await converse(talk({ answer: failing }))
+    await runConversation(talk({ answer: failing }))
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:confused'])
-    expect((await converse(talk())).end).toBe('answered')
+    expect((await runConversation(talk())).end).toBe('answered')
     expect(states(ours()[0]!)).toEqual(['working', 'failed', 'working', 'done'])
     expect(seen()).toEqual(['Because.'])
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
@@ -339,7 +343,7 @@ describe('the same question twice', () => {
   test('a reply that was lost, on creation or on the last edit, costs nothing', async () => {
     local.server.rule({ method: 'POST', path: /issues\/\d+\/comments$/, times: 1, fault: { kind: 'lose-reply' } })
     local.server.rule({ method: 'PATCH', times: 1, fault: { kind: 'lose-reply' } })
-    expect((await converse(talk())).end).toBe('answered')
+    expect((await runConversation(talk())).end).toBe('answered')
     expect(ours()).toHaveLength(1)
     expect(seen()).toEqual(['Because.'])
   })
@@ -351,7 +355,7 @@ describe('the same question twice', () => {
       twin.createdAt += 1
       return 'Because.'
     }
-    await converse(talk({ answer }))
+    await runConversation(talk({ answer }))
     expect(seen()).toEqual(['Because.'])
     expect(ours()).toHaveLength(2)
   })
@@ -363,17 +367,17 @@ describe('comments that only look like ours', () => {
     const pasted = local.say(repository, pull.number, 'wanda', `${marker}\nI am the answer`)
     const quotedBody = `> ${marker}\nsomebody wrote this`
     const quoted = local.say(repository, pull.number, 'github-actions[bot]', quotedBody)
-    expect((await converse(talk())).end).toBe('answered')
+    expect((await runConversation(talk())).end).toBe('answered')
     expect([pasted.history.length, quoted.history.length]).toEqual([1, 1])
     expect([pasted.deleted, quoted.deleted]).toEqual([undefined, undefined])
     expect(seen()).toEqual([quotedBody, 'Because.'])
   })
 
   test('the answer to another question stays as it is', async () => {
-    await converse(talk())
+    await runConversation(talk())
     const first = question
     question = local.say(repository, pull.number, 'wanda', '/ask and why not?')
-    await converse(talk({ target: inConversation(), answer: async () => 'No.' }))
+    await runConversation(talk({ target: inConversation(), answer: async () => 'No.' }))
     expect(seen()).toEqual(['Because.', 'No.'])
     expect(first.id).not.toBe(question.id)
   })
@@ -385,7 +389,7 @@ describe('somebody deletes', () => {
       local.remove(ours()[0]!, 'wanda')
       return 'Because.'
     }
-    const ending = await converse(talk({ answer, render: () => ['one', 'two', 'three'] }))
+    const ending = await runConversation(talk({ answer, render: () => ['one', 'two', 'three'] }))
     expect(ending).toEqual({ end: 'answered', answer: 'Because.' })
     expect(seen()).toEqual([])
     expect(ours()).toHaveLength(1)
@@ -398,7 +402,7 @@ describe('somebody deletes', () => {
       local.remove(ours()[0]!, 'wanda')
       throw new HandoffError('model', 'No.')
     }
-    expect((await converse(talk({ answer }))).end).toBe('failed')
+    expect((await runConversation(talk({ answer }))).end).toBe('failed')
     expect(ours()).toHaveLength(1)
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:confused'])
   })
@@ -410,7 +414,7 @@ describe('somebody deletes', () => {
       asked += 1
       return 'x'
     }
-    expect(await converse(talk({ answer }))).toEqual({ end: 'question-gone' })
+    expect(await runConversation(talk({ answer }))).toEqual({ end: 'question-gone' })
     expect([asked, ours().length]).toEqual([0, 0])
   })
 
@@ -419,7 +423,7 @@ describe('somebody deletes', () => {
       local.remove(question, 'wanda')
       return 'Because.'
     }
-    expect((await converse(talk({ answer }))).end).toBe('answered')
+    expect((await runConversation(talk({ answer }))).end).toBe('answered')
     expect(seen()).toEqual(['Because.'])
     expect(notices).toEqual([])
   })
@@ -430,7 +434,7 @@ describe('when there is no answer', () => {
     const answer = async () => {
       throw new HandoffError('not-sealed', 'No run of @octo is sealed.', { next: 'Push @again.' })
     }
-    const ending = await converse(talk({ answer, link: 'https://job' }))
+    const ending = await runConversation(talk({ answer, link: 'https://job' }))
     expect(ending).toMatchObject({ end: 'failed', error: { code: 'not-sealed' }, comment: { id: ours()[0]!.id } })
     expect(seen()).toEqual([
       '> why is (at)octo here?\n\n😕 There is no answer. No run of (at)octo is sealed.\n\nPush (at)again.\n\n[Watch the work](https://job)',
@@ -443,7 +447,7 @@ describe('when there is no answer', () => {
     const answer = async () => {
       throw new TypeError('x is undefined at /secret/path')
     }
-    const ending = await converse(talk({ answer }))
+    const ending = await runConversation(talk({ answer }))
     expect(ending).toMatchObject({ end: 'failed', error: expect.any(TypeError) })
     expect(seen()[0]).toContain('Something went wrong inside handoff.')
     expect(seen()[0]).not.toContain('secret')
@@ -458,7 +462,7 @@ describe('when there is no answer', () => {
       order.push('sandbox gone')
       throw new Error('aborted')
     }
-    const ending = await converse(talk({ answer, signal: stop.signal }))
+    const ending = await runConversation(talk({ answer, signal: stop.signal }))
     order.push('ended')
     expect(order).toEqual(['sandbox gone', 'ended'])
     expect(ending).toMatchObject({ end: 'cancelled', error: { code: 'cancelled' } })
@@ -467,7 +471,7 @@ describe('when there is no answer', () => {
   })
 
   test('stopped before anything was written: it is said all the same', async () => {
-    const ending = await converse(talk({ signal: AbortSignal.abort() }))
+    const ending = await runConversation(talk({ signal: AbortSignal.abort() }))
     expect(ending.end).toBe('cancelled')
     expect(seen()[0]).toContain('This was stopped before there was an answer.')
   })
@@ -478,7 +482,7 @@ describe('when there is no answer', () => {
       deadline.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
       return 'too late'
     }
-    const ending = await converse(talk({ answer, signal: deadline.signal }))
+    const ending = await runConversation(talk({ answer, signal: deadline.signal }))
     expect(ending).toMatchObject({ end: 'failed', error: { code: 'timeout' } })
     expect(seen()[0]).toContain('Time ran out while answering the question.')
   })
@@ -490,7 +494,7 @@ describe('when there is no answer', () => {
       return 'x'
     }
     const github = line(job({ pull_requests: 'read' }))
-    const ending = await converse(talk({ github, answer }))
+    const ending = await runConversation(talk({ github, answer }))
     expect(ending).toMatchObject({ end: 'failed', error: { code: 'forbidden' } })
     expect([asked, ours().length]).toEqual([0, 0])
     expect(notices[0]).toContain('Could not react to the question')
@@ -498,7 +502,9 @@ describe('when there is no answer', () => {
 
   test('the words of the state are never longer than a comment', async () => {
     const long = '🦊'.repeat(50_000)
-    await converse(talk({ question: long, answer: async () => Promise.reject(new HandoffError('model', 'No.')) }))
+    await runConversation(
+      talk({ question: long, answer: async () => Promise.reject(new HandoffError('model', 'No.')) }),
+    )
     expect(ours()[0]!.history.map(({ body }) => body.length < 2_000)).toEqual([true, true])
     expect(ours()[0]!.body.isWellFormed()).toBe(true)
   })
@@ -509,7 +515,7 @@ describe('limits and outages', () => {
     local.limits.slowDown({ times: 1, method: 'POST', path: /reactions$/, retryAfterSeconds: 60 })
     local.limits.slowDown({ times: 1, method: 'POST', path: /issues\/\d+\/comments$/, retryAfterSeconds: 60 })
     const during: number[] = []
-    const ending = await converse(
+    const ending = await runConversation(
       talk({
         answer: async () => {
           during.push(ours().length)
@@ -527,14 +533,14 @@ describe('limits and outages', () => {
 
   test('a secondary limit at the end is waited for', async () => {
     local.limits.slowDown({ times: 2, method: 'PATCH', retryAfterSeconds: 30 })
-    expect((await converse(talk())).end).toBe('answered')
+    expect((await runConversation(talk())).end).toBe('answered')
     expect(seen()).toEqual(['Because.'])
     expect(notices.filter((text) => text.includes('asks to wait 30 s'))).toHaveLength(2)
   })
 
   test('an answer that was shown without a word back is not taken for a failure', async () => {
     local.server.rule({ method: 'PATCH', times: 4, fault: { kind: 'lose-reply' } })
-    expect(await converse(talk())).toMatchObject({ end: 'failed', answer: 'Because.' })
+    expect(await runConversation(talk())).toMatchObject({ end: 'failed', answer: 'Because.' })
     expect(seen()).toEqual(['Because.'])
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
   })
@@ -544,12 +550,12 @@ describe('limits and outages', () => {
       local.server.rule({ fault: { kind: 'answer', status: 502 } })
       return 'Because.'
     }
-    const ending = await converse(talk({ answer }))
+    const ending = await runConversation(talk({ answer }))
     expect(ending).toMatchObject({ end: 'failed', answer: 'Because.', error: { code: 'git' } })
     expect(notices.join('\n')).toContain('The answer is there, but its comment could not be written')
     // Later, when GitHub is back, the same event or a cron finishes it from the ledger.
     local.server.clearRules()
-    expect((await converse(talk())).end).toBe('answered')
+    expect((await runConversation(talk())).end).toBe('answered')
     expect(seen()).toEqual(['Because.'])
   })
 })
@@ -570,7 +576,7 @@ describe('an answer of 200,000 characters', () => {
 
   test('stands in numbered parts, in order, the first one being done last', async () => {
     expect(long).toHaveLength(200_000)
-    const ending = await converse(talk({ answer: async () => long, render: parts }))
+    const ending = await runConversation(talk({ answer: async () => long, render: parts }))
     expect(ending.end).toBe('answered')
     expect(seen().map((body) => body.split('\n')[0])).toEqual([
       '*Part 1 of 4*',
@@ -592,16 +598,16 @@ describe('an answer of 200,000 characters', () => {
       fault: { kind: 'lose-reply' },
     })
     const both = { answer: async () => long, render: parts }
-    await Promise.all([converse(talk(both)), converse(talk(both))])
+    await Promise.all([runConversation(talk(both)), runConversation(talk(both))])
     expect(whole()).toBe(long)
     expect(seen()).toHaveLength(4)
   })
 
   test('that stopped half way is written anew where it stands', async () => {
     const refused = (text: string) => parts(text).map((part, index) => (index === 2 ? 'x'.repeat(70_000) : part))
-    await converse(talk({ answer: async () => long, render: refused }))
+    await runConversation(talk({ answer: async () => long, render: refused }))
     const other = long.replaceAll('word', 'WORD')
-    expect((await converse(talk({ answer: async () => other, render: parts }))).end).toBe('answered')
+    expect((await runConversation(talk({ answer: async () => other, render: parts }))).end).toBe('answered')
     expect(whole()).toBe(other)
   })
 
@@ -609,19 +615,19 @@ describe('an answer of 200,000 characters', () => {
     // The third part is refused: the conversation fails with two parts standing.
     local.limits.slowDown({ times: 1, method: 'POST', path: /issues\/\d+\/comments$/, retryAfterSeconds: null })
     const tooLong = (text: string) => parts(text).map((part, index) => (index === 2 ? 'x'.repeat(70_000) : part))
-    const first = await converse(talk({ answer: async () => long, render: tooLong }))
+    const first = await runConversation(talk({ answer: async () => long, render: tooLong }))
     expect(first).toMatchObject({ end: 'failed', answer: long })
     expect(seen()).toHaveLength(2)
     const shorter = long.slice(0, 50_000)
-    expect((await converse(talk({ answer: async () => shorter, render: parts }))).end).toBe('answered')
+    expect((await runConversation(talk({ answer: async () => shorter, render: parts }))).end).toBe('answered')
     expect(whole()).toBe(shorter)
     expect(seen()).toHaveLength(1)
   })
 })
 
 describe('the last word of a step that runs after the job', () => {
-  const end = (more: Partial<Parameters<typeof terminal>[0]> = {}) =>
-    terminal({
+  const end = (more: Partial<Parameters<typeof endConversation>[0]> = {}) =>
+    endConversation({
       ...talk(),
       error: new HandoffError('cancelled', 'Stopped.'),
       signal: AbortSignal.timeout(5_000),
@@ -632,7 +638,7 @@ describe('the last word of a step that runs after the job', () => {
   async function killed() {
     const github = line()
     const target = inConversation()
-    void converse(talk({ github, target, answer: () => new Promise(() => {}) }))
+    void runConversation(talk({ github, target, answer: () => new Promise(() => {}) }))
     await until('it works', () => ours().length === 1 && local.server.requests.at(-1)?.method === 'GET')
     return ours()[0]!
   }
@@ -656,7 +662,7 @@ describe('the last word of a step that runs after the job', () => {
   })
 
   test('leaves an answer alone, and puts the reaction right', async () => {
-    await converse(talk())
+    await runConversation(talk())
     local.say(repository, pull.number, 'wanda', 'noise')
     question.reactions[0]!.removed = false
     for (const reaction of question.reactions) reaction.removed = reaction.content !== 'eyes'

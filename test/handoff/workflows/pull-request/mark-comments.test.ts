@@ -4,7 +4,7 @@ import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/
 import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/world.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { writeAskMarker } from '../../../../src/handoff/domain/answers/comment-marker.js'
-import { answerMarkdown, type CompletedAnswer, markStale } from '../../../../src/handoff/index.js'
+import { answerMarkdown, type CompletedAnswer, markStaleComments } from '../../../../src/handoff/index.js'
 import { cited, keepAnswer } from '../../../support/answers.js'
 import { type GitFolder, gitFolder } from '../../../support/commits.js'
 import { type KeptRuns, keptRuns, never } from '../../../support/kept-runs.js'
@@ -52,7 +52,7 @@ async function mark() {
   const token = local.issueToken({ permissions: { contents: 'read', pull_requests: 'write' } })
   const github = makeGitHub({ apiUrl: local.apiUrl, serverUrl: local.url, credentials: { token }, userAgent: 'test' })
   const onNotice = (text: string) => notices.push(text)
-  const done = await markStale(
+  const done = await markStaleComments(
     github,
     { context: there.context, repository: there.repository, pull: pull.number, onNotice },
     never,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makePacer } from '../../../../src/handoff/workflows/pull-request/throttle.js'
+import { createThrottle } from '../../../../src/handoff/workflows/pull-request/throttle.js'
 import { manualClock } from '../../../support/clock.js'
 import { until } from '../../../support/until.js'
 
@@ -7,7 +7,7 @@ function paced(write: (text: string) => Promise<number> = async () => 0) {
   const clock = manualClock()
   const said: { text: string; at: number }[] = []
   const start = clock.now()
-  const pacer = makePacer({
+  const pacer = createThrottle({
     clock,
     intervalMs: 3_000,
     write: (text) => {
@@ -40,7 +40,7 @@ test('no word is lost that comes just when the one before was said', async () =>
   for (let turns = 0; turns < 12; turns += 1) {
     const said: string[] = []
     const clock = manualClock({ jump: true })
-    const pacer = makePacer({
+    const pacer = createThrottle({
       clock,
       intervalMs: 3_000,
       write: async (text) => {
@@ -117,7 +117,7 @@ test('nothing is said after the stop, which waits for what is on its way', async
 test('what does not arrive in two seconds is cut off', async () => {
   const clock = manualClock()
   let cut = false
-  const pacer = makePacer({
+  const pacer = createThrottle({
     clock,
     intervalMs: 0,
     write: (_text, signal) =>

@@ -1,5 +1,5 @@
 // From a question to what is looked for: concepts, each with the forms in which code may say it.
-import { speaksEnglish } from '../../../domain/answers/is-english.js'
+import { isEnglish } from '../../../domain/answers/is-english.js'
 import { weights } from './ranking-weights.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
@@ -47,7 +47,7 @@ export function parseQuestion(question: string, terms: readonly string[]): Query
   const draft: QueryDraft = { concepts: [], known: new Map(), forms: new Map() }
   const asked = addWords(draft, question.slice(0, 8_000), 1)
   // A question in another language than code says little by itself: then the terms are the question.
-  const foreign = !speaksEnglish(question)
+  const foreign = !isEnglish(question)
   const extra = terms.slice(0, 60).join(' ').slice(0, 4_000)
   const added = addWords(draft, extra, foreign ? 1 : weights.extraTerm)
   const order = foreign ? [...asked, ...added] : asked
