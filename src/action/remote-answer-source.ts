@@ -10,6 +10,7 @@ import {
   parseRunId,
   parseSha,
   type RunPlace,
+  retryAfterMs,
   systemClock,
 } from '../handoff/index.js'
 import { type AnswerSource, type Inquiry, type OnProgress, type Reply, tryInOrder } from './inquiry.js'
@@ -74,7 +75,7 @@ async function poll(
   if (location.origin !== new URL(endpoint).origin) throw unexpectedResponse('it sends us somewhere else')
   let last = first
   for (;;) {
-    await systemClock.sleep(retryDelay(last.headers), signal)
+    await systemClock.sleep(pollDelayMs(last.headers), signal)
     const headers = {
       authorization: `Bearer ${await tokens(signal)}`,
       accept: 'application/json',
@@ -86,8 +87,8 @@ async function poll(
   }
 }
 
-const retryDelay = (headers: Headers) =>
-  Math.min(30, Math.max(1, Number(headers.get('retry-after') ?? '2') || 2)) * 1_000
+const pollDelayMs = (headers: Headers) =>
+  Math.min(30_000, Math.max(1_000, retryAfterMs(headers.get('retry-after'), Date.now()) ?? 2_000))
 
 async function receive(url: string, signal: AbortSignal, init: RequestInit): Promise<Received> {
   const host = new URL(url).host
@@ -128,10 +129,10 @@ function toHandoffError(host: string, { status, headers }: Response, body: unkno
   const code = text(said['code'])
   const known = isErrorCode(code) ? code : codeForStatus(status)
   const next = text(said['next']) ?? adviceForStatus(status)
-  const wait = Number(headers.get('retry-after') ?? Number.NaN)
+  const waitMs = retryAfterMs(headers.get('retry-after'), Date.now())
   return new HandoffError(known, text(said['detail']) ?? `The service at ${host} answered ${status}.`, {
     ...(next === undefined ? {} : { next }),
-    ...(Number.isFinite(wait) ? { retryAfterSeconds: wait } : {}),
+    ...(waitMs === undefined ? {} : { retryAfterSeconds: waitMs / 1_000 }),
   })
 }
 

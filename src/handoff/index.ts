@@ -58,6 +58,7 @@ export {
 } from './domain/settings.js'
 export { type BudgetLimits, makeBudgets, noBudgets } from './store/caller-budgets.js'
 export { mapConcurrent } from './util/map-concurrent.js'
+export { retryAfterMs } from './util/retry-after.js'
 export { type Admission, type AdmissionLimits, makeAdmission } from './workflows/answer/admission.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
 export { budgetProblem } from './workflows/answer/budget.js'

@@ -5,6 +5,7 @@
 
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
+import { retryAfterMs } from '../../util/retry-after.js'
 import { type DriveTimes, Lost, type Watch, watchTime } from './deadlines.js'
 import {
   brokenConnection,
@@ -288,10 +289,8 @@ function checkLength(call: Call, reply: Reply, received: number): void {
 const asksToWait = ({ status, header }: Head) => (status === 503 || status === 429) && header('retry-after') !== null
 
 function retryAfter({ header }: Head, clock: Clock): number | undefined {
-  const text = header('retry-after')
-  if (text === null) return undefined
-  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - clock.now()) / 1000
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) : undefined
+  const wait = retryAfterMs(header('retry-after'), clock.now())
+  return wait === undefined ? undefined : Math.min(wait / 1_000, 60)
 }
 
 /** Every answer of the service is a JSON object. */

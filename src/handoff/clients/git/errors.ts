@@ -1,6 +1,7 @@
 // Explains a failure at a git host, and whether a retry makes sense.
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { errorCode } from '../../util/error-code.js'
+import { retryAfterMs } from '../../util/retry-after.js'
 
 export interface Failure {
   error: HandoffError
@@ -10,11 +11,12 @@ export interface Failure {
 /** The git host answered with a status that is not a success. */
 export class Refused extends Error {
   readonly status: number
-  readonly retryAfter: string | null
+  readonly retryAfterSeconds: number | undefined
   constructor(response: Response) {
     super(`status ${response.status}`)
     this.status = response.status
-    this.retryAfter = response.headers.get('retry-after')
+    const wait = retryAfterMs(response.headers.get('retry-after'), Date.now())
+    this.retryAfterSeconds = wait === undefined ? undefined : wait / 1_000
     response.body?.cancel().catch(() => undefined)
   }
 }
@@ -33,7 +35,7 @@ export function explainFailure(error: unknown, base: URL, hadCredential: boolean
   }
 }
 
-function explainStatus({ status, retryAfter }: Refused, base: URL, hadCredential: boolean): Failure {
+function explainStatus({ status, retryAfterSeconds }: Refused, base: URL, hadCredential: boolean): Failure {
   if (status === 401 || status === 403 || status === 404) {
     const credential = hadCredential ? 'the credential cannot read it' : 'it is not public and no credential is set'
     const message = `The repository at ${displayAddress(base)} does not exist, or ${credential} (${status}).`
@@ -41,13 +43,12 @@ function explainStatus({ status, retryAfter }: Refused, base: URL, hadCredential
     const next = 'Check its name, and the credential that reads it.'
     return { error: new HandoffError(code, message, { next }), retry: false }
   }
-  const seconds = Number(retryAfter ?? Number.NaN)
   const isTransient = status === 429 || status >= 500
   const error = new HandoffError('git', `The git host ${base.host} failed (${status}).`, {
     next: isTransient ? 'Try again in a while.' : 'Check the clone address.',
-    ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   })
-  return { error, retry: isTransient && !(seconds > 5) }
+  return { error, retry: isTransient && (retryAfterSeconds ?? 0) <= 5 }
 }
 
 /** The clone address without what git adds to it. It never contains a credential. */

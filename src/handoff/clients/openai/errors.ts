@@ -6,6 +6,7 @@ import type OpenAI from 'openai'
 import { type ErrorDetails, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
 import { errorCode } from '../../util/error-code.js'
+import { retryAfterMs } from '../../util/retry-after.js'
 import { NoReply } from './stream.js'
 
 export interface Failure {
@@ -187,11 +188,7 @@ function broken(error: Error, service: Service, what: string): HandoffError {
 function retryAfter(headers: Headers | undefined): number | undefined {
   const exact = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
   if (exact >= 0) return exact
-  const value = headers?.get('retry-after')
-  if (!value) return undefined
-  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1_000
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+  return retryAfterMs(headers?.get('retry-after'), Date.now())
 }
 
 const shown = (text: string, { key }: Service) => quote(text.replaceAll(key, '…'))
