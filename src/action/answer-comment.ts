@@ -1,5 +1,4 @@
-// Answers `/ask …` where it was written. What people see is the same conversation as the webhook's; here is who may ask, and what the job's step
-// reports.
+// Answers `/ask …` where it was written, in the same conversation as the webhook. Checks who may ask and reports the result in the job.
 import {
   type AskTarget,
   answerInComment,
@@ -62,7 +61,7 @@ async function refuseQuestion(
 async function openConversation(job: Job, { event, question, fresh }: CommentQuestion, github: GitHub) {
   const { runner, saver } = job
   const { target } = event
-  // Opened once: a question that is asked again has no new deadline and does not wait for a run again.
+  // Opened once, so that a retry gets no new deadline and does not wait for a run again.
   let answers: AnswerSource | undefined
   saver.talk({ target, question })
   return answerInComment<Reply>({
@@ -76,7 +75,7 @@ async function openConversation(job: Job, { event, question, fresh }: CommentQue
     clock: systemClock,
     onNotice: (text) => runner.remark(text),
     signal: job.stop,
-    // One on a discussion is found again by its marker.
+    // A comment of a discussion is found by its marker.
     onComment: ({ id, node }) => node === undefined && saver.answerComment(id),
     answer(wanted, onProgress) {
       answers ??= openAnswerSource(job)

@@ -26,7 +26,7 @@ export async function answerQuestion(job: Job, wanted: CommitRequest): Promise<v
   await tellAnswer(job, await waitForAnswer(job, inquiry))
 }
 
-/** Another job may be answering the same question; then its answer is taken. */
+/** While another job answers the same question, waits for that answer. */
 async function waitForAnswer(job: Job, inquiry: Inquiry): Promise<Reply> {
   const answers = openAnswerSource(job)
   for (;;) {

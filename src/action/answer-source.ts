@@ -1,5 +1,4 @@
-// Two ways to an answer: by this job, with the keys it has, or through a deployed service that has them. Both take the same question and give the
-// same record.
+// An answer comes from this job, with its own keys, or from a deployed service. Both sources take the same question and return the same record.
 import { type AnswerRequest, answerFound, findAnswer, progressText, type RunPlace } from '../handoff/index.js'
 import { type AnswerSource, type Inquiry, type OnProgress, tryInOrder } from './inquiry.js'
 import { cloneUrl, createJobContext, type Job, jobRepository } from './job-context.js'

@@ -1,5 +1,5 @@
-// A cancelled job gets SIGINT, 7.5 s later SIGTERM, and 2.5 s after that it is gone. By itself Node would end at the first of them and leave a
-// sandbox behind; so both only say that the work is to stop, and the work ends in order.
+// A cancelled job gets SIGINT, SIGTERM 7.5 s later, and is killed 2.5 s after that. Node exits at the first signal and would leave a sandbox
+// running. So both signals only abort the work, which then cleans up.
 import { HandoffError } from '../handoff/index.js'
 
 export function stopSignal(onStop: () => void): AbortSignal {

@@ -17,7 +17,7 @@ export async function commentOnPull(job: Job, { sha, pull }: CommitRequest & { p
   const body = job.redact(stickyComment(run.handoff, await runSummary(reading, run, signal), context))
   const github = openGitHub(job)
   const thread = { kind: 'issue', repository: context.repository, number: pull } as const
-  // Read as late as possible: a job that is late must not put an older commit over a newer one.
+  // Read as late as possible, so that a slow job does not replace the summary of a newer commit.
   const { head } = await github.pull(context.repository, pull, { signal })
   if (head.sha !== sha) {
     const newer = `The head of pull request ${pull} is ${head.sha.slice(0, 7)} by now; the job for that commit writes the comment.`
@@ -29,7 +29,7 @@ export async function commentOnPull(job: Job, { sha, pull }: CommitRequest & { p
   await markAnswers(job, pull, reading)
 }
 
-/** Answers given before this push say so themselves when the lines that they rest on have changed. */
+/** Marks earlier answers whose cited lines this push has changed. */
 async function markAnswers(job: Job, pull: number, reading: ReadContext): Promise<void> {
   const { runner, signal } = job
   try {

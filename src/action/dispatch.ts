@@ -1,4 +1,4 @@
-// The work that an event asked for. Loaded only then.
+// Runs the work that an event asks for. Loaded only when there is work.
 import { randomUUID } from 'node:crypto'
 import { HandoffError, makeRedactor, parseDeadline } from '../handoff/index.js'
 import { answerComment } from './answer-comment.js'

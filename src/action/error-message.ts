@@ -1,15 +1,15 @@
-// How an error is told: one sentence about what happened and one about what to do.
+// Describes an error in two sentences: what happened, and what to do.
 import { isHandoffError } from '../handoff/index.js'
 import { useInputNames } from './inputs.js'
 
 export interface Failure {
   message: string
   next?: string
-  /** Not ours to explain: the details are for the log only. */
+  /** Set for an unexpected error: the details go to the log only. */
   details?: string
 }
 
-/** For permissions that GitHub refuses: the lines that are missing, most likely. */
+/** Shown when GitHub denies a permission: the workflow lines that are probably missing. */
 const permissionAdvice =
   'Check the permissions of the job: contents: read to summarise; pull-requests: write, and issues: write or discussions: write for questions there, to answer and to comment.'
 

@@ -1,4 +1,4 @@
-// Where a job runs and what started it: as GitHub's own `@actions/github` reads it, with the few things that it does not.
+// The event that started a job and the place where it runs: `@actions/github` reads most of it, and this file adds the rest.
 import { HandoffError } from '../handoff/index.js'
 import type { Environment } from './runner.js'
 
@@ -20,7 +20,7 @@ export interface Context {
   temporary: string
 }
 
-/** The parts of events that we read here; whatever GitHub sends is somebody's text until it was looked at. Comments are read by the house. */
+/** The fields of an event that the Action reads. Their content is untrusted. The domain reads comments. */
 export interface Payload {
   action?: unknown
   after?: unknown
@@ -37,7 +37,7 @@ export interface PullPayload {
   base?: { ref?: unknown; repo?: { id?: unknown } | null }
 }
 
-/** The package reads the event when it is loaded, so it is loaded where somebody wants to know. It knows neither numbers nor folders. */
+/** `@actions/github` reads the event when it is loaded, so it is loaded here. It provides neither repository ids nor folders. */
 export async function readContext(environment: Environment): Promise<Context> {
   const told = await import('./github-context.js').then(({ context }) => context, unreadableEvent)
   const get = (name: string) => environment[name] ?? ''
@@ -57,14 +57,14 @@ export async function readContext(environment: Environment): Promise<Context> {
   }
 }
 
-/** The error of the package quotes what it could not read. */
+/** Replaces the package's error, which quotes the unreadable event. */
 function unreadableEvent(): never {
   throw new HandoffError('invalid-input', 'The event that started this job could not be read.', {
     next: 'Run the job again.',
   })
 }
 
-/** The package hands out whatever the file holds. */
+/** Checks the payload, which the package does not. */
 function readPayload(value: unknown): Payload {
   return typeof value === 'object' && value !== null ? (value as Payload) : {}
 }

@@ -1,4 +1,4 @@
-// Ends what a main step that was killed may leave: a sandbox, a token, and a comment that says that work is under way.
+// Cleans up after a main step that was killed: its sandbox, its drive9 token, and its progress comment.
 import {
   endConversation,
   HandoffError,
@@ -15,7 +15,7 @@ import { readSettings, secretValues } from './inputs.js'
 import type { Environment, Runner } from './runner.js'
 import type { SavedState } from './saved-state.js'
 
-/** By its id where that is known, and by the label that any sandbox of the step carries: the reply to a creation may have been lost. */
+/** Finds sandboxes by id, and by the label of the step, because the reply to a create call may have been lost. */
 export async function endSandboxes(runner: Runner, left: SavedState, signal: AbortSignal): Promise<void> {
   const sandboxes = makeSandboxes({
     apiKey: runner.input('e2b-api-key'),
@@ -35,7 +35,7 @@ export async function endSandboxes(runner: Runner, left: SavedState, signal: Abo
   await settleAll([left.sandbox === '' ? undefined : end(left.sandbox), endOthers()])
 }
 
-/** One that fails keeps no other from being ended; then the failure is told. */
+/** Waits for all, then throws the first failure. */
 async function settleAll(work: (Promise<void> | undefined)[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((one) => one.status === 'rejected')
   if (failed) throw failed.reason
@@ -44,7 +44,7 @@ async function settleAll(work: (Promise<void> | undefined)[]): Promise<void> {
 const optional = <K extends string>(name: K, value: string) =>
   (value === '' ? {} : { [name]: value }) as { [P in K]?: string }
 
-/** The token ends by itself with the sandbox's lifetime; until then it opens one run directory. */
+/** The token expires with the sandbox. Until then it opens one run directory. */
 export async function revokeToken(runner: Runner, id: string, signal: AbortSignal): Promise<void> {
   const { server, apiKey } = parseDriveSettings(readSettings(runner))
   await makeDrive({ server, key: apiKey }).revokeToken(id, signal)

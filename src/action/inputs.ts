@@ -1,9 +1,9 @@
-// The inputs of action.yml as the house takes them. Names of inputs and names of settings meet in one table, so that an error speaks of what
-// stands in a workflow and not of an environment that nobody set.
+// Reads the inputs of action.yml. One table maps input names to setting names, so that an error names the input of the workflow and not an
+// environment variable.
 import { type AskLevel, askLevels, HandoffError } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 
-/** Inputs that are settings of the house. The order is the order in which missing ones are named. */
+/** Inputs that are product settings, in the order in which an error lists the missing ones. */
 export const settingInputs = {
   'e2b-api-key': 'E2B_API_KEY',
   'e2b-template': 'E2B_TEMPLATE',
@@ -73,7 +73,7 @@ export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
   }
 }
 
-/** The settings as an environment would hold them. */
+/** Returns the settings by environment name. */
 export function readSettings(runner: Pick<Runner, 'input'>): Record<string, string> {
   return Object.fromEntries(Object.entries(settingInputs).map(([input, setting]) => [setting, runner.input(input)]))
 }
@@ -82,7 +82,7 @@ export function secretValues(runner: Pick<Runner, 'input'>): string[] {
   return [...new Set(secretInputs.map((name) => runner.input(name)))].filter((value) => value !== '')
 }
 
-/** Says `e2b-api-key` where the house says `E2B_API_KEY`; the name of a secret or a variable stays, it can have no dashes. */
+/** Replaces setting names by input names: `E2B_API_KEY` becomes `e2b-api-key`. Names of secrets and variables stay, since they cannot have dashes. */
 export function useInputNames(text: string): string {
   return Object.entries(settingInputs).reduce(
     (words, [input, setting]) => words.replace(new RegExp(`(?<!\\b(?:secrets|vars)\\.)\\b${setting}\\b`, 'g'), input),
@@ -96,7 +96,7 @@ function choice<T extends string>(text: string, name: string, allowed: readonly 
   throw refuse(`The input ${name} is none of ${allowed.join(', ')}.`, `Write ${name}: ${allowed[0]}.`)
 }
 
-/** Says so in our words: the package's error is of two lines and knows no advice. */
+/** Replaces the package's two-line error, which gives no advice. */
 function flag(runner: Pick<Runner, 'flag'>, name: string): boolean {
   try {
     return runner.flag(name)

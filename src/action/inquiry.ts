@@ -1,5 +1,4 @@
-// A question with the places where its answer may come from, and the order in which they are tried: the same whether the job answers itself or
-// asks a deployed service.
+// A question and the runs that may answer it, in the order in which they are tried. Both answer sources use it.
 import { type CompletedAnswer, HandoffError, isHandoffError, type RunPlace, systemClock } from '../handoff/index.js'
 import type { Job } from './job-context.js'
 
@@ -8,7 +7,7 @@ export interface Inquiry {
   thread?: string
   fresh?: boolean
   asker: string
-  /** Where the answer may come from, best first, each with what is to be said when it is the one. */
+  /** Runs that may answer, best first, each with the note to show when it is used. */
   places: RunPlace[]
 }
 
@@ -27,8 +26,8 @@ export interface AnswerSource {
 const betweenLooksMs = 3_000
 
 /**
- * Returns a function that tries the places in their order. The run of the first one is waited for while it is being made, for as long as the
- * workflow says; that time begins now and is not begun again by another try.
+ * Returns a function that tries the runs in order. While the first run is being made, it waits up to the time that the workflow allows. That time
+ * starts now, and a retry does not restart it.
  */
 export function tryInOrder(job: Pick<Job, 'options' | 'signal'>) {
   const until = Date.now() + job.options.waitSeconds * 1_000
@@ -51,7 +50,7 @@ export function tryInOrder(job: Pick<Job, 'options' | 'signal'>) {
   }
 }
 
-/** A run that has begun says when to look again; one that never began, or that failed, does not. */
+/** A run in progress sets a retry time. A run that never started, or that failed, sets none. */
 const isBeingMade = (error: unknown) => isHandoffError(error, 'not-sealed') && error.retryAfterSeconds !== undefined
 
 function noRun(cause: unknown): HandoffError {

@@ -1,4 +1,4 @@
-// What every kind of work in a job is given, and the context it works with.
+// The job that each kind of work receives, and the contexts created for it.
 import { readFile } from 'node:fs/promises'
 import {
   type AnswerPlace,
@@ -27,12 +27,12 @@ export interface Job {
   saver: StateWriter
   /** Aborted when the job is cancelled. */
   stop: AbortSignal
-  /** Aborted when the job is cancelled, and at its deadline. There is one for all the work of a job, waits and repetitions included. */
+  /** Aborted when the job is cancelled, and at its deadline, which includes waits and retries. */
   signal: AbortSignal
-  /** Takes every secret out of a text that people will see. */
+  /** Redacts every secret in a text that people will see. */
   redact: (text: string) => string
   environment: Environment
-  /** Stands on every sandbox of this step. */
+  /** The label of every sandbox of this step. */
   owner: string
 }
 
@@ -41,7 +41,7 @@ export interface JobContext {
   cloneToken?: string
 }
 
-/** Without I/O. All that is missing is named at once, in the words of the workflow. */
+/** Does no I/O. One error lists all missing inputs. */
 export function createJobContext(
   job: Job,
   listen: (event: Parameters<AppContext['ports']['emit']>[0]) => void = () => {},
@@ -62,12 +62,12 @@ export function createJobContext(
     secrets: secretValues(job.runner),
     ...(cloneToken === undefined ? {} : { cloneToken }),
   })
-  // Before anything is opened: a machine whose creation is never answered carries this label too.
+  // Saved before a sandbox is created: a sandbox whose create reply is lost has this label too.
   job.saver.owner(job.owner)
   return { appContext, ...(cloneToken === undefined ? {} : { cloneToken }) }
 }
 
-/** Needs the key of drive9 and no other. */
+/** Needs only the drive9 key. */
 export function openReadContext({ runner, context }: Job): ReadContext {
   const drive = parseDriveSettings(readSettings(runner))
   if (drive.apiKey === '') throw missingInputs(context, ['DRIVE9_API_KEY'])
@@ -88,7 +88,7 @@ function missingInputs(context: Context, settings: string[]): HandoffError {
   return new HandoffError('missing-setting', message, { next })
 }
 
-/** What everybody may read needs no token, and what is not handed out cannot be lost. An Enterprise Server may want one all the same. */
+/** A public repository is cloned without a token, so that no token can leak. An Enterprise Server may need one all the same. */
 function tokenForClone(context: Context, token: string | undefined): string | undefined {
   const isPublic = context.serverUrl === 'https://github.com' && context.payload.repository?.private === false
   return isPublic ? undefined : token
@@ -108,7 +108,7 @@ export function createCommit(job: Job, sha: string, ref?: string): Commit {
   return ref === undefined ? commit : { ...commit, ref }
 }
 
-/** Where links in an answer lead. */
+/** The target of links in an answer. */
 export function linkPlace({ context }: Job): AnswerPlace {
   const host = new URL(context.serverUrl).host
   return { host, repository: context.repository, serverUrl: context.serverUrl, permalinks: 'github' }

@@ -11,7 +11,7 @@ import {
 } from '../handoff/index.js'
 import { type Context, workflowRunUrl } from './event-context.js'
 
-/** GitHub refuses comments over 65,536 characters; bytes are never fewer. */
+/** GitHub rejects comments over 65,536 characters. A text has at least as many bytes as characters. */
 const commentBytes = 60_000
 
 const count = (value: number) => value.toLocaleString('en-US')
@@ -35,7 +35,7 @@ export function summaryReport(result: SummariseResult, context: Context): string
   return fitMarkdown(parts.filter((part) => part !== '').join('\n\n'))
 }
 
-/** Says that the reported run is not what the settings of this job would make, and how to get that. */
+/** Says that the reported run was made with other settings, and how to make a new one. */
 export function describeOtherSettings({ run, differences }: SummariseResult): string {
   return `Run ${run} was made with other settings: ${differences.join('; ')}. To replace it with a new one, run the job with force: true.`
 }
@@ -55,7 +55,7 @@ function partialNote({ partial }: Handoff): string {
   return partial === undefined ? '' : `**Not complete.** ${safeInline(partial)}`
 }
 
-/** The four sections, without the title and the table that the file has around them. */
+/** The four sections of the summary, without its title and table. */
 function sections(summary: string, context: Context): string {
   const end = summary.lastIndexOf('\n---\n')
   const text = summary.slice(0, end < 0 ? summary.length : end).replace(/^# .*\n/, '')

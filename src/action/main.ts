@@ -1,4 +1,4 @@
-// The program of the job's step. What it loads is kept small: the work itself is loaded when an event asks for it.
+// The main step of the Action. It loads little at start: the work is loaded when an event asks for it.
 
 import { stopSignal } from './cancellation.js'
 import { describeError, formatFailure } from './error-message.js'

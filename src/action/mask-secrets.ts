@@ -1,8 +1,8 @@
-// Every form in which a secret might come into a log, so that the runner hides each. A mask knows exact text only: base64 of a header, a
-// percent-encoded address or a JSON string would pass it.
+// Masks every encoding in which a secret may reach the log. A mask matches exact text only, so base64, percent-encoding and JSON strings need
+// masks of their own.
 import type { Runner } from './runner.js'
 
-/** What people write where a key is wanted and none is needed; to mask such a word would make holes in every log. */
+/** Placeholders that stand for an unneeded key. Masking such a word would make logs unreadable. */
 const placeholders =
   /^(?:none|null|undefined|empty|test|dummy|example|ollama|lm-studio|not-needed|no-key|unused|x+|-+|\*+)$/i
 const shortest = 6
@@ -29,7 +29,7 @@ export function encodingsOfSecret(secret: string): string[] {
   ].filter((form) => form.length >= shortest)
 }
 
-/** At each of the three places where base64 may begin, without the signs that neighbours have a part in. */
+/** The base64 forms at each of the three byte offsets, without the characters that depend on adjacent bytes. */
 function base64Forms(bytes: Buffer): string[] {
   const inner = [0, 1, 2].map((shift) => {
     const shifted = Buffer.concat([Buffer.alloc(shift), bytes])

@@ -1,8 +1,6 @@
-// The token by which a job proves which repository it belongs to. It needs a permission that most workflows do not have, so its absence is
-// explained with the lines to add.
+// Requests the OIDC token that proves the job's repository. Most workflows lack the permission for it, so the error gives the lines to add.
 //
-// By hand, and not by `getIDToken` of `@actions/core`: that one says only which variable it misses, cannot be cancelled, and would bring
-// an HTTP client of 400 KB into a job that has the global `fetch`.
+// `getIDToken` of `@actions/core` is not used: its error names only a variable, it cannot be cancelled, and it adds an HTTP client of 400 KB.
 import { abortError, HandoffError } from '../handoff/index.js'
 import type { Job } from './job-context.js'
 import type { Environment } from './runner.js'
@@ -15,7 +13,7 @@ const missing = new HandoffError(
   },
 )
 
-/** A fresh token each time: they live for minutes. */
+/** Returns a new token on each call, because tokens expire within minutes. */
 export function makeOidcTokens(
   job: Pick<Job, 'runner' | 'environment'>,
   audience: string,

@@ -1,5 +1,5 @@
-// The program of the step after the job: finishes what the main step could not. It can only clean up: it holds no client for models and no
-// workflow. It may run twice, it never fails the job, and in the usual case it has nothing to do and loads nothing.
+// The post step of the Action: cleans up what the main step could not. It has no model client and no workflow. It may run twice, never fails the
+// job, and usually has nothing to do and loads nothing.
 import { describeError, formatFailure } from './error-message.js'
 import { makeRunner } from './runner.js'
 import { readSavedState, type SavedState } from './saved-state.js'
@@ -42,5 +42,5 @@ async function report(error: unknown): Promise<void> {
 }
 
 await start(runner, environment, { work: runPostStep, report, failureCode: 0, refuse: runner.warning })
-// Whatever happened here, the job's own result stands.
+// The post step never changes the job's result.
 process.exitCode = 0

@@ -1,5 +1,4 @@
-// Answers of a deployed service. The job has no key: it proves which repository it belongs to by a token that GitHub signs for this one service,
-// and the service decides.
+// Gets answers from a deployed service. The job has no keys: it proves its repository with an OIDC token for this service.
 import {
   type AnswerData,
   abortError,
@@ -64,7 +63,7 @@ async function send(url: string, body: unknown, token: string, signal: AbortSign
   })
 }
 
-/** The service answers 202 when it will be some time yet, and says where to look. Only addresses of the service itself are followed. */
+/** A 202 response names the address of the later answer. Only addresses of the same service are requested. */
 async function poll(
   endpoint: string,
   first: Received,
@@ -161,7 +160,7 @@ interface RemoteAnswer extends AnswerData {
   behind?: { head: string }
 }
 
-/** The service tells the answer as data; here it becomes a record again, and is rendered with the same care as one of our own. */
+/** Turns the service's JSON into a record, which is rendered and escaped as a local one is. */
 function parseReply(body: unknown, { note }: RunPlace): Reply {
   const data = body as RemoteAnswer
   if (data.status === 'failed') throw failed(data.error ?? {})

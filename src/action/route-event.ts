@@ -1,5 +1,4 @@
-// Which event asks for what. Pure, and loaded before anything else: most events that reach a workflow are none of ours, and those must cost
-// nothing.
+// Decides what work an event asks for. Pure, and loaded first: most events need no work and must cost nothing.
 import { type AskEvent, commentEvents, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
 import type { Context, PullPayload } from './event-context.js'
 import type { Options } from './inputs.js'
@@ -7,7 +6,7 @@ import type { Options } from './inputs.js'
 export interface CommitRequest {
   sha: string
   ref?: string
-  /** Where earlier prose may be. */
+  /** The ref whose earlier summary may be reused. */
   reuseFrom: { commits: string[]; refs: string[] }
   /** The pull request it is the head of. */
   pull?: number
@@ -17,7 +16,7 @@ export interface CommitRequest {
 export interface CommentQuestion {
   event: AskEvent
   question: string
-  /** An answer is wanted although there is one. */
+  /** Asks for a new answer although one is stored. */
   fresh: boolean
 }
 
@@ -26,7 +25,7 @@ export type Route =
   | { kind: 'comment'; commit: CommitRequest & { pull: number } }
   | { kind: 'answer'; asked: CommentQuestion }
   | { kind: 'ask'; commit: CommitRequest }
-  /** Nothing is to be done, which is fine. `notice` shows why on the run's page. */
+  /** There is no work, and that is no error. `notice` shows why on the run's page. */
   | { kind: 'nothing'; why: string; notice: boolean }
   | { kind: 'refuse'; why: string; next: string }
 
@@ -93,7 +92,7 @@ function eventCommit(context: Context): CommitRequest {
   }
 }
 
-/** The head commit: what GitHub checks out on pull_request is a merge that nobody wrote. */
+/** The head commit, and not the temporary merge commit that GitHub checks out for pull_request. */
 function routePull(context: Context, pull: PullPayload, options: Options, kind: 'summarise' | 'ask'): Route {
   if (context.payload.action === 'closed') {
     return {
@@ -133,7 +132,7 @@ function untrustedFork(event: string, number: number): Route {
   return { kind: 'nothing', why, notice: true }
 }
 
-/** The question is what the event says, not what the comment says when somebody looks later. */
+/** Takes the question from the event, because the comment may be edited later. */
 function routeComment(context: Context): Route {
   const event = readAskEvent(context.event, context.payload)
   if ('ignored' in event) return { kind: 'nothing', why: event.ignored, notice: false }

@@ -1,10 +1,9 @@
-// What a job's step may say to the runner: inputs, outputs, state, masks, the log and the job summary, all by GitHub's own `@actions/core`. The step
-// after the job and the events that are none of ours load this file and little else; the build leaves out what of that package is not used here.
+// The interface to the runner: inputs, outputs, state, masks, log and job summary, all by `@actions/core`. The post step and events without work
+// load little else than this file, so the build removes the unused parts of the package.
 //
-// The runner obeys lines of the log. `::word::` at the start of a line is a command, and so is `##[word]` anywhere in one. The package escapes
-// what stands inside a command and makes the delimiters of files; it prints everything else as it is. So whatever is not a constant of ours is
-// written inside a command, or made unable to be one here, or stands between `::stop-commands::` guards with a token that cannot be known, and is
-// inset there.
+// The runner executes commands in the log: `::word::` at the start of a line, and `##[word]` anywhere. The package escapes the content of commands
+// and creates file delimiters. It prints other text unchanged. So untrusted text is printed in one of three ways: inside a command, escaped here,
+// or indented between `::stop-commands::` guards with an unguessable token.
 import { randomUUID } from 'node:crypto'
 import * as core from '@actions/core'
 
@@ -13,25 +12,25 @@ export type Environment = Record<string, string | undefined>
 export interface Runner {
   /** Trimmed; empty when absent. */
   input(name: string): string
-  /** As YAML 1.2 has it; false when absent. Throws for any other word. */
+  /** A YAML 1.2 boolean; false when absent. Throws for any other value. */
   flag(name: string): boolean
   /** What the main step saved, for the step after the job. */
   state(name: string): string
   saveState(name: string, value: string): void
   setOutput(name: string, value: string): void
-  /** Never shown in a log from now on. */
+  /** Hides the text in the log from now on. */
   mask(text: string): void
-  /** One sentence of ours, whatever names it holds. */
+  /** Prints one sentence of the Action, which may contain names. */
   info(sentence: string): void
-  /** One sentence that may quote a repository, a sandbox or a service. */
+  /** Prints one sentence that may quote untrusted text. */
   remark(sentence: string): void
-  /** Text of a repository or a model, folded, as it is. */
+  /** Prints untrusted text of a repository or a model in a folded group. */
   printUntrusted(title: string, text: string): void
   notice(sentence: string): void
   warning(sentence: string): void
   /** The one error of a failed step. */
   fail(sentence: string): void
-  /** Adds to the job summary. Markdown that is safe already and fits: the package neither escapes nor counts. */
+  /** Adds Markdown to the job summary. It must be escaped and short enough: the package checks neither. */
   writeJobSummary(markdown: string): Promise<void>
 }
 
@@ -50,7 +49,7 @@ export function makeRunner(): Runner {
     warning: (sentence) => core.warning(sentence),
     fail: (sentence) => core.setFailed(sentence),
     async writeJobSummary(markdown) {
-      // An Enterprise Server of some age has no job summaries, and the package would fail there.
+      // An old Enterprise Server has no job summaries, and the package would throw.
       if (process.env['GITHUB_STEP_SUMMARY']) await core.summary.addRaw(markdown, true).write()
     },
   }
@@ -71,12 +70,12 @@ function printFolded(title: string, text: string): void {
 }
 
 /**
- * The log's page colours a line that begins with `##[error]` also inside the guards, and problem matchers of earlier steps read every line. Both
- * look at how a line begins.
+ * The log page colours `##[error]` at the start of a line even between the guards, and problem matchers of earlier steps read each line. Both match
+ * at the start of a line.
  */
 const indent = (line: string) => `  | ${line}`
 
-/** On one line, and no command. */
+/** Puts a text on one line and escapes commands in it. */
 function escapeCommands(text: string): string {
   return text
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')

@@ -1,22 +1,22 @@
-// What the main step leaves for the step after the job, saved the moment it is known, because the process may be killed a moment later. The last
-// value of a name wins.
+// The state that the main step saves for the post step. Each value is saved at once, because the process may be killed at any time. The last value
+// of a name wins.
 import type { AskTarget } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 
-/** A conversation that must come to an end that people see. */
+/** A conversation whose comment must not stay unfinished. */
 export interface OpenConversation {
   target: AskTarget
   question: string
 }
 
 export interface StateWriter {
-  /** Before a sandbox is asked for: the label that any sandbox of ours will carry. */
+  /** Saves the label of the step's sandboxes. Called before the first create call. */
   owner(label: string): void
   /** Empty when it is gone. */
   sandbox(id: string): void
   /** The token that opens a run directory; its id alone, which opens nothing. */
   token(id: string): void
-  /** Null when it has come to its end. */
+  /** Null when the conversation has ended. */
   talk(talk: OpenConversation | null): void
   answerComment(id: number): void
   /** The main step ended in order; nothing is left to be done. */

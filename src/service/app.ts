@@ -1,5 +1,5 @@
-// The environment becomes the service, once in a process. What a stored answer needs is imported here; the rest of the product, and the SDKs, are
-// loaded when they are needed.
+// Creates the service from the environment, once per process. This file imports only what a stored answer needs; the rest of the product and the
+// SDKs are loaded on demand.
 import type * as Product from '../handoff/index.js'
 import {
   createContext,
@@ -19,13 +19,13 @@ import { reportKeyRefusals } from './upstream-auth-errors.js'
 
 export interface App {
   settings: ServiceSettings
-  /** The key of the drive's owner; jobs are signed with it. */
+  /** The drive9 owner key, which signs jobs. */
   ownerKey: string
   product(): Promise<typeof Product>
-  /** Rejects with `missing-setting` where the service cannot answer. One for each model that may be asked. */
+  /** Creates one context per model. Rejects with `missing-setting` when the service cannot answer. */
   context(model?: string): Promise<Product.AppContext>
   verifier(): Promise<Product.OidcVerifier>
-  /** Rejects where there is no token or App to write comments with. */
+  /** Rejects when neither a token nor a GitHub App is set. */
   github(): Promise<Product.GitHub>
   hasGitHub: boolean
   queue(): Promise<JobQueue>
@@ -33,7 +33,7 @@ export interface App {
   log(fields: Record<string, unknown>): void
 }
 
-/** The caller waits: a model's service that asks for a longer pause than this counts as busy. */
+/** Model retries while a caller waits: a service that asks for a longer pause counts as busy. */
 const impatientModel = { retries: 1, longestWaitMs: 8_000, totalMs: 180_000 }
 
 async function searchProgram(): Promise<string> {
@@ -66,7 +66,7 @@ function createApp(environment: Environment): App {
   async function createVerifier(): Promise<Product.OidcVerifier> {
     const { makeOidcVerifier } = await product()
     if (settings.oidc) return makeOidcVerifier(settings.oidc)
-    throw new HandoffError('unauthorized', 'Jobs of GitHub Actions are not let in here.')
+    throw new HandoffError('unauthorized', 'This service does not accept GitHub Actions jobs.')
   }
 
   async function createGitHub(): Promise<Product.GitHub> {
@@ -81,7 +81,7 @@ function createApp(environment: Environment): App {
       const client = makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'handoff', maximumWaitMs: 20_000 })
       return reportKeyRefusals(client, 'git')
     }
-    throw new HandoffError('missing-setting', 'There is nothing to write comments with.', {
+    throw new HandoffError('missing-setting', 'No GitHub credentials are set, so comments cannot be written.', {
       next: 'Set HANDOFF_GITHUB_TOKEN, or HANDOFF_APP_ID and HANDOFF_APP_PRIVATE_KEY.',
     })
   }
@@ -108,7 +108,7 @@ function createApp(environment: Environment): App {
   return app
 }
 
-/** What a question may cost is known by the product; it is loaded for that where there is a budget. */
+/** Loads the product only when a budget is set, to compare it with the cost of one question. */
 async function refuseImpossibleBudget(
   { ports, prices }: Product.AppContext,
   { limits }: ServiceSettings,
@@ -120,7 +120,7 @@ async function refuseImpossibleBudget(
   if (problem) throw problem
 }
 
-/** A setting of the operator that cannot be read is not the caller's mistake. */
+/** Reports an invalid setting as `missing-setting`, because it is the operator's mistake and not the caller's. */
 function parsedSettings(environment: Environment) {
   try {
     return parseSettings(environment)
@@ -139,7 +139,7 @@ export function getApp(): App {
   return created
 }
 
-/** Ends the jobs that run in this process, where there are any. */
+/** Stops the jobs of this process. */
 export async function stopJobs(): Promise<void> {
   const queue = await created?.queue()
   await queue?.stop?.()

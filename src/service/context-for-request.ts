@@ -1,25 +1,25 @@
-// What one request, or one delivery of a job, is given of the product.
+// Creates the context for one request, or for one delivery of a job.
 import type * as Product from '../handoff/index.js'
 
-/** How much of its time a request, or one delivery of a job, has for what. In milliseconds since 1970. */
+/** The deadlines of a request, or of one delivery of a job, in milliseconds since 1970. */
 export interface RequestTime {
   workBy: number
-  /** When an answer must be posted, where it is. */
+  /** The deadline for posting an answer. */
   postBy: number
   workUntil(time: number): AbortSignal
   /** For work that goes on after the reply. */
   background: (work: Promise<unknown>) => void
 }
 
-/** A sandbox ends by itself so long after the work had to be over. */
+/** The sandbox's own timeout exceeds the deadline of the work by this. */
 const graceMs = 5_000
 
-/** The context as one request sees it: events go to the request, and nothing outlives its time. */
+/** Sends events to the request, and bounds all work by its deadlines. */
 export function contextForRequest(
   context: Product.AppContext,
   request: Pick<RequestTime, 'workBy' | 'background'> & {
     emit: (event: Product.RunEvent) => void
-    /** Passed on to the model's service. */
+    /** Sent on to the model service. */
     trace?: string
   },
 ): Product.AppContext {

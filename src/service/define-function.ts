@@ -1,4 +1,4 @@
-// What this process was told, and how its functions are served. Knows nothing of the house: what needs only this stays small.
+// The settings of this process, and how its functions are served. Does not import the product, so that functions which need only this stay small.
 import { type FunctionOptions, type Handler, serve } from './http/http-function.js'
 import { type Environment, readServiceSettings, type ServiceSettings } from './settings.js'
 
@@ -18,7 +18,7 @@ export function serviceSettings(): ServiceSettings {
 
 let redactLog = (text: string) => text
 
-/** Whoever learns the secrets of this process says how they are taken out of its log. */
+/** Sets the function that redacts secrets in log lines. Called once the secrets are known. */
 export function redactLogWith(redact: (text: string) => string): void {
   redactLog = redact
 }

@@ -1,4 +1,4 @@
-// An answer as a comment on a pull request, found again by its marker: however often it is posted, it stands there once.
+// Posts an answer as a comment on a pull request. A marker in the comment keeps a repeated post from creating a second one.
 import type * as Product from '../handoff/index.js'
 import type { App } from './app.js'
 import { placeOf } from './http/responses.js'
@@ -23,7 +23,7 @@ export async function postOnPull(
   return { url: urls[0] ?? '' }
 }
 
-/** The comment with this marker, as it should be; where it stands. */
+/** Creates or updates the comment with this marker. Returns its address. */
 async function ensureOnce(
   github: Product.GitHub,
   thread: Product.Thread,

@@ -1,15 +1,15 @@
-// What the service itself is told, as read values. Imports nothing, so that a refusal and a health check cost nothing.
+// The settings of the HTTP service. Imports nothing, so that rejected requests and health checks stay cheap.
 
 export type Environment = Record<string, string | undefined>
 
 export interface Bearer {
   name: string
-  /** Of the token, as bytes. */
+  /** The SHA-256 of the token. */
   sha256: Buffer
   repositories: Pattern[]
 }
 
-/** `*`, `owner/*` or `owner/name`, in small letters; with the number it must have. */
+/** `*`, `owner/*` or `owner/name`, in lower case, with the repository id if one is pinned. */
 export interface Pattern {
   name: string
   id?: string
@@ -34,14 +34,14 @@ export interface ServiceSettings {
     costPerDay?: number
   }
   corsOrigins: string[]
-  /** What is set and cannot be read, by name; never a value. */
+  /** Names of invalid settings, without their values. */
   wrong: string[]
 }
 
-/** Needed to answer at all. The first four are the house's own. */
+/** Settings without which the service cannot answer. The first four are product settings. */
 export const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
 
-/** The house reads these itself, and then says what is wrong with them; here is only whether anything is. */
+/** Product settings, which the product parses and explains. This file only checks whether they are valid. */
 const productAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
 const productNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
 const productCounts = [
@@ -70,7 +70,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     if (get(name) === undefined) return otherwise
     if (Number.isFinite(found) && found >= 0) return found
     invalid.push(name)
-    // A limit that cannot be read is the strictest one.
+    // An invalid limit counts as the strictest one.
     return 0
   }
   for (const name of productAddresses) if (get(name) !== undefined) address(get(name)!, name, invalid)
@@ -108,7 +108,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   }
 }
 
-/** How a private key looks that GitHub gives; whether it is one is seen when it is used. */
+/** The form of a GitHub private key. Its content is checked on first use. */
 const keyForm = /^-----BEGIN ((?:RSA )?PRIVATE KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+\n-----END \1-----$/m
 
 function readGitHub(
@@ -131,7 +131,7 @@ function readGitHub(
   }
 }
 
-/** An entry that cannot be read opens nothing. */
+/** Undefined for an invalid entry, which then allows no access. */
 function readBearers(value: string, wrong: string[]): Bearer[] {
   const entries = value.split(/[;\n]/).map((entry) => entry.trim())
   const bearers = entries.filter((entry) => entry !== '').map(readBearer)
@@ -161,7 +161,7 @@ function readPermission(value: string | undefined, wrong: string[]): ServiceSett
   return found ?? 'admin'
 }
 
-/** As a browser sends it: scheme, host and port. One that is written otherwise would let no page in. */
+/** Origins as a browser sends them: scheme, host and port. Any other form would never match. */
 function readOrigins(value: string | undefined, wrong: string[]): string[] {
   const origins = list(value)
   if (!origins.every((one) => /^https?:/.test(one) && URL.canParse(one) && new URL(one).origin === one))
@@ -195,10 +195,10 @@ const expectedForms: Record<string, string> = {
   LLM_REASONING_EFFORT: 'an effort that the model knows, such as low',
 }
 
-/** What a setting that cannot be read has to be. */
+/** Describes the valid form of a setting. */
 export const expectedForm = (name: string): string => expectedForms[name] ?? numberForm
 
-/** For keys that let callers in, and for a program that is run: what comes in clear text could be anybody's. */
+/** For addresses of signing keys and of programs: over plain HTTP their content could be replaced. */
 function secureAddress(value: string, name: string, wrong: string[]): string | undefined {
   const seen = wrong.length
   const found = address(value, name, wrong)

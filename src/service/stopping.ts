@@ -1,5 +1,5 @@
-// A server that stops tells each running request until when it has time: it aborts the request's signal with this reason. A function takes that as
-// a nearer deadline, and not as a client that has gone.
+// A stopping server aborts the signal of each running request with this reason. A function treats it as a nearer deadline and not as a client that
+// disconnected.
 
 const name = 'ServerStopping'
 
@@ -14,6 +14,6 @@ export class ServerStopping extends Error {
   }
 }
 
-/** Known by its name: functions that were bundled apart have a class each. */
+/** Checked by name, because each bundled function has its own copy of the class. */
 export const isServerStopping = (reason: unknown): reason is ServerStopping =>
   reason instanceof Error && reason.name === name

@@ -1,9 +1,9 @@
-// When a service behind us does not take our key, that is no fault of whoever asks: it must not look like their token was refused.
+// An upstream service that rejects the deployment's key is not the caller's fault: the error must not read as a rejected caller token.
 
 import type * as Product from '../handoff/index.js'
 import { HandoffError, isHandoffError } from '../handoff/stored-answer.js'
 
-/** The same line, whose refusals of our key are failures of that service. */
+/** Wraps a client so that a rejected key becomes an error of that service. */
 export function reportKeyRefusals<T extends object>(line: T, code: Product.ErrorCode): T {
   const told = (error: unknown) => {
     const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')

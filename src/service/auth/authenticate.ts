@@ -1,15 +1,15 @@
-// Who asks, and what they may ask about. Fails closed: nobody is anybody until one of the two proofs holds.
+// Authenticates callers by a bearer token or by a job's OIDC token, and checks which repositories they may see. Fails closed.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { OidcVerifier } from '../../handoff/index.js'
 import { HttpError } from '../http/problem-details.js'
 import type { Pattern, ServiceSettings } from '../settings.js'
 
 export interface Caller {
-  /** How they proved who they are. A job of any repository anywhere can do so; a bearer is known to this deployment. */
+  /** How the caller was authenticated. Any job on GitHub can get an OIDC token; a bearer is known to this deployment. */
   way: 'bearer' | 'job'
-  /** For budgets, turns and the record: `bearer:team-a`, `job:123456`. */
+  /** Names the caller in budgets, slots and records: `bearer:team-a`, `job:123456`. */
   name: string
-  /** With a number: the run must have recorded it. A name can be given away, the number cannot. */
+  /** With a repository id, the run must have recorded that id. A name can move to another repository; an id cannot. */
   repositories: Pattern[]
 }
 
@@ -30,13 +30,13 @@ export async function authenticate(
   throw unauthorized('The token is not known.', 'invalid_token')
 }
 
-/** Every entry is compared, so that the time tells nothing. */
+/** Compares every entry, so that the time does not depend on the match. */
 function bearerOf(token: string, bearers: ServiceSettings['bearers']) {
   const hash = createHash('sha256').update(token).digest()
   return bearers.map((bearer) => (timingSafeEqual(hash, bearer.sha256) ? bearer : undefined)).find((bearer) => bearer)
 }
 
-/** A job of GitHub Actions may ask about the repository it runs in, and about nothing else. */
+/** A GitHub Actions job may ask only about its own repository. */
 async function jobOf(token: string, verifier: OidcVerifier): Promise<Caller> {
   const claims = await verifier.verify(token).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== 'unauthorized') throw error
@@ -59,7 +59,7 @@ function unauthorized(
   return new HttpError(401, 'unauthorized', detail, { next, headers: { 'www-authenticate': challenge } })
 }
 
-/** The pattern that lets the caller see a repository; a refusal when there is none. */
+/** Returns the pattern that allows the repository. Throws `forbidden` when there is none. */
 export function allow(caller: Caller, repository: string): Pattern {
   const name = repository.toLowerCase()
   const found = caller.repositories.find((pattern) => meets(pattern.name, name))
@@ -74,7 +74,7 @@ export function meets(pattern: string, name: string): boolean {
   return pattern.endsWith('/*') && name.startsWith(pattern.slice(0, -1))
 }
 
-/** Whether a folder of repositories is what the pattern means, or may hold it. */
+/** Whether the pattern matches this folder, or may match one below it. */
 export function leads(pattern: string, folder: string): boolean {
   return meets(pattern, folder) || pattern.startsWith(`${folder}/`)
 }

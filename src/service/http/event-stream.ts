@@ -1,8 +1,8 @@
-// Events on their way to a browser: numbered, a ping while nothing happens, and exactly one that ends it.
+// A stream of server-sent events: each has a number, a ping is sent while there are none, and exactly one event ends the stream.
 
 export interface Pinging {
   everyMs: number
-  /** Calls back again and again; returns how to stop it. */
+  /** Calls back repeatedly. Returns a function that stops it. */
   every(milliseconds: number, call: () => void): () => void
 }
 
@@ -17,9 +17,9 @@ export const usualPinging: Pinging = {
 export interface EventStream {
   response: Response
   send(event: string, data: unknown): void
-  /** The last event. Whatever is sent after it goes nowhere. */
+  /** Sends the last event. Later events are dropped. */
   end(event: 'answer' | 'error', data: unknown): void
-  /** Aborted when the reader has gone. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal
 }
 

@@ -1,4 +1,4 @@
-// One request from its beginning to its end: an id, its time, its steps, one line in the log, and an answer whatever happens.
+// Handles one request: gives it an id and a deadline, routes it, logs one line, and always responds.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { getDeadline, waitUntil } from '@vercel/functions'
@@ -9,21 +9,21 @@ export interface RequestContext {
   request: Request
   url: URL
   requestId: string
-  /** The caller's `traceparent`, where it is one. */
+  /** The caller's `traceparent`, if it is valid. */
   trace: string | undefined
-  /** When the platform ends us, in milliseconds since 1970. */
+  /** When the platform ends the invocation, in milliseconds since 1970. */
   deadline: number
-  /** What ends at a time of this request. */
+  /** The deadlines of this request. */
   limit: TimeLimit
-  /** For all that is waited for before an answer begins: the caller has gone, or there is just time left to say that time is over. */
+  /** Bounds the work before the response starts. Aborted when the client has disconnected, or shortly before the deadline. */
   signal: AbortSignal
-  /** For what goes on after the answer; nothing that is handed in may reject. */
+  /** Keeps the invocation alive for work after the response. The promise must not reject. */
   background(work: Promise<unknown>): void
-  /** For the log line: nothing of a request's content belongs here. */
+  /** Adds fields to the log line. They must not contain content of the request. */
   note(fields: Record<string, unknown>): void
-  /** The log line, which nobody's answer waits for, waits for this: an answer in events ends long after it began. */
+  /** Delays the log line, but not the response, until this work ends. An event stream ends long after it began. */
   logAfter(work: Promise<unknown>): void
-  /** Work that goes on when the answer and its line are out gets a line of its own, under the same id: what came of it, or why nothing did. */
+  /** Logs the result of work that continues after the response, in a line of its own with the same id. */
   logLater(work: Promise<Record<string, unknown>>): void
   /** For `Server-Timing`. */
   time(name: string, milliseconds: number): void
@@ -32,18 +32,18 @@ export interface RequestContext {
 export type Handler = (exchange: RequestContext) => Promise<Response> | Response
 
 export interface FunctionOptions {
-  /** For the log; the path itself may hold anything. */
+  /** The name in the log. The path is untrusted text. */
   name: string
   corsOrigins: () => string[]
-  /** Takes secrets out of a log line. */
+  /** Redacts secrets in a log line. */
   redact: (text: string) => string
-  /** Refuses an address at which there is nothing, whatever the method; absent where all that comes here is the function's own address. */
+  /** Throws for an unknown address before the method is checked. Absent where each request has the function's own address. */
   readAddress?: (url: URL) => unknown
-  /** The function's own limit, where the platform does not say its deadline. */
+  /** The time limit when the platform gives no deadline. */
   seconds: number
 }
 
-/** A function of the platform: routes by method, answers HEAD and OPTIONS, and turns what is thrown into problem documents. */
+/** Creates a platform function: routes by method, answers HEAD and OPTIONS, and turns errors into problem documents. */
 export function serve(
   methods: Record<string, Handler>,
   manner: FunctionOptions,
@@ -51,7 +51,7 @@ export function serve(
   return {
     async fetch(request) {
       const started = Date.now()
-      // The platform knows the request by the context that it calls us in; work may be handed over from another.
+      // The platform identifies the request by its async context, so `waitUntil` is called in that context.
       const hold = AsyncLocalStorage.bind((work: Promise<unknown>) => waitUntil(work))
       const limit = timeLimit(request.signal, getDeadline()?.getTime() ?? started + manner.seconds * 1_000)
       // The request itself, and what goes on behind it.
@@ -125,7 +125,7 @@ async function answer(
   }
 }
 
-/** What the log is told of a failure: its code, the house's sentence where a service or a setting is at fault, and of a bug of ours where it happened. */
+/** Fields of the log line of a failure: the code, the message of an operational error, or the stack of a defect. */
 export function logFieldsFor(error: unknown): Record<string, unknown> {
   const { code, status } = toProblem(error)
   if (status < 500 || error instanceof HttpError) return { code }
@@ -192,7 +192,7 @@ export function serverTiming(timings: Map<string, number>): string {
     .join(', ')
 }
 
-/** One line of JSON. Whoever reads logs finds a request by its id and a slow or broken one by its numbers. */
+/** Logs one line of JSON with the id of the request. */
 export function log(
   exchange: RequestContext,
   manner: Pick<FunctionOptions, 'name' | 'redact'>,

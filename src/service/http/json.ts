@@ -1,4 +1,4 @@
-// A value as the answer to a request.
+// JSON responses.
 export function jsonResponse(status: number, value: unknown, headers: Record<string, string> = {}): Response {
   return new Response(`${JSON.stringify(value)}\n`, {
     status,

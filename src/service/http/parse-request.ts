@@ -1,9 +1,9 @@
-// Reads requests strictly: what is wrong with one is said by the right status, before anything else happens.
+// Parses requests strictly. An invalid request gets the right status before any other work.
 import { HttpError } from './problem-details.js'
 
 export type Mode = 'json' | 'events' | 'async'
 
-/** How the answer is wanted. What cannot be given is 406. */
+/** Reads the response format from `Accept`. An unsupported one is 406. */
 export function negotiate(request: Request): Mode {
   const accepted = acceptedTypes(request.headers.get('accept') ?? '*/*')
   const best = ['application/json', 'text/event-stream']
@@ -19,7 +19,7 @@ export function negotiate(request: Request): Mode {
   return /(^|[,;\s])respond-async($|[,;\s])/i.test(request.headers.get('prefer') ?? '') ? 'async' : 'json'
 }
 
-/** For addresses that have JSON only. */
+/** For addresses that respond with JSON only. */
 export function wantJson(request: Request): void {
   const accepted = acceptedTypes(request.headers.get('accept') ?? '*/*')
   if (weightOf(accepted, 'application/json') > 0) return
@@ -40,7 +40,7 @@ function acceptedTypes(header: string): Accepted[] {
   })
 }
 
-/** The most precise range that holds the type decides. */
+/** The most specific range that matches the type decides. */
 function weightOf(accepted: Accepted[], type: string): number {
   const ranges = [type, `${type.split('/')[0]}/*`, '*/*']
   for (const range of ranges) {
@@ -50,7 +50,7 @@ function weightOf(accepted: Accepted[], type: string): number {
   return 0
 }
 
-/** The bytes of a body, never more than `most`; whoever sends more is refused while sending. */
+/** Reads a body of at most `most` bytes. A longer one is rejected while it is being sent. */
 export async function readBody(request: Request, most: number): Promise<Buffer> {
   if (Number(request.headers.get('content-length') ?? '0') > most) throw tooLarge(most)
   const pieces: Uint8Array[] = []
@@ -103,7 +103,7 @@ export type AskedName = { run: string } | { commit: string } | { ref: string }
 export interface AskBody {
   repository: string
   name: AskedName
-  /** An earlier run: the question is about what changed since. */
+  /** The earlier run of a comparison. */
   compareWith?: AskedName
   pull?: number
   question: string
@@ -116,7 +116,7 @@ export interface AskBody {
 const names = ['run', 'commit', 'ref', 'pull']
 const fields = ['repository', ...names, 'compareWith', 'question', 'thread', 'fresh', 'comment', 'model']
 
-/** The shape of a question. What its parts mean is checked by the house. */
+/** Checks the shape of a question. The workflow checks its meaning. */
 export function readAsk(value: unknown): AskBody {
   const body = objectOf(value, 'The body', fields)
   const repository = text(body, 'repository', 400)
@@ -174,7 +174,7 @@ export function pullRef(pull: unknown): string {
   throw wrong('`pull` is not the number of a pull request.')
 }
 
-/** A branch may be called by its short name. */
+/** Accepts the short name of a branch. */
 export function fullRef(ref: string): string {
   return ref.startsWith('refs/') ? ref : `refs/heads/${ref}`
 }
@@ -196,7 +196,7 @@ export function wrong(detail: string, next?: string): HttpError {
   return new HttpError(400, 'invalid-input', detail, next === undefined ? {} : { next })
 }
 
-/** The name of a request, quoted or not, as callers write it. */
+/** Reads the `Idempotency-Key`, with or without quotes. */
 export function idempotencyKey(request: Request): string | undefined {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined

@@ -1,4 +1,4 @@
-// Everything that can go wrong, as callers see it: RFC 9457 problem documents with a code that stays.
+// Turns errors into RFC 9457 problem documents with stable codes.
 
 export interface Problem {
   status: number
@@ -9,7 +9,7 @@ export interface Problem {
   headers?: Record<string, string>
 }
 
-/** Thrown by the doors; errors of the house are recognised by their name, so that a refusal need not load it. */
+/** An error of the HTTP layer. A `HandoffError` is recognised by its name, so that this file need not load the product. */
 export class HttpError extends Error {
   override readonly name = 'Refusal'
   readonly problem: Problem
@@ -28,7 +28,7 @@ interface HandoffErrorShape {
   retryAfterSeconds?: number
 }
 
-/** Status by code of the house; what is not here is a bug of ours. */
+/** HTTP status by error code. Any other code is a defect. */
 export const statusByCode: Record<string, number> = {
   'invalid-input': 400,
   unauthorized: 401,
@@ -77,7 +77,7 @@ export function toProblem(error: unknown): Problem {
   if (isHandoffError(error)) {
     const { code, message, next, retryAfterSeconds } = error
     const status = statusByCode[code] ?? 500
-    // What somebody has to set first does not come by waiting.
+    // A missing setting does not appear by waiting.
     const passes = [429, 503, 504].includes(status) && code !== 'missing-setting'
     const wait = retryAfterSeconds ?? (passes ? 10 : undefined)
     return {
@@ -100,7 +100,7 @@ export function isHandoffError(error: unknown): error is HandoffErrorShape {
   return error instanceof Error && error.name === 'HandoffError'
 }
 
-/** Statuses that were defined elsewhere. */
+/** Statuses that other RFCs define. */
 const definitions: Record<number, string> = { 429: 'rfc6585#section-4', 507: 'rfc4918#section-11.5' }
 
 export interface ProblemPlace {

@@ -1,11 +1,11 @@
-// What happens while a question is answered, as callers are told: events on a stream, and times in a header.
+// Reports progress to the caller: as events of a stream, and as times in a header.
 import type { FoundQuestion, RunEvent } from '../../handoff/index.js'
 import type { RequestContext } from './http-function.js'
 import { addressOf } from './responses.js'
 
 export interface ProgressEvents {
   emit(event: RunEvent): void
-  /** From then on events say where the answer will be. */
+  /** Later events include the address of the answer. */
   place(question: Pick<FoundQuestion, 'id' | 'run'>): void
 }
 
@@ -58,7 +58,7 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
   }
 }
 
-/** Steps become `Server-Timing`; so does the time to the model's first word. */
+/** Collects `Server-Timing` from steps and from the time to the model's first token. */
 export function serverTimings(exchange: RequestContext): (event: RunEvent) => void {
   const started = Date.now()
   let firstWord = false

@@ -1,44 +1,44 @@
-// How long there is: a platform ends an invocation at its deadline, whatever it is doing.
+// Deadlines within a request. A platform ends an invocation at its deadline in any case.
 import { isServerStopping } from '../stopping.js'
 
 export interface Times {
   /** When the work must be over, in milliseconds since 1970. */
   workBy: number
-  /** When whoever waits is told where the answer will be. */
+  /** When a waiting caller gets the address of the later answer. */
   answerBy: number
 }
 
-/** The time that is left, divided: most for the work, some to tell it, some to clean up. */
+/** Divides the remaining time: most for the work, some for the response, some for cleanup. */
 export function divideTime(deadline: number, now: number): Times {
   const left = Math.max(0, deadline - now)
   const workBy = Math.floor(deadline - Math.min(10_000, left * 0.2))
   return { workBy, answerBy: Math.floor(workBy - Math.min(5_000, left * 0.1)) }
 }
 
-/** When the work must be over where its answer has to be posted too: posting has a time of its own. */
+/** The deadline of work whose answer is also posted. Posting has its own reserve. */
 export function beforePosting(workBy: number, now: number): number {
   return Math.floor(workBy - Math.min(10_000, Math.max(0, workBy - now) * 0.1))
 }
 
 /**
- * The time of one request. A server that stops brings the deadline nearer, and each time that was set with it. Timers do not outlive the request:
- * whoever began it ends them.
+ * The deadlines of one request. A stopping server moves the deadline forward, and all derived times with it. The creator of the request calls the
+ * function that clears its timers.
  */
 export interface TimeLimit {
-  /** When the platform ends the request, in milliseconds since 1970, as it was said at the beginning. */
+  /** When the platform ends the request, in milliseconds since 1970, as known at the start. */
   readonly deadline: number
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   readonly client: AbortSignal
-  /** Calls back at that time, or at this part of what is left when the server stops. */
+  /** Calls back at that time, or after this share of the remaining time when the server stops. */
   at(part: keyof Times, time: number, call: () => void): void
-  /** For work that has to be over at that time, whether or not the client has gone. */
+  /** Aborts at that time, whether or not the client has disconnected. */
   workUntil(time: number): AbortSignal
-  /** For all that is waited for before an answer begins. */
+  /** Bounds the work before the response starts. */
   answering(): AbortSignal
   end(): void
 }
 
-/** A timer that is set for longer rings at once. */
+/** A timer with a longer delay would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 
 interface Alarm {
@@ -102,7 +102,7 @@ export function timeLimit(signal: AbortSignal, deadline: number): TimeLimit {
 
 const outOfTime = () => new DOMException('Out of time.', 'TimeoutError')
 
-/** Stops when the time is over, and when the client has gone, unless the answer was promised. */
+/** Aborts at the deadline, and when the client disconnects before it was told where the answer will be. */
 export function stopper(limit: TimeLimit, client: AbortSignal, { workBy }: Times) {
   const controller = new AbortController()
   let kept = false
@@ -118,22 +118,22 @@ export function stopper(limit: TimeLimit, client: AbortSignal, { workBy }: Times
       kept = true
     },
     kept: () => kept,
-    /** Resolves at that time, and never once the request is over. */
+    /** Resolves at that time, unless the request has ended. */
     late: (time: number) => new Promise<'late'>((resolve) => limit.at('answerBy', time, () => resolve('late'))),
     done: () => client.removeEventListener('abort', leave),
   }
 }
 
-/** Aborted with the other, or when so much time has passed; its timer ends with the block it is used in. */
+/** Aborted with the other signal or after a timeout. Its timer is cleared at the end of the `using` block. */
 export function limited(signal: AbortSignal, milliseconds: number): { signal: AbortSignal } & Disposable {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(outOfTime()), Math.max(1, milliseconds)).unref()
   return { signal: AbortSignal.any([signal, late.signal]), [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** Resolves with nothing, at once where there is nothing left to wait. */
+/** Resolves after the delay, at once if it has passed. */
 export const pause = (milliseconds: number) =>
   new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined).unref())
 
-/** Lets what is ready go out first. */
+/** Lets pending writes finish first. */
 export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))

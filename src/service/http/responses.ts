@@ -1,4 +1,4 @@
-// What callers see of runs and answers.
+// The JSON views of runs and answers.
 
 import type * as Product from '../../handoff/index.js'
 import { answerData } from '../../handoff/stored-answer.js'
@@ -57,7 +57,7 @@ export function answerView(
   }
 }
 
-/** `told` is a sentence for people; the paths in it are foreign text. */
+/** `told` is a sentence for people; paths in it are untrusted text. */
 function staleView({ head, valid, precision, told }: Product.AnswerStaleness) {
   return { head, valid, precision, told }
 }
@@ -86,7 +86,7 @@ export function failedView(seen: Seen, record: Extract<Product.AnswerRecord, { s
 
 export const pollSeconds = 2
 
-/** 202: where the answer will be; `preferred` where the caller wished for that. */
+/** 202 with the address of the later answer; `preferred` when the caller asked for it. */
 export function pendingResponse(
   seen: Seen,
   pending: PendingQuestion,

@@ -1,4 +1,4 @@
-// A question in a comment on GitHub: who may ask, then the same conversation as in the Action.
+// Answers a question in a GitHub comment: checks the permission, then holds the same conversation as the Action.
 import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
@@ -7,7 +7,7 @@ import type { CommentJob } from './job.js'
 
 type Reply = Product.AnswerResult & { notes: string[] }
 
-/** Whether the account that wrote the comment may ask, as GitHub says it now. */
+/** Asks GitHub whether the author of the comment may ask now. */
 export async function readPermission(
   { target, user }: Pick<CommentJob, 'target' | 'user'>,
   app: App,
@@ -62,7 +62,7 @@ interface AnswerOptions {
   signal: AbortSignal
 }
 
-/** From the first of the places that has a run. */
+/** Answers from the first place that has a run. */
 async function answerFirstRun(
   job: CommentJob,
   { thread, places }: Product.ThreadQuestion,
@@ -107,7 +107,7 @@ async function answerRun(
       text: question,
       asker: `github:${user.login}`,
       thread,
-      // A second delivery of the same comment finds the first one's answer.
+      // A second delivery of the same comment finds the answer of the first.
       ...(fresh ? { fresh: true, nonce: `comment ${target.thread.kind} ${target.question}` } : {}),
     },
   }

@@ -1,15 +1,15 @@
-// Work that outlives its request, as it is handed to a queue. What a job may do was decided before it was sent, so a job is signed: a consumer does
-// nothing for a message that this deployment did not send.
+// A job is work that outlives its request. Its permissions are checked before it is sent, so it is signed, and a consumer ignores messages of
+// other senders.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { AskTarget, Repository } from '../../handoff/index.js'
 
-/** Goes on with a question whose record is queued, and posts the answer where that was asked for. */
+/** Answers a queued question, and posts the answer if the caller asked for that. */
 export interface AnswerJob {
   kind: 'answer'
   repository: Repository
   run: string
   id: string
-  /** When the question was accepted: one that failed and is asked again is another job. */
+  /** When the question was accepted. A failed question that is asked again is another job. */
   acceptedAt: string
   model: string
   caller: string
@@ -23,14 +23,14 @@ export interface CommentJob {
   target: AskTarget
   question: string
   fresh: boolean
-  /** Of the account that asked; its permission is checked again before the work. */
+  /** The id of the account that asked. Its permission is checked again before the work. */
   user: { id: number; login: string; type: string }
   caller: string
 }
 
 export type Job = AnswerJob | CommentJob
 
-/** One message a job, however often it is sent. */
+/** The idempotency key of the job's message. */
 export function jobKey(job: Job): string {
   if (job.kind === 'answer') return `answer-${job.id}-${job.acceptedAt}${job.post ? `-pull-${job.post.pull}` : ''}`
   const { thread, question } = job.target
@@ -42,7 +42,7 @@ export interface SignedJob {
   signature: string
 }
 
-/** The owner key of the drive never leaves the host, and each deployment has it. */
+/** Signs with the drive9 owner key, which each deployment has and which never leaves the host. */
 const signatureOf = (job: Job, ownerKey: string) =>
   createHmac('sha256', Buffer.from(hkdfSync('sha256', ownerKey, '', 'handoff job 1', 32)))
     .update(JSON.stringify(job))
@@ -53,7 +53,7 @@ export const signJob = (job: Job, ownerKey: string): SignedJob => ({
   signature: signatureOf(job, ownerKey).toString('hex'),
 })
 
-/** Undefined for what was not signed with this key. */
+/** Undefined for a message that was not signed with this key. */
 export function openJob(message: unknown, ownerKey: string): Job | undefined {
   const { job, signature } = (message ?? {}) as Partial<SignedJob>
   if (typeof job !== 'object' || job === null || typeof signature !== 'string') return undefined

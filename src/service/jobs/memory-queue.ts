@@ -1,11 +1,10 @@
-// A queue in the memory of one process, for development and self-hosting. Jobs are lost when the process ends: a question that was queued then is
-// answered when it is asked again.
+// An in-memory queue for development and self-hosting. Jobs are lost when the process ends. A lost question is answered when it is asked again.
 import { HandoffError } from '../../handoff/stored-answer.js'
 import type { JobQueue } from './queue.js'
 
 /** A queue that ends with its process. */
 export interface MemoryQueue extends JobQueue {
-  /** Delivers nothing more, and resolves when the running jobs have ended. */
+  /** Stops deliveries, and resolves when the running jobs have ended. */
   stop(): Promise<void>
 }
 
@@ -20,7 +19,7 @@ export interface MemoryQueueOptions {
 }
 
 const keyLifetimeMs = 24 * 60 * 60 * 1_000
-/** Keys that are remembered; the oldest go first. */
+/** The most keys that are remembered. The oldest are dropped first. */
 const maximumKeys = 10_000
 const maximumWaiting = 10_000
 
@@ -63,7 +62,7 @@ export function memoryQueue({ consume, width, now }: MemoryQueueOptions): Memory
     if (seconds !== undefined) later(message, seconds)
   }
 
-  /** True for a key that was sent within a day. */
+  /** True for a key that was sent within the last day. */
   function known(key: string): boolean {
     const at = keys.get(key)
     if (at !== undefined && at > now() - keyLifetimeMs) return true

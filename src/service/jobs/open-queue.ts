@@ -1,4 +1,4 @@
-// Which queue this process uses.
+// Opens the job queue that the settings name.
 import type { App } from '../app.js'
 import type { RequestTime } from '../context-for-request.js'
 import { beforePosting, divideTime, type TimeLimit, timeLimit } from '../http/request-deadline.js'

@@ -1,12 +1,12 @@
-// Where jobs wait: Vercel Queues on Vercel, the memory of the process elsewhere. Both deliver a job at least once, and again after a failure.
+// The job queue: Vercel Queues on Vercel, memory elsewhere. Both deliver a job at least once, and again after a failure.
 import type { App } from '../app.js'
 import { type Job, jobKey, signJob } from './job.js'
 
 export interface JobQueue {
   readonly name: 'vercel' | 'memory'
-  /** The same key within a day is the same message. */
+  /** Messages with the same key within a day are delivered once. */
   send(message: unknown, options: { key: string; delaySeconds: number }): Promise<void>
-  /** Ends what runs in this process; a queue elsewhere delivers it again. */
+  /** Stops the jobs of this process. An outside queue delivers them again. */
   stop?(): Promise<void>
 }
 

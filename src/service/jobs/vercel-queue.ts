@@ -1,11 +1,11 @@
-// Vercel Queues, by their own client.
+// Job queue on Vercel Queues.
 import { QueueClient } from '@vercel/queue'
 import { HttpError } from '../http/problem-details.js'
 import type { JobQueue } from './queue.js'
 
-/** Named in vercel.json too, beside the function that consumes it. */
+/** vercel.json names the same topic as the trigger of the consumer. */
 export const topic = 'handoff-jobs'
-/** How long a job is kept and tried again. */
+/** How long a job is kept and retried. */
 export const retentionSeconds = 24 * 60 * 60
 
 /** `url` is the address of the queues' API where it is not Vercel's own. */
@@ -17,7 +17,7 @@ export function vercelQueue(client: QueueClient): JobQueue {
     name: 'vercel',
     async send(message, { key, delaySeconds }) {
       await client.send(topic, message, { idempotencyKey: key, delaySeconds, retentionSeconds }).catch(() => {
-        // The package's error may carry what was sent: it is neither shown nor logged.
+        // The package's error may contain the message, so it is neither shown nor logged.
         throw new HttpError(503, 'queue', 'The queue of this service does not take the question now.', {
           next: 'Ask again in a moment.',
           retryAfterSeconds: 5,

@@ -1,4 +1,4 @@
-// The description of the service. A test holds it against what the handlers really answer.
+// The OpenAPI description of the service. A test compares it with the handlers' responses.
 import { schemas } from './schemas.js'
 
 type Part = Record<string, unknown>
@@ -13,7 +13,7 @@ const header: Part = { schema: { type: 'string' } }
 
 const problems: Record<number, string> = {
   400: 'What was sent makes no sense.',
-  401: 'Nobody we know is asking.',
+  401: 'The caller is not authenticated.',
   403: 'The token may not see this.',
   404: 'There is no such thing.',
   405: 'Another method is wanted; see Allow.',
@@ -60,7 +60,7 @@ const paging = [
   query('limit', false, '1 to 100; 20 when absent', 'integer'),
   query('cursor', false, '`next` of the page before'),
 ]
-/** Whatever looks into the directory may find it slow, full, closed or broken. */
+/** Errors of each operation that reads the run directory. */
 const upstreamErrors = [500, 502, 503, 504, 507]
 const readErrors = errorResponses(400, 401, 403, 404, 405, 406, 409, 501, ...upstreamErrors)
 

@@ -1,4 +1,4 @@
-// The shapes that requests and answers have, as JSON Schema.
+// JSON Schemas of requests and responses.
 
 type Schema = Record<string, unknown>
 

@@ -1,7 +1,7 @@
-// POST /api/ask: from a request to an answer, as JSON, as events, or later (202).
+// POST /api/ask: answers a question as JSON, as an event stream, or later (202).
 //
-// Who asks is checked first, then what is asked, then what is stored. Work goes on inside `waitUntil` until its sandbox is gone. A question that
-// outlives its request is handed to the job queue before the caller is told so.
+// The caller is authenticated first, then the question is checked, then stored answers are looked up. `waitUntil` keeps the invocation alive until
+// the sandbox is gone. A question that outlives its request is queued before the caller gets 202.
 import { createHash } from 'node:crypto'
 import type * as Product from '../../handoff/index.js'
 import {
@@ -36,7 +36,7 @@ import { beforePosting, divideTime, pause, stopper, type Times } from '../http/r
 import { addressOf, answerView, pendingResponse } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
 
-/** A question has 4,000 characters; nobody needs more than this around it. */
+/** A question has at most 4,000 characters, and the other fields are short. */
 const maximumBytes = 100_000
 
 export async function postAsk(exchange: RequestContext): Promise<Response> {
@@ -104,7 +104,7 @@ async function readQuestion(
       question: {
         text,
         asker: caller.name,
-        // Only a question that is asked anew each time needs a name: any other is the same question again.
+        // Only a `fresh` question needs a key: any other repeated question has the same id.
         ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
         ...(body.thread === undefined ? {} : { thread: body.thread }),
       },
@@ -113,7 +113,7 @@ async function readQuestion(
   }
 }
 
-/** A question whose run and answer id are known. */
+/** A question with its run and answer id. */
 interface Found extends Asked {
   question: Product.FoundQuestion
   context: Product.AppContext
@@ -137,7 +137,7 @@ async function find(asked: Asked, signal: AbortSignal, emit: (event: Product.Run
   return { ...asked, context, question }
 }
 
-/** An Idempotency-Key is the name of one question, whatever the spacing of its JSON. */
+/** An Idempotency-Key belongs to one question, regardless of the spacing of its JSON. */
 function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, context: Product.AppContext): void {
   if (question.nonce === undefined || record === undefined) return
   const same =
@@ -163,7 +163,7 @@ async function respondWithJson(found: Found, times: Times): Promise<Response> {
   const first = await Promise.race([answering, stop.late(times.answerBy)])
   if (first !== 'late') return answered(found, first)
   const job = sendJobFor(found, (times.workBy - Date.now()) / 1_000)
-  // A question that cannot be queued now may still be answered in time.
+  // If queueing fails, the question may still be answered in time.
   const acceptedAt = await job.catch(() => undefined)
   if (acceptedAt === undefined) return answered(found, await answering)
   stop.keepGoing()
@@ -177,18 +177,18 @@ function answered({ exchange, app }: Found, answer: Answer): Response {
   return jsonResponse(200, viewAnswer(app, answer))
 }
 
-/** Where the caller wished for it: the question is only queued. */
+/** Only queues the question, as `Prefer: respond-async` asks. */
 async function respondLater(found: Found, signal: AbortSignal): Promise<Response> {
   const { question, exchange } = found
   if (question.record?.status === 'done') return answered(found, await answer(found, signal))
   const acceptedAt = await sendJobFor(found, 0)
-  // Answered since it was looked up.
+  // Another process answered it since the lookup.
   if (acceptedAt === undefined) return answered(found, await answer(found, signal))
   exchange.note({ answer: question.id, pending: true })
   return pending(found, acceptedAt, 'queued', true)
 }
 
-/** When the question was accepted, where the queue goes on with it after the delay; undefined when it is answered already. */
+/** Queues the question. Returns when it was accepted, or undefined when it is already answered. */
 async function sendJobFor(
   { app, question, context, pull, caller, exchange }: Found,
   delaySeconds: number,
@@ -248,7 +248,7 @@ const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
 
 // ── events ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** How long a stream waits to begin: a question that is refused by then is refused by its status. */
+/** The delay before a stream starts. An error within it is still reported by the status. */
 const streamStartMs = 500
 
 async function respondWithEvents(asked: Asked, times: Times): Promise<Response> {
@@ -277,7 +277,7 @@ async function sendAnswer(
   times: Times,
 ): Promise<void> {
   const { exchange, app, question } = found
-  // Should the time not be enough, a job goes on with the question.
+  // If the time runs out, a job continues with the question.
   const queueing = stop.late(times.answerBy).then(async () => {
     if (await sendJobFor(found, (times.workBy - Date.now()) / 1_000)) stop.keepGoing()
   })

@@ -1,5 +1,5 @@
-// POST /api/github: the webhook. Size, signature, event, then who asks: only then a job is sent. The job holds the same conversation as the Action.
-// A delivery or a comment that comes twice is one job.
+// POST /api/github: the webhook. Checks size, signature, event and author, then sends a job, which holds the same conversation as the Action.
+// A repeated delivery of a comment is one job.
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
 import type { RequestContext } from '../http/http-function.js'
@@ -10,9 +10,9 @@ import { readPermission } from '../jobs/comment-job.js'
 import type { CommentJob } from '../jobs/job.js'
 import { sendJob } from '../jobs/queue.js'
 
-/** Comments have 65,536 characters; with the repository and the people around it no event of ours is larger. */
+/** A comment has at most 65,536 characters, so no handled event is larger. */
 const maximumBytes = 1_000_000
-/** GitHub hangs up after ten seconds. A permission that is not known by then is checked by the job. */
+/** GitHub closes the connection after ten seconds. A permission that is unknown by then is checked by the job. */
 const permissionMs = 6_000
 
 export async function postGitHub(exchange: RequestContext): Promise<Response> {
@@ -48,7 +48,7 @@ function ignored(exchange: RequestContext, why: string): Response {
   return jsonResponse(200, { ignored: why })
 }
 
-/** A comment of an account without permission leaves nothing behind: one question to GitHub, no job and no word. */
+/** A comment of an account without permission causes one GitHub request, no job and no reply. */
 async function acceptComment(
   exchange: RequestContext,
   app: App,
@@ -83,7 +83,7 @@ function createJob(
       id: String(repositoryId),
     },
     target,
-    // Enough to see that it is too long.
+    // One byte over the limit suffices to reject it.
     question: command.question.slice(0, 2 * product.longestQuestion),
     fresh: command.fresh,
     user: { id: asker.id, login: asker.login, type: asker.type },

@@ -1,4 +1,4 @@
-// Is it up, and has it what it needs? Says names, never values, and touches no cloud unless somebody with a token asks for more.
+// GET /api/health: reports missing and invalid settings by name, never by value. Calls outside services only for an authenticated deep check.
 import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
@@ -52,7 +52,7 @@ function isDeepCheck(url: URL): boolean {
   return deep !== '0'
 }
 
-/** What a question may take, and what the model knows, is known by the product. It is loaded where that matters. */
+/** Loads the product only for settings that depend on the model or on the cost of a question. */
 export async function invalidSettings(
   { wrong, models, limits }: ServiceSettings,
   environment: Environment,
@@ -87,7 +87,7 @@ interface Checked {
   milliseconds: number
 }
 
-/** Only looks: nothing is started, and nothing is paid. */
+/** Only reads: starts nothing and costs nothing. */
 async function check(app: App, look: (context: Product.AppContext) => Promise<boolean>): Promise<Checked> {
   const started = Date.now()
   const milliseconds = () => Date.now() - started

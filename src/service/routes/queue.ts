@@ -1,5 +1,5 @@
-// POST /api/queue: called by Vercel Queues with one job at a time. The platform lets nothing else in; a message that this deployment did not sign does
-// nothing.
+// POST /api/queue: Vercel Queues delivers one job per call. The platform rejects other callers, and the handler ignores messages that this
+// deployment did not sign.
 import { getApp } from '../app.js'
 import type { RequestTime } from '../context-for-request.js'
 import type { RequestContext } from '../http/http-function.js'

@@ -1,4 +1,4 @@
-// GET /api/runs and what is below it. Reads only.
+// GET /api/runs and the addresses below it. Only reads.
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
 import { allow, authenticate, type Caller, leads, meets } from '../auth/authenticate.js'
@@ -52,11 +52,11 @@ interface Address {
   query: URLSearchParams
 }
 
-/** The platform may show the address as it was asked for, or as it was rewritten. */
+/** The platform may pass the original address or the rewritten one. */
 export function readAddress(url: URL): Address {
   const query = url.searchParams
   const [, , place, ...rest] = url.pathname.split('/')
-  // Whatever is nothing else comes app, to be told so in our words.
+  // Unknown addresses below /api are rewritten to this function, which responds 404.
   if (place !== 'runs') throw nothing()
   const path = rest.map(decodeSegment)
   const [run, part, answer] =
@@ -92,7 +92,7 @@ async function repositories({ caller, app, product, context, exchange, query }: 
   return jsonResponse(200, { repositories: mergeSpellings(found.filter(may(meets))) })
 }
 
-/** A repository that has folders of two spellings is one; the older one is as people spell it. */
+/** Merges folders that differ only in case. The older spelling is shown. */
 function mergeSpellings(names: string[]): string[] {
   const older = new Map(names.filter((name) => name !== name.toLowerCase()).map((name) => [name.toLowerCase(), name]))
   return [...new Set(names.map((name) => older.get(name.toLowerCase()) ?? name))]
@@ -133,7 +133,7 @@ async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Pr
   return jsonResponse(200, pendingView(run, record, answerState(record)), { 'retry-after': String(pollSeconds) })
 }
 
-/** Who looks again later is told whether it is still true. */
+/** Includes whether the cited lines have changed since. */
 async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Product.CompletedAnswer) {
   const { product, context, app, exchange } = look
   const { repository } = repositoryOf(look)
@@ -142,7 +142,7 @@ async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Produ
   return answerView(app.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 
-/** A question whose lease has expired waits for a job, or for the next caller. */
+/** A question with an expired lease waits for a job or for the next caller. */
 const answerState = ({ leaseUntil }: { leaseUntil: string }) =>
   Date.parse(leaseUntil) > Date.now() ? ('running' as const) : ('queued' as const)
 
@@ -187,7 +187,7 @@ function parsePage(query: URLSearchParams): { limit: number; cursor?: string } {
   return { limit, ...(cursor === null ? {} : { cursor: cursor.slice(0, 500) }) }
 }
 
-/** The next page is told by its path, also where the platform rewrote that. */
+/** Links the next page by its public path, even if the platform rewrote the address. */
 function pageResponse(
   { run, part, query }: Address,
   items: Record<string, unknown>,

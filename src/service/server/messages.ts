@@ -1,4 +1,4 @@
-// Between Node's HTTP messages and the requests and responses of functions.
+// Converts Node's HTTP messages to web requests, and web responses back.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
@@ -11,7 +11,7 @@ export interface ReceivedRequest {
   body: Buffer
 }
 
-/** Ours to say, or of this connection alone. A client cannot say what only the platform knows. */
+/** Headers that belong to the connection, or that only the platform may set. */
 const dropped = /^(?:connection|transfer-encoding|keep-alive|upgrade|expect|x-vercel-.*)$/i
 
 /** The function sees the address as it was asked for, with what the rewrite added to its query. Throws for a method that no `Request` can have. */
@@ -33,7 +33,7 @@ export function toRequest({ incoming, url, rewritten, body }: ReceivedRequest, s
 
 const clientAddress = (text: string) => (URL.canParse(text) ? new URL(text) : undefined)
 
-/** Undefined when it is larger; the rest is read and thrown away, so that the client hears why. */
+/** Undefined when the body is larger. The rest is read and dropped, so that the client receives the error. */
 export async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = []
   let size = 0
@@ -45,7 +45,7 @@ export async function readBody(incoming: IncomingMessage, mostBytes: number): Pr
   return size > mostBytes ? undefined : Buffer.concat(pieces)
 }
 
-/** Resolves when the client has it all, or has gone. What is not sent by the deadline is cut. */
+/** Resolves when the response is sent or the client has disconnected. Cuts the response at the deadline. */
 export async function send(out: Response, { response, incoming }: ReceivedRequest, deadline: number): Promise<void> {
   const closed = new Promise<void>((resolve) => response.once('close', resolve))
   const headers: Record<string, string | string[]> = {}

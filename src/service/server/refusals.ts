@@ -1,4 +1,4 @@
-// What the server says itself, where no function does.
+// Errors that the server itself responds with.
 
 export type ServerErrorCode =
   | 'not-found'
@@ -14,7 +14,7 @@ export interface ServerError {
   body: string
 }
 
-/** Bytes of a body, as on Vercel. */
+/** The body limit of Vercel. */
 export const maximumBodyBytes = 4_500_000
 
 const messages: Record<

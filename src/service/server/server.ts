@@ -23,7 +23,7 @@ export interface ServerOptions {
   settingsOf(name: string): FunctionSettings
   host: string
   port: number
-  /** How the server says what no function says; as problem documents when absent. */
+  /** Formats errors of the server itself; problem documents when absent. */
   refusal?: (kind: ServerErrorCode) => ServerError
   /** What a request's context says of its deadline, so many seconds from its beginning; the function's own limit when absent. */
   deadline?: { inSeconds: number } | 'absent'
@@ -31,9 +31,9 @@ export interface ServerOptions {
 
 export interface RunningServer {
   url: string
-  /** Work that was handed to waitUntil and is not done. */
+  /** Unfinished work of `waitUntil`. */
   pending(): number
-  /** Takes no more requests, and gives the running ones so long. True when all of them ended by then. */
+  /** Accepts no more requests and waits for the running ones. True if all ended in time. */
   stop(milliseconds: number): Promise<boolean>
   /** Drops every connection. */
   close(): Promise<void>
@@ -41,13 +41,13 @@ export interface RunningServer {
 
 /** A request, and the work behind it, until both are over. */
 interface Invocation {
-  /** Held here: a request that is forgotten is not told that the server stops. */
+  /** Kept in a strong reference: a collected request would not see that the server stops. */
   request: Request
   stop(reason: ServerStopping): void
   over: Promise<void>
 }
 
-/** Longer than proxies keep a connection, so that none of them sends a request into one that is just being closed. */
+/** Longer than the keep-alive of common proxies, so that no proxy sends a request over a closing connection. */
 const keepAliveMs = 65_000
 
 /** Where vercel.json says nothing. */
@@ -60,7 +60,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let stopping = false
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch((error: unknown) => {
-      // A client that breaks off is nobody's mistake.
+      // A client that disconnects is no error.
       if (response.destroyed || response.headersSent) return void response.destroy()
       process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
       refuse(response, 'internal')
@@ -91,7 +91,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await invoke(found, options.settingsOf(name), { incoming, response, url, rewritten, body })
   }
 
-  /** What is there is never rewritten. */
+  /** An existing file is never rewritten. */
   async function route(url: URL) {
     const load = async (path: string) => {
       const name = path.slice(1).replace(/\/$/, '').replace(/\.ts$/, '')
@@ -180,7 +180,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** Work may hand over more work. Never rejects. */
+/** Work may add more work. Never rejects. */
 async function waitForAll(answered: Promise<void>, works: Promise<unknown>[]): Promise<void> {
   await answered.catch(() => undefined)
   for (let seen = 0; seen < works.length; ) {
@@ -197,7 +197,7 @@ function within<T>(work: Promise<T>, milliseconds: number): Promise<T | undefine
   })
 }
 
-/** Where this machine reaches it. */
+/** The address for this machine. */
 function serverUrl({ address, family, port }: AddressInfo): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
