@@ -1,13 +1,13 @@
-// Whether the service takes the key and has the model: one free request, before anything is paid for. What the service does not tell is not
-// held against it: not all of them list their models, and one that is down is told when it is asked.
+// Checks the key and the model with one free request, before anything is paid for. A service that lists no models or does not answer passes: the
+// first call reports what is wrong.
 import { HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
 import type { ModelConfig } from './client.js'
 import { keyRefused } from './errors.js'
 
-const patienceMs = 5_000
-/** A list of all models there are is some hundred kilobytes. */
-const longestList = 4_000_000
+const timeoutMs = 5_000
+/** The longest known list of models has some hundred kilobytes. */
+const maxListLength = 4_000_000
 
 export async function checkModel(config: ModelConfig, host: string): Promise<void> {
   const ask = (path: string) => get(config, path)
@@ -15,8 +15,8 @@ export async function checkModel(config: ModelConfig, host: string): Promise<voi
   if (listed === undefined) return
   if (listed.status === 401 || listed.status === 403) throw keyRefused(host, listed.status)
   const names = listed.status === 200 ? namesIn(listed.text) : []
-  if (names.length === 0 || names.some((name) => isSame(name, config.name)) || listsOthers(host)) return
-  // Some answer to names that they do not list.
+  if (names.length === 0 || names.some((name) => isSame(name, config.name)) || listsOtherNames(host)) return
+  // Some services accept names that they do not list.
   const one = await ask(`/models/${encodeURIComponent(config.name)}`)
   if (one === undefined || one.status === 200) return
   const some = names.slice(0, 5).map(quote).join(', ')
@@ -25,26 +25,26 @@ export async function checkModel(config: ModelConfig, host: string): Promise<voi
   })
 }
 
-/** Undefined when there was no answer in time: then nothing is known. */
+/** Undefined when the service did not answer in time. */
 async function get(config: ModelConfig, path: string): Promise<{ status: number; text: string } | undefined> {
   try {
     const response = await fetch(`${config.baseUrl}${path}`, {
       headers: { authorization: `Bearer ${config.apiKey}`, accept: 'application/json' },
       redirect: 'error',
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     })
-    return { status: response.status, text: await beginningOf(response) }
+    return { status: response.status, text: await readBounded(response) }
   } catch {
     return undefined
   }
 }
 
-async function beginningOf(response: Response): Promise<string> {
+async function readBounded(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes, { stream: true })
-    if (text.length > longestList) break
+    if (text.length > maxListLength) break
   }
   return text
 }
@@ -68,5 +68,5 @@ function isSame(listed: string, name: string): boolean {
   return plain(listed) === plain(name)
 }
 
-/** Azure lists what could be deployed, and is asked by the names of what is. */
-const listsOthers = (host: string) => /\.azure\.com(:\d+)?$/.test(host)
+/** Azure lists models that can be deployed; requests name a deployment. */
+const listsOtherNames = (host: string) => /\.azure\.com(:\d+)?$/.test(host)

@@ -1,5 +1,4 @@
-// Calls to a model's service: how much room a reply gets, attempts and the waiting between them, and the reply. The package is loaded by the
-// first of them.
+// A call to a model's service: the limit of the reply, attempts, waits between them, and the reply.
 import type OpenAI from 'openai'
 import type { Usage } from '../../domain/answer.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
@@ -9,16 +8,16 @@ import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { lazy } from '../../util/lazy.js'
 import { systemClock } from '../system-clock.js'
 import type { ModelConfig } from './client.js'
-import { explain, type Failure, type ServiceErrors } from './errors.js'
-import { makeHabits } from './parameters.js'
-import { isEarly, problemOf, readsOnlyPart } from './problems.js'
-import { makeSlots, type Slot } from './slots.js'
-import { type Heard, listen } from './stream.js'
-import { makeWatches } from './watch.js'
+import { explainFailure, type Failure, type ServiceErrors } from './errors.js'
+import { createParameterMemory } from './parameters.js'
+import { cutRequestError, describeProblem, isEarly } from './problems.js'
+import { createSlots, type Slot } from './slots.js'
+import { readReply, type StreamResult } from './stream.js'
+import { createWatchdogs } from './watch.js'
 
-const usualRetries = 2
+const defaultRetries = 2
 
-/** What a request costs beyond the text of its messages: the marks around each of them. */
+/** Tokens that the service adds around each message. */
 const tokensPerMessage = 4
 
 export interface ModelCalls {
@@ -26,62 +25,62 @@ export interface ModelCalls {
   warm(): Promise<void>
 }
 
-/** The most thinking that the service reported, by the effort that was asked for. */
-export type Learned = Map<ModelRequest['effort'], number>
+/** The most thinking tokens that the service reported, by requested effort. */
+export type ThinkingByEffort = Map<ModelRequest['effort'], number>
 
-export function makeCalls(config: ModelConfig, host: string, learned: Learned): ModelCalls {
+export function makeCalls(config: ModelConfig, host: string, thinking: ThinkingByEffort): ModelCalls {
   const clock = config.clock ?? systemClock
   const estimateTokens = tokenEstimatorFor(config.name)
-  const watch = makeWatches({
+  const watch = createWatchdogs({
     firstMs: config.firstTextMs ?? 120_000,
     betweenMs: config.betweenTextMs ?? 30_000,
     totalMs: config.totalMs,
   })
-  const slots = makeSlots(config.concurrency)
-  const habits = makeHabits(config.name)
+  const slots = createSlots(config.concurrency)
+  const parameterMemory = createParameterMemory(config.name)
   const loaded = lazy(() => load(config))
 
   async function complete(request: ModelRequest): Promise<ModelReply> {
     if (request.signal.aborted) throw abortError(request.signal, 'asking the model')
-    const limit = limitOf(request)
+    const limit = replyLimitFor(request)
     const { client, errors } = await loaded()
     const wanted = { limit, effort: effortFor(config, request) }
     for (let attempt = 0; ; ) {
-      let handedOut = false
+      let textSent = false
       const onText = (piece: string) => {
-        handedOut = true
+        textSent = true
         request.onText?.(piece)
       }
       const slot = await slots.enter(request.signal)
       try {
-        const heard = await habits.ask(request, wanted, (parameters) =>
-          listen(client, parameters, watch(), { ...request, onText: request.onText && onText }),
+        const result = await parameterMemory.ask(request, wanted, (parameters) =>
+          readReply(client, parameters, watch(), { ...request, onText: request.onText && onText }),
         )
-        slot.leave('well')
-        return replyFrom(heard, request, limit)
+        slot.leave('done')
+        return toReply(result, request, limit)
       } catch (error) {
         if (request.signal.aborted) throw abortError(request.signal, 'the model was answering')
-        const failure = crowdedOr(explain(error, { host, model: config.name, key: config.apiKey, errors }), slot)
-        // A service that is busy with our other requests is asked again, with fewer at once, as often as it takes.
-        if (!failure.crowded || slot.alone()) attempt += 1
-        slot.leave(failure.crowded ? 'crowded' : 'failed')
-        if (handedOut || !failure.again || attempt > (config.retries ?? usualRetries)) throw failure.error
-        await waitAfter(failure, Math.max(0, attempt - 1), request.signal)
+        const failure = orBusy(explainFailure(error, { host, model: config.name, key: config.apiKey, errors }), slot)
+        // When our own concurrent requests make the service busy, concurrency drops and the attempt does not count.
+        if (!failure.busy || slot.alone()) attempt += 1
+        slot.leave(failure.busy ? 'busy' : 'failed')
+        if (textSent || !failure.retry || attempt > (config.retries ?? defaultRetries)) throw failure.error
+        await waitBeforeRetry(failure, Math.max(0, attempt - 1), request.signal)
       } finally {
         slot.leave('failed')
       }
     }
   }
 
-  /** A request that was not begun with in time, beside others of ours, waited for them. */
-  function crowdedOr(failure: Failure, slot: Slot): Failure {
+  /** A timeout beside concurrent requests means that the service was busy with those. */
+  function orBusy(failure: Failure, slot: Slot): Failure {
     if (!isHandoffError(failure.error, 'timeout') || slot.alone()) return failure
-    return { ...failure, again: true, crowded: true, waitMs: 0 }
+    return { ...failure, retry: true, busy: true, waitMs: 0 }
   }
 
-  /** What the reply may have in all: never more than the context has left beside the request. */
-  function limitOf(request: ModelRequest): number {
-    const limit = replyLimit(config, request, learned.get(request.effort))
+  /** Tokens for the reply: never more than the context has left after the request. */
+  function replyLimitFor(request: ModelRequest): number {
+    const limit = replyLimit(config, request, thinking.get(request.effort))
     const input = inputTokens(request)
     const room = config.contextTokens - input
     if (room >= Math.min(limit, request.answerTokens / 2)) return Math.min(limit, room)
@@ -96,31 +95,31 @@ export function makeCalls(config: ModelConfig, host: string, learned: Learned): 
     return messages.reduce((sum, { content }) => sum + estimateTokens(content) + tokensPerMessage, 0)
   }
 
-  function replyFrom(heard: Heard, request: ModelRequest, limit: number): ModelReply {
-    const thought = heard.thinkingTokens ?? 0
-    learned.set(request.effort, Math.max(thought, learned.get(request.effort) ?? 0))
-    const cutShort = readsOnlyPart(heard, request, host)
+  function toReply(result: StreamResult, request: ModelRequest, limit: number): ModelReply {
+    const thought = result.thinkingTokens ?? 0
+    thinking.set(request.effort, Math.max(thought, thinking.get(request.effort) ?? 0))
+    const cutShort = cutRequestError(result, request, host)
     if (cutShort) throw cutShort
-    const { text, finish, endless } = heard
-    const usage = heard.usage ?? estimateUsage(text, request)
+    const { text, finish, endless } = result
+    const usage = result.usage ?? estimateUsage(text, request)
     const truncated = endless || finish === undefined || finish === 'length' || finish === 'content_filter'
-    const problem = problemOf(heard, request, { host, limit, config })
-    const lacksRoom = text.trim() === '' ? finish !== 'content_filter' : !endless && !isEarly(heard, { limit })
-    const mayWiden = problem !== undefined && lacksRoom && widens(request, limit)
+    const problem = describeProblem(result, request, { host, limit, config })
+    const lacksRoom = text.trim() === '' ? finish !== 'content_filter' : !endless && !isEarly(result, { limit })
+    const mayWiden = problem !== undefined && lacksRoom && canWiden(request, limit)
     return { text, truncated, usage, ...(problem ? { problem } : {}), ...(mayWiden ? { mayWiden } : {}) }
   }
 
-  function widens(request: ModelRequest, limit: number): boolean {
+  function canWiden(request: ModelRequest, limit: number): boolean {
     if (request.wide || !mayThink(config)) return false
-    return limitOf({ ...request, wide: true }) > limit
+    return replyLimitFor({ ...request, wide: true }) > limit
   }
 
   function estimateUsage(text: string, request: ModelRequest): Usage {
     return { inputTokens: inputTokens(request), outputTokens: estimateTokens(text), estimated: true }
   }
 
-  /** Waits as long as the service asks, or a little longer each time; gives up at once when that is longer than there is patience. */
-  async function waitAfter(failure: Failure, attempt: number, signal: AbortSignal): Promise<void> {
+  /** Waits as long as the service asks, or with exponential backoff. Throws at once when that is longer than the configured limit. */
+  async function waitBeforeRetry(failure: Failure, attempt: number, signal: AbortSignal): Promise<void> {
     const ownWait = (config.firstWaitMs ?? 500) * 2 ** attempt * (1 - Math.random() / 4)
     const wait = failure.waitMs ?? ownWait
     if (wait > (config.longestWaitMs ?? 60_000)) throw failure.error
@@ -145,7 +144,7 @@ async function load(config: ModelConfig): Promise<{ client: OpenAI; errors: Serv
   const client = new OpenAI({
     baseURL: config.baseUrl,
     apiKey: config.apiKey,
-    // What else the package would read from the environment and send along: it belongs to another service, perhaps.
+    // Keeps the package from reading these from the environment: they may belong to another service.
     adminAPIKey: null,
     organization: null,
     project: null,

@@ -12,11 +12,11 @@ import { NoReply } from './stream.js'
 export interface Failure {
   error: unknown
   /** Another attempt may succeed and costs nothing twice, as long as no text was handed out. */
-  again: boolean
+  retry: boolean
   /** How long the service asks us to wait. */
   waitMs?: number
   /** The service has too much to do at once. */
-  crowded?: boolean
+  busy?: boolean
 }
 
 export interface Service {
@@ -30,34 +30,34 @@ export interface Service {
 export type ServiceErrors = Pick<typeof OpenAI, 'APIError' | 'APIConnectionError'>
 
 /** How long to wait before it makes sense to ask again, where the service does not say. */
-const againSeconds = 5
+const defaultRetrySeconds = 5
 
 /** What may pass by itself says when to come back; what somebody has to change does not. */
-export function explain(error: unknown, service: Service): Failure {
-  const failure = explained(error, service)
+export function explainFailure(error: unknown, service: Service): Failure {
+  const failure = classifyFailure(error, service)
   const told = failure.error
-  if (!failure.again || !isHandoffError(told) || told.retryAfterSeconds !== undefined) return failure
+  if (!failure.retry || !isHandoffError(told) || told.retryAfterSeconds !== undefined) return failure
   const { code, message, next, cause } = told
-  const more = { cause, retryAfterSeconds: againSeconds, ...(next === undefined ? {} : { next }) }
+  const more = { cause, retryAfterSeconds: defaultRetrySeconds, ...(next === undefined ? {} : { next }) }
   return { ...failure, error: new HandoffError(code, message, more) }
 }
 
-function explained(error: unknown, service: Service): Failure {
-  if (isHandoffError(error)) return { error, again: false }
+function classifyFailure(error: unknown, service: Service): Failure {
+  if (isHandoffError(error)) return { error, retry: false }
   if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(errorCode(error) ?? ''))
-    return { error: tooSilent(service), again: false }
-  if (error instanceof NoReply) return { error: noReply(error, service), again: false }
+    return { error: tooSilent(service), retry: false }
+  if (error instanceof NoReply) return { error: noReply(error, service), retry: false }
   if (error instanceof service.errors.APIConnectionError) return unreachable(error, service)
   if (error instanceof service.errors.APIError) {
-    return error.status === undefined ? inStream(error, service) : byStatus(error.status, error, service)
+    return error.status === undefined ? explainStreamError(error, service) : explainStatus(error.status, error, service)
   }
   if (error instanceof SyntaxError)
-    return { error: broken(error, service, 'sent something that cannot be read'), again: true }
+    return { error: brokenReply(error, service, 'sent something that cannot be read'), retry: true }
   // `fetch` has one error for a connection that breaks after the headers.
   if (error instanceof TypeError && /terminated|network|socket|fetch/i.test(error.message)) {
-    return { error: broken(error, service, 'broke off in the middle of its reply'), again: true }
+    return { error: brokenReply(error, service, 'broke off in the middle of its reply'), retry: true }
   }
-  return { error, again: false }
+  return { error, retry: false }
 }
 
 /** Also what a check finds before anything is asked. */
@@ -73,17 +73,20 @@ function noReply({ message, about, said }: NoReply, service: Service): HandoffEr
     address: 'Look at LLM_BASE_URL: it should be the address that ends before /chat/completions, often with /v1.',
     model: `Look at LLM_MODEL (${quote(service.model)}): the service may not have it, or not be ready for it.`,
   }[about]
-  const words = said === undefined ? '' : ` (${shown(said, service)})`
+  const words = said === undefined ? '' : ` (${quoteSafely(said, service)})`
   const what = `The model’s service at ${service.host} gave no reply: ${message}${words}.`
-  return new HandoffError('model', what, { next, ...(about === 'model' ? { retryAfterSeconds: againSeconds } : {}) })
+  return new HandoffError('model', what, {
+    next,
+    ...(about === 'model' ? { retryAfterSeconds: defaultRetrySeconds } : {}),
+  })
 }
 
 /** 503 is what a server says whose queue is full. */
-const isCrowded = (status: number) => status === 429 || status === 503
+const isBusyStatus = (status: number) => status === 429 || status === 503
 
-const transient = new Set([429, 500, 502, 503, 504, 529])
+const transientStatuses = new Set([429, 500, 502, 503, 504, 529])
 
-function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, service: Service): Failure {
+function explainStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, service: Service): Failure {
   const waitMs = retryAfter(error.headers)
   const details = {
     cause: withoutKey(error, service),
@@ -91,13 +94,13 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
   }
   const fail = (code: 'model' | 'model-limit', message: string, next: string) =>
     new HandoffError(code, `The model’s service at ${service.host} ${message}`, { ...details, next })
-  const said = shown(error.message.replace(/^\d+ /, ''), service)
-  const again = transient.has(status)
+  const said = quoteSafely(error.message.replace(/^\d+ /, ''), service)
+  const again = transientStatuses.has(status)
 
-  if (status === 401 || status === 403) return { error: keyRefused(service.host, status, details), again }
+  if (status === 401 || status === 403) return { error: keyRefused(service.host, status, details), retry: again }
   if (status === 404) {
     const what = `does not know the model ${quote(service.model)}, or the address is not its own (404).`
-    return { error: fail('model', what, 'Look at LLM_MODEL and LLM_BASE_URL.'), again }
+    return { error: fail('model', what, 'Look at LLM_MODEL and LLM_BASE_URL.'), retry: again }
   }
   if (error.code === 'insufficient_quota') {
     return {
@@ -106,7 +109,7 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
         'says that the account has no money left.',
         'Pay at the service, or set another LLM_API_KEY.',
       ),
-      again: false,
+      retry: false,
     }
   }
   if (error.code === 'context_length_exceeded' || /context.{0,20}(length|size)/i.test(error.message)) {
@@ -116,7 +119,7 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
         `says the request is too long: ${said}.`,
         'Set LLM_CONTEXT_TOKENS to what LLM_MODEL really takes.',
       ),
-      again,
+      retry: again,
     }
   }
   if (status === 429 || (again && waitMs !== undefined)) {
@@ -125,19 +128,19 @@ function byStatus(status: number, error: InstanceType<typeof OpenAI.APIError>, s
       `asks us to slow down (${status}).`,
       'Wait, ask less often, or raise the account’s limits.',
     )
-    return { error, again, crowded: isCrowded(status), ...(waitMs === undefined ? {} : { waitMs }) }
+    return { error, retry: again, busy: isBusyStatus(status), ...(waitMs === undefined ? {} : { waitMs }) }
   }
   if (again) {
     return {
       error: fail('model', `failed (${status}: ${said}).`, 'Try again in a while.'),
-      again,
-      crowded: isCrowded(status),
+      retry: again,
+      busy: isBusyStatus(status),
     }
   }
   const next = /max_(completion_|output_)?tokens/.test(error.message)
     ? 'Set LLM_MAX_OUTPUT_TOKENS to what LLM_MODEL writes at most in one reply.'
     : 'Look at LLM_MODEL and LLM_BASE_URL.'
-  return { error: fail('model', `refused the request (${status}: ${said}).`, next), again }
+  return { error: fail('model', `refused the request (${status}: ${said}).`, next), retry: again }
 }
 
 /** Node's `fetch` waits no longer for headers, nor between two pieces of a body, whatever our patience is. */
@@ -156,28 +159,28 @@ function unreachable(error: Error, service: Service): Failure {
     next: 'Look at LLM_BASE_URL, and whether the service runs.',
     cause: withoutKey(error, service),
   })
-  return { error: failure, again: true }
+  return { error: failure, retry: true }
 }
 
 /** An error that came as a piece of the stream, or in the place of one. Numbers in it are statuses, as routers pass them on. */
-function inStream(error: InstanceType<typeof OpenAI.APIError>, service: Service): Failure {
+function explainStreamError(error: InstanceType<typeof OpenAI.APIError>, service: Service): Failure {
   const code: unknown = error.code
   const limited = Number(code) === 429 || /rate_limit/.test(String(code))
   const again =
     limited ||
-    transient.has(Number(code)) ||
+    transientStatuses.has(Number(code)) ||
     /server_error|overloaded|unavailable|timeout/.test(`${code} ${error.type}`)
-  const message = `The model’s service at ${service.host} ended its reply with an error: ${shown(error.message, service)}.`
+  const message = `The model’s service at ${service.host} ended its reply with an error: ${quoteSafely(error.message, service)}.`
   return {
     error: new HandoffError(limited ? 'model-limit' : 'model', message, {
       next: 'Try again in a while; if it stays so, look at LLM_MODEL.',
       cause: withoutKey(error, service),
     }),
-    again,
+    retry: again,
   }
 }
 
-function broken(error: Error, service: Service, what: string): HandoffError {
+function brokenReply(error: Error, service: Service, what: string): HandoffError {
   return new HandoffError('model', `The model’s service at ${service.host} ${what}.`, {
     next: 'Try again; if it stays so, look at what stands between here and the service.',
     cause: withoutKey(error, service),
@@ -191,7 +194,7 @@ function retryAfter(headers: Headers | undefined): number | undefined {
   return retryAfterMs(headers?.get('retry-after'), Date.now())
 }
 
-const shown = (text: string, { key }: Service) => quote(text.replaceAll(key, '…'))
+const quoteSafely = (text: string, { key }: Service) => quote(text.replaceAll(key, '…'))
 
 /** For people who debug: what kind of error it was and what it said, and nothing else of it. */
 function withoutKey(error: Error, { key }: Service): Error {

@@ -1,49 +1,48 @@
-// Which parameters a service takes. They all speak the same protocol and differ in what they refuse: reasoning models want another name
-// for the limit and no temperature, some servers do not know `stream_options` or `reasoning_effort`, each has a longest reply. A refusal
-// teaches, and is remembered as long as the client lives.
+// Finds out which parameters a service accepts. Reasoning models want another name for the limit and no temperature. Some servers do not know
+// `stream_options` or `reasoning_effort`. Each has a longest reply. The client remembers every refusal.
 import type OpenAI from 'openai'
 import { type Effort, refusesOldParameters } from '../../domain/model-limits.js'
 import type { ModelRequest } from '../../domain/ports.js'
 
 export type Parameters = OpenAI.Chat.ChatCompletionCreateParamsStreaming
 
-type Habit = 'max_tokens' | 'temperature' | 'stream_options' | `reasoning_effort ${Effort}`
+type OptionalParameter = 'max_tokens' | 'temperature' | 'stream_options' | `reasoning_effort ${Effort}`
 
-/** What a request asks for beside its messages. */
-export interface Wanted {
-  /** Tokens that the reply may have in all. */
+/** Options of a request beside its messages. */
+export interface ReplyOptions {
+  /** Limit of the reply in tokens. */
   limit: number
   effort: Effort | undefined
 }
 
-export interface Habits {
-  /** Calls `attempt` with the parameters that this service is known to take, and again with fewer when it refuses one by name. */
-  ask<T>(request: ModelRequest, wanted: Wanted, attempt: (parameters: Parameters) => Promise<T>): Promise<T>
+export interface ParameterMemory {
+  /** Calls `attempt` with the parameters that this service accepts, and again with fewer when it refuses one. */
+  ask<T>(request: ModelRequest, wanted: ReplyOptions, attempt: (parameters: Parameters) => Promise<T>): Promise<T>
 }
 
-export function makeHabits(model: string): Habits {
-  // To know it from the name saves two refusals.
-  const refused = new Set<Habit>(refusesOldParameters(model) ? ['max_tokens', 'temperature'] : [])
+export function createParameterMemory(model: string): ParameterMemory {
+  // The model's name saves two refusals.
+  const refused = new Set<OptionalParameter>(refusesOldParameters(model) ? ['max_tokens', 'temperature'] : [])
   let longestReply = Number.POSITIVE_INFINITY
 
   async function ask<T>(
     request: ModelRequest,
-    wanted: Wanted,
+    wanted: ReplyOptions,
     attempt: (parameters: Parameters) => Promise<T>,
   ): Promise<T> {
-    const left = new Set(refused)
+    const omitted = new Set(refused)
     let limit = Math.min(wanted.limit, longestReply)
     for (;;) {
       try {
-        const result = await attempt(parametersFor(model, request, { ...wanted, limit }, left))
-        for (const habit of left) refused.add(habit)
+        const result = await attempt(parametersFor(model, request, { ...wanted, limit }, omitted))
+        for (const parameter of omitted) refused.add(parameter)
         if (limit < wanted.limit) longestReply = limit
         return result
       } catch (error) {
         const shorter = shorterLimit(error, limit)
-        const lesson = shorter === undefined ? lessonOf(error, left, wanted.effort) : undefined
+        const parameter = shorter === undefined ? parameterToOmit(error, omitted, wanted.effort) : undefined
         if (shorter !== undefined) limit = shorter
-        else if (lesson !== undefined) left.add(lesson)
+        else if (parameter !== undefined) omitted.add(parameter)
         else throw error
       }
     }
@@ -51,16 +50,21 @@ export function makeHabits(model: string): Habits {
   return { ask }
 }
 
-function parametersFor(model: string, request: ModelRequest, { limit, effort }: Wanted, left: Set<Habit>): Parameters {
+function parametersFor(
+  model: string,
+  request: ModelRequest,
+  { limit, effort }: ReplyOptions,
+  omitted: Set<OptionalParameter>,
+): Parameters {
   return {
     model,
-    // A lone surrogate is not text, and some services refuse the whole request for it.
+    // Some services refuse a request with a lone surrogate.
     messages: request.messages.map(({ role, content }) => ({ role, content: content.toWellFormed() })),
     stream: true,
-    ...(left.has('stream_options') ? {} : { stream_options: { include_usage: true } }),
-    ...(left.has('temperature') ? {} : { temperature: 0 }),
-    ...(effort === undefined || left.has(`reasoning_effort ${effort}`) ? {} : { reasoning_effort: effort }),
-    ...(left.has('max_tokens') ? { max_completion_tokens: limit } : { max_tokens: limit }),
+    ...(omitted.has('stream_options') ? {} : { stream_options: { include_usage: true } }),
+    ...(omitted.has('temperature') ? {} : { temperature: 0 }),
+    ...(effort === undefined || omitted.has(`reasoning_effort ${effort}`) ? {} : { reasoning_effort: effort }),
+    ...(omitted.has('max_tokens') ? { max_completion_tokens: limit } : { max_tokens: limit }),
   }
 }
 
@@ -71,31 +75,40 @@ interface Refusal {
   message?: string
 }
 
-/** What the service says of its parameters in this error; undefined when it refused nothing. */
-function refusalIn(error: unknown): { said: string; code: string } | undefined {
+/** The service's message about parameters; undefined for other errors. */
+function parameterRefusal(error: unknown): { message: string; code: string } | undefined {
   const { status, code, param, message } = error as Refusal
   if (status !== 400 && status !== 422) return undefined
-  return { said: `${String(param ?? '')} ${message ?? ''}`, code: String(code) }
+  return { message: `${String(param ?? '')} ${message ?? ''}`, code: String(code) }
 }
 
-/** "max_tokens is too large: 20000. This model supports at most 16384": the number that it takes, where there is one below ours. */
+/** The limit that a message such as "max_tokens is too large: 20000. This model supports at most 16384" names. */
 function shorterLimit(error: unknown, limit: number): number | undefined {
-  const { said } = refusalIn(error) ?? {}
-  if (said === undefined || !/max_(completion_|output_)?tokens/.test(said)) return undefined
-  if (!/too (large|high)|at most|maximum|exceed|less than|<=|range/i.test(said) || /context/i.test(said))
+  const { message } = parameterRefusal(error) ?? {}
+  if (message === undefined || !/max_(completion_|output_)?tokens/.test(message)) return undefined
+  if (!/too (large|high)|at most|maximum|exceed|less than|<=|range/i.test(message) || /context/i.test(message))
     return undefined
-  const numbers = [...said.matchAll(/\d[\d,]*/g)].map(([digits]) => Number(digits.replaceAll(',', '')))
-  const taken = Math.max(0, ...numbers.filter((number) => number < limit))
-  return taken >= 16 ? taken : undefined
+  const numbers = [...message.matchAll(/\d[\d,]*/g)].map(([digits]) => Number(digits.replaceAll(',', '')))
+  const accepted = Math.max(0, ...numbers.filter((number) => number < limit))
+  return accepted >= 16 ? accepted : undefined
 }
 
-/** What to leave out after this refusal; undefined when leaving out would not help. Each is left out once, so this ends. */
-function lessonOf(error: unknown, left: Set<Habit>, effort: Effort | undefined): Habit | undefined {
-  const { said, code } = refusalIn(error) ?? {}
-  if (said === undefined || /context.{0,20}(length|size)|too (long|large)/i.test(`${code} ${said}`)) return undefined
-  const sent: Habit[] = ['max_tokens', 'temperature', ...(effort ? [`reasoning_effort ${effort}` as const] : [])]
-  const named = [...sent, 'stream_options' as const].find((habit) => said.includes(habit.split(' ')[0]!))
-  if (named !== undefined) return left.has(named) ? undefined : named
-  // Strict servers refuse what they do not know without naming it; these are the ones that not all know.
-  return [...sent.slice(2), 'stream_options' as const].find((habit) => !left.has(habit))
+/** The parameter to omit after this refusal; undefined when none helps. Each is omitted once, so the loop ends. */
+function parameterToOmit(
+  error: unknown,
+  omitted: Set<OptionalParameter>,
+  effort: Effort | undefined,
+): OptionalParameter | undefined {
+  const { message, code } = parameterRefusal(error) ?? {}
+  if (message === undefined || /context.{0,20}(length|size)|too (long|large)/i.test(`${code} ${message}`))
+    return undefined
+  const sent: OptionalParameter[] = [
+    'max_tokens',
+    'temperature',
+    ...(effort ? [`reasoning_effort ${effort}` as const] : []),
+  ]
+  const named = [...sent, 'stream_options' as const].find((parameter) => message.includes(parameter.split(' ')[0]!))
+  if (named !== undefined) return omitted.has(named) ? undefined : named
+  // Strict servers refuse an unknown parameter without naming it. These are the ones that some do not know.
+  return [...sent.slice(2), 'stream_options' as const].find((parameter) => !omitted.has(parameter))
 }

@@ -1,12 +1,13 @@
-// How many requests are sent to a model's service at once. A service that is too busy for that many gets half of them, and one more after each
-// round of replies that went well.
+// Limits concurrent requests to a model's service. A busy service halves the limit; each round of successful replies raises it by one.
 import { abortError } from '../../domain/errors.js'
 
+type Outcome = 'done' | 'busy' | 'failed'
+
 export interface Slot {
-  /** No other request of ours was with the service at any time of this one. */
+  /** No other request of this client ran at any time during this one. */
   alone(): boolean
-  /** Idempotent. `crowded`: the service was too busy. */
-  leave(how: 'well' | 'crowded' | 'failed'): void
+  /** Frees the slot. Idempotent. */
+  leave(outcome: Outcome): void
 }
 
 export interface Slots {
@@ -14,11 +15,11 @@ export interface Slots {
   enter(signal: AbortSignal): Promise<Slot>
 }
 
-export function makeSlots(most = Number.POSITIVE_INFINITY): Slots {
+export function createSlots(most = Number.POSITIVE_INFINITY): Slots {
   let allowed = most
   let running = 0
   let entered = 0
-  /** Requests up to this one have made us slower already. */
+  /** The limit was halved already for requests up to this one. */
   let slowedAt = 0
   let repliesSince = 0
   const waiting: (() => void)[] = []
@@ -31,13 +32,13 @@ export function makeSlots(most = Number.POSITIVE_INFINITY): Slots {
     }
   }
 
-  function learn(how: 'well' | 'crowded' | 'failed', number: number): void {
-    if (how === 'crowded' && number > slowedAt) {
+  function adjustLimit(outcome: Outcome, number: number): void {
+    if (outcome === 'busy' && number > slowedAt) {
       allowed = Math.max(1, Math.floor(Math.min(allowed, running) / 2))
       slowedAt = entered
       repliesSince = 0
     }
-    if (how !== 'well' || allowed >= most) return
+    if (outcome !== 'done' || allowed >= most) return
     repliesSince += 1
     if (repliesSince < allowed) return
     allowed += 1
@@ -69,9 +70,9 @@ export function makeSlots(most = Number.POSITIVE_INFINITY): Slots {
       inside.add(self)
       return {
         alone: () => !self.shared,
-        leave(how) {
+        leave(outcome) {
           if (!inside.delete(self)) return
-          learn(how, number)
+          adjustLimit(outcome, number)
           running -= 1
           next()
         },

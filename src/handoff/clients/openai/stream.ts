@@ -1,33 +1,33 @@
-// One attempt: sends the request, follows the stream, and ends in one of two ways: with what was heard, or by throwing.
+// One attempt: sends the request and reads the stream.
 //
-// The package tells less than one would think. An aborted stream ends like a finished one; a page in HTML is a stream without pieces; a
-// stream may stand still for ever. So the time is watched here, the content type is looked at, and how it ended is said.
+// The package hides some failures. An aborted stream ends like a finished one, an HTML page is a stream without chunks, and a stream may stall for
+// ever. So this file checks timeouts, the content type and how the stream ended.
 import type OpenAI from 'openai'
 import type { Usage } from '../../domain/answer.js'
 import { anySignal } from '../../util/abort.js'
 import type { Parameters } from './parameters.js'
-import { makeThoughtFilter } from './strip-thinking.js'
-import type { Watch } from './watch.js'
+import { createThinkingFilter } from './strip-thinking.js'
+import type { Watchdog } from './watch.js'
 
-export interface Heard {
-  /** Empty when the service wrote none, and said that it ended. */
+export interface StreamResult {
+  /** Empty when the service ended its reply without text. */
   text: string
-  /** Why the service says that it ended; undefined when it does not say. */
+  /** The service's `finish_reason`; undefined when it sends none. */
   finish: string | undefined
   usage: Usage | undefined
-  /** Tokens of thinking, where the service says how many. */
+  /** Tokens of thinking, where the service reports them. */
   thinkingTokens: number | undefined
-  /** We stopped reading, because it went on and on. */
+  /** The text exceeded the limit, so reading stopped. */
   endless: boolean
 }
 
-/** Bytes of text that are read of one reply. No request of ours asks for a quarter of it. */
-export const longestText = 64 * 1_024
+/** Limit of the text of one reply, in bytes. No request asks for a quarter of it. */
+export const maxTextBytes = 64 * 1_024
 
-/** The service answered, and what it answered is not a reply. `about` says which setting to look at. */
+/** The service's response is not a reply. `about` names the setting to check. */
 export class NoReply extends Error {
   readonly about: 'address' | 'model'
-  /** The service's own words. */
+  /** The service's own message. */
   readonly said: string | undefined
   constructor(message: string, about: 'address' | 'model', said?: string) {
     super(message)
@@ -38,18 +38,18 @@ export class NoReply extends Error {
 
 type Chunk = OpenAI.Chat.ChatCompletionChunk
 
-export interface Listening {
+export interface ReadOptions {
   signal: AbortSignal
   trace?: string
   onText: ((piece: string) => void) | undefined
 }
 
-export async function listen(
+export async function readReply(
   client: OpenAI,
   parameters: Parameters,
-  watch: Watch,
-  { signal, trace, onText }: Listening,
-): Promise<Heard> {
+  watch: Watchdog,
+  { signal, trace, onText }: ReadOptions,
+): Promise<StreamResult> {
   try {
     const headers = trace === undefined ? {} : { traceparent: trace }
     const options = { signal: anySignal(signal, watch.signal), headers }
@@ -59,12 +59,12 @@ export async function listen(
       await response.body?.cancel()
       throw new NoReply('it answered with a page in HTML', 'address')
     }
-    const chunks = /json/i.test(kind) && !/event-stream|ndjson/i.test(kind) ? wholeAsChunks(response) : data
-    const heard = await follow(chunks, watch, onText)
-    // An abort ends the loop without a word.
+    const chunks = /json/i.test(kind) && !/event-stream|ndjson/i.test(kind) ? chunksOfWholeReply(response) : data
+    const result = await readChunks(chunks, watch, onText)
+    // The package ends the loop without an error when it is aborted.
     signal.throwIfAborted()
     watch.signal.throwIfAborted()
-    return checked(heard)
+    return requireReply(result)
   } catch (error) {
     throw watch.signal.aborted && !signal.aborted ? watch.signal.reason : error
   } finally {
@@ -72,47 +72,53 @@ export async function listen(
   }
 }
 
-async function follow(
+async function readChunks(
   chunks: AsyncIterable<Chunk>,
-  watch: Watch,
+  watch: Watchdog,
   onText: ((piece: string) => void) | undefined,
-): Promise<Heard> {
-  const heard: Heard = { text: '', finish: undefined, usage: undefined, thinkingTokens: undefined, endless: false }
-  const thoughts = makeThoughtFilter()
-  let room = longestText
+): Promise<StreamResult> {
+  const result: StreamResult = {
+    text: '',
+    finish: undefined,
+    usage: undefined,
+    thinkingTokens: undefined,
+    endless: false,
+  }
+  const thoughts = createThinkingFilter()
+  let room = maxTextBytes
   const take = (piece: string) => {
     const fits = withinBytes(piece, room)
     room -= Buffer.byteLength(fits)
-    if (fits.length < piece.length) heard.endless = true
+    if (fits.length < piece.length) result.endless = true
     if (fits === '') return
-    heard.text += fits
+    result.text += fits
     onText?.(fits)
   }
   for await (const chunk of chunks) {
     const choice = chunk.choices?.[0]
     const piece = textOf(choice?.delta?.content)
-    if (piece !== '' || isAlive(choice)) watch.heard()
+    if (piece !== '' || showsProgress(choice)) watch.progress()
     take(thoughts.visible(piece))
-    // Leaving the loop ends the connection too.
-    if (heard.endless) return heard
-    if (choice?.finish_reason) heard.finish = choice.finish_reason
+    // Leaving the loop closes the connection.
+    if (result.endless) return result
+    if (choice?.finish_reason) result.finish = choice.finish_reason
     if (chunk.usage) {
-      heard.usage = usageOf(chunk.usage) ?? heard.usage
-      heard.thinkingTokens = chunk.usage.completion_tokens_details?.reasoning_tokens ?? heard.thinkingTokens
+      result.usage = usageOf(chunk.usage) ?? result.usage
+      result.thinkingTokens = chunk.usage.completion_tokens_details?.reasoning_tokens ?? result.thinkingTokens
     }
   }
   take(thoughts.rest())
-  return heard
+  return result
 }
 
-/** As much of the text as has room, without half a character. */
+/** The beginning of the text that fits, cut between characters. */
 function withinBytes(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true })
 }
 
-/** Thinking and refusing are signs of life, and an end is one; an empty piece is what proxies send to keep a connection open. */
-function isAlive(choice: Chunk['choices'][number] | undefined): boolean {
+/** Thinking, a refusal and an end are progress. Proxies send empty chunks to keep a connection open: those are not. */
+function showsProgress(choice: Chunk['choices'][number] | undefined): boolean {
   if (!choice) return false
   const delta = (choice.delta ?? {}) as { reasoning_content?: unknown; reasoning?: unknown; refusal?: unknown }
   return Boolean(choice.finish_reason || delta.reasoning_content || delta.reasoning || delta.refusal)
@@ -127,7 +133,7 @@ function textOf(content: unknown): string {
 
 function usageOf(usage: OpenAI.CompletionUsage): Usage | undefined {
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
-  // Some services fill the form with noughts.
+  // Some services report zeros.
   if (!(inputTokens > 0) || !(outputTokens >= 0)) return undefined
   const details = (usage.prompt_tokens_details ?? {}) as { cached_tokens?: number; cache_write_tokens?: number }
   return {
@@ -138,24 +144,24 @@ function usageOf(usage: OpenAI.CompletionUsage): Usage | undefined {
   }
 }
 
-/** A reply that ended without text is a reply. One that neither said anything nor ended is none. */
-function checked(heard: Heard): Heard {
-  if (heard.text.trim() !== '' || heard.finish !== undefined) return heard
+/** A reply may be empty when the service ended it. Without text and without an end it is no reply. */
+function requireReply(result: StreamResult): StreamResult {
+  if (result.text.trim() !== '' || result.finish !== undefined) return result
   throw new NoReply('it answered with something that is not a reply', 'address')
 }
 
-/** A service that does not stream answers a request for a stream with the whole, or with an error and status 200. */
-async function* wholeAsChunks(response: Response): AsyncIterable<Chunk> {
+/** A service that does not stream sends the whole reply, or an error with status 200. */
+async function* chunksOfWholeReply(response: Response): AsyncIterable<Chunk> {
   const value: unknown = await response.json().catch(() => undefined)
   const whole = value as (Partial<OpenAI.Chat.ChatCompletion> & { error?: unknown }) | undefined
-  if (whole?.error) throw new NoReply('it answered with status 200 and an error', 'model', shortly(whole.error))
+  if (whole?.error) throw new NoReply('it answered with status 200 and an error', 'model', errorMessage(whole.error))
   const choice = whole?.choices?.[0]
   if (!choice?.message) throw new NoReply('it answered with JSON that is not a reply', 'address')
   const { message: delta, finish_reason } = choice
   yield { choices: [{ index: 0, delta, finish_reason }], usage: whole?.usage } as Chunk
 }
 
-function shortly(error: unknown): string {
+function errorMessage(error: unknown): string {
   const message = (error as { message?: unknown }).message
   return typeof message === 'string' ? message : JSON.stringify(error)
 }

@@ -1,38 +1,38 @@
-// Some models write their thoughts into the reply, between tags at its beginning. They are no part of it.
+// Some models write their thinking into the reply, between tags at its beginning. The filter removes it.
 
 const open = '<think>'
 const close = '</think>'
 
-export interface ThoughtFilter {
-  /** What of the text so far, with this piece, may be shown now. */
+export interface ThinkingFilter {
+  /** The text that may be shown after this piece. */
   visible(piece: string): string
-  /** What was held back when the stream ended: text that only looked like the beginning of a thought. */
+  /** Text held back at the end of the stream because it looked like the beginning of a tag. */
   rest(): string
 }
 
-export function makeThoughtFilter(): ThoughtFilter {
+export function createThinkingFilter(): ThinkingFilter {
   let held = ''
-  let state: 'unsure' | 'thinking' | 'speaking' = 'unsure'
+  let state: 'undecided' | 'thinking' | 'text' = 'undecided'
   return {
     visible(piece) {
-      if (state === 'speaking') return piece
+      if (state === 'text') return piece
       held += piece
       const start = held.trimStart()
-      if (state === 'unsure' && start.startsWith(open)) state = 'thinking'
-      if (state === 'unsure' && !open.startsWith(start)) return speak(held)
+      if (state === 'undecided' && start.startsWith(open)) state = 'thinking'
+      if (state === 'undecided' && !open.startsWith(start)) return showText(held)
       const end = state === 'thinking' ? held.indexOf(close) : -1
-      // A thought may be long: only what may be the beginning of its end is kept.
+      // Thinking may be long: only the possible beginning of the closing tag is kept.
       if (end < 0 && state === 'thinking') held = open + held.slice(open.length).slice(-close.length)
       if (end < 0) return ''
       const after = held.slice(end + close.length).trimStart()
       if (after === '') return ''
-      return speak(after)
+      return showText(after)
     },
-    rest: () => (state === 'unsure' ? held : ''),
+    rest: () => (state === 'undecided' ? held : ''),
   }
 
-  function speak(text: string): string {
-    state = 'speaking'
+  function showText(text: string): string {
+    state = 'text'
     held = ''
     return text
   }

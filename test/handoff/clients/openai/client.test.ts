@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startServer } from '../../../../src/emulators/faulty-server.js'
 import { type LocalModel, startModel } from '../../../../src/emulators/model/server.js'
 import { type ModelConfig, makeModel } from '../../../../src/handoff/clients/openai/client.js'
-import { makeThoughtFilter } from '../../../../src/handoff/clients/openai/strip-thinking.js'
+import { createThinkingFilter } from '../../../../src/handoff/clients/openai/strip-thinking.js'
 import { abortError, HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Clock, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 
@@ -175,7 +175,7 @@ describe('a reply', () => {
 
 describe('thoughts in the text', () => {
   const through = (pieces: string[]) => {
-    const filter = makeThoughtFilter()
+    const filter = createThinkingFilter()
     return pieces.map((piece) => filter.visible(piece)).join('') + filter.rest()
   }
 
