@@ -9,7 +9,7 @@ const mostTold = 3
 
 /** Follows every import, and stops at the first that leads nowhere or to what cannot be read. Keeps nothing of it. */
 export async function checkFunctions(root: string): Promise<void> {
-  const names = await readdir(join(root, folder))
+  const names = (await readdir(join(root, folder))).filter((name) => name.endsWith('.ts'))
   const checked = build({
     absWorkingDir: root,
     entryPoints: names.map((name) => `${folder}/${name}`),
