@@ -44,6 +44,12 @@ export function linkHost(place: AnswerPlace): string | undefined {
   return style === 'none' ? undefined : serverOf(place).replace(/^https?:\/\//, '')
 }
 
+/** The repository that links in a document may lead to, where we make links at all. */
+export function linkRepository(place: AnswerPlace): { repository?: { host: string; path: string } } {
+  const host = linkHost(place)
+  return host === undefined ? {} : { repository: { host, path: place.repository } }
+}
+
 function serverOf(place: AnswerPlace): string {
   return (place.serverUrl ?? `https://${place.host}`).replace(/\/+$/, '')
 }

@@ -9,14 +9,18 @@ const reservedOwners =
   /^\/(?:login|logout|settings|orgs|apps|sessions|oauth|users|notifications|organizations|enterprises)\//i
 const encodedControls = /%(?:0|1|7f)/i
 
-/** The address as it may be written, or null when it has to stay words. `host` is a name, with a port if need be. */
-export function allowedAddress(address: string, host: string | undefined): string | null {
+/**
+ * The address as it may be written, or null when it has to stay words. `host` is a name, with a port if need be. With a `repository` (`owner/name`)
+ * only its own page and files are allowed.
+ */
+export function allowedAddress(address: string, host: string | undefined, repository?: string): string | null {
   if (host === undefined || address.length > 2_000 || !/^https?:\/\//i.test(address)) return null
   const url = parsed(address)
   if (url === null || url.host !== host.toLowerCase() || url.username !== '' || url.password !== '') return null
   const { pathname } = url
   const place = repositoryFile.exec(pathname)?.[1] ?? repositoryPage.exec(pathname)?.[0]
   if (place === undefined || encodedControls.test(pathname)) return null
+  if (repository !== undefined && place.replace(/\/$/, '').toLowerCase() !== `/${repository}`.toLowerCase()) return null
   if (otherPages.test(place) || reservedOwners.test(pathname)) return null
   const line = /^#L\d+(?:-L?\d+)?$/.test(url.hash) ? url.hash : ''
   return writtenAddress(`${url.origin}${pathname}${line}`)

@@ -5,8 +5,10 @@ export type Inline =
   | { kind: 'code'; text: string }
   | { kind: 'open'; mark: string }
   | { kind: 'close'; mark: string }
-  | { kind: 'link' }
-  | { kind: 'link-end'; url: string }
+  | { kind: 'link'; url: string }
+  | { kind: 'link-end' }
+  /** A checked place, by its label; with the address to write, or null for none. */
+  | { kind: 'citation'; label: string; url: string | null }
 
 /** Stars or underscores whose meaning depends on what comes later. */
 export interface DelimiterRun {

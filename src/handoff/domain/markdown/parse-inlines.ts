@@ -64,6 +64,15 @@ function push(scanner: Scanner, text: string): void {
   if (text !== '') scanner.pieces.push({ kind: 'text', text })
 }
 
+/** One by one: a long text has more pieces than a call can have arguments. */
+function pushAll(scanner: Scanner, pieces: Piece[]): void {
+  for (const piece of pieces) scanner.pieces.push(piece)
+}
+
+function pushLink(scanner: Scanner, url: string, shown: Inline[]): void {
+  pushAll(scanner, [{ kind: 'link', url }, ...shown, { kind: 'link-end' }])
+}
+
 function take(scanner: Scanner, length: number): void {
   push(scanner, scanner.text.slice(scanner.at, scanner.at + length))
   scanner.at += length
@@ -138,7 +147,7 @@ function readImage(scanner: Scanner): void {
     return
   }
   const shown = parse(link.text, scanner.rules, scanner.depth + 1, true)
-  scanner.pieces.push(...(shown.length > 0 ? shown : [{ kind: 'text', text: 'image' } as const]))
+  pushAll(scanner, shown.length > 0 ? shown : [{ kind: 'text', text: 'image' }])
   scanner.at = link.end
 }
 
@@ -151,8 +160,8 @@ function readBracket(scanner: Scanner): void {
   }
   const url = scanner.linked ? null : scanner.rules.link(link.url)
   const shown = parse(link.text, scanner.rules, scanner.depth + 1, scanner.linked || url !== null)
-  if (url !== null && shown.length > 0) scanner.pieces.push({ kind: 'link' }, ...shown, { kind: 'link-end', url })
-  else scanner.pieces.push(...shown, ...addressWords(link.url, link.text))
+  if (url !== null && shown.length > 0) pushLink(scanner, url, shown)
+  else pushAll(scanner, [...shown, ...addressWords(link.url, link.text)])
   scanner.at = link.end
 }
 
@@ -168,21 +177,22 @@ function addressWords(url: string, shown: string): Inline[] {
   ]
 }
 
+const longestLabel = 2_000
+
 function readLabel(scanner: Scanner): boolean {
   const { text, at, rules } = scanner
   if (rules.labels.size === 0) return false
-  let end = at
+  const rest = text.slice(at + 1, at + 1 + longestLabel)
+  let end = -1
   // A path may hold brackets of its own, as in `app/[id]/page.tsx`.
   for (let tries = 0; tries < 8; tries++) {
-    end = text.indexOf(']', end + 1)
-    if (end < 0 || end - at > 2_000) return false
-    const label = text.slice(at + 1, end)
+    end = rest.indexOf(']', end + 1)
+    if (end < 0) return false
+    const label = rest.slice(0, end)
     const url = rules.labels.get(label)
     if (url === undefined) continue
-    const shown = { kind: 'code', text: label } as const
-    if (url === null || scanner.linked) scanner.pieces.push(shown)
-    else scanner.pieces.push({ kind: 'link' }, shown, { kind: 'link-end', url })
-    scanner.at = end + 1
+    scanner.pieces.push(scanner.linked ? { kind: 'code', text: label } : { kind: 'citation', label, url })
+    scanner.at = at + end + 2
     return true
   }
   return false
@@ -202,16 +212,18 @@ function linkAt(scanner: Scanner, at: number): { text: string; url: string; end:
 }
 
 function readAddress(scanner: Scanner): void {
-  let url = match(scanner, /https?:\/\/[^\s<>"'`[\]|\\^{}]*/iy)![0]
-  while (/[.,;:!?*_]$/.test(url) || (url.endsWith(')') && !url.includes('('))) url = url.slice(0, -1)
-  pushAddress(scanner, url)
-  scanner.at += url.length
+  const [found] = match(scanner, /https?:\/\/[^\s<>"'`[\]|\\^{}]*/iy)!
+  const closers = found.includes('(') ? '.,;:!?*_' : '.,;:!?*_)'
+  let end = found.length
+  while (closers.includes(found[end - 1]!)) end--
+  pushAddress(scanner, found.slice(0, end))
+  scanner.at += end
 }
 
 function pushAddress(scanner: Scanner, address: string): void {
   const url = scanner.linked ? null : scanner.rules.link(address)
   if (url === null) push(scanner, address)
-  else scanner.pieces.push({ kind: 'link' }, { kind: 'code', text: address }, { kind: 'link-end', url })
+  else pushLink(scanner, url, [{ kind: 'code', text: address }])
 }
 
 const named: Record<string, string> = {

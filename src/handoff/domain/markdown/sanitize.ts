@@ -114,19 +114,26 @@ function indent(text: string, first: string, rest: string): string {
 const withPrefix = (line: string, prefix: string) => (line === '' ? prefix.trimEnd() : prefix + line)
 
 function words(text: string, rules: InlineRules): string {
-  let written = ''
-  for (const inline of withoutIdleMarks(parseInlines(text, rules))) written = append(written, writeInline(inline))
-  return written
+  // Joined once at the end: looking at the end of a text that grows by concatenation copies all of it.
+  const written: string[] = []
+  let url = ''
+  for (const inline of withoutIdleMarks(parseInlines(text, rules))) {
+    if (inline.kind === 'link') url = inline.url
+    append(written, inline.kind === 'link-end' ? `](${writtenAddress(url)})` : writeInline(inline))
+  }
+  return written.join('')
 }
 
 /** Two code spans must not touch, and an exclamation mark before a link would make it an image. */
-function append(written: string, piece: string): string {
-  if (written.endsWith('`') && piece.startsWith('`')) return `${written} ${piece}`
-  if (written.endsWith('!') && piece.startsWith('[')) return `${written.slice(0, -1)}\\!${piece}`
-  return written + piece
+function append(written: string[], piece: string): void {
+  if (piece === '') return
+  const last = written.at(-1) ?? ''
+  if (last.endsWith('`') && piece.startsWith('`')) written.push(' ')
+  if (last.endsWith('!') && piece.startsWith('[')) written[written.length - 1] = `${last.slice(0, -1)}\\!`
+  written.push(piece)
 }
 
-function writeInline(inline: Inline): string {
+function writeInline(inline: Exclude<Inline, { kind: 'link-end' }>): string {
   switch (inline.kind) {
     case 'text':
       return textMarkdown(inline.text)
@@ -137,7 +144,7 @@ function writeInline(inline: Inline): string {
       return inline.mark
     case 'link':
       return '['
-    case 'link-end':
-      return `](${writtenAddress(inline.url)})`
+    case 'citation':
+      return inline.url === null ? codeSpan(inline.label) : `[${codeSpan(inline.label)}](${writtenAddress(inline.url)})`
   }
 }

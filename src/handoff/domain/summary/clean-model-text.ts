@@ -11,10 +11,21 @@ export function cleanModelText(text: string, limit = 60_000): string {
 
 /** At most one empty line in a row, none at the start or end. */
 export function tidy(markdown: string): string {
+  // Line by line: an expression for spaces before a line's end starts anew at each of them, which is quadratic for a long run.
   return markdown
-    .replace(/[ \t]+$/gm, '')
+    .split('\n')
+    .map((line) => line.slice(0, endOf(line)))
+    .join('\n')
     .replace(/\n{3,}/g, '\n\n')
-    .replace(/^\n+|\s+$/g, '')
+    .replace(/^\n+/, '')
+    .trimEnd()
+}
+
+/** Where the line ends without its spaces and tabs. */
+function endOf(line: string): number {
+  let end = line.length
+  while (line[end - 1] === ' ' || line[end - 1] === '\t') end--
+  return end
 }
 
 function cleanLines(lines: string[]): string[] {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { safeInline, safeMarkdown, safeTable, safeText } from '../../../../src/handoff/domain/markdown/sanitize.js'
-import { processorTime } from '../../../support/processor-time.js'
 import { attacks, hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 
@@ -157,12 +156,7 @@ describe('long and twisted texts', () => {
     ['one word', 'x'.repeat(200_000)],
     ['marks', `a${'\u0301'.repeat(200_000)}`],
   ]
-  it.each(twisted)('does not stall on %s', (_, text) => {
-    let written = ''
-    const time = processorTime(() => {
-      written = safeMarkdown(text, { host })
-    })
-    expect(time).toBeLessThan(2_000)
-    expect(written.length).toBeLessThan(text.length * 8 + 100)
+  it.each(twisted)('become at most eight times as long: %s', (_, text) => {
+    expect(safeMarkdown(text, { host }).length).toBeLessThan(text.length * 8 + 100)
   })
 })
