@@ -12,7 +12,13 @@ export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, 
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
-export { type AnswerData, type AnswerPlace, answerData, answerMarkdown } from './domain/answers/render-answer.js'
+export {
+  type AnswerData,
+  type AnswerPlace,
+  answerBlocks,
+  answerData,
+  answerMarkdown,
+} from './domain/answers/render-answer.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
 export {
   type AskLevel,
@@ -27,6 +33,7 @@ export {
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
 export { cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
+export type { MarkdownBlock } from './domain/markdown/parse-document.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
 export { efforts, replyLimit } from './domain/model-limits.js'
 export type { Clock, Model } from './domain/ports.js'
@@ -56,6 +63,7 @@ export {
   type Settings,
   secretsIn,
 } from './domain/settings.js'
+export { summaryBlocks } from './domain/summary/summary-blocks.js'
 export { type BudgetLimits, makeBudgets, noBudgets } from './store/caller-budgets.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry-after.js'

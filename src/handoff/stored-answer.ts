@@ -3,7 +3,7 @@
 
 export { createContext } from './create-context.js'
 export { normaliseQuestion, parseQuestion } from './domain/answers/question.js'
-export { type AnswerPlace, answerData } from './domain/answers/render-answer.js'
+export { type AnswerPlace, answerBlocks, answerData } from './domain/answers/render-answer.js'
 export { HandoffError, isHandoffError } from './domain/errors.js'
 export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { makeRedactor } from './domain/secrets/redactor.js'

@@ -66,6 +66,16 @@ test('one run with its summary and its record', async () => {
     summary: here.run.summary,
     handoff: { run: here.run.run, version: 1 },
   })
+  const headings = body.summaryBlocks.filter(({ kind }: { kind: string }) => kind === 'heading')
+  expect(headings[1]).toEqual({
+    kind: 'heading',
+    level: 2,
+    content: [{ kind: 'text', text: 'What it is and for whom' }],
+  })
+  const links = JSON.stringify(body.summaryBlocks).match(/"url":"[^"]*/g) ?? []
+  const lines = `"url":"${here.world.remote.url}/${name}/blob/${body.commit}/`
+  expect(links.length).toBeGreaterThan(0)
+  expect(links.filter((link) => !link.startsWith(lines))).toEqual([])
 })
 
 test('by query as by path: the platform may rewrite the address', async () => {
@@ -97,10 +107,12 @@ test('answers in pages, one by its id, and the lines that it cites', async () =>
   const rest = await call(here.url, at(`/${here.run.run}/answers`, `&limit=5&cursor=${page.body.next}`))
   const listed = [...page.body.answers, ...rest.body.answers]
   expect(listed.map(({ question }) => question).sort()).toEqual(['How is the token refreshed?', 'Which colour is it?'])
-  expect(listed[0].code).toBeUndefined()
+  for (const field of ['code', 'blocks']) expect(listed[0], 'a list stays short').not.toHaveProperty(field)
 
   const one = await call(here.url, at(`/${here.run.run}/answers/${first.body.id}`))
-  expect(one.body).toMatchObject({ id: first.body.id, status: 'done', reused: true })
+  expect(one.body).toMatchObject({ id: first.body.id, status: 'done', reused: true, blocks: first.body.blocks })
+  for (const { label } of first.body.citations)
+    expect(JSON.stringify(first.body.blocks)).toContain(JSON.stringify({ kind: 'citation', label }))
 
   const [citation] = first.body.citations
   const place = `&path=${encodeURIComponent(citation.path)}&from=${citation.from}&to=${citation.to}`

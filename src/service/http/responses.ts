@@ -1,7 +1,7 @@
 // The JSON views of runs and answers.
 
 import type * as Product from '../../handoff/index.js'
-import { answerData } from '../../handoff/stored-answer.js'
+import { answerBlocks, answerData } from '../../handoff/stored-answer.js'
 import { jsonResponse } from './json.js'
 
 export interface Seen {
@@ -37,23 +37,35 @@ export function runView(handoff: Product.Handoff) {
   }
 }
 
-export function answerView(
+/** An answer in a list: without the lines that it cites, and without its words as nodes. */
+export function listedAnswerView(
   viewer: Viewer,
-  seen: Seen,
+  { handoff, behind }: Seen,
   record: Product.CompletedAnswer,
   { stale, ...more }: { reused: boolean; stale?: Product.AnswerStaleness; comment?: { url: string } },
 ) {
-  const { handoff, behind } = seen
   return {
     status: 'done' as const,
     repository: handoff.repository,
     ...answerData(record, placeOf(viewer, handoff)),
-    code: record.cited ?? [],
     seconds: record.seconds,
     ...more,
     ...(behind === undefined ? {} : { behind }),
     ...(stale === undefined ? {} : { stale: staleView(stale) }),
     self: addressOf(handoff, record.id),
+  }
+}
+
+export function answerView(
+  viewer: Viewer,
+  seen: Seen,
+  record: Product.CompletedAnswer,
+  more: Parameters<typeof listedAnswerView>[3],
+) {
+  return {
+    ...listedAnswerView(viewer, seen, record, more),
+    blocks: answerBlocks(record, placeOf(viewer, seen.handoff)),
+    code: record.cited ?? [],
   }
 }
 

@@ -27,6 +27,40 @@ const sha: Schema = { type: 'string', pattern: '^[0-9a-f]{40}$' }
 
 const lines = object({ path: text(), blob: sha, from: count, lines: list(text()), commit: sha }, ['commit'])
 
+/** One kind of node: an object that its `kind` names. */
+const node = (kind: string, fields: Record<string, Schema>, optional: string[] = []): Schema =>
+  object({ kind: { const: kind }, ...fields }, optional)
+
+const inlines = list(reference('MarkdownInline'))
+const blocks = list(reference('MarkdownBlock'))
+
+const markdownNodes: Record<string, Schema> = {
+  MarkdownBlock: {
+    description: 'Texts are plain characters, never Markdown or HTML.',
+    oneOf: [
+      node('paragraph', { content: inlines }),
+      node('heading', { level: { type: 'integer', minimum: 1, maximum: 6 }, content: inlines }),
+      node('code', { language: text(), text: text() }, ['language']),
+      node('quote', { blocks }),
+      node('list', { start: { ...count, description: 'the first number of a numbered list' }, items: list(blocks) }, [
+        'start',
+      ]),
+      node('table', { rows: { ...list(list(inlines)), description: 'the first row is the head' } }),
+      node('rule', {}),
+    ],
+  },
+  MarkdownInline: {
+    oneOf: [
+      node('text', { text: text() }),
+      node('code', { text: text() }),
+      node('strong', { content: inlines }),
+      node('emphasis', { content: inlines }),
+      node('link', { url: text('a page or file of the repository on its git host'), content: inlines }),
+      node('citation', { label: text('`label` of one of `citations`') }),
+    ],
+  },
+}
+
 const pendingFields: Record<string, Schema> = {
   status: { enum: ['queued', 'running'] },
   id: answerId,
@@ -59,6 +93,7 @@ const answerFields: Record<string, Schema> = {
   question: text(),
   text: text('plain words with [path:10-20] where a citation holds'),
   markdown: text('the same as safe Markdown with links'),
+  blocks: { ...blocks, description: 'the same as parsed Markdown' },
   citations: list(
     object(
       {
@@ -143,14 +178,20 @@ export const schemas: Record<string, Schema> = {
   }),
   Answer: object(answerFields, answerOptional),
   ListedAnswer: object(
-    Object.fromEntries(Object.entries(answerFields).filter(([name]) => name !== 'code')),
+    Object.fromEntries(Object.entries(answerFields).filter(([name]) => name !== 'code' && name !== 'blocks')),
     answerOptional,
   ),
   Run: object(runFields, ['ref', 'partial']),
-  WholeRun: object({ ...runFields, summary: text('Markdown of a model: untrusted'), handoff: { type: 'object' } }, [
-    'ref',
-    'partial',
-  ]),
+  WholeRun: object(
+    {
+      ...runFields,
+      summary: text('Markdown of a model: untrusted'),
+      summaryBlocks: { ...blocks, description: 'the same as parsed Markdown' },
+      handoff: { type: 'object' },
+    },
+    ['ref', 'partial'],
+  ),
+  ...markdownNodes,
   Repositories: object({ repositories: list(text()) }),
   Runs: object({ runs: list(reference('Run')), next: text(), behind: object({ head: sha }) }, ['next', 'behind']),
   RunsOrRepositories: { oneOf: [reference('Runs'), reference('Repositories')] },

@@ -6,7 +6,16 @@ import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
 import { HttpError } from '../http/problem-details.js'
-import { answerView, failedView, pendingView, pollSeconds, runView, type Seen } from '../http/responses.js'
+import {
+  answerView,
+  failedView,
+  listedAnswerView,
+  pendingView,
+  placeOf,
+  pollSeconds,
+  runView,
+  type Seen,
+} from '../http/responses.js'
 
 export async function getRuns(exchange: RequestContext): Promise<Response> {
   const app = getApp()
@@ -23,11 +32,7 @@ export async function getRuns(exchange: RequestContext): Promise<Response> {
   const run = await findRun(look, { run: product.parseRunId(asked.run) })
   switch (asked.part) {
     case undefined:
-      return jsonResponse(200, {
-        ...runView(run.handoff),
-        summary: await product.runSummary(context, run, exchange.signal),
-        handoff: run.handoff,
-      })
+      return wholeRun(look, run)
     case 'answers':
       return asked.answer === undefined ? answers(look, run) : answer(look, run, asked.answer)
     default:
@@ -113,14 +118,20 @@ async function runs(look: RunsRequest): Promise<Response> {
   return pageResponse(asked, { runs: items.map(runView) }, page.next)
 }
 
+async function wholeRun({ app, product, context, exchange }: RunsRequest, run: Product.ChosenRun): Promise<Response> {
+  const { handoff } = run
+  const summary = await product.runSummary(context, run, exchange.signal)
+  const summaryBlocks = product.summaryBlocks(summary, handoff.commit, placeOf(app.settings.github, handoff))
+  return jsonResponse(200, { ...runView(handoff), summary, summaryBlocks, handoff })
+}
+
 async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Response> {
   const { app, product, context, query, exchange, asked } = look
   const page = await product.listAnswerPage(context, run, parsePage(query), exchange.signal)
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
     if (record.status === 'running') return pendingView(run, record, answerState(record))
-    const { code: _code, ...view } = answerView(app.settings.github, run, record, { reused: true })
-    return view
+    return listedAnswerView(app.settings.github, run, record, { reused: true })
   })
   return pageResponse(asked, { answers: await Promise.all(items) }, page.next)
 }

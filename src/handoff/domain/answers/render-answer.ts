@@ -4,8 +4,9 @@ import type { Citation, CompletedAnswer } from '../answer.js'
 import { citationLabel, citationRatio, shortCommit } from '../citations/citation-label.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { codeSpan } from '../markdown/escape.js'
+import { type MarkdownBlock, parseDocument } from '../markdown/parse-document.js'
 import { safeInline, safeMarkdown, safeTable, safeText } from '../markdown/sanitize.js'
-import { type AnswerPlace, linkHost, permalink } from './permalinks.js'
+import { type AnswerPlace, linkHost, linkRepository, permalink } from './permalinks.js'
 
 export type { AnswerPlace } from './permalinks.js'
 
@@ -121,6 +122,17 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
   }
 }
 
+/** The words as nodes. A citation node has the label of one of the citations in `answerData`. */
+export function answerBlocks(record: CompletedAnswer, place: AnswerPlace): MarkdownBlock[] {
+  const citations = verified(record).map(citationLabel)
+  return [
+    ...(record.unanswered ? parseDocument(unansweredWords(record)) : []),
+    ...parseDocument(record.text, { citations, ...linkRepository(place) }),
+  ]
+}
+
+const unansweredWords = (record: CompletedAnswer) => `**The code does not say.**${searchedWords(record, codeSpan)}`
+
 function plainAnswer(record: CompletedAnswer): string {
   const searched = record.unanswered ? `The code does not say.${searchedWords(record, (word) => word)}\n\n` : ''
   return `${searched}${cleanText(record.text).trim()}`.trim()
@@ -142,7 +154,7 @@ function answerParts(record: CompletedAnswer, place: AnswerPlace): string[] {
     ]),
   )
   return [
-    record.unanswered ? `**The code does not say.**${searchedWords(record, (word) => codeSpan(word))}` : '',
+    record.unanswered ? unansweredWords(record) : '',
     safeMarkdown(record.text, { labels, ...(host === undefined ? {} : { host }) }),
     record.truncated ? '*The answer ends here because the model reached its own limit.*' : '',
   ].filter((part) => part !== '')

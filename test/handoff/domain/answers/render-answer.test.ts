@@ -5,6 +5,7 @@ import type { CompletedAnswer } from '../../../../src/handoff/domain/answer.js'
 import { permalink } from '../../../../src/handoff/domain/answers/permalinks.js'
 import {
   type AnswerPlace,
+  answerBlocks,
   answerData,
   answerFile,
   answerMarkdown,
@@ -120,6 +121,31 @@ describe('an answer as a comment', () => {
     })
     expect(comment).toContain('**The code does not say.** Searched for `token`, `refresh`.\n\nNothing.')
     expect(comment).not.toContain('**Sources**')
+  })
+
+  it('names its verified citations as nodes, and says what was searched', () => {
+    const unanswered = { ...record, unanswered: true, text: 'See [src/token.ts:41-44] and [src/none.ts:1].' }
+    const text = (words: string) => ({ kind: 'text', text: words })
+    expect(answerBlocks(unanswered, place)).toEqual([
+      {
+        kind: 'paragraph',
+        content: [
+          { kind: 'strong', content: [text('The code does not say.')] },
+          text(' Searched for '),
+          { kind: 'code', text: 'token' },
+          text(', '),
+          { kind: 'code', text: 'refresh' },
+          text('.'),
+        ],
+      },
+      {
+        kind: 'paragraph',
+        content: [text('See '), { kind: 'citation', label: 'src/token.ts:41-44' }, text(' and [src/none.ts:1].')],
+      },
+    ])
+    const labels = answerData(record, place).citations.map(({ label }) => label)
+    for (const label of labels)
+      expect(JSON.stringify(answerBlocks(record, place))).toContain(JSON.stringify({ kind: 'citation', label }))
   })
 
   it('says when it was cut, reused, or found under another wording', () => {
