@@ -10,7 +10,6 @@ WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json vercel.json ./
 COPY api ./api
-COPY web ./web
 COPY src ./src
 COPY dist ./dist
 ENV HOST=0.0.0.0 PORT=3000

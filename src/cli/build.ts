@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { buildAction } from '../build/action.js'
 import { writeDocuments } from '../build/generate-docs.js'
+import { buildPage } from '../build/page.js'
 import type { ProgramName } from '../handoff/sandbox/run-program.js'
 import { runCommand } from './command-line.js'
 import { repositoryRoot as root } from './sandbox-program.js'
@@ -47,6 +48,7 @@ async function buildAll(): Promise<void> {
       buildSandboxProgram(fresh, 'survey'),
       buildSandboxProgram(fresh, 'search'),
       buildAction(root, fresh),
+      buildPage(root, join(fresh, 'web')),
       writeDocuments(root),
     ])
     await rm(dist, { recursive: true, force: true })

@@ -2,6 +2,8 @@
 // set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { buildPage } from '../build/page.js'
 import { startGitRemote } from '../emulators/git-http-server.js'
 import { checkFunctions } from '../emulators/vercel/check-imports.js'
 import { type RunningFunctions, startFunctions } from '../emulators/vercel/start.js'
@@ -19,7 +21,7 @@ const name = 'local/handoff'
 async function dev(stop: AbortSignal): Promise<void> {
   // What would end all this after the summary ends it before.
   const port = await freePort(readEnvironment()['PORT']?.trim() || '3000')
-  await checkFunctions(repositoryRoot)
+  await Promise.all([checkFunctions(repositoryRoot), writePage()])
   await using clouds = await openClouds(readEnvironment())
   for (const cloud of clouds.introduction) say(`  ${cloud.name.padEnd(9)} ${cloud.where}`)
   await using remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
@@ -32,8 +34,8 @@ async function dev(stop: AbortSignal): Promise<void> {
   }
   await using serving = await reload({
     root: repositoryRoot,
-    sources: ['api', 'src/handoff', 'src/service', 'web', 'vercel.json'],
-    readAnew: 'web',
+    sources: ['api', 'src/handoff', 'src/service', 'vercel.json'],
+    page: { folder: 'web', build: writePage },
     begin: () => begin(environment, port),
     say,
   })
@@ -45,6 +47,8 @@ async function dev(stop: AbortSignal): Promise<void> {
   )
   await new Promise((resolve) => stop.addEventListener('abort', resolve))
 }
+
+const writePage = () => buildPage(repositoryRoot, join(repositoryRoot, 'dist/web'))
 
 async function freePort(wanted: string): Promise<number> {
   const next = 'Name another one: PORT=… npm run dev'

@@ -139,7 +139,7 @@ const secretPlaces = [
 async function checkPublished(url: URL): Promise<Finding[]> {
   const found = await Promise.all(secretPlaces.map(async (path) => ({ path, seen: await look(url, path) })))
   const open = found.filter(({ seen }) => seen.status === 200).map(({ path }) => path)
-  const next = 'outputDirectory in vercel.json must be web, and buildCommand empty.'
+  const next = 'outputDirectory in vercel.json must be dist/web, and buildCommand empty.'
   return [
     {
       what: 'only the page is published',

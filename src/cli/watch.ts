@@ -13,40 +13,46 @@ export interface ReloadOptions<T> {
   root: string
   /** Folders and files below the root. */
   sources: string[]
-  /** What is read anew for every request: a change of it is said, and nothing is begun again. */
-  readAnew: string
+  /** Files that every request reads: after a change they are built, and nothing is started again. */
+  page: { folder: string; build: () => Promise<void> }
   begin: () => Promise<T>
   say: (text: string) => void
 }
 
 export async function reload<T extends { close(): Promise<void> }>(options: ReloadOptions<T>): Promise<Reloading<T>> {
-  const { root, sources, readAnew, begin, say } = options
+  const { root, sources, page, begin, say } = options
   let running = await begin()
   const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`)
+  const watched = [...sources, page.folder]
   const settled = gathered(async (paths) => {
     // What an editor only put down for a moment is gone by now, and not worth a word.
     const still = paths.filter((path) => existsSync(join(root, path)))
     const told = still.length === 0 ? paths : still
-    const page = told.filter((path) => isBelow(path, readAnew))
-    const code = told.filter((path) => !isBelow(path, readAnew))
-    if (page.length > 0) say(`${page.join(', ')} changed: look at the page again`)
-    if (code.length === 0) return
-    try {
+    const ofPage = told.filter((path) => isBelow(path, page.folder))
+    const code = told.filter((path) => !isBelow(path, page.folder))
+    const attempt = async (paths: string[], work: () => Promise<string>) => {
+      if (paths.length === 0) return
+      const outcome = await work().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+      say(`${paths.join(', ')} changed: ${outcome}`)
+    }
+    await attempt(ofPage, async () => {
+      await page.build()
+      return 'reload the page'
+    })
+    await attempt(code, async () => {
       await running.close()
       running = await begin()
-      say(`${code.join(', ')} changed: begun again`)
-    } catch (error) {
-      say(`${code.join(', ')} changed: ${error instanceof Error ? error.message : String(error)}`)
-    }
+      return 'begun again'
+    })
   })
   const stop = watchBelow(
     root,
     (path) => {
       const name = relative(root, path).split(sep).join('/')
       const isOpenFile = /(^|\/)\.[^/]*$|~$/.test(name)
-      if (!isOpenFile && sources.some((source) => isBelow(name, source))) settled.add(name)
+      if (!isOpenFile && watched.some((source) => isBelow(name, source))) settled.add(name)
     },
-    sources,
+    watched,
   )
   return {
     running: () => running,

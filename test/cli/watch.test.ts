@@ -11,6 +11,7 @@ let serving: Reloading<Running>
 let told: string[]
 let open: number
 let failing: boolean
+let pages: number
 
 interface Running {
   number: number
@@ -27,11 +28,18 @@ beforeEach(async () => {
   told = []
   open = 0
   failing = false
+  pages = 0
   let begun = 0
   serving = await reload({
     root,
-    sources: ['api', 'src/handoff', 'web', 'vercel.json'],
-    readAnew: 'web',
+    sources: ['api', 'src/handoff', 'vercel.json'],
+    page: {
+      folder: 'web',
+      async build() {
+        if (failing) throw new Error('it cannot be built')
+        pages += 1
+      },
+    },
     say: (text) => told.push(text),
     async begin() {
       if (failing) throw new Error('it does not begin')
@@ -96,9 +104,10 @@ test('deep files, folders that are new, and a file beside the folders', async ()
   await hears(/^vercel\.json changed: begun again$/)
 })
 
-test('the page is read anew, tests and other sources are nobody’s business, and many changes are one', async () => {
-  write('web/page.js')
-  await hears(/^web\/page\.js changed: look at the page again$/)
+test('the page is built again, tests and other sources are nobody’s business, and many changes are one', async () => {
+  write('web/page.ts')
+  await hears(/^web\/page\.ts changed: reload the page$/)
+  expect(pages).toBe(1)
   expect(serving.running().number).toBe(1)
   write('test/some.test.ts')
   write('README.md')
@@ -114,6 +123,7 @@ test('what cannot begin is said, and begins with the next change', async () => {
   write('api/ask.ts')
   await hears(/^api\/ask\.ts changed: it does not begin$/)
   failing = false
+  pages = 0
   write('api/ask.ts')
   await hears(/^api\/ask\.ts changed: begun again$/)
   expect(serving.running().number).toBe(2)

@@ -135,7 +135,7 @@ async function fingerprint(root: string): Promise<string> {
   for (const path of single) {
     hash.update(`${path}\n`).update(await readFile(join(root, path)).catch(() => ''))
   }
-  for (const folder of ['api', 'src/handoff', 'src/service']) {
+  for (const folder of ['api', 'src/handoff', 'src/service', 'dist/web']) {
     const names = (await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => relative(root, join(entry.parentPath, entry.name)))

@@ -1,0 +1,128 @@
+// One question and its answer on the page, while the model writes it and afterwards.
+import type { Answer, Citation, Question } from './api-types.js'
+import { citationButton } from './citation.js'
+import { type Child, element, fill, uniqueId } from './dom.js'
+import { count, exactTime, plural, seconds, shortCommit, timeAgo, withoutBidi } from './format.js'
+import { renderBlocks } from './render-blocks.js'
+import { askAgainButton } from './retry-buttons.js'
+import type { RunView } from './run-view.js'
+
+export type AnswerParts = ReturnType<typeof createAnswer>
+
+/** The place of an answer, without its words. */
+export function createAnswer(question: string) {
+  const id = uniqueId('question')
+  const words = element('div', { class: 'prose words', 'aria-busy': 'true' })
+  const badge = element('p', { class: 'badge', hidden: true })
+  const problem = element('div', { class: 'problems' })
+  const rest = element('div', { class: 'rest' })
+  const slot = element('div')
+  const title = element('h3', { id, tabindex: '-1' }, withoutBidi(question))
+  const node = element('article', { class: 'answer', 'aria-labelledby': id }, title, badge, slot, words, problem, rest)
+  return { node, title, words, badge, problem, rest, slot }
+}
+
+export type Draft = ReturnType<typeof createDraft>
+
+/** Shows the text as the model writes it: plain, because only the finished answer is parsed and checked. */
+export function createDraft({ words }: AnswerParts) {
+  const text = document.createTextNode('')
+  let held = false
+  return {
+    append(piece: string) {
+      if (!text.parentNode) fill(words, element('p', { class: 'draft' }, text))
+      if (held) text.data = ''
+      held = false
+      words.classList.remove('held')
+      text.appendData(withoutBidi(piece))
+    },
+    /** The text stays, paler, until other text replaces it. */
+    hold() {
+      held = true
+      words.classList.add('held')
+    },
+    end() {
+      words.classList.remove('held')
+    },
+    hasText: () => text.data !== '' && !held,
+  }
+}
+
+/** Shows the checked answer. `askedNow` offers to ask anew when the answer is a stored one. */
+export function showAnswer(parts: AnswerParts, answer: Answer, view: RunView, askedNow?: Question): void {
+  const citations = new Map(answer.citations.map((citation) => [citation.label, citation]))
+  const open = (citation: Citation) => view.openCitation(citation, answer)
+  const citation = (label: string) => {
+    const found = citations.get(label)
+    return found && citationButton(found, open)
+  }
+  fill(parts.words, renderBlocks(answer.blocks, { shift: 3, link: view.link, citation }))
+  parts.words.setAttribute('aria-busy', 'false')
+  parts.node.dataset['answer'] = answer.id
+  if (askedNow) showBadge(parts.badge, answer, () => view.askAgain({ ...askedNow, fresh: true }))
+  fill(parts.rest, notes(answer), sources(answer.citations, open), details(answer))
+}
+
+function showBadge(badge: HTMLElement, answer: Answer, askAnew: () => void): void {
+  const isStored = answer.reused || answer.reusedFrom !== undefined
+  badge.hidden = !isStored
+  if (!isStored) return
+  const near = answer.reusedFrom === undefined ? '' : ', in nearly the same words'
+  const { completedAt } = answer
+  const time = element('time', { datetime: completedAt, title: exactTime(completedAt) }, timeAgo(completedAt))
+  const again = askAgainButton('Ask anew', { class: 'quiet' }, askAnew)
+  fill(badge, element('span', {}, `Answered before${near}, `, time), again)
+}
+
+function notes(answer: Answer): Child[] {
+  const { behind, stale, truncated, unsupported, commit } = answer
+  const sentences = [
+    behind &&
+      `The newest commit, ${shortCommit(behind.head)}, has no summary yet: this is about ${shortCommit(commit)}.`,
+    stale?.told,
+    truncated && 'The answer ends here because the model reached its own limit.',
+    unsupported > 0 &&
+      `${plural(unsupported, 'sentence has', 'sentences have')} no source that could be verified; look for the word “unsupported”.`,
+  ]
+  return sentences.map((text) => text && element('p', { class: 'note' }, text))
+}
+
+const mostSources = 60
+
+function sources(citations: Citation[], open: (citation: Citation) => void): Child {
+  if (citations.length === 0) return undefined
+  const items = citations.slice(0, mostSources).map((one) => element('li', {}, citationButton(one, open, true)))
+  const more = citations.length - mostSources
+  return element(
+    'section',
+    { class: 'sources' },
+    element('h4', {}, 'Rests on'),
+    element('ul', {}, items),
+    more > 0 && element('p', { class: 'hint' }, `and ${more} more`),
+  )
+}
+
+function details(answer: Answer): Child {
+  const { usage, cost, acceptedAt, completedAt } = answer
+  const total = Date.parse(completedAt) - Date.parse(acceptedAt)
+  const facts: [string, string | false | undefined][] = [
+    ['Citations', answer.verified],
+    ['Model', answer.model],
+    ['Tokens', usage && `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
+    ['Cost', cost && `$${cost.amount.toFixed(cost.amount < 0.1 ? 4 : 2)}`],
+    ['Time', total >= 0 && seconds(total)],
+    ['Steps', stepTimes(answer.seconds)],
+    ['Commit', shortCommit(answer.commit)],
+    ['Answer', answer.id],
+  ]
+  const rows = facts.flatMap(([name, value]) =>
+    value ? [element('dt', {}, name), element('dd', {}, String(value))] : [],
+  )
+  const summary = element('summary', {}, `How this was answered: ${answer.verified ?? 'no citations'}`)
+  return element('details', { class: 'how' }, summary, element('dl', {}, rows))
+}
+
+const stepTimes = (times: Record<string, number> | undefined) =>
+  Object.entries(times ?? {})
+    .map(([step, time]) => `${step} ${seconds(time * 1_000)}`)
+    .join(', ')

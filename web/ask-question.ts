@@ -1,0 +1,157 @@
+// From a question to its answer on the page: reads the stream and draws its steps. After a lost connection it looks for the answer, or asks again.
+import { type AnswerParts, createDraft, type Draft, showAnswer } from './answer.js'
+import { lostConnection, Problem } from './api-client.js'
+import type { Answer, FailedAnswer, ProblemDocument, Question, StatusEvent } from './api-types.js'
+import { clearProblem, showProblem } from './error-panel.js'
+import { seconds } from './format.js'
+import { findRecord } from './recover-answer.js'
+import type { RunView } from './run-view.js'
+import { createTimeline, type Timeline } from './timeline.js'
+
+export type Outcome = 'answered' | 'stopped' | 'failed' | 'unauthorized'
+
+/** One question on its way to the answer. */
+interface Asking {
+  question: Question
+  view: RunView
+  timeline: Timeline
+  draft: Draft
+  signal: AbortSignal
+}
+
+/** Never rejects. */
+export async function askQuestion(
+  question: Question,
+  view: RunView,
+  parts: AnswerParts,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const timeline = createTimeline()
+  const draft = createDraft(parts)
+  const asking: Asking = { question, view, timeline, draft, signal }
+  parts.slot.replaceChildren(timeline.node)
+  clearProblem(parts.problem)
+  try {
+    const answer = await getAnswer(asking)
+    draft.end()
+    timeline.end(describeEnd(answer))
+    showAnswer(parts, answer, view, question)
+    view.announce(`The answer is ready. ${answer.verified ?? ''}`)
+    return 'answered'
+  } catch (error) {
+    draft.end()
+    return showFailure(error, asking, parts)
+  }
+}
+
+function showFailure(error: unknown, { question, view, timeline, signal }: Asking, parts: AnswerParts): Outcome {
+  parts.words.setAttribute('aria-busy', 'false')
+  if (!signal.aborted) parts.words.replaceChildren()
+  timeline.end((total) => `${signal.aborted ? 'Stopped' : 'Not answered'} after ${seconds(total)}`)
+  if (signal.aborted) return 'stopped'
+  if (error instanceof Problem && error.document.status === 401) return 'unauthorized'
+  const lookUp = mayStillCome(error) ? () => view.showStoredAnswers() : undefined
+  showProblem(parts.problem, error, { retry: () => view.askAgain(question, parts.node), asks: true, lookUp })
+  return 'failed'
+}
+
+const describeEnd = (answer: Answer) => (totalMs: number, sandboxMs: number | undefined) => {
+  if (answer.reused) return `Stored answer, read in ${seconds(totalMs)} without a sandbox`
+  if (sandboxMs === undefined) return `Answered in ${seconds(totalMs)}`
+  return `Answered in ${seconds(totalMs)}. The sandbox lived ${seconds(sandboxMs)} and is gone.`
+}
+
+/** The service gave the question up because its caller was disconnected. The question itself was accepted. */
+class Abandoned extends Problem {}
+
+/** Asks, and asks once more when the question was abandoned. */
+async function getAnswer(asking: Asking): Promise<Answer> {
+  try {
+    return await askOrRecover(asking)
+  } catch (error) {
+    if (asking.signal.aborted || !(error instanceof Abandoned)) throw error
+  }
+  const text = 'The connection was lost; asking again'
+  asking.timeline.restart(text)
+  asking.view.announce(`${text}.`)
+  return await askOrRecover(asking)
+}
+
+/** What the service said of the request so far. */
+interface Accepted {
+  id?: string | undefined
+  requestId?: string | undefined
+}
+
+async function askOrRecover(asking: Asking): Promise<Answer> {
+  const accepted: Accepted = {}
+  try {
+    return await readStream(asking, accepted)
+  } catch (error) {
+    if (!asking.signal.aborted && accepted.id !== undefined && mayStillCome(error))
+      return await recover(accepted.id, accepted, error, asking)
+    throw withRequestId(error, accepted)
+  }
+}
+
+/** A lost connection does not say which request it was. */
+const withRequestId = (error: unknown, { requestId }: Accepted) =>
+  error instanceof Problem ? new Problem({ requestId, ...error.document }) : error
+
+async function readStream(asking: Asking, accepted: Accepted): Promise<Answer> {
+  const { question, view, draft, signal } = asking
+  for await (const [name, data] of view.client.ask(question, signal)) {
+    if (name === 'answer') return data as Answer
+    if (name === 'error') throw new Problem(data as ProblemDocument)
+    if (name === 'token') {
+      if (!draft.hasText()) view.announce('The answer is being written.')
+      draft.append(String((data as { text: string }).text))
+    }
+    if (name === 'status') handleStatus(data as StatusEvent, accepted, asking)
+  }
+  throw lostConnection()
+}
+
+function handleStatus(event: StatusEvent, accepted: Accepted, { timeline, view }: Asking): void {
+  if (event.state === 'looking') accepted.requestId = event.requestId
+  if (event.state === 'accepted' || event.state === 'joined') accepted.id = event.id
+  const spoken = timeline.handleStatus(event)
+  if (spoken) view.announce(spoken)
+}
+
+/** The question is stored: when only the connection or the function's time ended, the answer may still come. */
+const mayStillCome = (error: unknown): error is Problem =>
+  error instanceof Problem && (error.document.code === 'connection' || error.document.self !== undefined)
+
+async function recover(id: string, accepted: Accepted, reason: Problem, asking: Asking): Promise<Answer> {
+  const { view, timeline, draft, signal } = asking
+  const isQueued = reason.document.self !== undefined
+  const headline = isQueued
+    ? 'The time of this request is over; waiting for the answer'
+    : 'The connection was lost; looking for the answer'
+  draft.hold()
+  timeline.startSearch(headline)
+  view.announce(`${headline}.`)
+  const record = await findRecord((within) => view.client.answer(view.place, id, within), signal)
+  // Read from the store, but made for this question.
+  if (record?.status === 'done') return { ...record, reused: record.reusedFrom !== undefined }
+  if (record) throw failureOf(record, accepted, isQueued)
+  throw isQueued ? reason : new Problem({ ...noAnswerCame, requestId: accepted.requestId })
+}
+
+function failureOf({ error: { code, message, next } }: FailedAnswer, { requestId }: Accepted, isQueued: boolean) {
+  const document: ProblemDocument = { title: 'The question was not answered', code, requestId }
+  if (isQueued || !['cancelled', 'timeout'].includes(code)) return new Problem({ ...document, detail: message, next })
+  return new Abandoned({
+    ...document,
+    detail: `The connection was lost, twice. ${message}`,
+    next: next ?? 'Check whether your connection is stable, then try again.',
+  })
+}
+
+const noAnswerCame: ProblemDocument = {
+  title: 'The connection was lost',
+  detail: 'No answer to this question appeared in the next two minutes.',
+  next: 'Check whether you are online, then try again. An answer that comes later is among the earlier ones.',
+  code: 'connection',
+}

@@ -1,0 +1,95 @@
+// Shows the nodes into which the service parsed Markdown of a model. Each kind of node has one element; a kind that is not known shows nothing.
+import type { MarkdownBlock, MarkdownInline } from '../src/handoff/domain/markdown/parse-document.js'
+import { type Child, element, outsideLink } from './dom.js'
+import { withoutBidi } from './format.js'
+import type { CheckLink } from './links.js'
+
+export interface BlockOptions {
+  /** Added to the level of each heading. */
+  shift: number
+  link: CheckLink
+  /** Creates the node for a citation; undefined shows its label as text. */
+  citation?: (label: string) => Node | undefined
+}
+
+export function renderBlocks(blocks: MarkdownBlock[], options: BlockOptions): Child[] {
+  return blocks.map((block) => renderBlock(block, options))
+}
+
+function renderBlock(block: MarkdownBlock, options: BlockOptions): Child {
+  switch (block.kind) {
+    case 'paragraph':
+      return element('p', {}, renderInlines(block.content, options))
+    case 'heading': {
+      const level = Math.max(1, Math.min(6, Math.trunc(block.level + options.shift) || 6)) as 1 | 2 | 3 | 4 | 5 | 6
+      return element(`h${level}`, {}, renderInlines(block.content, options))
+    }
+    case 'code': {
+      const label = block.language === undefined ? 'Code' : `Code, ${block.language}`
+      const code = element('code', {}, withoutBidi(block.text))
+      return element('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code)
+    }
+    case 'quote':
+      return element('blockquote', {}, renderBlocks(block.blocks, options))
+    case 'list':
+      return renderList(block, options)
+    case 'table':
+      return renderTable(block.rows, options)
+    case 'rule':
+      return element('hr')
+    default:
+      return undefined
+  }
+}
+
+function renderList({ start, items }: Extract<MarkdownBlock, { kind: 'list' }>, options: BlockOptions): Child {
+  const entries = items.map((item) => element('li', {}, renderItem(item, options)))
+  if (start === undefined) return element('ul', {}, entries)
+  return element('ol', start === 1 ? {} : { start: Number(start) }, entries)
+}
+
+/** An item with one paragraph needs no paragraph. */
+function renderItem(item: MarkdownBlock[], options: BlockOptions): Child[] {
+  const [first, ...rest] = item
+  if (first?.kind !== 'paragraph' || rest.some(({ kind }) => kind === 'paragraph')) return renderBlocks(item, options)
+  return [...renderInlines(first.content, options), ...renderBlocks(rest, options)]
+}
+
+function renderTable([head = [], ...body]: MarkdownInline[][][], options: BlockOptions): Child {
+  const heads = head.map((cell) => element('th', { scope: 'col' }, renderInlines(cell, options)))
+  const rows = body.map((row) =>
+    element(
+      'tr',
+      {},
+      row.map((cell) => element('td', {}, renderInlines(cell, options))),
+    ),
+  )
+  const table = element('table', {}, element('thead', {}, element('tr', {}, heads)), element('tbody', {}, rows))
+  return element('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, table)
+}
+
+function renderInlines(inlines: MarkdownInline[], options: BlockOptions): Child[] {
+  return inlines.map((inline) => renderInline(inline, options))
+}
+
+function renderInline(inline: MarkdownInline, options: BlockOptions): Child {
+  switch (inline.kind) {
+    case 'text':
+      return withoutBidi(inline.text)
+    case 'code':
+      return element('code', {}, withoutBidi(inline.text))
+    case 'strong':
+      return element('strong', {}, renderInlines(inline.content, options))
+    case 'emphasis':
+      return element('em', {}, renderInlines(inline.content, options))
+    case 'link': {
+      const url = options.link(inline.url)
+      const words = renderInlines(inline.content, options)
+      return url === undefined ? element('span', {}, words) : outsideLink(url, {}, ...words)
+    }
+    case 'citation':
+      return options.citation?.(inline.label) ?? element('code', {}, withoutBidi(inline.label))
+    default:
+      return undefined
+  }
+}
