@@ -70,8 +70,9 @@ function checkToken(text: string): string {
 const runPath = ({ run }: RunAddress) => `/api/runs/${encodeURIComponent(run)}`
 
 function address(path: string, query: Record<string, string | number | undefined>): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
-  return `${path}?${new URLSearchParams(given)}`
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
+  return `${path}?${given}`
 }
 
 interface RequestOptions {

@@ -122,8 +122,9 @@ test('what cannot begin is said, and begins with the next change', async () => {
   failing = true
   write('api/ask.ts')
   await hears(/^api\/ask\.ts changed: it does not begin$/)
+  write('web/page.ts')
+  await hears(/^web\/page\.ts changed: it cannot be built$/)
   failing = false
-  pages = 0
   write('api/ask.ts')
   await hears(/^api\/ask\.ts changed: begun again$/)
   expect(serving.running().number).toBe(2)

@@ -1,5 +1,7 @@
 // What the scripted service serves: a small repository, its runs, an answer. Written as a service would send it.
 
+import { parseDocument } from '../../src/handoff/domain/markdown/parse-document.js'
+
 export const repository = 'octo/tools'
 export const commit = '3f9c2a71d04be85f6a1c9d2e7b8054f3c6a91e20'
 export const run = `${commit}-18442-1`
@@ -83,7 +85,15 @@ const citation = (path: string, from: number, to: number, quote?: string) => ({
   ...(quote === undefined ? {} : { quote }),
 })
 
+/** The service parses the text with the product's own parser. */
 export function someAnswer(more: Record<string, unknown> = {}): Record<string, unknown> {
+  const answer = { ...plainAnswer(), ...more }
+  const citations = (answer.citations as { label: string }[]).map(({ label }) => label)
+  const home = { host: 'github.com', path: repository }
+  return { blocks: parseDocument(String(answer.text), { citations, repository: home }), ...answer }
+}
+
+function plainAnswer(): Record<string, unknown> & { text: unknown; citations: unknown } {
   return {
     status: 'done',
     id: 'a1b2c3d4e5f60718293a4b5c6d7e8f90',
@@ -111,7 +121,6 @@ export function someAnswer(more: Record<string, unknown> = {}): Record<string, u
     seconds: { 'open sandbox': 0.4, find: 1.2, answer: 1.9 },
     reused: false,
     self: `/api/runs/${run}/answers/a1b2c3d4e5f60718293a4b5c6d7e8f90?repository=octo%2Ftools`,
-    ...more,
   }
 }
 

@@ -24,7 +24,7 @@ test('a wrong token is refused at the door, with the reason and the way to ask f
   expect(await linesOf(problemIn(page))).toEqual([
     'Not signed in',
     'The token is not one that this service knows.',
-    'Enter a token of this deployment; whoever runs it can give you one.',
+    'Enter a token of this deployment; its operator can give you one.',
     'Request req-401',
   ])
   expect(await page.evaluate('document.activeElement.id')).toBe('token')
@@ -155,7 +155,7 @@ test('no connection at all', async () => {
   expect(await linesOf(problemIn(newest(page)))).toEqual([
     'No connection',
     'The service could not be reached.',
-    'Look whether you are online, then try again.',
+    'Check whether you are online, then try again.',
     'Try again',
     'Look at earlier answers',
   ])
@@ -296,7 +296,7 @@ test('nothing yet: a repository without runs, a run without questions', async ()
   await page.getByText('Yours would be the first question.').waitFor()
   await page.getByRole('button', { name: 'All runs' }).click()
   await page.getByRole('button', { name: 'octo/website' }).click()
-  await page.getByText('Nobody has summarised octo/website.').waitFor()
+  await page.getByText('octo/website has no summary.').waitFor()
 })
 
 test('leaving while an answer is on its way ends the request, and is not called stopping', async () => {

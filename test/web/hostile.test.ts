@@ -3,7 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { cleanLine } from '../../src/handoff/domain/markdown/clean-text.js'
+import { parseDocument } from '../../src/handoff/domain/markdown/parse-document.js'
 import { question, someAnswer, someRun } from './content.js'
 import { answered, ask, enter, newest, unfold, useDesk } from './kit.js'
 import { problem } from './service.js'
@@ -15,77 +18,93 @@ const attacks = JSON.parse(readFileSync(join(import.meta.dirname, '../corpus/mar
   text: string
 }[]
 
-/** Renders each text in the page and tells what came out beyond plain elements: foreign elements, attributes, links; and lost words. */
-const renderAll = `async (texts) => {
-  const { markdown } = await import('/render-markdown.js')
-  const { linksOf } = await import('/links.js')
-  const { link } = linksOf({ host: 'github.com', repository: 'o/r', commit: 'abc' })
-  const elements = new Set('p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code table thead tbody tr th td em strong del a span hr div'.split(' '))
+/** What the page made of blocks, beyond plain elements: foreign elements, attributes and links. */
+const foreign = `(root) => {
+  const elements = new Set('p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code table thead tbody tr th td em strong a span hr div'.split(' '))
   const attributes = new Set('class href target rel referrerpolicy tabindex role aria-label start scope'.split(' '))
   const wrong = []
-  for (const text of texts) {
-    const made = markdown(text, { shift: 3, link })
-    for (const node of made.querySelectorAll('*')) {
-      if (!elements.has(node.localName)) wrong.push([text, 'element ' + node.localName])
-      for (const { name } of node.attributes) if (!attributes.has(name)) wrong.push([text, 'attribute ' + name])
-      if (node.localName === 'a' && !/^https:\\/\\/github\\.com\\/o\\/r(\\/|$)/.test(node.href)) wrong.push([text, 'link ' + node.href])
-      if (node.localName === 'a' && node.rel !== 'noopener noreferrer') wrong.push([text, 'rel ' + node.rel])
-    }
+  for (const node of document.querySelectorAll(root + ' *')) {
+    const tell = (what) => wrong.push(what + ' in ' + node.outerHTML.slice(0, 300))
+    if (!elements.has(node.localName)) tell('element ' + node.localName)
+    for (const { name } of node.attributes) if (!attributes.has(name)) tell('attribute ' + name)
+    if (node.localName === 'a' && !/^https:\\/\\/github\\.com\\/octo\\/tools(\\/|$)/.test(node.href)) tell('link ' + node.href)
+    if (node.localName === 'a' && node.rel !== 'noopener noreferrer') tell('rel ' + node.rel)
   }
   return wrong
 }`
 
-const render = (texts: string[]) =>
-  desk.visit().then((page) => page.evaluate(`(${renderAll})(${JSON.stringify(texts)})`))
+/** Shows the blocks as a run's summary; returns the page. */
+async function showBlocks(blocks: unknown[]): Promise<Page> {
+  desk.service.script.summaryBlocks = blocks
+  return desk.visitRun()
+}
+
+const parse = (text: string) => parseDocument(text, { repository: { host: 'github.com', path: 'octo/tools' } })
+
+const foreignIn = (page: Page) => page.evaluate<string[]>(`(${foreign})('#summary')`)
 
 test('every attack of the corpus becomes plain elements and allowed links', async () => {
-  expect(await render(attacks.map(({ text }) => text))).toEqual([])
+  const page = await showBlocks(attacks.flatMap(({ text }) => parse(text)))
+  expect(await page.locator('#summary *').count()).toBeGreaterThan(attacks.length)
+  expect(await foreignIn(page)).toEqual([])
 })
 
-test('so does whatever else is made of marks', async () => {
+test('all other texts made of marks become plain elements too', async () => {
   const mark = fc.constantFrom(
     ...'` `` ``` * ** _ __ ~~ [ ] ( ) ![ ]( < > " | --- # ## - 1. > & \\ : / a b \n \n\n'.split(' '),
     ' ',
     '    ',
     '<img src=x onerror=alert(1)>',
     '[x](javascript:alert(1))',
-    '[x](https://github.com/o/r/blob/abc/x)',
-    '[x](https://github.com/o/r-evil/blob/abc/x)',
+    '[x](https://github.com/octo/tools/blob/abc/x)',
+    '[x](https://github.com/octo/tools-evil/blob/abc/x)',
     'src/a.ts:1-2',
   )
   const texts = fc.sample(fc.array(mark, { maxLength: 40 }), 600).map((words) => words.join(''))
-  expect(await render(texts)).toEqual([])
+  const page = await showBlocks(texts.flatMap(parse))
+  expect(await page.locator('#summary a').count(), 'allowed links are links').toBeGreaterThan(0)
+  expect(await foreignIn(page)).toEqual([])
+})
+
+test('nodes that no parser makes stay without effect: the page trusts the service with words only', async () => {
+  const script = '<img src=x onerror=alert(1)>'
+  const text = (words: string) => ({ kind: 'text', text: words })
+  const link = (url: unknown) => ({
+    kind: 'paragraph',
+    content: [{ kind: 'link', url, content: [text('away'), { kind: 'script', text: script }] }],
+  })
+  const page = await showBlocks([
+    { kind: 'script', text: script, content: [text(script)] },
+    { kind: 'html', text: script },
+    { kind: 'heading', level: 'x onload=alert(2)', content: [text(script)] },
+    { kind: 'code', language: '"><script>', text: script },
+    { kind: 'list', start: '1" onload="alert(3)', items: [[{ kind: 'img', text: script }]] },
+    { kind: 'table', rows: [[[text(script)]], [[{ kind: 'iframe', text: script }]]] },
+    { kind: 'paragraph', content: [{ kind: 'citation', label: script }] },
+    ...['javascript:alert(4)', 'https://evil.example', 'https://github.com/octo/tools-evil/blob/x', null, 1].map(link),
+  ])
+  expect(await foreignIn(page)).toEqual([])
+  expect(await page.locator('#summary a').count()).toBe(0)
+  const shown = await page.locator('#summary').innerText()
+  expect(shown.split(script)).toHaveLength(5)
 })
 
 test('words are not lost on the way', async () => {
-  const page = await desk.visit()
-  const lost = await page.evaluate(`(async (texts) => {
-    const { markdown } = await import('/render-markdown.js')
-    const letters = (text) => text.replace(/[^a-z]/gi, '')
-    return texts.filter((text) => letters(markdown(text).textContent) !== letters(text))
-  })(${JSON.stringify([
+  const texts = [
     '# One *two* `three`\n\n- four\n- five\n  six\n\n> seven\neight',
     '| nine | ten |\n|---|---|\n| eleven | `twelve` |',
-    '<b>not bold</b> <!-- not hidden --> &amp; *open **marks `here',
+    '&amp; *open **marks `here',
     'a * b * c, snake_case_name, 2**3**4, [brackets] and [more](',
     '~~~\ncode\n~~~\n***\n1) first\n2) second\n   - third\n\n     fourth',
-  ])})`)
-  expect(lost).toEqual([])
-})
-
-test('a quarter of a megabyte of marks is drawn in a moment: nothing in it makes the work grow by its square', async () => {
-  const page = await desk.visit()
-  const times = await page.evaluate<[string, number][]>(`(async () => {
-    const { markdown } = await import('/render-markdown.js')
-    const options = { places: new Map([['a:1', () => document.createElement('i')]]), pending: () => document.createElement('i'), mention: () => undefined, link: () => undefined }
-    return ['*', '_', '~', '[', '![', '[a](', '\`', '\`a', '\`\`a\`', '> ', '- ', '  - a\\n', '|', '| a |\\n|-|\\n', '# # ', 'a.b/', 'a:1', '**a', '*a **b ', '<', '\\\\', '1. ', 'a*', '[[', '\\n>'].map((mark) => {
-      const text = mark.repeat(250_000 / mark.length)
-      const began = performance.now()
-      markdown(text, options)
-      return [mark, performance.now() - began]
-    })
-  })()`)
-  expect(times.filter(([, time]) => time > 5_000)).toEqual([])
+  ]
+  const page = await showBlocks(texts.map((text) => ({ kind: 'quote', blocks: parse(text) })))
+  const letters = (text: string) => text.replace(/[^a-z0-9]/gi, '')
+  const shown = await page
+    .locator('#summary > blockquote')
+    .evaluateAll((all) => all.map((one) => one.textContent ?? ''))
+  expect(shown.map(letters)).toEqual(
+    texts.map((text) => letters(text.replace('&amp;', '').replace('1) first\n2)', 'first\n'))),
+  )
 })
 
 const bad = '<img src=x onerror="alert(1)"><script>alert(2)</script><a href="javascript:alert(3)">x</a>'
@@ -99,7 +118,7 @@ test('hostile words in every field of every reply stay words', async () => {
   script.answers = [someAnswer({ question: bad + turned, text: bad + turned, citations: [] })]
   script.handoff = { host: 'github.com', repository: 'octo/tools', model: { name: bad } }
   const citations = [
-    { path: turned, from: 1, to: 2, label: `${turned}:1-2`, url: 'javascript:alert(6)', quote: bad },
+    { path: turned, from: 1, to: 2, label: `${cleanLine(turned)}:1-2`, url: 'javascript:alert(6)', quote: bad },
     { path: bad, from: 3, to: 3, label: `${bad}:3`, url: 'https://evil.example/octo/tools/blob/x' },
   ]
   script.play = async ({ send }) => {
@@ -168,28 +187,4 @@ test('a stream that is not what it should be ends as a problem, not as a broken 
       /Not answered|The question was not answered|No connection|Something went wrong/,
     )
   }
-})
-
-test('events are read whatever the pieces they come in', async () => {
-  const page = await desk.visit()
-  const text =
-    ': ping\r\n\r\nid: 1\r\nevent: token\r\ndata: {"text":"é🙂"}\r\n\r\nevent:answer\ndata: {\ndata: "a":1}\n\nretry: 5\n\ndata: cut'
-  const read = await page.evaluate(`(async (text) => {
-    const { readEvents } = await import('/event-source.js')
-    const bytes = new TextEncoder().encode(text)
-    const found = []
-    for (const size of [1, 2, 3, 7, bytes.length]) {
-      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.slice(index * size, (index + 1) * size))
-      const events = []
-      for await (const event of readEvents(new ReadableStream({ start: (stream) => { for (const piece of pieces) stream.enqueue(piece); stream.close() } }))) events.push(event)
-      found.push(JSON.stringify(events))
-    }
-    return [...new Set(found)]
-  })(${JSON.stringify(text)})`)
-  expect(read).toEqual([
-    JSON.stringify([
-      ['token', { text: 'é🙂' }],
-      ['answer', { a: 1 }],
-    ]),
-  ])
 })

@@ -1,6 +1,5 @@
 // Who reads the page: with the keyboard, with ears, on a phone, in the dark, on paper.
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { howToGet, startBrowser } from './browser.js'
@@ -294,18 +293,24 @@ test('without JavaScript the page says what it needs', async () => {
   expect(await page.getByLabel('Access token').isVisible(), 'what would not work is not offered').toBe(false)
 })
 
-test('every file of the page is used, and all modules are fetched at once', async () => {
+test('every file of the page is fetched at once, and none is fetched later', async () => {
   const page = await desk.visit()
   await page.getByLabel('Access token').waitFor()
-  const files = readdirSync(join(import.meta.dirname, '../../web')).filter((name) => name !== 'index.html')
-  const fetched = desk.service.requests.map(({ path }) => path.slice(1)).filter((path) => path !== '')
-  expect(fetched.filter((name) => !/\.svg$/.test(name)).toSorted()).toEqual(
-    files.filter((name) => !/\.svg$/.test(name)).toSorted(),
+  const named = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('link[rel=stylesheet], link[rel=icon], script[src]')].map((one) => one.getAttribute('href') ?? one.getAttribute('src'))",
   )
-  const preloaded = await page.evaluate<string[]>(
-    "[...document.querySelectorAll('link[rel=modulepreload]')].map((link) => link.getAttribute('href'))",
+  expect(named.toSorted()).toEqual(
+    readdirSync(desk.service.folder)
+      .filter((name) => name !== 'index.html')
+      .toSorted(),
   )
-  expect([...preloaded, 'main.js'].toSorted()).toEqual(files.filter((name) => /\.js$/.test(name)).toSorted())
+  await enter(page)
+  await page.goto(desk.service.url + runAddress)
+  await enter(page)
+  await ask(page, question)
+  await answered(page)
+  const fetched = desk.service.requests.map(({ path }) => path).filter((path) => !/^\/(?:api\/|\?|$)/.test(path))
+  expect([...new Set(fetched)].filter((path) => !named.includes(path.slice(1)))).toEqual([])
 })
 
 test('without a browser the tests say how to get one, and fail where one is required', async () => {

@@ -1,8 +1,10 @@
 // The page, served with the headers it is deployed with, beside a service that follows the contract and plays what a test tells it to. What
 // the real functions never send (hostile texts, broken streams, every kind of failure) is sent by this one.
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
+import { buildPage } from '../../src/build/page.js'
 import {
   json,
   type LocalServer,
@@ -10,7 +12,8 @@ import {
   type Reply,
   startServer,
 } from '../../src/emulators/faulty-server.js'
-import { earlier, pieces, repository, run, someAnswer, someRun, summary, token } from './content.js'
+import { summaryBlocks } from '../../src/handoff/domain/summary/summary-blocks.js'
+import { commit, earlier, pieces, repository, run, someAnswer, someRun, summary, token } from './content.js'
 
 export interface Events {
   send(name: string, data: unknown): void
@@ -24,6 +27,8 @@ export interface Script {
   repositories: string[]
   runs: Record<string, unknown>[]
   summary: string
+  /** Instead of those that the product's parser makes of the summary. */
+  summaryBlocks?: unknown
   handoff: Record<string, unknown>
   answers: Record<string, unknown>[]
   /** How a question is answered. */
@@ -32,6 +37,8 @@ export interface Script {
 
 export interface ScriptedService extends LocalServer {
   script: Script
+  /** The built page. */
+  folder: string
   /** Puts everything back to how it began. */
   reset(): void
   questions: Record<string, unknown>[]
@@ -60,11 +67,13 @@ async function pageHeaders(): Promise<Record<string, string>> {
 
 export async function startService(): Promise<ScriptedService> {
   const headers = await pageHeaders()
+  const folder = await mkdtemp(join(tmpdir(), 'page-'))
+  await buildPage(root, folder)
   const questions: Record<string, unknown>[] = []
   const script = beginning()
   const server = await startServer('the scripted ask service', async (request, response) => {
     const url = new URL(request.path, 'http://localhost')
-    if (!url.pathname.startsWith('/api/')) return page(url.pathname, headers)
+    if (!url.pathname.startsWith('/api/')) return page(folder, url.pathname, headers)
     if (request.headers['authorization'] !== `Bearer ${token}`) return refuse()
     if (url.pathname === '/api/ask') return answer(request, response, script, questions)
     return data(url, script)
@@ -73,10 +82,16 @@ export async function startService(): Promise<ScriptedService> {
     ...server,
     script,
     questions,
+    folder,
+    async close() {
+      await server.close()
+      await rm(folder, { recursive: true, force: true })
+    },
     reset() {
       server.clearRules()
       server.requests.length = 0
       questions.length = 0
+      delete script.summaryBlocks
       Object.assign(script, beginning())
     },
   }
@@ -91,9 +106,9 @@ const beginning = (): Script => ({
   play: answerInSteps,
 })
 
-async function page(path: string, headers: Record<string, string>): Promise<Reply> {
+async function page(folder: string, path: string, headers: Record<string, string>): Promise<Reply> {
   const name = normalize(path === '/' ? '/index.html' : path)
-  const body = await readFile(join(root, 'web', name)).catch(() => undefined)
+  const body = await readFile(join(folder, name)).catch(() => undefined)
   if (!body) return { status: 404, headers, body: 'not found' }
   return { status: 200, headers: { ...headers, 'content-type': types[name.slice(name.lastIndexOf('.') + 1)]! }, body }
 }
@@ -126,7 +141,8 @@ function data(url: URL, script: Script): Reply {
   if (id !== undefined) return one(script.answers.find((known) => known['id'] === id))
   if (part === 'answers') return json(200, answersOf(url, script))
   const found = script.runs.find((known) => known['run'] === decodeURIComponent(runId))
-  return one(found && { ...found, summary: script.summary, handoff: script.handoff })
+  const blocks = script.summaryBlocks ?? summaryBlocks(script.summary, commit, { host: 'github.com', repository })
+  return one(found && { ...found, summary: script.summary, summaryBlocks: blocks, handoff: script.handoff })
 }
 
 const one = (value: Record<string, unknown> | undefined) =>
@@ -149,7 +165,8 @@ function runsOf(url: URL, script: Script) {
 
 function answersOf(url: URL, { answers }: Script) {
   const from = Number(url.searchParams.get('cursor') ?? 0)
-  return { answers: answers.slice(from, from + 20), ...(answers.length > from + 20 ? { next: String(from + 20) } : {}) }
+  const listed = answers.slice(from, from + 20).map(({ code: _code, blocks: _blocks, ...answer }) => answer)
+  return { answers: listed, ...(answers.length > from + 20 ? { next: String(from + 20) } : {}) }
 }
 
 async function answer(
