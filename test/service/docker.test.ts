@@ -81,7 +81,7 @@ test('no secret and no whole folder of the repository gets into it', () => {
   expect(
     sent.filter(
       (line) =>
-        !/^!(?:api|web|package(?:-lock)?\.json|\.npmrc|vercel\.json|dist\/[a-z-]+\.js(?:on)?|src\/(?:handoff|service|build\/ts-loader\.mjs))$/.test(
+        !/^!(?:api|package(?:-lock)?\.json|\.npmrc|vercel\.json|dist\/(?:web|[a-z-]+\.js(?:on)?)|src\/(?:handoff|service|build\/ts-loader\.mjs))$/.test(
           line,
         ),
     ),

@@ -1,7 +1,7 @@
 // A summary as a tree of nodes. The places that it mentions become links to their lines on the git host.
 import { type AnswerPlace, linkRepository, permalink } from '../answers/permalinks.js'
 import { type MarkdownBlock, parseDocument, type TextPlace } from '../markdown/parse-document.js'
-import { mentionsIn } from './path-mentions.js'
+import { findMentions } from './path-mentions.js'
 
 export function summaryBlocks(summary: string, commit: string, place: AnswerPlace): MarkdownBlock[] {
   return parseDocument(summary, { ...linkRepository(place), findPlaces: (text) => findPlaces(text, commit, place) })
@@ -9,7 +9,7 @@ export function summaryBlocks(summary: string, commit: string, place: AnswerPlac
 
 function findPlaces(text: string, commit: string, place: AnswerPlace): TextPlace[] {
   if (!/:\d|#L\d/.test(text)) return []
-  return mentionsIn(text).flatMap(({ start, end, path, line, to }) => {
+  return findMentions(text).flatMap(({ start, end, path, line, to }) => {
     // `12:30` is a time of day.
     if (line === undefined || path.startsWith('/') || !/[./]/.test(path)) return []
     const url = permalink(place, commit, { path, from: line, to: to ?? line })

@@ -6,6 +6,7 @@ import { safeMarkdown } from '../../../../src/handoff/domain/markdown/sanitize.j
 import { splitComment } from '../../../../src/handoff/domain/markdown/split.js'
 import { cleanModelText } from '../../../../src/handoff/domain/summary/clean-model-text.js'
 import { summaryBlocks } from '../../../../src/handoff/domain/summary/summary-blocks.js'
+import { processorTime } from '../../../support/processor-time.js'
 
 const short = 24_000
 const factor = 8
@@ -63,13 +64,6 @@ const readers: [string, (text: string) => unknown][] = [
   ['a reply of the model', (text) => cleanModelText(text, 1_000_000)],
 ]
 
-function cpuMs(work: () => unknown): number {
-  const before = process.threadCpuUsage()
-  work()
-  const { user, system } = process.threadCpuUsage(before)
-  return (user + system) / 1_000
-}
-
 /** Several times where it is more than it should be: a collection of garbage may have fallen into it. */
 function growthOf(read: (text: string) => unknown, shape: (length: number) => string, length = short): number {
   const [one, eight] = [shape(length), shape(length * factor)]
@@ -78,10 +72,10 @@ function growthOf(read: (text: string) => unknown, shape: (length: number) => st
   for (let tries = 0; tries < 3 && growth > mostGrowth; tries++) {
     growth = Math.min(
       growth,
-      cpuMs(() => read(eight)) /
+      processorTime(() => read(eight)) /
         Math.max(
           leastMs,
-          cpuMs(() => read(one)),
+          processorTime(() => read(one)),
         ),
     )
   }
