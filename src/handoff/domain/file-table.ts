@@ -1,4 +1,4 @@
-// `analysis/files.json` as the host reads it: rows of a sandbox that has read a hostile repository, so every one is checked.
+// Decodes `analysis/files.json`. A sandbox with a hostile repository wrote it, so every row is validated.
 import * as read from '../util/decode.js'
 import { HandoffError } from './errors.js'
 import { quote } from './run.js'

@@ -1,5 +1,5 @@
-// The sealed record of a run, and the two small files that lead to it. This is the durable format, version 1: what is written here must be
-// readable for ever (test/fixtures/format holds files that must always decode).
+// The handoff record of a run, and the two pointer files that lead to it. Format version 1: every file that was ever written must stay
+// readable (test/fixtures/format holds samples).
 
 import * as read from '../util/decode.js'
 import type { Cost, Usage } from './answer.js'
@@ -15,7 +15,7 @@ export interface Artifact {
   sha256: string
 }
 
-/** `analysis/handoff.json`: written last. Its presence, vouched for by a commit pointer, means that the run is complete. */
+/** `analysis/handoff.json`, written last. A run is complete if a commit pointer holds the hash of this file. */
 export interface Handoff {
   version: 1
   run: RunId
@@ -23,21 +23,21 @@ export interface Handoff {
   host: string
   /** `owner/name` when the run was made. */
   repository: string
-  /** The host's own number for the repository: a name can be given to somebody else, the number cannot. */
+  /** The host's id of the repository. A name can be reused by another repository, an id cannot. */
   repositoryId?: string
   ref?: string
   commit: string
-  /** The run whose prose was reused. */
+  /** The run whose texts were reused. */
   basedOn?: string
   form: 'tar' | 'plain'
-  /** Of the patterns that chose what the model read, in the order in which they were given. Old runs do not say it. */
+  /** The sha256 of the include and exclude patterns, in their given order. Absent in old runs. */
   patterns?: string
   artifacts: Artifact[]
   survey: SurveyCounts
-  /** How many places look like credentials; where they are stands in `files.json`. */
+  /** The number of possible credentials. `files.json` lists their places. */
   secrets: number
   claims: { checked: number; repaired: number; removed: number }
-  /** Why the summary is not of the whole repository, if it is not. */
+  /** Why the summary does not cover the whole repository. */
   partial?: string
   reusedPercent: number
   model: { name: string; host: string }
@@ -46,19 +46,19 @@ export interface Handoff {
   /** Milliseconds by step. */
   durations: Record<string, number>
   sandbox: { id: string; template: string }
-  /** The drive9 program that stored the run; absent in runs older than this field. */
+  /** The drive9 program that stored the run. Absent in old runs. */
   drive9?: { version: string; sha256: string }
   requestedBy?: { workflowRun?: string; actor?: string }
   notices: string[]
   sealedAt: string
 }
 
-/** A name can be given to another repository; its number cannot. Where either number is not known, the name has to do. */
+/** Compares repository ids. If either is unknown, equal names suffice. */
 export function isOf({ repositoryId }: Handoff, { id }: Repository): boolean {
   return id === undefined || repositoryId === undefined || id === repositoryId
 }
 
-/** `commits/<sha>.json`: which sealed run speaks for the commit, and what its handoff hashes to. */
+/** `commits/<sha>.json`: the canonical run of the commit, and the hash of its handoff record. */
 export interface CommitPointer {
   version: 1
   run: RunId
@@ -70,11 +70,11 @@ export interface CommitPointer {
 export interface RefPointer {
   version: 1
   commit: string
-  /** The ref itself: the name of a long branch cannot be read from its file's name. Old files do not say it. */
+  /** The ref itself: the file name of a long branch is not reversible. Absent in old files. */
   ref?: string
 }
 
-/** What goes through one plain PUT on the drive must be smaller than this; the seal relies on it. */
+/** A file below this size is written with one PUT, which makes the seal atomic. */
 export const sealLimit = 50_000
 
 const runId: read.Decoder<RunId> = (value, at) => {
@@ -175,7 +175,7 @@ export function encode(value: unknown): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** Refuses a version it does not know before it looks at anything else; says which file is broken and how. */
+/** Checks the version before the other fields. Errors name the file and the problem. */
 export function decodeVersioned<T>(bytes: Uint8Array, shape: read.Decoder<T>, what: string): T {
   const text = new TextDecoder().decode(bytes)
   try {

@@ -1,6 +1,6 @@
-// The outside as the two stories see it. Each interface is a contract; every implementation passes the same suite in test/contract.
+// The interfaces of the outside services. Every implementation of one passes the same suite in test/contract.
 //
-// All calls take an AbortSignal and reject with a HandoffError: never with an SDK's error, never with a secret in a message.
+// Every call takes an AbortSignal and rejects with a HandoffError, never with an SDK's error or a secret in a message.
 
 import type { Usage } from './answer.js'
 import type { HandoffError } from './errors.js'
@@ -29,31 +29,31 @@ export interface Clock {
 // ── sandboxes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface SandboxRequest {
-  /** Written on the machine from outside, so that an orphan can be found by it. */
+  /** Metadata of the sandbox, by which an orphan can be found. */
   metadata: Record<string, string>
-  /** The server kills the machine after this, whatever becomes of us. */
+  /** The service kills the sandbox after this time, even if this process dies. */
   lifetimeMs: number
-  /** The only hosts the machine may reach, where the account can say so. */
+  /** The only hosts that the sandbox may reach, if the account supports it. */
   egress: string[]
-  /** Headers added outside the machine to requests for a host, where the account can do so; the machine never sees them. */
+  /** Headers that E2B adds outside the sandbox to requests for a host, if the account supports it. */
   injectHeaders?: { host: string; headers: Record<string, string> }[]
 }
 
 export interface Sandboxes {
   /** One round trip (a sandbox of `base` needs more to be prepared). A refused option is given up, once, with a notice. */
   open(request: SandboxRequest, signal: AbortSignal): Promise<Sandbox>
-  /** Machines that carry all of this metadata. */
+  /** Sandboxes with all of this metadata. */
   find(metadata: Record<string, string>, signal: AbortSignal): Promise<FoundSandbox[]>
-  /** Idempotent: false when it was gone already. */
+  /** Idempotent: false if it did not exist. */
   kill(id: string, signal: AbortSignal): Promise<boolean>
-  /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
+  /** Loads the code that the first call needs. Sends no request. */
   warm?(): Promise<void>
 }
 
 export interface FoundSandbox {
   id: string
   startedAt: string
-  /** When the service kills it, unless its owner prolongs its life. */
+  /** When the service kills it, unless its owner extends the timeout. */
   endsAt: string
   metadata: Record<string, string>
 }
@@ -61,12 +61,12 @@ export interface FoundSandbox {
 export interface Sandbox {
   id: string
   template: string
-  /** What the account let us have. */
+  /** What the account supports. */
   egressLimited: boolean
   headersInjected: boolean
-  /** Runs one command to its end; one crossing. `onOutput` gets standard output in order, as it comes. A non-zero exit is not an error. */
+  /** Runs one command to its end; one round trip. `onOutput` gets standard output in order, as it comes. A non-zero exit is not an error. */
   run(command: string, options: RunOptions): Promise<{ exitCode: number; stderrTail: string }>
-  /** Idempotent, and safe to call while a command runs. Resolves only when the machine is known to be gone. */
+  /** Idempotent, and safe while a command runs. Resolves when the sandbox is known to be gone. */
   kill(): Promise<void>
 }
 
@@ -82,15 +82,15 @@ export interface RunOptions {
 
 export interface Drive {
   status(signal: AbortSignal): Promise<{ ready: boolean; kind?: string }>
-  /** Null when there is no such file. Refuses files over `maxBytes`. */
+  /** Null if the file does not exist. Rejects files over `maxBytes`. */
   read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null>
-  /** Reads through a file of any size without keeping it. Null when there is none. */
+  /** Hashes a file of any size without keeping it in memory. Null if it does not exist. */
   digest(path: string, signal: AbortSignal): Promise<FileDigest | null>
-  /** Of up to `smallFilesAtOnce` files below `smallFileBytes`, in one request. Null for each that is not there, or not small. */
+  /** Of up to `smallFilesAtOnce` files below `smallFileBytes`, in one request. Null for each that does not exist or is not small. */
   digestSmall(paths: string[], signal: AbortSignal): Promise<(FileDigest | null)[]>
-  /** Null when there is nothing there. */
+  /** Null if nothing exists at the path. */
   stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
-  /** A directory that does not exist lists as empty, as the service has it. */
+  /** A directory that does not exist is listed as empty, as drive9 does it. */
   list(path: string, signal: AbortSignal): Promise<DriveEntry[]>
   /**
    * Any size. `expectedRevision` 0 means it must not exist yet, n that it must still be at n; a miss rejects with `conflict`. Without it the
@@ -101,13 +101,13 @@ export interface Drive {
     bytes: Uint8Array,
     options: { expectedRevision?: number; signal: AbortSignal },
   ): Promise<{ revision: number }>
-  /** Idempotent: false when it was gone already. */
+  /** Idempotent: false if it did not exist. */
   remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean>
-  /** A token that opens one directory, for a time. */
+  /** Issues a token for one directory that expires. */
   issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken>
   /** Idempotent. */
   revokeToken(id: string, signal: AbortSignal): Promise<void>
-  /** Where a machine elsewhere reaches the service, and the hosts it must be let through to. */
+  /** The address of the service for a sandbox, and the hosts that the sandbox must reach. */
   readonly server: string
   readonly hosts: string[]
 }
@@ -165,11 +165,11 @@ export interface ModelRequest extends WantedReply {
 
 export interface ModelReply {
   text: string
-  /** True when the text is not whole: the limit or a filter cut it, it had no end, or the service did not say that it ended. */
+  /** True if the text is incomplete: a limit or a filter cut it, or the service did not report its end. */
   truncated: boolean
-  /** Why there is no text, or less than was allowed, with what to do about it. */
+  /** Why the text is missing or short, and what to do about it. */
   problem?: HandoffError
-  /** The same request with `wide` may bring the whole text: thinking left too little room for it. */
+  /** True if a retry with `wide` may return the whole text: thinking used too much of the limit. */
   mayWiden?: boolean
   usage: Usage
 }
@@ -193,7 +193,7 @@ export interface Model {
   estimateTokens(text: string): number
   /** Rejects when the service refuses the key or does not have the model. Asks once; a failure is asked for again. Free of charge. */
   check?(signal: AbortSignal): Promise<void>
-  /** Loads what the first call needs, while there is something else to wait for. Touches no service. */
+  /** Loads the code that the first call needs. Sends no request. */
   warm?(): Promise<void>
 }
 

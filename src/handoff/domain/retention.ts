@@ -1,16 +1,16 @@
-// Which sealed runs of a repository stay, and why. Pure: everything it goes by was read before.
+// Decides which sealed runs of a repository are kept, and why.
 //
-// Two limits take runs away (too old, too many newer ones) and four needs keep them whatever the limits say. That a later run was based on a
-// run is none of the needs: prose that is reused is copied into the run that reuses it, so every run is whole by itself.
+// Two limits remove runs (age, number of newer runs), and four needs override them. A run that a later one is based on is not needed: reused
+// texts are copied, so every run is complete by itself.
 import type { RunId } from './run.js'
 
 export interface RetentionRun {
   run: RunId
   sha: string
   sealedAt: string
-  /** The branch it was made for, where its record says so. */
+  /** The branch it was created for, if recorded. */
   branch?: string
-  /** Somebody asked about it a moment ago. */
+  /** A question was asked about it recently. */
   busy?: boolean
 }
 
@@ -18,9 +18,9 @@ export interface RetentionRules {
   keepDays: number
   keepRuns: number
   now: number
-  /** What a commit is needed for, by commit. */
+  /** The reason why a commit is needed, by commit. */
   needed: ReadonlyMap<string, string>
-  /** Branches that the git host has no more: their newest run is not kept for them. */
+  /** Branches that the git host no longer has. Their newest run is not needed. */
   gone: ReadonlySet<string>
 }
 
@@ -28,7 +28,7 @@ export type Verdict = { run: RetentionRun; keep: boolean; why: string }
 
 const dayMs = 86_400_000
 
-/** The newest first. */
+/** Newest first. */
 export function judgeRuns(runs: readonly RetentionRun[], rules: RetentionRules): Verdict[] {
   const newest = [...runs].sort((a, b) => b.sealedAt.localeCompare(a.sealedAt) || a.run.localeCompare(b.run))
   const heads = newestOfBranches(newest, rules.gone)

@@ -1,5 +1,5 @@
-// What happens during a walk, as it happens. Doors turn events into log groups, live lines, server-sent events and timings.
-// Names are noun-action. No event carries a secret; texts from a repository or a model are marked as such and are hostile data.
+// The events of a workflow. Entry points turn them into log groups, progress lines, server-sent events and timings.
+// Names are noun-action. No event holds a secret. Texts of a repository or a model are untrusted.
 
 import type { Usage } from './answer.js'
 
@@ -10,7 +10,7 @@ export type RunEvent =
   | { type: 'run-chosen'; run: string; directory: string; reused: boolean }
   | { type: 'sandbox-open'; id: string; role: 'summarise' | 'ask'; template: string }
   | { type: 'sandbox-gone'; id: string; role: 'summarise' | 'ask' }
-  /** Its id only; the token itself is a secret. */
+  /** The id only; the token itself is a secret. */
   | { type: 'token-issued'; id: string }
   | { type: 'drive9-identified'; version: string; sha256: string }
   | { type: 'survey-done'; files: number; read: number; cut: number; skipped: number }
@@ -25,9 +25,9 @@ export type RunEvent =
   | { type: 'answer-reused'; id: string }
   | { type: 'excerpts-found'; count: number; files: number }
 
-/** In the order in which the stories tell them; some happen side by side, and end in any order. */
+/** In the order of the workflows. Some steps run side by side and end in any order. */
 export const steps = [
-  'look up', // is there a sealed run; which run speaks for the commit
+  'look up', // the canonical run of the commit
   'claim',
   'open directory', // the run's directory, its token, its marker
   'open sandbox',

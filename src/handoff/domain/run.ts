@@ -1,18 +1,18 @@
-// Where everything is: repositories, commits, runs, and the one table of paths. Nobody else joins paths of the run directory.
+// Repositories, commits, runs, and the table of all paths on drive9. No other module builds such a path.
 import { hash } from 'node:crypto'
 import { HandoffError } from './errors.js'
 
 export interface Repository {
-  /** The git host's name as it stands in an address: `github.com`, `git.example.org:8443`. */
+  /** The git host as in an address: `github.com`, `git.example.org:8443`. */
   host: string
   /** One segment on GitHub; groups on other hosts may nest (`group/subgroup`). */
   owner: string
   name: string
-  /** The host's own number for it, where it has one: a name can be given away, the number cannot. */
+  /** The host's id of the repository, if it has one. A name can be reused by another repository, an id cannot. */
   id?: string
 }
 
-/** What was pushed. `ref` is where it was pushed to: `refs/heads/…` or `refs/pull/…`. */
+/** A pushed commit. `ref` is `refs/heads/…` or `refs/pull/…`. */
 export interface Commit {
   repository: Repository
   /** 40 lowercase hexadecimal digits. */
@@ -61,7 +61,7 @@ export function fullName(repository: Repository): string {
 
 const segment = /^(?!\.{1,2}$)[A-Za-z0-9_.~-]{1,100}$/
 
-/** Reads `owner/name` (or deeper groups); anything that could leave its folder is refused. */
+/** Parses `owner/name` (or nested groups). Refuses names that could leave their folder. */
 export function parseRepository(text: string, host: string): Repository {
   const parts = text.split('/')
   const name = parts.pop() ?? ''
@@ -79,8 +79,8 @@ export function parseRepository(text: string, host: string): Repository {
 const longestSegment = 200
 
 /**
- * Makes one path segment of any ref name; no two names meet. A short name is reversible. A long one is cut and ends in a hash behind a tilde, which
- * no short one holds.
+ * Encodes a ref name as one path segment, without collisions. A short name is reversible. A long one is cut and ends in a tilde and a hash;
+ * no short one contains a tilde.
  */
 export function encodeSegment(text: string): string {
   const bytes = new TextEncoder().encode(text)
@@ -97,12 +97,12 @@ export function encodeSegment(text: string): string {
 
 const hex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0')
 
-/** The names of what a run directory holds, relative to it. */
+/** The files of a run directory, relative to it. */
 export const artifact = {
   clone: (repository: Repository) => `project/${repository.name}.git.tar`,
   tree: (repository: Repository) => `project/${repository.name}`,
   files: 'analysis/files.json',
-  /** Only beside the plain form: every plain file with its hash, and what the drive could not keep. */
+  /** With the plain form only: every plain file with its hash, and the entries that the drive could not store. */
   treeTable: 'analysis/tree.json',
   outline: 'analysis/outline.json',
   summaryCache: 'analysis/prose.json',
@@ -118,25 +118,25 @@ export interface Layout {
   runs: string
   commits: string
   pointer: (commitSha: string) => string
-  /** What a run is about to seal, written beside the pointer before the seal and removed after it: how a crash between the two is mended. */
+  /** The write-ahead record of a seal. It is written before the seal and removed after the pointer, to recover from a crash in between. */
   sealNote: (run: RunId) => string
-  /** Prose paid for so far, so that an attempt that died need not be paid for twice. */
+  /** The texts that an unfinished attempt has paid for. */
   checkpoint: (commitSha: string) => string
-  /** `refs/heads/…` or `refs/pull/<n>`; anything else has no file. */
+  /** `refs/heads/…` or `refs/pull/<n>`; other refs have no file. */
   ref: (ref: string) => string
   refs: string
   run: (run: RunId) => string
 }
 
 /**
- * Every path on drive9 that belongs to a repository. `root` is where the operator put handoff: `/` or `/some/folder`. Names on GitHub have no case, so
- * a repository has one place, in lower case.
+ * The paths of a repository on drive9. `root` is the setting DRIVE9_ROOT: `/` or `/some/folder`. Names on GitHub are case-insensitive, so the
+ * paths are in lower case.
  */
 export function layout(root: string, repository: Repository): Layout {
   return layoutAsSpelled(root, lowerCase(repository))
 }
 
-/** Where it was kept before names were stored in lower case; undefined where that is the same place. */
+/** The paths from before names were stored in lower case; undefined if they are the same. */
 export function olderLayout(root: string, repository: Repository): Layout | undefined {
   return fullName(repository) === fullName(lowerCase(repository)) ? undefined : layoutAsSpelled(root, repository)
 }
@@ -150,7 +150,7 @@ export function hostFolder(root: string, host: string): string {
   return `${root.replace(/\/+$/, '')}/${host.replace(':', '_')}`
 }
 
-/** For a repository that was found by the name of its folder. */
+/** The paths of a repository by the exact name of its folder. */
 export function layoutAsSpelled(root: string, repository: Repository): Layout {
   const top = `${hostFolder(root, repository.host)}/${fullName(repository)}`
   return {

@@ -1,4 +1,4 @@
-// What Sandbox A tells about a checkout: the table of every file, its outline, and the chosen text.
+// The survey of a checkout by Sandbox A: the table of all files, the outline, and the chosen text.
 
 export type FileKind =
   | 'source'
@@ -15,7 +15,7 @@ export type FileKind =
   | 'submodule'
   | 'data'
 
-/** One row per path of the commit. `read` went to the model whole, `cut` in part, `skipped` not at all; the last two say why. */
+/** One row per path of the commit. The model reads `read` files whole, `cut` files in part, and no `skipped` files; the last two have a reason. */
 export interface FileRow {
   /** As UTF-8; a path that is not valid UTF-8 is shown with replacement characters and kept exactly in `pathBase64`. */
   path: string
@@ -52,25 +52,25 @@ export type SkipReason =
 export interface FileTable {
   version: 1
   commit: string
-  /** The tree's id and every directory's, so that prose can be kept by what it describes. `''` is the top. */
+  /** The tree id of every directory, by which cached texts are reused. `''` is the top. */
   trees: Record<string, string>
   files: FileRow[]
   secrets: SecretPlace[]
 }
 
-/** Where something that looks like a credential stands; never what it says. */
+/** The place of a possible credential, without its value. */
 export interface SecretPlace {
   path: string
   line: number
   rule: string
 }
 
-/** A definition: what it is called, where it starts. */
+/** The name and place of a definition. */
 export interface Definition {
   name: string
   kind: string
   line: number
-  /** The last line, where the language lets us see it. */
+  /** The last line, if the language shows it. */
   end?: number
 }
 
@@ -81,7 +81,7 @@ export interface Outline {
   files: Record<string, Definition[]>
 }
 
-/** A piece of the repository as it goes to the model. Secrets are already redacted. */
+/** An excerpt for the model. Secrets are already redacted. */
 export interface ChosenText {
   path: string
   blob: string
@@ -90,11 +90,11 @@ export interface ChosenText {
   /** The number of the first line of `text`; for signatures each line of `text` carries its own number and this is 1. */
   from: number
   text: string
-  /** Rank by which the budget was filled; 0 is the most central. */
+  /** The rank by which files were chosen; 0 is the most central. */
   rank: number
 }
 
-/** How many files there are, by state and reason. The sums equal what `git ls-tree -r` lists. */
+/** The number of files by state and reason. The sums equal the lines of `git ls-tree -r`. */
 export interface SurveyCounts {
   files: number
   bytes: number
@@ -109,11 +109,11 @@ export interface Survey {
   commit: string
   rootTree: string
   counts: SurveyCounts
-  /** Directories with how many files and bytes are below them, the deepest left out when there are too many to print. */
+  /** Directories with the files and bytes below them. The deepest are omitted if there are too many. */
   directories: { path: string; tree: string; files: number; bytes: number }[]
   /** Most central first. */
   texts: ChosenText[]
   secrets: SecretPlace[]
-  /** Anything a reader should know: a path that is not UTF-8, a name the drive cannot keep, an empty repository. */
+  /** Remarks for readers: a path that is not UTF-8, a name that the drive cannot store, an empty repository. */
   notices: string[]
 }

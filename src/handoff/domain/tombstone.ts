@@ -1,11 +1,11 @@
-// The mark that stands in the place of a file while what it leads to is being removed. It is written on condition, so of a removal and
-// whatever else wants to write there exactly one wins. Readers take it for nothing at all.
+// A tombstone replaces a pointer or a seal while its run is being removed. It is a conditional write, so exactly one of a removal and a
+// concurrent writer wins. Readers treat it as a missing file.
 import * as read from '../util/decode.js'
 import { encode } from './handoff-record.js'
 
 export interface Tombstone {
   version: 1
-  /** The run that goes. */
+  /** The run that is removed. */
   removed: string
   removedAt: string
 }
@@ -14,7 +14,7 @@ const shape = read.object({ version: read.oneOf(1), removed: read.string(200), r
 
 export const encodeTombstone = (mark: Tombstone): Uint8Array => encode(mark)
 
-/** The mark, or nothing where the bytes are something else. */
+/** The tombstone; undefined if the bytes are another file. */
 export function readTombstone(bytes: Uint8Array): Tombstone | undefined {
   try {
     return read.decodeJson(new TextDecoder().decode(bytes), shape)

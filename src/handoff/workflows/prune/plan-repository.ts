@@ -1,4 +1,4 @@
-// What would be removed of one repository. Reads the drive, and asks the git host and GitHub where it can; where it cannot, things stay.
+// Plans what to remove of one repository. Reads the drive, the git host and GitHub. What cannot be checked is kept.
 
 import type { AppContext } from '../../context.js'
 import { isHandoffError } from '../../domain/errors.js'
@@ -18,9 +18,9 @@ export interface PruneContext {
 }
 
 const hourMs = 3_600_000
-/** A question that was written about a run so long ago may still be worked on. */
+/** A question this recent may still be in progress. */
 const busyMs = hourMs
-/** Clocks differ, and a walk may end a little after its deadline. */
+/** Clocks differ, and a workflow may end shortly after its deadline. */
 const marginMs = 10 * 60_000
 
 export async function planRepository(
@@ -58,10 +58,10 @@ export async function planRepository(
   }
 }
 
-/** How long small files of use to a later attempt stay: paid parts of a summary, and marks against an attempt that wakes up late. */
+/** How long checkpoints and tombstones are kept for a later attempt. */
 const keptHours = 24
 
-/** True for what was last written long enough ago that no attempt can still be at it. Without a time nothing is old. */
+/** True if the last write was so long ago that no attempt can still be running. False without a time. */
 function isOld({ request, context }: PruneContext, at: string | undefined, leastHours = keptHours): boolean {
   const hours = Math.max(request.unfinishedHours, leastHours)
   const patience = Math.max(hours * hourMs, context.limits.deadlineMs + marginMs)
@@ -73,7 +73,7 @@ function isOld({ request, context }: PruneContext, at: string | undefined, least
 interface JudgedRefs {
   items: PruneItem[]
   needed: Map<string, string>
-  /** Branches the host has no more. */
+  /** Branches that the git host no longer has. */
   gone: Set<string>
 }
 
@@ -105,7 +105,7 @@ function need({ needed }: JudgedRefs, sha: string | undefined, why: string): voi
   if (sha !== undefined && !needed.has(sha)) needed.set(sha, why)
 }
 
-/** A host that knows nothing at all of the repository is not believed. */
+/** An empty answer of the git host is not trusted: the repository may be private now. */
 async function goneBranches(
   { request, context, notices }: PruneContext,
   repository: Repository,
@@ -191,10 +191,10 @@ async function sealedRuns(
   })
 }
 
-/** What no pointer names, and what leads nowhere. */
+/** Runs without a pointer, pointers without a run, and temporary files. */
 async function findLeftovers(pruning: PruneContext, inventory: Inventory, signal: AbortSignal): Promise<PruneItem[]> {
   const spoken = new Set(inventory.pointers.flatMap((one) => ('pointer' in one ? [one.pointer.run] : [])))
-  // What an unreadable pointer names is not known: no run of its commit is touched.
+  // The run of an unreadable pointer is unknown, so every run of that commit is kept.
   const unknown = new Set(inventory.pointers.flatMap((one) => (one.state === 'unreadable' ? [one.sha] : [])))
   const silent = inventory.runs.filter(({ run }) => !spoken.has(run) && !unknown.has(shaOf(run)))
   const attempts = await mapConcurrent(width, silent, ({ run, path }) =>
@@ -220,7 +220,7 @@ async function findLeftovers(pruning: PruneContext, inventory: Inventory, signal
   ]
 }
 
-/** A run that no pointer names: unfinished, or sealed without speaking for its commit. */
+/** A run without a pointer: unfinished, or sealed but not canonical. */
 async function judgeUnpointedRun(
   pruning: PruneContext,
   inventory: Inventory,
@@ -242,7 +242,7 @@ async function judgeUnpointedRun(
   return isRecoverable(pruning, inventory, run) ? undefined : item('another run speaks for its commit', 'unspoken')
 }
 
-/** Sealed, and a crash hid it: its note brings it to light when somebody next looks for the commit, as long as it would be kept. */
+/** True for a sealed run that a crash hid. Its write-ahead record lets the next lookup recover it. */
 function isRecoverable({ request, context }: PruneContext, { notes, pointers }: Inventory, run: RunId): boolean {
   const note: FileThere | undefined = notes.find((one) => one.run === run)
   const spokenFor = pointers.some((one) => one.sha === shaOf(run) && one.state === 'whole')

@@ -1,7 +1,7 @@
-// What is kept, and for how long: runs, pointers, refs and what was left behind are removed by age and count.
+// Removes runs, pointers, refs and leftovers by age and count.
 //
-// Two steps. The plan only reads and says what would go, why, and how many bytes; carrying it out looks again before each removal, so that what
-// somebody came to need in between stays. Both may be repeated and may run beside everything else.
+// The plan only reads: it lists what would be removed, why, and how many bytes. Applying it checks each item again before its removal, so that
+// an item that is needed since stays. Both may be repeated and may run beside all other workflows.
 
 import type { AppContext } from '../../context.js'
 import { type ErrorCode, isHandoffError } from '../../domain/errors.js'
@@ -38,14 +38,14 @@ export async function planPrune(request: PruneRequest, context: AppContext, sign
     ? await findSpellings(context, request.repository, signal)
     : await findRepositories(context, notices, signal)
   const plans: RepositoryPlan[] = []
-  // One after the other: each asks enough at once by itself.
+  // One after the other, because each already sends concurrent requests.
   for (const repository of repositories)
     plans.push(await planRepository({ request, context, notices }, repository, signal))
   const service = request.repository ? [] : await serviceLeftovers(context, signal)
   return { madeAt, repositories: plans, service, notices }
 }
 
-/** Its folder of now, and those of before names were stored in lower case. */
+/** The repository's folder, and older ones from before names were stored in lower case. */
 async function findSpellings(context: AppContext, repository: Repository, signal: AbortSignal): Promise<Repository[]> {
   const older = await olderSpellings(context.ports.drive, context.root, repository, signal)
   return [{ ...repository, owner: repository.owner.toLowerCase(), name: repository.name.toLowerCase() }, ...older]
@@ -91,10 +91,10 @@ async function serviceLeftovers(context: AppContext, signal: AbortSignal): Promi
   return lists.flat()
 }
 
-/** How many removals at once: each is several requests. */
+/** Concurrent removals; each sends several requests. */
 const removers = 4
 
-/** Does what was planned, and tells of each item as soon as it is known. One that fails does not keep the others. */
+/** Applies the plan and reports each item when it is done. A failed item does not stop the others. */
 export async function prune(
   plan: PrunePlan,
   context: AppContext,
@@ -147,7 +147,7 @@ async function remove(
   const at = new Date(clock.now()).toISOString()
   switch (act.how) {
     case 'sealed': {
-      // The drive's clock is another one, and tells seconds only. What was asked in the hour before the plan keeps its run anyway.
+      // drive9 has another clock with seconds only. A question in the hour before the plan keeps its run anyway.
       const since = new Date(Date.parse(plan.madeAt) - 60_000).toISOString()
       return removal.removeSealed(drive, { ...act, since }, at, signal)
     }
@@ -164,7 +164,7 @@ async function remove(
   }
 }
 
-/** The folders of a repository of which nothing is left. */
+/** Removes the folders of a repository that is empty now. */
 async function removeEmptyFolders(context: AppContext, place: Layout, signal: AbortSignal): Promise<void> {
   const { drive } = context.ports
   const left = await Promise.all([place.commits, place.runs].map((path) => drive.list(path, signal)))

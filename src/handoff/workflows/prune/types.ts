@@ -1,21 +1,21 @@
-// The words of pruning: what is asked for, what would go, and what went.
+// Types of prune: the request, the plan and the results.
 
 import type { GitHub } from '../../domain/github.js'
 import { fullName, type Layout, type Repository, type RunId } from '../../domain/run.js'
 import type { FileThere } from '../../store/inventory.js'
 
 export interface PruneRequest {
-  /** All under the root when absent. */
+  /** All repositories if absent. */
   repository?: Repository
   keepDays: number
   keepRuns: number
-  /** What was not finished so long after it was last written to never will be. */
+  /** An unfinished run is abandoned this long after its last write. */
   unfinishedHours: number
-  /** Takes refs of pull requests that nobody can be asked about for those of closed ones once they are older than `keepDays`. */
+  /** Without access to GitHub: treats pull requests as closed if their refs are older than `keepDays`. */
   closedPulls?: boolean
-  /** Where to ask which branches there are; refs of a repository without an address stay. */
+  /** The clone address, to list the branches. Without one, the refs are kept. */
   cloneUrl?: (repository: Repository) => string | undefined
-  /** Knows which pull requests are open. */
+  /** The client that knows which pull requests are open. */
   github?: (repository: Repository) => GitHub | undefined
 }
 
@@ -23,15 +23,15 @@ export interface PrunePlan {
   madeAt: string
   repositories: RepositoryPlan[]
   service: PruneItem[]
-  /** In sentences: what could not be looked at and therefore stays. */
+  /** Sentences about what could not be checked and is therefore kept. */
   notices: string[]
 }
 
 export interface RepositoryPlan {
   repository: Repository
-  /** Sealed runs that stay, the newest first. */
+  /** Sealed runs that are kept, newest first. */
   kept: { run: RunId; why: string }[]
-  /** In the order in which they go. */
+  /** In the order of removal. */
   items: PruneItem[]
 }
 
@@ -45,7 +45,7 @@ export interface PruneItem {
   act: PruneAction
 }
 
-/** How it goes. */
+/** How an item is removed. */
 export type PruneAction =
   | { how: 'sealed'; place: Layout; run: RunId; pointer: FileThere }
   | { how: 'unsealed' | 'unspoken' | 'emptied'; place: Layout; run: RunId }
@@ -56,7 +56,7 @@ export interface PruneResult {
   item: PruneItem
   repository?: Repository
   outcome: 'removed' | 'stayed' | 'failed'
-  /** Why it stayed, or what went wrong. */
+  /** Why it was kept, or the error. */
   why?: string
 }
 

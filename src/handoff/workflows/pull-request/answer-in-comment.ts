@@ -1,5 +1,5 @@
-// A question in a comment, from its event to the last edit of its answer: which runs may answer, the conversation, and the answer as comments. Entry
-// points say who may ask and how an answer is made; what people see is the same from each of them.
+// Answers a question in a comment: finds the runs that may answer, runs the conversation, and renders the answer as comments. Entry points
+// decide who may ask and how an answer is created; the comments are the same for all of them.
 import type { CompletedAnswer } from '../../domain/answer.js'
 import type { Target } from '../../domain/answers/comment-event.js'
 import type { AnswerPlace } from '../../domain/answers/permalinks.js'
@@ -14,16 +14,16 @@ import type { RunName } from '../answer/resolve-run.js'
 import { headNote } from './check-staleness.js'
 import { type Conversation, type ConversationResult, runConversation } from './comment-lifecycle.js'
 
-/** Where an answer may come from, with what is to be said when it is the one. */
+/** A run that may answer, and a note that is shown if it does. */
 export interface RunPlace {
   name: RunName
-  /** A sentence, where this is not what was meant first. */
+  /** A sentence that explains why a fallback answers. */
   note?: string
 }
 
-/** What the answer is to know beside the question's text. */
+/** The context of a question in a thread. */
 export interface ThreadQuestion {
-  /** Questions of one thread know of each other. */
+  /** Answers see the earlier questions of the same thread. */
   thread: string
   /** Best first. */
   places: RunPlace[]
@@ -32,18 +32,18 @@ export interface ThreadQuestion {
 export interface ShownAnswer {
   record: CompletedAnswer
   reused: boolean
-  /** What a reader should know first: which run was used, and why. */
+  /** Remarks shown above the answer: which run was used, and why. */
   notes?: readonly string[]
 }
 
 type Spoken = 'github' | 'target' | 'question' | 'asker' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
 
 export interface CommentQuestion<A extends ShownAnswer> extends Pick<Conversation<A>, Spoken> {
-  /** Takes what nobody may see out of text. */
+  /** Removes secrets from text. */
   redact: (text: string) => string
-  /** Where links in the answer lead. */
+  /** The repository that links in the answer lead to. */
   place: AnswerPlace
-  /** Called again when somebody else was answering the same. */
+  /** Called again if another process was answering the same question. */
   answer: (wanted: ThreadQuestion, onProgress: (text: string) => void) => Promise<A>
 }
 
@@ -82,7 +82,7 @@ async function findRunPlaces(github: GitHub, target: Target, call: Call): Promis
 export interface CommentContext
   extends Pick<CommentQuestion<ShownAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
   repository: string
-  /** Whose head is compared with the answered commit. */
+  /** The pull request or branch whose head is compared with the answered commit. */
   about: { pull: number } | { branch: string }
 }
 
@@ -98,7 +98,7 @@ export async function commentParts(on: CommentContext, { record, reused, notes }
   return splitComment(on.redact(markdown))
 }
 
-/** The head as it is now, when the answer is ready. A failure to look costs the remark, not the answer. */
+/** A note about the present head. If GitHub fails, the note is omitted and the answer is still posted. */
 async function stalenessNote(on: CommentContext, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
   const { github, repository, about } = on
   const call = { signal: anySignal(on.signal, AbortSignal.timeout(15_000)), patient: false }
@@ -113,12 +113,12 @@ async function stalenessNote(on: CommentContext, { commit, citations }: Complete
     return (await headNote(github, asked, call)) ?? undefined
   } catch (error) {
     const why = isHandoffError(error) ? error.message : 'an unexpected error'
-    on.onNotice(`Whether the head has moved could not be seen: ${why}`)
+    on.onNotice(`The present head could not be checked: ${why}`)
     return undefined
   }
 }
 
-/** What somebody who waits sees of the work. Ours alone: no text of a repository or a model. */
+/** The progress text of an event, without any text of a repository or a model. */
 export function progressText(event: RunEvent, repository: string): string | undefined {
   if (event.type === 'step-start' && event.step === 'open sandbox') return 'Starting a sandbox…'
   if (event.type === 'step-end' && event.step === 'open sandbox' && !event.failed) {

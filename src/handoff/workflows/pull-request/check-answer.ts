@@ -1,5 +1,5 @@
-// An answer shown again: is it still true at a newer commit? GitHub tells which lines changed; without it, or where it does not know one of the
-// commits, the tables of both sealed runs tell which files did. Nobody is asked for money.
+// Checks whether an answer is stale at a newer commit. GitHub's comparison shows changed lines. Without GitHub, or if it lacks a commit, the
+// file tables of both sealed runs show changed files. No model takes part.
 
 import type { ReadContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
@@ -21,7 +21,7 @@ export interface AnswerStaleness extends Staleness {
   /** The commit it was answered at. */
   answered: string
   head: string
-  /** `lines`: by the git host's own difference; `files`: by the tables of two runs. */
+  /** `lines`: by GitHub's comparison; `files`: by the file tables of two runs. */
   precision: 'lines' | 'files'
   /** The whole of it as one sentence for people, as `answerMarkdown` takes it. Paths in it are foreign text. */
   told: string
@@ -29,7 +29,7 @@ export interface AnswerStaleness extends Staleness {
 
 type CitingAnswer = Pick<CompletedAnswer, 'commit' | 'citations' | 'excerpts'>
 
-/** What an answer rests on at its own commit; what a comparison cites of an earlier one does not go stale. */
+/** The verified citations of the answer's own commit. Citations of the earlier commit of a comparison cannot become stale. */
 export function currentCitations({ commit, citations }: Pick<CompletedAnswer, 'commit' | 'citations'>): CitedRange[] {
   return citations
     .filter((citation) => citation.verified && (citation.commit ?? commit) === commit)
@@ -37,8 +37,8 @@ export function currentCitations({ commit, citations }: Pick<CompletedAnswer, 'c
 }
 
 /**
- * Undefined when the head is the commit that was answered about, when nothing was cited, or when nobody can tell. Only stopping is an error:
- * not to know how old an answer is must not cost the answer.
+ * Undefined if the head is the answered commit, if the answer cites nothing, or if staleness is unknown. Fails only when aborted: an unknown
+ * staleness must not prevent the answer.
  */
 export async function checkStaleness(
   request: { repository: Repository; record: CitingAnswer; head: string },
@@ -77,7 +77,7 @@ async function checkStalenessByGitHub(
   return describeStaleness(record, head, found, 'lines')
 }
 
-/** Undefined unless both commits have a sealed run that can be believed. */
+/** Undefined unless both commits have a valid sealed run. */
 export async function checkStalenessByRuns(
   { repository, record, head }: { repository: Repository; record: CitingAnswer; head: string },
   context: ReadContext,
@@ -110,7 +110,7 @@ function describeStaleness(
   return { ...found, answered: commit, head, precision, told: staleSentence(commit, head, found) }
 }
 
-/** What became of a file between two runs; nothing when it is as it was. */
+/** The change of a file between two runs; undefined if it is unchanged. */
 function changeOf(path: string, then: BlobsByPath, now: BlobsByPath): ComparedFile | undefined {
   const blob = then.get(path)
   const after = now.get(path)

@@ -1,19 +1,17 @@
-// How much of what an answer rests on has changed since. A later push does not make an answer wrong; it says where to look again.
-//
-// GitHub's difference tells lines. Where there is no GitHub, the tables of two sealed runs tell files: the same blob is the same text.
+// Compares the answered commit with the present head on GitHub, and describes how much of the cited code changed.
 
 import { type CitedRange, changesOf, staleness } from '../../domain/citations/line-diff.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, ChangedFile, Comparison, GitHub } from '../../domain/github.js'
 
 export interface Difference {
-  /** By the names they have at the head; those that can be laid over the answered commit have a patch. */
+  /** By their paths at the head. Files that can be compared by lines have a patch. */
   files: (ChangedFile & { whole?: true })[]
-  /** All that changed is in `files`. */
+  /** True if `files` holds every change. */
   complete: boolean
 }
 
-/** One sentence about the head as it is now; null when the head is the commit that was answered about. Fails only when stopped. */
+/** One sentence about the present head; null if it is the answered commit. Fails only when aborted. */
 export async function headNote(
   github: GitHub,
   request: { repository: string; answered: string; head: string; citations: readonly CitedRange[] },
@@ -41,7 +39,7 @@ function describeChanges({ files, complete }: Difference, citations: readonly Ci
   return `, ${complete ? '' : 'at least '}${changed} cited ${changed === 1 ? 'file' : 'files'} changed; ${found}`
 }
 
-/** What differs between two commits, however they are related; null when GitHub does not know one of them (any more). */
+/** The difference between two commits, however they are related; null if GitHub lacks one of them. */
 export async function compareCommits(
   github: GitHub,
   { repository, answered, head }: { repository: string; answered: string; head: string },
@@ -50,13 +48,13 @@ export async function compareCommits(
   const there = await github.compare(repository, answered, head, call)
   if (there === null) return null
   if (there.status === 'ahead' || there.status === 'identical') return there
-  // GitHub compares from where the two parted. After a force-push the answered commit has changes of its own since then.
+  // GitHub compares from the merge base. After a force-push the answered commit has changes of its own since then.
   const back = await github.compare(repository, head, answered, call)
   if (back === null) return null
   return { files: differingFiles(blobsAt(there), blobsAt(back)), complete: there.complete && back.complete }
 }
 
-/** What each changed path holds on that side; null where it is no more. */
+/** The blob of each changed path on that side; null if it was removed. */
 function blobsAt(comparison: Comparison): Map<string, string | null> {
   const blobs = new Map<string, string | null>()
   for (const file of comparison.files) if (file.previousPath !== undefined) blobs.set(file.previousPath, null)
@@ -64,7 +62,7 @@ function blobsAt(comparison: Comparison): Map<string, string | null> {
   return blobs
 }
 
-/** A path that only one side changed differs; one that both changed to the same does not. Which lines differ nobody has told us. */
+/** A path that one side changed differs; a path that both sides changed to the same blob does not. The changed lines are unknown. */
 function differingFiles(head: Map<string, string | null>, answered: Map<string, string | null>): Difference['files'] {
   const paths = [...new Set([...head.keys(), ...answered.keys()])]
   return paths

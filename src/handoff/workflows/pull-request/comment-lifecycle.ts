@@ -1,7 +1,7 @@
-// A question on a pull request and what people see of its answer. The Action and the webhook have this conversation in common.
+// The comment that answers a question, from the first reaction to the last edit. The Action and the webhook share it.
 //
-// 👀 at once; one comment, edited in place while the work goes on; and an end on every path: the answer, or what went wrong and what to do,
-// or that it was stopped. 🚀 or 😕 takes the place of 👀. It may be called twice for one question, at once or later, in other processes.
+// It reacts with 👀, edits one comment in place during the work, and always ends it: with the answer, with an error and advice, or as cancelled.
+// 🚀 or 😕 replaces 👀. It may run several times for one question, also concurrently in other processes.
 import type { Target } from '../../domain/answers/comment-event.js'
 import { abortError, type HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Call, CommentKey, GitHub, Reaction } from '../../domain/github.js'
@@ -20,42 +20,42 @@ import { createThrottle } from './throttle.js'
 export interface CommentTarget {
   github: GitHub
   target: Target
-  /** As it was asked; shown above the answer's state until the answer comes. */
+  /** The question's text, shown above the progress until the answer replaces it. */
   question: string
-  /** The login of the account that asks, where it is known. */
+  /** The login of the asker, if known. */
   asker?: string
-  /** Makes any text harmless Markdown: no mention, no link, no tag. */
+  /** Turns any text into safe Markdown without mentions, links and tags. */
   harmless: (text: string) => string
-  /** Where the work can be watched, if anywhere: the page of the job. */
+  /** The page of the workflow run, if there is one. */
   link?: string
   clock: Clock
-  /** Told, in a sentence, what went wrong without ending the conversation. */
+  /** Called with a sentence about a failure that does not end the conversation. */
   onNotice: (text: string) => void
 }
 
 export interface Conversation<A> extends CommentTarget {
   /**
-   * Does the work; `onProgress` takes Markdown and may be called as often as one likes. When it rejects with `in-progress` it is called again
-   * until the other one's answer is there. It must end soon after `signal` is aborted.
+   * Creates the answer. `onProgress` takes Markdown and may be called often. If it rejects with `in-progress` it is called again until the other
+   * process has stored the answer. It must end soon after `signal` is aborted.
    */
   answer: (onProgress: (text: string) => void) => Promise<A>
   /** The answer as comments, in order, each with 500 characters to spare below GitHub's limit. Several are numbered here. */
   render: (answer: A) => string[] | Promise<string[]>
   signal: AbortSignal
-  /** For what must still be said; a minute, or five seconds from where `signal` was aborted, when absent. */
+  /** The signal of the last edit. If absent: one minute, or five seconds after `signal` was aborted. */
   lastWords?: () => AbortSignal
-  /** Told where the comment is as soon as that is known, for whoever may have to end it. */
+  /** Called with the comment as soon as it is known, so that a later step can end it. */
   onComment?: (comment: CommentKey) => void
 }
 
-/** How it ended. Without `comment` there is none to see: it was deleted, or GitHub did not take it. */
+/** The result. `comment` is absent if the comment was deleted or GitHub refused it. */
 export type ConversationResult<A> =
   | { end: 'answered'; answer: A; comment?: CommentKey }
-  /** The comment had its answer already; nothing was done. */
+  /** The comment already had its answer; nothing was done. */
   | { end: 'answered-before'; comment: CommentKey }
-  /** With `answer`, there is one and it could not be shown. */
+  /** With `answer` if the answer exists but could not be posted. */
   | { end: 'failed' | 'cancelled'; error: unknown; answer?: A; comment?: CommentKey }
-  /** Whoever asked has taken the question back. */
+  /** The comment with the question was deleted. */
   | { end: 'question-gone' }
 
 const editIntervalMs = 3_000
@@ -73,18 +73,18 @@ export async function runConversation<A>(conversation: Conversation<A>): Promise
     return conclude(conversation, comment, { error })
   }
   const { outcome, leftover } = await work(conversation, comment)
-  // The last word need not wait until everything is put away; both must happen.
+  // The last edit does not wait for the cleanup of the work; both are awaited.
   const ending = await conclude(conversation, comment, outcome)
   await leftover
   return ending
 }
 
-/** Ends a conversation that nobody else will end; idempotent. For the step that runs after a job, however the job ended. */
+/** Ends a conversation that its process left open. Idempotent. Called by the post step of a job. */
 export async function endConversation(
   ending: CommentTarget & {
     /** `cancelled`, or what went wrong. */
     error: unknown
-    /** The answer's comment, where it is known; if it is gone then somebody deleted it, and no other is made. */
+    /** The answer's comment, if known. If it was deleted, no other is created. */
     comment?: number
     signal: AbortSignal
   },
@@ -150,7 +150,7 @@ async function conclude<A>(
   }
 }
 
-/** The last word when there is no answer. Never rejects: the reason for it matters more. */
+/** Writes the failure into the comment. Never rejects, so that the first error is reported. */
 async function reportFailure<A>(conversation: Conversation<A>, comment: AnswerComment, error: unknown): Promise<void> {
   const call = { signal: finalSignal(conversation) }
   try {
@@ -173,7 +173,7 @@ async function acknowledge(voice: CommentTarget, call: Call): Promise<boolean> {
   }
 }
 
-/** A limit or an outage must not cost the answer: it goes on without a comment, which the next word makes. A refusal ends it. */
+/** After a rate limit or an outage the work continues, and a later edit creates the comment. A refusal ends the conversation. */
 async function openComment<A>(conversation: Conversation<A>, comment: AnswerComment): Promise<string> {
   try {
     const { signal } = conversation
@@ -205,7 +205,7 @@ async function showProgress<A>(
   }
 }
 
-/** 👀 goes last: somebody who looks in between sees two, never none. Never rejects. */
+/** Removes 👀 last, so that there is always at least one reaction. Never rejects. */
 async function react(voice: CommentTarget, reaction: Reaction, call: Call): Promise<void> {
   const key = questionKey(voice.target)
   const others = (['eyes', 'confused', 'rocket'] as const).filter((one) => one !== reaction)
@@ -216,9 +216,9 @@ async function react(voice: CommentTarget, reaction: Reaction, call: Call): Prom
   }
 }
 
-// ── words ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** GitHub mails the first version of a comment and no later one, so it says who asks what, and where the answer will be. */
+/** GitHub mails the first version of a comment only, so that version names the asker, the question and the place of the answer. */
 const firstText = 'The answer will stand in this comment; GitHub sends no second mail for it.'
 
 function workingText(voice: CommentTarget, progress: string): string {
@@ -249,13 +249,13 @@ const linkTo = ({ link }: CommentTarget) => (link === undefined ? '' : `\n\n[Wat
 
 const stateOf = (error: unknown) => (isHandoffError(error, 'cancelled') ? 'cancelled' : 'failed')
 
-/** What is not ours stays inside: it may show what nobody should see. */
+/** The message of another error class is not shown, because it may hold a secret. */
 function publicError(error: unknown): { message: string; next?: string | undefined } {
   if (isHandoffError(error)) return error
   return { message: 'Something went wrong inside handoff.', next: 'The log of the work has the details.' }
 }
 
-// ── time and place ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── signals ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function finalSignal<A>(conversation: Conversation<A>): AbortSignal {
   if (conversation.lastWords) return conversation.lastWords()

@@ -1,7 +1,7 @@
-// After a push to a pull request: answers of ours whose evidence is gone at the new head are marked, above their first line, in place. Nobody is
-// notified of an edit. An answer that stands again (a push was taken back) loses its mark.
+// Marks stale answers after a push to a pull request: adds a warning above the first line of the comment, or removes it if the answer is valid
+// again. GitHub notifies no one of an edit.
 //
-// What a comment says it rests on is not read from its words: it names a run and an answer, and the ledger has the rest.
+// The comment names a run and an answer; the citations are read from the answer store, not from the comment.
 
 import type { ReadContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
@@ -19,23 +19,23 @@ export interface MarkRequest {
   repository: Repository
   /** Its number. */
   pull: number
-  /** Told, in a sentence, what could not be looked at. */
+  /** Called with a sentence about each comment that could not be checked. */
   onNotice?: (text: string) => void
 }
 
 export interface MarkResult {
-  /** The pull request's head now. */
+  /** The present head of the pull request. */
   head: string
   marked: CommentPlace[]
-  /** Stands again. */
+  /** Comments whose warning was removed. */
   cleared: CommentPlace[]
-  /** Looked at and left. */
+  /** The number of unchanged comments. */
   untouched: number
 }
 
 type CommentPlace = Pick<Comment, 'kind' | 'id' | 'url'>
 
-/** Once per head: who comes again for the same head changes nothing. Several at once write the same. */
+/** Idempotent per head. Concurrent calls write the same bodies. */
 export async function markStaleComments(
   github: GitHub,
   request: MarkRequest,
@@ -46,7 +46,7 @@ export async function markStaleComments(
   const { head } = await github.pull(repository, request.pull, call)
   const marked: MarkResult = { head: head.sha, marked: [], cleared: [], untouched: 0 }
   const once = cacheComparisons(github)
-  // One after the other: GitHub asks for that from whoever writes.
+  // One after the other, as GitHub asks for writes.
   for (const answer of await ownAnswers(github, repository, request.pull, call)) {
     const outcome = await markComment(once, request, answer, head.sha, call)
     const { kind, id, url } = answer.first
@@ -56,7 +56,7 @@ export async function markStaleComments(
   return marked
 }
 
-/** The comments of one answer, in order; its first one carries the mark. */
+/** The comments of one answer, in order. The first one gets the warning. */
 interface OwnAnswer {
   first: Comment
   text: string
@@ -77,7 +77,7 @@ async function ownAnswers(github: GitHub, repository: string, number: number, ca
   })
 }
 
-/** Which answer a comment shows, and which part of it: below its question once it is done, or on its own. */
+/** The answer that a comment shows, and which part of it. */
 function parseShownAnswer(body: string): { of: string; part: number } | undefined {
   const asked = readAskMarker(body)
   if (asked) return asked.state === 'done' ? { of: `question ${asked.question}`, part: asked.part } : undefined
@@ -97,7 +97,7 @@ async function markComment(
     const record = await readRecord(context, repository, text, call.signal)
     if (!record) return 'untouched'
     const found = await checkStaleness({ repository, record, head }, context, github, call.signal)
-    // What nobody can tell stays as it is.
+    // If staleness is unknown, the comment stays unchanged.
     if (!found && record.commit !== head) return 'untouched'
     const gone = found !== undefined && !found.valid
     if (!gone && readStaleHead(first.body) === undefined) return 'untouched'
@@ -106,7 +106,7 @@ async function markComment(
     return gone ? 'marked' : 'cleared'
   } catch (error) {
     if (!isHandoffError(error) || call.signal.aborted) throw error
-    onNotice?.(`Whether the answer in ${first.url} still holds could not be seen: ${error.message}`)
+    onNotice?.(`The answer in ${first.url} could not be checked: ${error.message}`)
     return 'untouched'
   }
 }
@@ -126,7 +126,7 @@ async function readRecord(
   return record?.status === 'done' ? record : undefined
 }
 
-/** Comments have 500 characters to spare, and a mark must not push the answer over GitHub's limit. */
+/** Comments leave 500 characters free, and the warning must not exceed GitHub's limit. */
 const longestWords = 300
 
 function warningText({ told, changed, head }: AnswerStaleness): string {
@@ -135,7 +135,7 @@ function warningText({ told, changed, head }: AnswerStaleness): string {
   return safeInline(`The head is now ${head.slice(0, 7)}; ${changed.length} of the cited ranges changed.`)
 }
 
-/** Several answers at one commit need one comparison. */
+/** Several answers at one commit share one comparison. */
 function cacheComparisons(github: GitHub): GitHub {
   const known = new Map<string, Promise<Comparison | null>>()
   return {

@@ -1,8 +1,6 @@
-// The comment that carries an answer: found or created by its marker, edited in place, brought to an end. And its further parts, where the
-// answer is too long for one.
+// The comment with an answer: found or created by its marker, edited in place, and ended. A long answer continues in further comments.
 //
-// The state stands in the marker, so that everybody who comes later (the same event again, the job's post step, another process) can tell
-// without reading prose. Nobody writes anything else over `done`.
+// The marker holds the state, so that a later process (a repeated event, the post step) can read it. The state `done` is never overwritten.
 import type { Target } from '../../domain/answers/comment-event.js'
 import {
   askPrefix,
@@ -16,11 +14,11 @@ export interface AnswerComment {
   readonly github: GitHub
   readonly target: Target
   readonly onNotice: (text: string) => void
-  /** Where it is, once that is known. */
+  /** The comment, once it is known. */
   key: CommentKey | null
-  /** Somebody deleted it; then nothing is written any more. */
+  /** True if the comment was deleted. Then nothing more is written. */
   deleted: boolean
-  /** It may say something else than what we wrote last: it stood there before us, or nobody knows what became of our edit. */
+  /** True if the body may differ from the last write: the comment existed before, or the reply to an edit was lost. */
   uncertain: boolean
 }
 
@@ -40,7 +38,7 @@ export function questionKey({ thread, question }: Target): CommentKey {
   return { kind, repository, id: question, ...(thread.kind === 'discussion' ? { node: thread.comment } : {}) }
 }
 
-/** Finds or creates it; how it stood. A state that is not `done` becomes `working`. */
+/** Finds or creates the comment and returns its former state. A state other than `done` becomes `working`. */
 export async function openAnswer(comment: AnswerComment, text: string, call: Call): Promise<ConversationState> {
   const standing = await ensure(comment, 1, bodyOf(comment, 1, 'working', text), call)
   const state = stateOf(standing)
@@ -48,7 +46,7 @@ export async function openAnswer(comment: AnswerComment, text: string, call: Cal
   return state
 }
 
-/** False when it is deleted. */
+/** False if the comment was deleted. */
 export async function writeState(
   comment: AnswerComment,
   state: ConversationState,
@@ -67,7 +65,7 @@ export async function writeState(
   }
 }
 
-/** The whole answer, part by part, the first one last: it says `done`. False when it is deleted. */
+/** Writes the answer part by part. The first part is written last, because it sets `done`. False if the comment was deleted. */
 export async function finishAnswer(comment: AnswerComment, parts: string[], call: Call): Promise<boolean> {
   if (comment.deleted) return false
   if (comment.key !== null && (comment.uncertain || parts.length > 1)) {
@@ -82,12 +80,12 @@ export async function finishAnswer(comment: AnswerComment, parts: string[], call
   try {
     await removeDuplicates(comment, kept, call)
   } catch {
-    comment.onNotice('Could not look for twins of the comment with the answer.')
+    comment.onNotice('Could not look for duplicates of the comment with the answer.')
   }
   return true
 }
 
-/** Ends it without an answer, unless it has come to an end already; how it stands then. */
+/** Ends the comment without an answer, unless it already has an end state. Returns its state. */
 export async function settleAnswer(
   comment: AnswerComment,
   state: 'failed' | 'cancelled',
@@ -102,7 +100,7 @@ export async function settleAnswer(
   return (await writeState(comment, state, text, call)) ? state : 'deleted'
 }
 
-// ── inside ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── internals ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function ensure(comment: AnswerComment, part: number, body: string, call: Call): Promise<Comment> {
   const { thread, question } = comment.target
@@ -115,14 +113,14 @@ async function ensure(comment: AnswerComment, part: number, body: string, call: 
   return found
 }
 
-/** Null when it is deleted. */
+/** Null if the comment was deleted. */
 async function readState(comment: AnswerComment, call: Call): Promise<ConversationState | null> {
   if (comment.deleted) return null
   const standing = await withCurrentComment(comment, (key) => comment.github.getComment(key, call), call)
   return standing && stateOf(standing)
 }
 
-/** Null when it is gone. When two were made at once and ours was deleted for the other, we go on in the other. */
+/** Null if the comment was deleted. If it was a duplicate and was deleted for another one, continues with that one. */
 async function withCurrentComment<T>(
   comment: AnswerComment,
   act: (key: CommentKey) => Promise<T | null>,
@@ -140,7 +138,7 @@ async function withCurrentComment<T>(
   return act(comment.key)
 }
 
-/** The second part and those behind it; their bodies by comment. */
+/** Writes the second and later parts. Returns their bodies by comment id. */
 async function writeParts(comment: AnswerComment, texts: string[], call: Call): Promise<Map<number, string>> {
   const written = new Map<number, string>()
   for (const [index, text] of texts.entries()) {
@@ -153,7 +151,7 @@ async function writeParts(comment: AnswerComment, texts: string[], call: Call): 
   return written
 }
 
-/** Deletes what is not part of this answer: twins that appeared late, and parts of an earlier try. Puts a late edit right. */
+/** Deletes duplicates and parts of an earlier attempt, and repairs a body that a late edit overwrote. */
 async function removeDuplicates(comment: AnswerComment, kept: Map<number, string>, call: Call): Promise<void> {
   const { github, target } = comment
   const wanted = { marker: askPrefix(target.question), ...since(target) }
@@ -164,7 +162,7 @@ async function removeDuplicates(comment: AnswerComment, kept: Map<number, string
   }
 }
 
-/** GitHub may show other people's comments between the parts. */
+/** Other comments may appear between the parts, so the parts are numbered. */
 function numbered(parts: string[]): string[] {
   if (parts.length < 2) return parts
   return parts.map((part, index) => `*Part ${index + 1} of ${parts.length}*\n\n${part}`)
@@ -176,7 +174,7 @@ function bodyOf(comment: AnswerComment, part: number, state: ConversationState, 
 
 const stateOf = (comment: Comment): ConversationState => readAskMarker(comment.body)?.state ?? 'working'
 
-/** A minute early: servers of GitHub need not agree to the second. */
+/** One minute early, because clocks of GitHub's servers differ. */
 function since({ askedAt }: Target): { since?: string } {
   const asked = Date.parse(askedAt ?? '')
   return Number.isNaN(asked) ? {} : { since: new Date(asked - 60_000).toISOString() }

@@ -1,22 +1,22 @@
-// Says the newest of many things, but not too often: GitHub limits edits, and every edit is work for whoever watches.
+// Writes the newest of many texts at a limited rate, because GitHub limits edits.
 import type { Clock } from '../../domain/ports.js'
 
 export interface Throttle {
-  /** Replaces what has not been said yet. Returns at once. */
+  /** Replaces a text that was not written yet. Returns at once. */
   say(text: string): void
-  /** Nothing is said after this resolves. What is on its way gets two seconds to arrive. */
+  /** No write starts or ends after this resolves. A write in progress gets two seconds. */
   stop(): Promise<void>
 }
 
 export interface ThrottleOptions {
   clock: Clock
-  /** Between the end of one word and the start of the next; the first waits as long. */
+  /** The interval between two writes; the first write waits as long. */
   intervalMs: number
-  /** Does not reject. Resolves to how long to be silent at least; Infinity for good. */
+  /** Must not reject. Resolves to the least time until the next write; Infinity ends writing. */
   write: (text: string, signal: AbortSignal) => Promise<number>
 }
 
-const farewellMs = 2_000
+const stopTimeoutMs = 2_000
 
 export function createThrottle({ clock, intervalMs, write }: ThrottleOptions): Throttle {
   const stopped = new AbortController()
@@ -26,10 +26,10 @@ export function createThrottle({ clock, intervalMs, write }: ThrottleOptions): T
   let free = clock.now() + intervalMs
   let running: Promise<void> | undefined
 
-  const hasWord = () => latest !== undefined && free !== Number.POSITIVE_INFINITY && !stopped.signal.aborted
+  const hasText = () => latest !== undefined && free !== Number.POSITIVE_INFINITY && !stopped.signal.aborted
 
   async function pump(): Promise<void> {
-    while (hasWord()) {
+    while (hasText()) {
       await clock.sleep(Math.max(0, free - clock.now()), stopped.signal)
       const text = latest!
       latest = undefined
@@ -41,7 +41,7 @@ export function createThrottle({ clock, intervalMs, write }: ThrottleOptions): T
   }
 
   function start(): void {
-    if (running !== undefined || !hasWord()) return
+    if (running !== undefined || !hasText()) return
     running = pump()
       .catch(() => undefined)
       .finally(() => {
@@ -59,10 +59,10 @@ export function createThrottle({ clock, intervalMs, write }: ThrottleOptions): T
     async stop() {
       stopped.abort()
       const patience = new AbortController()
-      const enough = clock.sleep(farewellMs, patience.signal).catch(() => undefined)
+      const enough = clock.sleep(stopTimeoutMs, patience.signal).catch(() => undefined)
       await Promise.race([running, enough])
       patience.abort()
-      // An edit that arrived after the last word would stand over it.
+      // A late edit would overwrite the final text.
       cut.abort()
       await running
     },
