@@ -1,5 +1,5 @@
-// Why drive9 failed. A file operation on the mount gives only an error number, and a failed mount only the place of its log. The server's
-// answer stands in that log.
+// Why drive9 failed. A file operation on the mount gives only an error number, and a failed mount gives only the path of its log.
+// The server's answer stands in that log.
 import { open } from 'node:fs/promises'
 import type { ProgramFailure } from '../../domain/sandbox-protocol.js'
 import { ProgramError } from './emit-record.js'
@@ -14,7 +14,7 @@ export interface MountedDrive {
   remote: string
 }
 
-/** The words of drive9's server and of its program's network, by what can be done about them. */
+/** Messages of drive9's server and of its network layer, by what can be done about them. */
 const failurePatterns: [failure: ProgramFailure, words: RegExp][] = [
   ['drive-full', /quota(?! (?:reservation|check))|no space left|HTTP (402|507)/i],
   ['drive-too-large', /too large|HTTP 413/i],
@@ -37,7 +37,7 @@ export function isRefusal(reason: string | undefined): boolean {
   return kind === 'drive-refused' || kind === 'drive-full' || / does not exist\b/.test(reason ?? '')
 }
 
-/** The error to end with; its kind is what the reason says where the reason is known. `code` is an exit code or an error number. */
+/** The failure class comes from the reason if it is known, otherwise from the fallback. `code` is an exit code or an error number. */
 export function createDriveError(
   fallback: ProgramFailure,
   what: string,
@@ -52,8 +52,8 @@ export function createDriveError(
 }
 
 /**
- * After a failed file operation: the drain makes drive9 bring its uploads to an end and note their failures, the log names the last one, and
- * where neither tells, the server is asked for the directory.
+ * After a failed file operation: a drain makes drive9 finish its uploads and log their failures. If the log names none, the server is asked for
+ * the directory.
  */
 export async function findFailureReason({ drive9, path, log, remote }: MountedDrive): Promise<string | undefined> {
   await drive9(['mount', 'drain', '--timeout', '10s', '--json', path], 20_000)
@@ -65,7 +65,7 @@ export async function findFailureReason({ drive9, path, log, remote }: MountedDr
 
 const logTailBytes = 16_384
 
-/** What the mount's log names last as the reason of a failure. */
+/** The last failure in the mount's log. */
 export async function readLogReason(log: string | undefined): Promise<string | undefined> {
   if (log === undefined) return undefined
   const handle = await open(log).catch(() => undefined)
@@ -75,7 +75,7 @@ export async function readLogReason(log: string | undefined): Promise<string | u
     const from = Math.max(0, size - logTailBytes)
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(logTailBytes), 0, logTailBytes, from)
     const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n').reverse()
-    // A mode that a token may not change is no failure.
+    // A token that may not change a mode causes no failure.
     const reasons = lines.filter((line) => !/chmod/.test(line)).map((line) => failureInLog.exec(line)?.[1])
     return withoutUrls(reasons.find((reason) => reason !== undefined))
   } finally {
@@ -86,13 +86,13 @@ export async function readLogReason(log: string | undefined): Promise<string | u
 /** `mount exit code=6 reason=startup_transient: …`, `upload attempt 5/5 failed for /path: …`, `giving up on /path after 5 retries: …`. */
 const failureInLog = /(?:mount exit code=\d+ reason=\w+|failed for \S.*?|giving up on \S.*? after \d+ retries): (.+)$/
 
-/** What a program said last, without the places of a machine that is gone when it is read. */
+/** The last line of stderr without local paths, because the sandbox is gone when it is read. */
 export function lastReason(stderr: string): string | undefined {
   const line = stderr.trim() === '' ? undefined : lastLine(stderr)
   return withoutUrls(line?.replace(/ \(log: [^)]*\)/, ''))
 }
 
-/** Without addresses: one of the object storage carries its own proof. */
+/** URLs are removed, because a URL of the object storage contains a signature. */
 function withoutUrls(reason: string | undefined): string | undefined {
   return reason?.replace(/ ?"?https?:\/\/[^\s"]+"?/g, '').slice(0, 300)
 }

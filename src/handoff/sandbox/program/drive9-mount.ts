@@ -1,7 +1,7 @@
-// The run directory inside the sandbox: mount it, believe it only after the marker was read through it, store into it, drain, unmount.
+// The run directory inside the sandbox: mount it, verify the marker through it, store files, drain, unmount.
 //
-// What drive9 does not tell: a failed mount leaves a plain local directory behind, and `umount` returns 0 with files lost. So the marker
-// proves the mount, every file is copied, synced and renamed with its own exit checked, and `drain` must say ok.
+// drive9 hides two failures: a failed mount leaves a plain local directory, and `umount` returns 0 although files are lost. So the marker proves
+// the mount, each file is copied, synced and renamed with its own check, and `drain` must report ok.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { emit, ProgramError } from './emit-record.js'
 import { runCommand } from './spawn.js'
 
 export interface Mount {
-  /** Stores a finished local file and says so. */
+  /** Stores a finished local file and emits a record. */
   store(local: string, relative: string): Promise<void>
   /** Stores a finished local file without a record. */
   put(local: string, relative: string): Promise<void>
@@ -34,7 +34,7 @@ export async function mount(task: MountTask, home: string, token: string, readOn
   const drive9 = (args: string[], timeoutMs = 180_000) => runCommand('drive9', args, home, { environment, timeoutMs })
   await mkdir(path, { recursive: true })
   const log = await startMount(task, path, drive9, readOnly)
-  // A reader checks every file by its hash. A writer has to know at once that the mount takes its files.
+  // A reader checks every file by its hash. A writer must know at once that the mount accepts files.
   if (!readOnly) {
     const healthy = await drive9(['mount', 'health', path])
     if (healthy.exitCode !== 0)
@@ -44,7 +44,7 @@ export async function mount(task: MountTask, home: string, token: string, readOn
 
   const mounted: MountedDrive = { drive9, path, log, remote: task.remote }
   let asking: Promise<string | undefined> | undefined
-  /** Many files may fail at once for one reason. */
+  /** Many files may fail for one reason, so the reason is looked up once. */
   const failed = async (what: string, error: unknown): Promise<never> => {
     asking ??= findFailureReason(mounted)
     throw createDriveError('store-failed', `${what} could not be stored`, await asking, errorCode(error))
@@ -83,7 +83,7 @@ export async function mount(task: MountTask, home: string, token: string, readOn
     },
     async release() {
       const released = await drive9(['umount', '--timeout', '60s', path])
-      // What was stored is proven elsewhere (drain, and the host's reading back); a mount that lingers dies with the machine.
+      // The drain and the host's read-back prove what was stored. A mount that remains ends with the sandbox.
       if (released.exitCode !== 0)
         emit({ type: 'notice', text: 'drive9 did not unmount cleanly; the machine ends anyway.' })
     },
@@ -91,8 +91,8 @@ export async function mount(task: MountTask, home: string, token: string, readOn
 }
 
 /**
- * Mounts, and answers with the mount's log. Unsupervised, because a supervisor tries a refused mount for half a minute and then says only
- * that time ran out. So what may pass (no answer, a server that starts) is tried twice here.
+ * Mounts and returns the path of the mount's log. It runs unsupervised: a supervisor retries a refused mount for 30 seconds and then reports only a
+ * timeout. A failure that may pass is retried once here.
  */
 async function startMount(
   task: MountTask,
@@ -112,7 +112,7 @@ async function startMount(
   }
 }
 
-/** A dead mount is a plain directory; only the right one holds the marker. */
+/** A dead mount is a plain directory; only the right directory contains the marker. */
 async function verifyMarker(task: MountTask, path: string): Promise<void> {
   const bytes = await readFile(join(path, task.marker.path)).catch(() => undefined)
   if (bytes === undefined || sha256(bytes) !== task.marker.sha256) {
@@ -125,7 +125,7 @@ async function verifyMarker(task: MountTask, path: string): Promise<void> {
 
 let copies = 0
 
-/** Copies, syncs and renames: a reader never sees half a file. The temporary name is short, because the file's own may have 255 bytes. */
+/** Copies, syncs and renames, so that a reader never sees half a file. The temporary name is short, because the file's own may have 255 bytes. */
 async function copyIntoMount(local: string, target: string): Promise<void> {
   copies += 1
   const temporary = join(dirname(target), `.handoff-${copies}.tmp`)
@@ -139,13 +139,13 @@ async function copyIntoMount(local: string, target: string): Promise<void> {
   await rename(temporary, target)
 }
 
-/** A name that `copyIn` may use for a moment. */
+/** A temporary name of `copyIntoMount`. */
 export const isTemporaryName = (name: string) => /^\.handoff-\d+\.tmp$/.test(name)
 
-/** Never the message: it names paths of a machine that is gone when it is read. */
+/** The code and never the message, which contains local paths. */
 const errorCode = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'no code'
 
-/** Hashes a local file without keeping it. */
+/** Hashes a local file as a stream. */
 export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0
@@ -166,8 +166,8 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /**
- * Brings an artifact to the local disk and believes it only when it hashes to what the handoff records. Large files come by `drive9 fs cp`:
- * through the mount the same bytes take several times as long. A copy that failed or broke off is made once more.
+ * Copies an artifact to the local disk and checks it against the hash in the handoff. `drive9 fs cp` is several times faster than the mount for
+ * large files. A failed or broken copy is retried once.
  */
 export async function fetchArtifact(
   task: MountTask,

@@ -1,4 +1,4 @@
-// Which drive9 program the sandbox has. It is told to the host, which records it; one that cannot drain a mount is refused before it stores anything.
+// Identifies the drive9 program of the sandbox for the run's record, and refuses one without `mount drain` before it stores anything.
 import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashFile } from './drive9-mount.js'
@@ -7,7 +7,7 @@ import { cleanEnvironment, runCommand } from './spawn.js'
 
 const timeoutMs = 20_000
 
-/** `mount drain` is younger than every other part of the program that is used here, so it stands for all of them. */
+/** `mount drain` is the newest feature that is used here, so a program that has it has the others too. */
 export async function identifyDrive9(home: string): Promise<void> {
   const ask = (...words: string[]) => runCommand('drive9', words, home, { timeoutMs })
   const [about, help, sha256] = await Promise.all([

@@ -1,4 +1,4 @@
-// The way out: typed records on standard output, and the one error that ends the program with a record.
+// Writes typed records to standard output, and defines the error that ends the program with a record.
 import { writeSync } from 'node:fs'
 import type { ProgramFailure, ProgramRecord } from '../../domain/sandbox-protocol.js'
 
@@ -8,14 +8,14 @@ export function emit(record: RecordBody): void {
   writeAll(Buffer.from(`${JSON.stringify({ v: 1, ...record })}\n`))
 }
 
-/** Synchronous on purpose: a record that was said is out, whatever happens to the process next. */
+/** Synchronous, so that a record is written whatever happens to the process next. */
 export function writeAll(bytes: Uint8Array): void {
   let offset = 0
   while (offset < bytes.length) {
     try {
       offset += writeSync(1, bytes, offset)
     } catch (error) {
-      // A pipe that is full for the moment; its reader is the sandbox's own daemon and empties it.
+      // The pipe is full; the sandbox's daemon reads it soon.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
     }
@@ -31,7 +31,7 @@ export class ProgramError extends Error {
   }
 }
 
-/** Runs one step and says how long it took, also when it failed. */
+/** Runs one step and emits its duration, also when it fails. */
 export async function timeStep<T>(
   step: 'mount' | 'clone' | 'store' | 'survey' | 'drain' | 'find' | 'unpack',
   work: () => Promise<T>,

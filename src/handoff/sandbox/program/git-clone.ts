@@ -1,14 +1,13 @@
 // The commit on the local disk: a bare clone of depth one, by the exact id, and its tar.
 //
-// The credential stands in the environment of the one git process that fetches and nowhere else. No remote is configured, so no address is
-// kept either.
+// Only the git process that fetches has the credential, in its environment. No remote is configured, so git stores no address.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
 import { ProgramError } from './emit-record.js'
 import { type Account, lastLine, runCommand } from './spawn.js'
 
-/** Neither a machine-wide nor a personal configuration, no prompt, no transport but HTTP, no program of anybody's. */
+/** No system or personal configuration, no prompt, no transport but HTTP, no LFS filter. */
 const gitEnvironment = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -61,7 +60,7 @@ export async function clone(
   return { directory, tar: await pack(work, name, account) }
 }
 
-/** By id, which every large host allows; where a host shows only its refs, by the ref, if that still is the commit. */
+/** Fetches by id. A host that serves only refs gets the ref, and the result must still be the commit. */
 async function fetchCommit(
   task: SummariseTask,
   directory: string,
@@ -85,7 +84,7 @@ async function fetchCommit(
   await git(['-C', directory, 'update-ref', '-d', 'refs/handoff/commit'])
 }
 
-/** One header for one origin, in the environment of one process. */
+/** A header for one origin, in the environment of one process. */
 function authorizationHeader(url: string, credential: string): Record<string, string> {
   if (credential === '') return {}
   const basic = Buffer.from(`x-access-token:${credential}`).toString('base64')
@@ -114,7 +113,7 @@ function branchName(ref: string | undefined): string {
   return ref?.startsWith('refs/heads/') ? ref : 'refs/heads/handoff'
 }
 
-/** The same commit gives the same names, owners and times; git's own files differ only where git itself does. */
+/** The same commit gives the same names, owners and times; only git's own files may differ. */
 async function pack(work: string, name: string, account: Account | undefined): Promise<string> {
   const tar = join(work, `${name}.tar`)
   const args = [
@@ -132,7 +131,7 @@ async function pack(work: string, name: string, account: Account | undefined): P
   return tar
 }
 
-/** The other way, inside a later sandbox. */
+/** Unpacks the tar in a later sandbox. */
 export async function unpack(tar: string, work: string, account: Account | undefined): Promise<void> {
   const args = ['--no-same-owner', '--no-same-permissions', '-xf', tar]
   await requireSuccess(runCommand('tar', args, work, account ? { account } : {}), 'tar could not unpack the clone')

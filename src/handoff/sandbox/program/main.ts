@@ -1,5 +1,5 @@
-// How a program inside a sandbox starts and ends. Without an argument it does the task in HANDOFF_TASK; with one it is its own child and does the
-// part of the task that touches the repository.
+// Starts and ends a sandbox program. Without an argument it runs the task in HANDOFF_TASK; with one it is the child process that reads the
+// repository.
 import type { ProgramTask } from '../../domain/sandbox-protocol.js'
 import { emit, ProgramError } from './emit-record.js'
 import type { ChildWork } from './untrusted-child.js'
@@ -22,7 +22,7 @@ export function startProgram(program: Program): void {
       code: failure,
       message: error instanceof Error ? error.message.slice(0, 500) : 'it did not say why',
     })
-    // At once: a timer or a process that is still under way would hold the machine for minutes.
+    // Exits at once, because a pending timer or child process would keep the sandbox alive for minutes.
     process.exit(1)
   })
 }
@@ -37,7 +37,7 @@ async function main(program: Program): Promise<void> {
   emit({ type: 'done' })
 }
 
-/** Takes the secrets out of our own environment, so that no child inherits them by accident. */
+/** Removes the secrets from this process's environment, so that no child inherits them. */
 function takeSecrets(): Secrets {
   const drive = process.env['DRIVE9_API_KEY'] ?? ''
   const clone = process.env['HANDOFF_CLONE_TOKEN'] ?? ''

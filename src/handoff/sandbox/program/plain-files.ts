@@ -94,7 +94,7 @@ function writeEntry(entry: Entry, content: Buffer, directory: string, table: Tre
   table.files.push({ path, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') })
 }
 
-/** Names the drive keeps: UTF-8, composed (NFC), without backslashes and control characters, up to 255 bytes a part. */
+/** Names that the drive can store: UTF-8, composed (NFC), without backslashes and control characters, up to 255 bytes a part. */
 function isStorableName(path: string, bytes: Buffer): boolean {
   if (!Buffer.from(path, 'utf8').equals(bytes) || path.normalize('NFC') !== path) return false
   if (/[\\\p{Cc}]/u.test(path)) return false

@@ -1,6 +1,5 @@
-// The program in Sandbox B: mounts read-only, and beside that fetches, checks by hash, unpacks and finds what bears on the question. Nothing that
-// was found leaves before the mount has shown the sealed directory. In a further round the clone is still unpacked, and it shows what the model
-// asked for.
+// The program in Sandbox B. It mounts read-only; beside that it fetches artifacts, checks their hashes, unpacks the clone and searches it.
+// No result leaves before the mount has shown the sealed directory. A follow-up round reads the clone that is already unpacked.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FindTask, MoreTask } from '../../domain/sandbox-protocol.js'
@@ -22,7 +21,7 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
   const fetched = task.artifacts.map((entry) =>
     fetchArtifact(task.mount, homeDirectory, secrets.drive, entry, local(entry.path)),
   )
-  // A read-only mount has nothing to lose, and ends with its machine.
+  // A read-only mount loses no data and ends with its sandbox.
   const proven = timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, true))
   const search = async () => {
     await Promise.all(fetched)

@@ -1,4 +1,4 @@
-// Starting other programs: git, tar, drive9. No shell, so nothing needs quoting; a clean environment, so nothing leaks.
+// Starts git, tar and drive9 without a shell, so nothing needs quoting, and in a clean environment, so no secret leaks.
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -7,14 +7,14 @@ import { ProgramError } from './emit-record.js'
 export interface CommandResult {
   exitCode: number
   stdout: string
-  /** The last part of it. */
+  /** The last 4,000 characters. */
   stderr: string
 }
 
 export interface CommandOptions {
   cwd?: string
   environment?: Record<string, string>
-  /** Give up root before the program starts. */
+  /** Drops root before the program starts. */
   account?: Account
   timeoutMs?: number
 }
@@ -24,13 +24,13 @@ export interface Account {
   gid: number
 }
 
-/** Only what a program needs to run at all; no secret of ours is ever in here. */
+/** Only what a program needs to run; it contains no secret. */
 export function cleanEnvironment(home: string): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
     HOME: home,
     LANG: 'C.UTF-8',
-    // The sandbox service may mark what belongs to a machine by variables of its own; they pass through.
+    // The sandbox service may set variables of its own; they pass through.
     ...Object.fromEntries(
       Object.entries(process.env).filter((entry): entry is [string, string] => /^E2B_/.test(entry[0])),
     ),
@@ -77,7 +77,7 @@ export function spawnError(program: string, error: NodeJS.ErrnoException): Error
 
 const nobodyId = 65_534
 
-/** The account for untrusted work: uid 65534 (`nobody`) where this process may change to it and it can start Node, else none. */
+/** The account for untrusted work: uid 65534 (`nobody`) if this process may change to it and it can start Node, otherwise undefined. */
 export function untrustedAccount(home: string): Account | undefined {
   const isPossible =
     process.getuid?.() === 0 &&
@@ -88,7 +88,7 @@ export function untrustedAccount(home: string): Account | undefined {
   return isPossible ? { uid: nobodyId, gid: nobodyId } : undefined
 }
 
-/** Whether an id exists in this process's user namespace. In one with a single id, changing to another fails with EINVAL. */
+/** Whether an id exists in this process's user namespace. In a namespace with a single id, changing to another fails with EINVAL. */
 function isMappedId(map: string, id: number): boolean {
   if (!existsSync(map)) return true
   return readFileSync(map, 'utf8')
@@ -97,12 +97,12 @@ function isMappedId(map: string, id: number): boolean {
     .some(([first = Number.NaN, , count = 0]) => id >= first && id < first + count)
 }
 
-/** Whether every account may enter: every folder on the way lets others pass. */
+/** Whether every account may enter: each folder of the path lets others pass. */
 function isOpenToAll(path: string): boolean {
   return (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || isOpenToAll(dirname(path)))
 }
 
-/** The last words of a program. The host removes every secret it knows before anyone reads them. */
+/** The last line of a program's output. The host redacts every secret that it knows. */
 export function lastLine(text: string): string {
   return (
     text

@@ -1,5 +1,5 @@
-// The program in Sandbox A: mounts beside the clone, stores the commit beside the survey and its tables, drains and unmounts. The first
-// failure ends the program, whatever else is under way: the machine is destroyed then.
+// The program in Sandbox A. It mounts beside the clone, stores the commit beside the survey, drains and unmounts. The first failure ends the
+// program whatever else is running, because the sandbox is destroyed then.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { artifact } from '../../domain/run.js'
@@ -32,7 +32,7 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   })
 }
 
-/** The tables do not wait for the clone's tar, which may take longer to store than the survey takes. */
+/** The tables are stored independently of the clone's tar, which may take longer than the survey. */
 async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void> {
   await timeStep('survey', () => runChild('survey', task, homeDirectory))
   await timeStep('store', () =>
@@ -53,7 +53,7 @@ async function addPlainFiles(task: SummariseTask, mounted: Mount): Promise<void>
   )
 }
 
-/** A program that cannot do what is needed of it is a better reason than the mount that failed because of it. */
+/** An unsuitable drive9 program explains a failed mount better than the mount's own error does. */
 async function mountRecognizedDrive(task: SummariseTask, secrets: Secrets): Promise<Mount> {
   const identified = identifyDrive9(homeDirectory)
   const mounting = mount(task.mount, homeDirectory, secrets.drive, false).catch(async (error: unknown) => {

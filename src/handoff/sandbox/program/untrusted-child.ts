@@ -1,4 +1,4 @@
-// The untrusted half: child processes that read the repository. They get no secret, and what they say is let through only by type.
+// The untrusted half: child processes that read the repository. They get no secret, and the parent forwards only allowed record types.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { ProgramTask } from '../../domain/sandbox-protocol.js'
@@ -7,10 +7,10 @@ import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js
 
 export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
 
-/** What a process that has read hostile text may say. It cannot claim that something was stored, or that all went well. */
+/** The records that a process with hostile input may send. It cannot claim that a file was stored or that the task succeeded. */
 const allowedRecords = new Set(['survey', 'text', 'excerpt', 'listing', 'searched', 'notice', 'failed'])
 
-/** What the child says is passed on once `proven` is fulfilled, and never when it is not. */
+/** The child's records are forwarded once `proven` is fulfilled, and never if it is rejected. */
 export function runChild(
   work: ChildWork,
   task: ProgramTask,
@@ -41,7 +41,7 @@ export function runChild(
   })
 }
 
-/** Splits bytes into lines without decoding them: a character may be cut in two by the pipe. */
+/** Splits bytes into lines without decoding them, because a pipe may cut a character in two. */
 export function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer[] = []
   return (chunk) => {

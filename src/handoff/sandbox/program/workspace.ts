@@ -1,21 +1,21 @@
-// Where both programs work.
+// The directories of both programs.
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { untrustedAccount } from './spawn.js'
 
 export const homeDirectory = homedir()
-/** Where untrusted work happens: on the local disk, open to the account that does it. */
+/** The directory of the untrusted work, on the local disk and open to its account. */
 export const workDirectory = join(homeDirectory, 'work')
 
 export const cloneDirectory = (repositoryName: string) => join(workDirectory, `${repositoryName}.git`)
 
-/** A second walk in the same machine starts clean. */
+/** Starts empty, also for a second task in the same sandbox. */
 export async function prepareWorkDirectory(): Promise<void> {
   await rm(workDirectory, { recursive: true, force: true })
   await mkdir(workDirectory, { recursive: true })
   if (untrustedAccount(homeDirectory)) {
-    // The way there must be open to an account that is not ours; nothing in the home itself is readable by it.
+    // Another account must be able to reach the directory; it cannot read the files of the home directory.
     await chmod(homeDirectory, 0o711)
     await chmod(workDirectory, 0o777)
   }

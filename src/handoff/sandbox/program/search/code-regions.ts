@@ -1,5 +1,5 @@
-// A file as places: its definitions, and what stands between them. A place is what is ranked and shown: a function whole, a class without its
-// methods, a window of something long.
+// Splits a file into regions, which are what the search ranks and shows: a whole function, a class without its methods, a window of a long
+// definition, or the lines between definitions.
 import type { Definition } from '../../../domain/survey.js'
 import { decodeText, hasGeneratedMarker, isLfsPointer } from '../survey/decode-text.js'
 import { findDefinitions } from '../survey/outline.js'
@@ -11,20 +11,20 @@ export interface CodeRegion {
   to: number
   bytes: number
   definition?: Definition
-  /** What the definition stands in. */
+  /** The definition around it. */
   enclosing?: Definition
   score: number
 }
 
 export interface FileStructure {
-  /** One character a byte. */
+  /** One character per byte. */
   text: string
   lines: number
   /** Where lines begin in the text, and where the text ends. */
   starts: Int32Array
   definitions: Definition[]
   regions: CodeRegion[]
-  /** 1 for lines that import something. By line. */
+  /** 1 for lines that import. By line number. */
   imports: Uint8Array
 }
 
@@ -57,10 +57,10 @@ export function textOfLine({ text, starts }: FileStructure, line: number): strin
 const importLine =
   /\n[ \t]*(?:import\b|from[ \t]+\S+[ \t]+import\b|#[ \t]*include\b|use[ \t]+[\w:\\]+|using[ \t]+[\w.]+;|require(?:_once|_relative)?\b|(?:const|let|var)[ \t][^\n=]{1,200}=[ \t]*require\(|export[ \t]+(?:\*|\{[^}\n]*\})[ \t]+from\b|package[ \t])[^\n]*/g
 
-/** Imports stand near the beginning. */
+/** Imports are searched near the beginning only. */
 const importSearchBytes = 8_000
 
-/** Lines that say what is used from elsewhere: they name many things and tell nothing about them. */
+/** Lines that import: they contain many names and explain none. */
 function importLines(text: string, starts: Int32Array): Uint8Array {
   const flags = new Uint8Array(starts.length + 1)
   const padded = `\n${text.slice(0, importSearchBytes)}`
@@ -68,7 +68,7 @@ function importLines(text: string, starts: Int32Array): Uint8Array {
   for (const match of padded.matchAll(importLine)) {
     while (line < starts.length && starts[line]! <= match.index) line++
     flags[line] = 1
-    // A list in brackets goes on to the closing one.
+    // A list in brackets continues to the closing bracket.
     if (!/[({][ \t]*(?:#.*)?\r?$/.test(match[0])) continue
     for (let more = line + 1; more < starts.length && more < line + 300; more++) {
       flags[more] = 1
@@ -87,7 +87,7 @@ const containerKinds = new Set(
 interface OwnedRange {
   definition: Definition
   enclosing: Definition | undefined
-  /** With what stands above it and belongs to it. */
+  /** Includes decorators and comments above the definition. */
   from: number
   to: number
 }
@@ -108,7 +108,7 @@ function splitIntoRegions(structure: FileStructure): CodeRegion[] {
   return regions
 }
 
-/** Definitions that own lines, outer before inner. What stands in a function belongs to the function. */
+/** Definitions that own lines, outer before inner. A definition inside a function belongs to the function. */
 function findOwnedRanges(structure: FileStructure): OwnedRange[] {
   const open: OwnedRange[] = []
   const owned: OwnedRange[] = []
@@ -131,13 +131,13 @@ function findOwnedRanges(structure: FileStructure): OwnedRange[] {
 
 const isValue = ({ kind }: Definition) => /^(?:constant|variable|export|macro)$/.test(kind)
 
-/** Where nobody could see the end: before the next definition. */
+/** The end is not known: the line before the next definition. */
 function guessEnd({ definitions, lines }: FileStructure, index: number): number {
   const { line } = definitions[index]!
   return Math.max(line, Math.min(lines, (definitions[index + 1]?.line ?? lines + 1) - 1, line + sizes.whole - 1))
 }
 
-/** Decorators and comments right above a definition are part of it. */
+/** Decorators and comments right above a definition belong to it. */
 function firstOwnedLine(structure: FileStructure, line: number): number {
   const indent = indentWidth(structure, line)
   let first = line
@@ -165,7 +165,7 @@ function addRegions(
 ): void {
   const add = (first: number, last: number) => {
     const bytes = starts[last]! - starts[first - 1]!
-    // Nothing but empty lines.
+    // Only empty lines.
     if (bytes <= last - first + 1) return
     regions.push({
       from: first,

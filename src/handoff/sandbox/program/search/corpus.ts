@@ -1,5 +1,5 @@
-// The files of a commit that are worth a look, and their bytes, read in one stream. What was read is kept as long as there is room, so that
-// the few files that matter need not be read again.
+// The searchable files of a commit, read in one stream. Their bytes stay in memory as far as there is room, so that the best files are not
+// read twice.
 import type { FileKind } from '../../../domain/survey.js'
 import { classifyFiles } from '../survey/classify-file.js'
 import { toUtf8 } from '../survey/decode-text.js'
@@ -15,10 +15,10 @@ export interface SourceFile {
   name: string
   directory: string
   blob: string
-  /** Bytes; once the file was read, of its text in UTF-8. */
+  /** Size in bytes; after reading, of the text in UTF-8. */
   size: number
   kind: FileKind
-  /** How definitions are found in it. */
+  /** The grammar that finds its definitions. */
   grammar: string
   isExample: boolean
 }
@@ -26,17 +26,17 @@ export interface SourceFile {
 export interface Corpus {
   tree: Tree
   files: SourceFile[]
-  /** Names of files that are left out because no citation could name them. */
+  /** Names of files that are left out because a citation cannot contain them. */
   uncitable: string[]
-  /** Every file once, in order. The bytes end with a 0 that is not the file's, and are good during the call only. */
+  /** Calls `take` with every file, in order. One byte 0 follows the file's bytes. They are valid during the call only. */
   readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
-  /** Whole files, by index; those that are missing are left out. */
+  /** Whole files by index; missing files are left out. */
   read(files: readonly SourceFile[]): Promise<ReadonlyMap<number, Buffer>>
 }
 
-/** Larger files are tables, whatever they are called. */
+/** Larger files are data, whatever their name. */
 const fileByteLimit = 2_000_000
-/** Bytes that stay in memory, and in how large pieces. */
+/** Bytes that stay in memory, and the size of one allocation. */
 const cacheBytes = 64_000_000
 const slabBytes = 4_000_000
 
@@ -76,7 +76,7 @@ function selectFiles(tree: Tree, packages: ReadonlySet<Folder>): SourceFile[] {
     }))
 }
 
-/** A name that was redacted is not repeated. */
+/** A redacted name is not shown. */
 function isSearchable(entry: Entry, packages: ReadonlySet<Folder>): boolean {
   return (
     ((entry.reason === undefined && readableKinds.has(entry.kind)) || isVendoredSubpackage(entry, packages)) &&
@@ -86,11 +86,11 @@ function isSearchable(entry: Entry, packages: ReadonlySet<Folder>): boolean {
   )
 }
 
-/** A path that is not UTF-8, or has a line break in it, could not be cited. */
+/** A citation cannot contain a path that is not UTF-8 or has a line break. */
 export const isCitable = ({ path, pathBase64 }: Pick<Entry, 'path' | 'pathBase64'>) =>
   pathBase64 === undefined && !/[\n\r]/.test(path)
 
-/** Others' code that is imported as a part of the product's own package is product: somebody may ask about it. */
+/** Vendored code inside a Python package of the product counts as product, because questions are asked about it. */
 function isVendoredSubpackage({ kind, folder, name }: Entry, packages: ReadonlySet<Folder>): boolean {
   if (kind !== 'vendored' || !name.endsWith('.py')) return false
   let top = folder
@@ -100,7 +100,7 @@ function isVendoredSubpackage({ kind, folder, name }: Entry, packages: ReadonlyS
 
 const attributesLimit = 50
 
-/** What attributes say comes first in the same stream, so that the files it shuts out are passed over when they come. */
+/** The attribute files come first in the same stream, so that the files they exclude are skipped when they come. */
 function createCorpus(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
   const packages = pythonPackages(tree)
   const files = selectFiles(tree, packages)
@@ -151,7 +151,7 @@ function isExcluded(attributesOf: AttributeLookup, { path, directory }: SourceFi
   return generated === true || vendored === true || binary === true || lfs === true
 }
 
-/** Copies files into few large pieces of memory: thousands of small ones would keep the collector busy. */
+/** Copies files into a few large buffers, because thousands of small ones slow down garbage collection. */
 function createFileCache(): { kept: Map<number, Buffer>; copy(file: SourceFile, bytes: Buffer): Buffer } {
   const kept = new Map<number, Buffer>()
   let room = cacheBytes

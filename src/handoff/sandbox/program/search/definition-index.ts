@@ -1,5 +1,5 @@
-// Where names are defined, in every file: from the outline when the run directory has one, else by the first words of each line while the
-// files are looked through anyway. The second way knows languages that say `def`, `class`, `func` and the like before a name.
+// Where names are defined. The source is the outline if the run directory has one, otherwise the first words of each line during the scan.
+// The second way works for languages that write `def`, `class`, `func` and the like before a name.
 import type { Outline } from '../../../domain/survey.js'
 
 export interface DefinitionSite {
@@ -7,7 +7,7 @@ export interface DefinitionSite {
   line: number
 }
 
-/** Where these names are defined, as far as is known. */
+/** Returns where the names are defined. */
 export type FindDefinitions = (names: ReadonlySet<string>) => Map<string, DefinitionSite[]>
 
 export function definitionsInOutline(outline: Outline): FindDefinitions {
@@ -38,7 +38,7 @@ for (let byte = 0; byte < 256; byte++) {
       : 0
 }
 
-/** How those words begin: two letters tell most lines apart. */
+/** The first two letters of the words below; they exclude most lines. */
 const wordPrefixes = new Uint8Array(1 << 10)
 
 const modifier = 1
@@ -90,9 +90,9 @@ function hashBytes(bytes: Uint8Array, from: number, to: number): number {
 }
 
 export interface DefinitionIndex {
-  /** The files that follow are this one's. */
+  /** The following lines belong to this file. */
   beginFile(path: string): void
-  /** A line begins here. The bytes end with a 0. */
+  /** Reads the line that begins at `at`. The bytes end with a 0. */
   addLine(bytes: Uint8Array, at: number, line: number): void
   find: FindDefinitions
 }

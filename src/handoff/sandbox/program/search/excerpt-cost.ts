@@ -1,10 +1,10 @@
-// Lines as they are shown: without secrets, not longer than anybody reads, and with what they cost.
+// Lines as they are shown: redacted, cut to a maximum length, and with their cost.
 import type { Excerpt } from '../../../domain/answer.js'
 import { estimateTokens } from '../../../domain/estimate-tokens.js'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import { sizes } from './ranking-weights.js'
 
-/** A file's lines as they are, cut where they are too long. The first line is at 0. */
+/** The lines of a file; long lines are cut. Line 1 is at index 0. */
 export function splitLines(text: string): string[] {
   const lines = text.split('\n').map(cutLine)
   if (lines.at(-1) === '') lines.pop()
@@ -17,21 +17,21 @@ function cutLine(line: string): string {
   return `${plain.slice(0, sizes.longestLine - 1).toWellFormed()}…`
 }
 
-/** The same without secrets. It takes the whole file: the middle of a private key is only known by how the key begins. */
+/** The lines without secrets. It needs the whole file, because the middle of a private key is only recognized by its beginning. */
 export function redactedLines(bytes: Buffer): string[] {
   return splitLines(redactSecrets(bytes.toString('utf8')).text)
 }
 
-/** Room is counted in bytes of text of the usual kind: 44,000 of them are 12,000 tokens. Text with more tokens to a byte pays for them. */
+/** Limits are in bytes of average text: 44,000 bytes are 12,000 tokens. Text with more tokens per byte costs more. */
 const bytesPerToken = 44_000 / 12_000
 
-/** What a line costs when it is sent with its number. */
+/** The cost of a line with its number. */
 export function lineCost(line: string, number: number): number {
   const shown = `${number}| ${line}\n`
   return Math.max(Buffer.byteLength(shown), Math.ceil(estimateTokens(shown) * bytesPerToken))
 }
 
-/** What stands around the lines of an excerpt when it is sent: its path, its range, its end. */
+/** The cost of the path, the range and the end of an excerpt. */
 export function frameCost(path: string): number {
   return Buffer.byteLength(path) + 50
 }
@@ -40,7 +40,7 @@ export function excerptCost({ path, from, lines }: Excerpt): number {
   return lines.reduce((sum, line, index) => sum + lineCost(line, from + index), frameCost(path))
 }
 
-/** As many of the excerpts as there is room for, in their order; the one that does not fit whole is cut. */
+/** The excerpts that fit, in their order. An excerpt that does not fit whole is cut. */
 export function fitExcerpts(excerpts: readonly Excerpt[], bytes: number): Excerpt[] {
   const fitting: Excerpt[] = []
   let room = bytes

@@ -1,15 +1,15 @@
-// Widening: where that is defined which the best places use, who speaks of what the best places define, what a test tests and what tests it,
-// what a file imports. A file gains by being near files that stand well, and the definitions that are used gain with it.
+// Raises files that are related to the best ones: they define what those use, mention what those define, test them, are tested by them, or are
+// imported by them. The definitions that are used rise as well.
 import type { DefinitionSite, FindDefinitions } from './definition-index.js'
 import type { RankedFile } from './rank-regions.js'
 import { weights } from './ranking-weights.js'
 import type { Hint } from './summary-hints.js'
 
-/** How many files, and how many places of each, are asked what they use. */
+/** How many files, and how many regions of each, contribute the names they use. */
 const useLimits = { files: 6, regions: 4 }
-/** The same for what they define: only the best are sure enough to lift others by their names. */
+/** The same for the names they define. Only the best files are certain enough to raise others by their names. */
 const mentionLimits = { files: 3, regions: 3 }
-/** A name with more definitions does not tell where it comes from. */
+/** A name with more definitions is ambiguous. */
 const ambiguousDefinitions = 4
 const boostLimit = 1.5
 
@@ -23,7 +23,7 @@ export interface Boosts {
 
 export interface ReferenceLookup {
   findDefinitions: FindDefinitions
-  /** Paths by their name without its ending. */
+  /** Paths by file name without extensions, in lower case. */
   pathsByName: ReadonlyMap<string, readonly string[]>
 }
 
@@ -51,14 +51,14 @@ export function computeBoosts(
   return boosts
 }
 
-/** However often a file is pointed to, it is lifted once. */
+/** A file with several hints counts once. */
 function strongestHints(hints: readonly Hint[]): Map<string, number> {
   const best = new Map<string, number>()
   for (const { path, share } of hints) best.set(path, Math.max(share, best.get(path) ?? 0))
   return best
 }
 
-/** Everybody gets what they gained, and the order is made again. */
+/** Adds the boosts to ranks and regions, and sorts again. */
 export function applyBoosts(ranked: readonly RankedFile[], added: readonly RankedFile[], boosts: Boosts): RankedFile[] {
   const best = ranked[0]?.rank ?? 0
   const all = [...ranked, ...added]
@@ -99,11 +99,11 @@ function boostUsedDefinitions(
       addTo(boosts.definitions, `${path}:${line}`, weight / definitions.length)
     }
   }
-  // However much one file uses of another, it is one file that says so.
+  // One file counts once, however many names of another it uses.
   for (const [path, boost] of perFile) addTo(boosts.files, path, weights.definition * (boost / (boost + 1)))
 }
 
-/** The tests of files that stand well, among the candidates. */
+/** Raises candidates that test one of the best files. */
 function boostTests(
   boosts: Boosts,
   ranked: readonly RankedFile[],
@@ -118,7 +118,7 @@ function boostTests(
   }
 }
 
-/** Candidates that say the names of what the best files define: who uses it, tests it or explains it. */
+/** Raises candidates that mention what the best files define: they use it, test it or explain it. */
 function boostMentions(boosts: Boosts, ranked: readonly RankedFile[]): void {
   const best = ranked[0]?.rank ?? 0
   for (const file of ranked.slice(0, mentionLimits.files)) {
@@ -132,14 +132,14 @@ function boostMentions(boosts: Boosts, ranked: readonly RankedFile[]): void {
   }
 }
 
-/** Names of more than one word: a name of one word may be any word. What has underscores at both ends belongs to the language. */
+/** Names of more than one word, because a single word is ambiguous. Names with underscores at both ends belong to the language. */
 function compoundNames({ regions }: RankedFile): string[] {
   const names = regions.slice(0, mentionLimits.regions).flatMap(({ definition, enclosing }) => [definition, enclosing])
   const compound = names.flatMap((one) => (one && /[a-z\d][A-Z_]|_[a-z]/.test(one.name) ? [one.name] : []))
   return [...new Set(compound)].filter((name) => name.length > 5 && !/^__.*__$/.test(name))
 }
 
-/** Identifiers of a file's best places, each with how good the best place is that has it. */
+/** The identifiers of a file's best regions, each with the relative score of the best region that has it. */
 function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
   const uses = new Map<string, number>()
   const { structure } = file
@@ -172,7 +172,7 @@ export function nameWithoutExtensions(name: string): string {
   return dot < 0 ? name : name.slice(0, dot)
 }
 
-/** Files whose names stand in lines that import; of several, the one whose folders are named there too, or that is nearest. */
+/** Files whose names are in import lines. Of several, the one whose folders are named there too, or the nearest. */
 function importedFiles({ file, structure }: RankedFile, pathsByName: ReferenceLookup['pathsByName']): string[] {
   const words = new Set<string>()
   for (let line = 1; line <= structure.lines; line++) {

@@ -1,5 +1,5 @@
-// What a model asks for after it has seen the first excerpts: a range of a file, a search, the list of a directory. All of it comes from the
-// commit's own objects, fits the room there is, and is never what was shown before.
+// Answers a model's follow-up requests: a range of a file, a search, the list of a directory. Results come from the objects of the commit, fit the
+// byte limit and repeat nothing that was shown.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { MoreRequest, Search } from '../../../domain/sandbox-protocol.js'
 import { toUtf8 } from '../survey/decode-text.js'
@@ -46,7 +46,7 @@ export async function answerRequests({
   return { ...found, excerpts: fitExcerpts(found.excerpts, search.textBytes) }
 }
 
-/** All files that are asked for, in one stream. */
+/** Reads all requested files in one stream. */
 async function readRanges(gitDirectory: string, tree: Tree, requests: MoreRequest[]): Promise<Excerpt[]> {
   const wanted = requests.flatMap((request) => {
     const entry = request.kind === 'read' && tree.entries.find(({ path }) => path === request.path)
@@ -115,7 +115,7 @@ async function searchTerms(
   }
 }
 
-/** Excerpts up to the last line that may still be counted as a hit. */
+/** The excerpts up to the limit of matching lines. */
 function limitHits(excerpts: readonly Excerpt[], terms: string): Excerpt[] {
   const query = parseQuestion(terms, [])
   const isHit = (line: string) => nameMeaning(query, line).size > 0

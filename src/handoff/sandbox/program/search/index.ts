@@ -1,4 +1,4 @@
-// Finding what bears on a question, and showing more of it on request.
+// Finds the lines of a commit that bear on a question.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Outline } from '../../../domain/survey.js'
@@ -18,9 +18,9 @@ export interface FindOptions {
   gitDirectory: string
   commit: string
   search: Search
-  /** The repository's summary: the places it points to count as weak hints. */
+  /** The repository's summary; the lines that it cites count as weak hints. */
   summary?: string
-  /** What is defined where. Without it the files tell. */
+  /** Definitions by file. Without it, definitions are found during the scan. */
   outline?: Outline
 }
 
@@ -28,7 +28,7 @@ export interface SearchResult {
   /** Best file first, each file's lines in their order. */
   excerpts: Excerpt[]
   searched: { terms: string[]; files: number; candidates: number }
-  /** Names of files that were not searched, because no citation could name them. */
+  /** Names of files that were not searched, because a citation cannot contain them. */
   uncitable: string[]
 }
 
@@ -65,7 +65,7 @@ export async function findInCorpus(
 
 const boostedLimit = 20
 
-/** Files that gained and were no candidates. */
+/** Files with a boost that were no candidates. */
 function boostedNonCandidates({ scores }: SearchStats, ranked: readonly RankedFile[], { files }: Boosts): FileScore[] {
   const known = new Set(ranked.map(({ file }) => file.path))
   const boost = ({ file }: FileScore) => files.get(file.path) ?? 0
@@ -87,7 +87,7 @@ function pathsByName(corpus: Corpus): Map<string, string[]> {
   return names
 }
 
-/** The words that were looked for, the rarest first. */
+/** The search terms, the rarest first. */
 function searchedTerms(query: Query, { rarity }: SearchStats): string[] {
   return query.concepts
     .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)

@@ -1,5 +1,5 @@
-// What a question names outright: a file by its path or its name, with or without lines, as people write it and as stack traces, logs and links
-// do. What is named stands above what is only spoken of.
+// Files that a question names by path or by name, with or without lines, as people, stack traces, logs and links write them. A named file ranks
+// above files that only match words.
 import { extensionOf, languageForExtension } from '../survey/languages.js'
 import type { SourceFile } from './corpus.js'
 import type { FileScore, SearchStats } from './rank-files.js'
@@ -8,25 +8,25 @@ import { weights } from './ranking-weights.js'
 
 export interface NamedFile {
   file: SourceFile
-  /** From 0 to 1: how surely this file is meant. */
+  /** From 0 to 1: how certainly this file is meant. */
   share: number
   ranges: { from: number; to: number }[]
 }
 
 export interface QuestionWithNames {
   named: NamedFile[]
-  /** The question, with the bare name of a file in the place of its path. */
+  /** The question, with each path replaced by the bare file name. */
   text: string
 }
 
 /**
- * A path, or a name with an ending; then perhaps lines, in the ways of compilers, links, Python, .NET and prose. A run of these signs is tried
- * once, at its beginning.
+ * A path, or a name with an extension; then perhaps lines, in the styles of compilers, links, Python, .NET and prose. Each run of these characters
+ * is tried once, at its beginning.
  */
 const mentionPattern =
   /(?<![\p{Script=Latin}\p{N}_.@+~%/\\-])((?:[\p{Script=Latin}\p{M}\p{N}_.@+~%-]*[/\\])*[\p{Script=Latin}\p{M}\p{N}_.@+~%-]*[\p{Script=Latin}\p{N}_])(?:(?::|#L|\(|["'`)]{0,2}[,:]?\s?(?:at\s|on\s)?\(?lines?\s)(\d{1,7})(?:[:,]\d{1,5})?(?:(?:-L?|–|\sto\s)(\d{1,7}))?)?/gu
 
-/** More than one question can mean; a trace may be long. */
+/** Limits of one question; a stack trace may be long. */
 const limits = { mentions: 100, files: 20, homonyms: 3 }
 
 export function extractNamedFiles(question: string, files: readonly SourceFile[]): QuestionWithNames {
@@ -44,7 +44,7 @@ export function extractNamedFiles(question: string, files: readonly SourceFile[]
   return { named: [...named.values()], text }
 }
 
-/** A path of a file that is somewhere else: its folders and its bare name are words; its ending and a line number say nothing here. */
+/** A path of a file outside the repository: its folders and its bare name are words; extension and line number are not. */
 function wordsOfPath(token: string): string | undefined {
   if (!/[/\\]/.test(token) || !languageForExtension(extensionOf(token))) return undefined
   return ` ${token.replace(/\.\w+$/, '').replace(/[/\\]+/g, ' ')} `
@@ -58,7 +58,7 @@ function addNamed(named: Map<string, NamedFile>, file: SourceFile, share: number
   if (from > 0) known.ranges.push({ from, to: Math.max(from, Number(last ?? 0)) })
 }
 
-/** The files whose paths end as the token does, in as many parts as can be. A path of somewhere else that only ends alike is hardly meant. */
+/** The files whose paths share the longest suffix with the token. A path that shares only its end hardly means a file of this repository. */
 function resolveMention(
   token: string,
   byName: ReadonlyMap<string, readonly SourceFile[]>,
@@ -80,7 +80,7 @@ function commonSuffixLength(path: readonly string[], parts: readonly string[]): 
   return count
 }
 
-/** Files that are named are candidates even when they say none of the question's words. */
+/** Named files are candidates even if they contain none of the question's words. */
 export function addNamedCandidates(
   candidates: readonly FileScore[],
   { scores }: SearchStats,
@@ -98,7 +98,7 @@ function emptyScore(file: SourceFile): FileScore {
   return { file, lines: 0, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
 }
 
-/** What a repository says of itself: what is meant by a question that has no word of its own. */
+/** The files that describe the repository: the answer to a question that has no words of its own. */
 export function overviewFiles(files: readonly SourceFile[]): NamedFile[] {
   return files
     .filter(({ directory, name }) => directory === '' && overviewName.test(name))
@@ -109,10 +109,10 @@ const readmeName = /^readme(?:\.\w+)?$/i
 const overviewName =
   /^(?:readme(?:\.\w+)?|package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|composer\.json|gemfile|.+\.gemspec)$/i
 
-/** What is named stands before its equal. */
+/** A named file ranks before an equal one. */
 const tieBreak = 1.01
 
-/** Lifts what is named above the rest: in a file that is named with lines those lines, else the whole of it. */
+/** Raises named files above the rest. In a file that is named with lines, those lines rise; otherwise the whole file does. */
 export function boostNamedFiles(ranked: RankedFile[], named: readonly NamedFile[]): RankedFile[] {
   const most = Math.max(1, ranked[0]?.rank ?? 0)
   const best = Math.max(1, ...ranked.map(({ regions }) => regions[0]?.score ?? 0))

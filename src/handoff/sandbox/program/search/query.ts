@@ -6,35 +6,35 @@ import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 
 export interface Concept {
   index: number
-  /** As the question has it; for an identifier the whole of it. */
+  /** The word of the question, or the whole identifier. */
   word: string
-  /** What it counts for before its rarity. */
+  /** Its weight before rarity. */
   weight: number
-  /** A whole identifier: only the same identifier is meant. */
+  /** A whole identifier: only the same identifier matches. */
   exact: boolean
 }
 
-/** What a word of the code says: the number of a concept and how surely it is meant, one after the other, for each concept. */
+/** What a word of the code means: index and certainty of each concept, one after the other. */
 export type Meaning = readonly number[]
 
 export interface Query {
   concepts: readonly Concept[]
   /** By stem. */
   meanings: ReadonlyMap<string, Meaning>
-  /** What was found out of words of the code so far. */
+  /** Cache: the meaning of words of the code. */
   known: Map<string, Meaning | undefined>
-  /** Whole identifiers, by themselves. */
+  /** Concepts of whole identifiers. */
   identifiers: ReadonlyMap<string, number>
   /** Concepts that stand side by side in the question. */
   neighbours: readonly (readonly [number, number])[]
-  /** It has words, and all of them belong to asking. */
+  /** It has words, and all of them are question words. */
   isGeneral: boolean
   asksForTests: boolean
   asksForDocuments: boolean
 }
 
 const conceptLimit = 100
-/** Characters of a word. No identifier is longer; what is longer is encoded data, and of that its beginning is enough. */
+/** Characters of a word. Longer words are encoded data, of which the beginning is enough. */
 const wordLimit = 100
 
 interface QueryDraft {
@@ -63,7 +63,7 @@ export function parseQuestion(question: string, terms: readonly string[]): Query
   }
 }
 
-/** Adds what a text says and returns its concepts in the order of the text. */
+/** Adds the concepts of a text and returns them in the order of the text. */
 function addWords(draft: QueryDraft, text: string, share: number): Concept[] {
   const order: Concept[] = []
   const ours = /\b(?:the|is|are|does|do|what|how|why|where|which|when|of|and|in|to)\b/i.test(text)
@@ -93,7 +93,7 @@ function* splitWords(text: string): Generator<{ word: string; identifier: boolea
   }
 }
 
-/** `ours`: the text has English words between its words. Without them, short words are another language's words of that kind. */
+/** `ours`: the text has English stop words. Without them, short words are probably stop words of another language. */
 function isStopWord(word: string, ours: boolean): boolean {
   if (isUnspaced(word)) return false
   if (word.length < 2 || stopWords.has(word)) return true
@@ -124,7 +124,7 @@ function addForms({ forms }: QueryDraft, key: string, concept: Concept): void {
 
 function createMeanings({ forms }: QueryDraft, order: readonly Concept[]): Map<string, Meaning> {
   const meanings = new Map<string, Meaning>(forms)
-  // What a question writes as two words, code may write as one: file name, filename.
+  // Two words of a question may be one word in code: file name, filename.
   for (const [index, first] of order.entries()) {
     const second = order[index + 1]
     if (!second || second === first || first.word.length < 2) continue
@@ -147,7 +147,7 @@ function findNeighbours(order: readonly Concept[]): [number, number][] {
   return [...pairs.values()]
 }
 
-/** What a word of the code, in lower case, says. A word of four letters and more may be the beginning of a longer one. */
+/** The meaning of a lower-case word of the code. A word of four letters and more may abbreviate a longer one. */
 export function meaningOfWord(query: Query, word: string): Meaning | undefined {
   if (query.known.has(word)) return query.known.get(word)
   const meaning = query.meanings.get(stem(word)) ?? (word.length < 4 ? undefined : meaningOfPrefix(query, word))

@@ -1,5 +1,5 @@
-// First ranking: how every file stands to the question, from its words, its path and its best stretch of lines. Cheap enough for all of them;
-// only the best are looked at closely.
+// First ranking: scores every file by its words, its path and its best block of lines. It is cheap enough for all files; only the best ones go to
+// the second ranking.
 import type { Corpus, SourceFile } from './corpus.js'
 import type { DefinitionIndex } from './definition-index.js'
 import { meaningOfWord, type Query } from './query.js'
@@ -10,15 +10,15 @@ import { splitIdentifier } from './tokenize.js'
 export interface FileScore {
   file: SourceFile
   lines: number
-  /** Where in `hits` this file's begin and end. */
+  /** The range of this file in `hits`. */
   from: number
   to: number
-  /** BM25 of the whole file, times what kind of file it is. */
+  /** BM25 of the whole file, times `factor`. */
   score: number
-  /** The same of its best stretch of lines. */
+  /** The same for its best block of lines. */
   blockScore: number
   factor: number
-  /** How surely the path says each concept. */
+  /** How certainly the path means each concept. */
   pathMeaning: Map<number, number>
 }
 
@@ -26,13 +26,13 @@ export interface SearchStats {
   scores: FileScore[]
   hits: Int32Array
   meanings: WordScanner['meanings']
-  /** How rare each concept is among stretches of lines, times what it counts for. */
+  /** How rare each concept is among blocks, times its weight. */
   rarity: Float64Array
-  /** The same among files. */
+  /** How rare each concept is among files, times its weight. */
   fileRarity: Float64Array
 }
 
-/** A stretch is 32 lines. */
+/** A block has 32 lines. */
 const blockBits = 5
 
 export async function scoreFiles(
@@ -60,7 +60,7 @@ export async function scoreFiles(
   return computeStats(scores, scanner, query, corpus.files.length, blocks)
 }
 
-/** Folders are thought about once. */
+/** Reads paths; the meaning of a folder is cached. */
 function createPathReader(query: Query): (file: SourceFile) => Map<number, number> {
   const folders = new Map<string, Map<number, number>>()
   return ({ directory, name }) => {
@@ -73,7 +73,7 @@ function createPathReader(query: Query): (file: SourceFile) => Map<number, numbe
   }
 }
 
-/** How surely a name says each concept. */
+/** How certainly a name means each concept. */
 export function nameMeaning(query: Query, name: string, found = new Map<number, number>()): Map<number, number> {
   for (const part of splitIdentifier(name)) {
     const meaning = meaningOfWord(query, part)
@@ -85,7 +85,7 @@ export function nameMeaning(query: Query, name: string, found = new Map<number, 
   return found
 }
 
-/** Declarations that stand beside what they declare say the same again. */
+/** Declaration files beside their implementation; they repeat it. */
 function findStubs({ files }: Corpus): Set<string> {
   const stubs = files.filter(({ name }) => /\.(?:pyi|d\.[cm]?ts)$/.test(name)).map(({ path }) => path)
   if (stubs.length === 0) return new Set()
@@ -162,7 +162,7 @@ function createScorer(stats: SearchStats, count: number, averageSize: number): (
   const blockCounts = new Float64Array(count)
   let touched: number[] = []
 
-  /** What a stretch of lines is worth, and an end to it. */
+  /** Returns the score of the current block and starts a new one. */
   const closeBlock = (): number => {
     let sum = 0
     for (const concept of touched) {
@@ -201,7 +201,7 @@ function createScorer(stats: SearchStats, count: number, averageSize: number): (
   }
 }
 
-/** BM25's answer to repetition, in text whose length is a multiple of the average. */
+/** BM25's saturation of repeated words. `length` is a multiple of the average length. */
 export function saturate(times: number, length: number): number {
   const { saturation, lengthPenalty } = weights
   return (times * (saturation + 1)) / (times + saturation * (1 - lengthPenalty + lengthPenalty * length))

@@ -1,5 +1,5 @@
-// Second ranking: the places of the files that stand best. A place is scored by its words, its name, the name it stands in and its path; a file
-// by its best places and by itself.
+// Second ranking: scores the regions of the best files. A region is scored by its words, its name, the name around it and its path; a file by its best
+// regions and its own score.
 
 import { type CodeRegion, type FileStructure, parseStructure } from './code-regions.js'
 import type { Corpus } from './corpus.js'
@@ -16,7 +16,7 @@ export interface RankedFile extends FileScore {
   rank: number
 }
 
-/** Gives candidates their places and ranks; files that are no text after all fall out. */
+/** Splits the candidates into regions and ranks them. Files that are not text are dropped. */
 export async function rankCandidates(
   scores: readonly FileScore[],
   corpus: Corpus,
@@ -70,7 +70,7 @@ function scoreFile(file: RankedFile, stats: SearchStats, query: Query, pairs: Pa
       region.score = 0
       continue
     }
-    // A heading is a sentence, and says little more than the lines below it.
+    // A heading is a sentence that repeats the lines below it.
     const isHeading = region.definition?.kind === 'heading'
     const own = region.definition && !isHeading ? namesOf(region.definition.name) : undefined
     addNames(times, own, weights.ownName)
@@ -131,7 +131,7 @@ function addNames(times: Float64Array, meaning: Map<number, number> | undefined,
   for (const [concept, weight] of meaning ?? []) times[concept]! += share * weight
 }
 
-/** Names most of whose parts the question has are what the question speaks of. */
+/** The more of a name's words are in the question, the more likely the question means it. */
 function nameCoverage(name: string, meaning: Map<number, number>, rarity: Float64Array): number {
   if (meaning.size === 0) return 0
   let sum = 0
@@ -143,7 +143,7 @@ interface PairScores {
   of(file: RankedFile, region: CodeRegion): number
 }
 
-/** Neighbours in the question that stand on one line of the code: which there are, and how rare each such pair is. */
+/** Scores pairs of words that are neighbours in the question and share a line of code, by their rarity. */
 function createPairScores(ranked: readonly RankedFile[], stats: SearchStats, query: Query): PairScores {
   const findPairs = pairFinder(stats, query)
   const found = new Map(ranked.map((file) => [file, findPairs(file)]))

@@ -1,28 +1,28 @@
-// Every number the ranking rests on, in one place. They were found by hand on questions about a handful of repositories and checked on others;
-// the ranking is flat around them, so none of them is worth more digits.
+// All numbers of the ranking. They were tuned by hand on questions about some repositories and checked on others. Small changes have little effect,
+// so more digits would mean nothing.
 
 export const weights = {
-  /** What a word counts for, before its rarity: words of asking, short forms, beginnings of words, terms that came from elsewhere. */
+  /** Weight of a word before its rarity: question words, abbreviations, prefixes, extra terms. */
   questionWord: 0.5,
   abbreviation: 0.6,
   prefix: 0.6,
   extraTerm: 0.4,
 
-  /** BM25: how fast repetition stops to matter, and how much length does. */
+  /** BM25: how fast repetition saturates, and how much length counts. */
   saturation: 2,
   lengthPenalty: 0.6,
-  /** No place counts as shorter than this part of the average. */
+  /** The shortest length that counts, as a part of the average. */
   leastLength: 0.3,
-  /** How often a word in these places counts as said. */
+  /** How many times a word counts in these names. */
   ownName: 3,
   enclosingName: 2.5,
   path: 2,
   filePath: 2,
-  /** Names that the question describes well, and neighbouring words of the question that stand on one line. */
+  /** Names that the question covers, and neighbouring words of the question on one line. */
   nameCoverage: 0.5,
   neighbours: 0.15,
 
-  /** What a file is, as a factor. */
+  /** Factors for kinds of files. */
   test: 0.75,
   testWhenAsked: 0.9,
   documentation: 0.6,
@@ -30,20 +30,17 @@ export const weights = {
   stub: 0.5,
   example: 0.85,
 
-  /** A file's rank from its best, second and third place and from the file as a whole. */
+  /** Shares of the second and third region and of the whole file in a file's rank. */
   secondRegion: 0.3,
   thirdRegion: 0.3,
   wholeFile: 0.3,
 
-  /**
-   * What a question names outright gains as much as the best file has: a path from
-   * elsewhere that only ends alike, less.
-   */
+  /** A file that the question names gains the rank of the best file; a path outside the repository that shares only its end gains this part. */
   namedElsewhere: 0.3,
-  /** How good every place of a file is at least that is named without lines, as a part of the best place. */
+  /** The least score of every region of a file that is named without lines, as a part of the best score. */
   namedRegion: 0.3,
 
-  /** Widening, as parts of the best file's rank. */
+  /** Boosts by reference, as parts of the best file's rank. */
   definition: 0.1,
   testedFile: 0.2,
   testOf: 0.05,
@@ -54,15 +51,15 @@ export const weights = {
 }
 
 export const sizes = {
-  /** Files that are looked at closely. */
+  /** Files in the second ranking. */
   candidates: 120,
-  /** Lines of a definition that is taken whole, and of the windows that longer ones fall into. */
+  /** Lines of a definition that stays whole, and of the windows that divide a longer one. */
   whole: 60,
   window: 40,
   stride: 30,
-  /** Files whose best place is shown before any file shows a second one. */
+  /** Files whose best region is shown before any file shows a second one. */
   shownFiles: 14,
-  /** Files whose places compete for room. */
+  /** Files whose regions are considered for excerpts. */
   competing: 40,
   longestLine: 400,
 }

@@ -1,5 +1,5 @@
-// One look at every byte of every file: which words of the question stand on which lines, and what is defined where. Written for speed: a
-// word is only looked at when its first three letters begin a word that is looked for, and nothing is kept but numbers.
+// One pass over every byte of every file: which words of the question stand on which lines, and what is defined where. Written for speed: a word is
+// only read when its first three letters begin a wanted word, and only numbers are kept.
 import type { DefinitionIndex } from './definition-index.js'
 import { type Meaning, meaningOfWord, type Query } from './query.js'
 import { splitIdentifier, wordParts } from './tokenize.js'
@@ -15,7 +15,7 @@ const endCode = 29
 const codeMask = (1 << 15) - 1
 
 const kinds = new Uint8Array(256)
-/** Five bits that are the same for a letter and its capital. */
+/** Five bits, equal for a letter and its capital. */
 const letters = new Uint8Array(256)
 for (let byte = 0; byte < 256; byte++) {
   if (byte >= 97 && byte <= 122) kinds[byte] = lower
@@ -27,18 +27,18 @@ for (let byte = 0; byte < 256; byte++) {
   letters[byte] = [0, byte & 31, byte & 31, 27, 28, 0, endCode][kinds[byte]!]!
 }
 
-/** A hit is a line (counted from 1) and the number of a meaning, in one number. */
+/** A hit is one number: the line (from 1) and the index of a meaning. */
 export const meaningBits = 11
 export const meaningMask = (1 << meaningBits) - 1
 const lineLimit = 1 << (31 - meaningBits)
 const meaningLimit = meaningMask + 1
 
 export interface WordScanner {
-  /** Looks through one file and returns its number of lines. `bytes[size]` must be there and be 0. Hits are added to `hits`. */
+  /** Scans one file and returns its number of lines. `bytes[size]` must exist and be 0. Hits are added to `hits`. */
   scan(bytes: Uint8Array, size: number): number
   hits: Int32Array
   hitCount: number
-  /** By the number in a hit. */
+  /** By the index in a hit. */
   meanings: Meaning[]
 }
 
@@ -76,7 +76,7 @@ export function createWordScanner(query: Query, notes: DefinitionIndex | undefin
     for (let index = 0; index < count; index++) {
       const at = stops[index]!
       const isEnd = bytes[at] === 10
-      // A word of two letters may stand at the end of a line.
+      // A word of two letters may end a line.
       if (!isEnd || shortWords) meet(bytes, at - 2, line)
       if (!isEnd) continue
       line++
@@ -88,11 +88,11 @@ export function createWordScanner(query: Query, notes: DefinitionIndex | undefin
   return scanner
 }
 
-/** The one loop over every byte. Nothing is called in it, so that everything in it stays in registers. */
+/** The only loop over every byte. It calls nothing, so that its variables stay in registers. */
 function findStops(bytes: Uint8Array, size: number, wanted: Uint8Array, stops: Int32Array): number {
   let count = 0
   let code = 0
-  // One step past the end, so that a last word of two letters is met.
+  // One step past the end, so that a last word of two letters is found.
   for (let at = 0; at <= size; at++) {
     code = ((code << 5) | letters[bytes[at]!]!) & codeMask
     if (wanted[code] !== 0) stops[count++] = at
@@ -100,7 +100,7 @@ function findStops(bytes: Uint8Array, size: number, wanted: Uint8Array, stops: I
   return count
 }
 
-/** Does a part of an identifier begin here? `parseHTTPHeader` has three beginnings. */
+/** Whether a part of an identifier begins here. `parseHTTPHeader` has three parts. */
 function beginsPart(bytes: Uint8Array, at: number): boolean {
   const kind = kinds[bytes[at]!]!
   const before = at === 0 ? 0 : kinds[bytes[at - 1]!]!
@@ -140,8 +140,8 @@ function isWord(byte: number): boolean {
 }
 
 /**
- * Which three letters in a row are worth a closer look (1), which are the end of a line (2), and which are both (3): two letters that are looked
- * for and the line's end after them. Stems keep at least three letters of a word, or all of it.
+ * Which sequences of three letters start a wanted word (1), end a line (2), or both (3): a two-letter word and its line end. Stems keep at least three
+ * letters of a word, or all of it.
  */
 export function wantedPrefixes(query: Query): Uint8Array {
   const wanted = new Uint8Array(1 << 15)
@@ -160,7 +160,7 @@ export function wantedPrefixes(query: Query): Uint8Array {
 
 const slots = 1 << 15
 
-/** From bytes to the number of what they mean. Every distinct word is only thought about once; it is known again by its hash. */
+/** Maps the bytes of a word to the index of its meaning. Each distinct word is resolved once and then found by its hash. */
 function createResolver(query: Query) {
   const meanings: Meaning[] = [[]]
   const numbers = new Map<string, number>()

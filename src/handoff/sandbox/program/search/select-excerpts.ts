@@ -1,4 +1,4 @@
-// Choosing what is shown: the best place of each of the best files first, then what is worth most for its length, until there is no room.
+// Selects what is shown: the best region of each of the best files first, then the highest value per byte until the limit is reached.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { CodeRegion } from './code-regions.js'
@@ -6,19 +6,19 @@ import { fitExcerpts, frameCost, lineCost, redactedLines, splitLines } from './e
 import type { RankedFile } from './rank-regions.js'
 import { sizes } from './ranking-weights.js'
 
-/** Places of one file that compete. */
+/** Regions of one file that are considered. */
 const regionsPerFile = 80
-/** With less there is nothing to be shown. */
+/** With less room nothing is shown. */
 const minimumRoom = 200
 
 interface FileSelection {
   file: RankedFile
   order: number
   bytes: Buffer
-  /** Read when the first of its places is considered. */
+  /** Read when its first region is considered. */
   lines: string[] | undefined
   taken: Set<number>
-  /** Lines that need not be shown again. */
+  /** Lines that were shown in an earlier round. */
   alreadyShown: Set<number>
 }
 
@@ -49,7 +49,7 @@ export function selectExcerpts(
     const reach = includeBlankLines(lines, taken, region)
     const numbers = newLines(selection, reach)
     const text = numbers.reduce((sum, number) => sum + lineCost(lines[number - 1] ?? '', number), 0)
-    // What stands beside lines that are shown needs no frame of its own.
+    // A region beside shown lines needs no frame of its own.
     const touches = taken.has(reach.from - 1) || taken.has(reach.to + 1) || numbers.length <= region.to - region.from
     const cost = text + (touches ? 0 : frameCost(selection.file.file.path))
     if (numbers.length === 0 || cost > room) continue
@@ -86,7 +86,7 @@ function rankRegions(selections: readonly FileSelection[]): RankedRegion[] {
   return candidates.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value)
 }
 
-/** A place, and the empty lines between it and what is shown above and below. */
+/** The region and the empty lines between it and shown lines. */
 function includeBlankLines(lines: readonly string[], taken: ReadonlySet<number>, { from, to }: CodeRegion): LineRange {
   let above = from - 1
   while (above > 0 && lines[above - 1] === '' && !taken.has(above)) above--

@@ -1,9 +1,8 @@
-// What is known of words before any repository is seen: which carry no meaning, which belong to asking rather than to what is asked about,
-// and which programmers write short.
+// Word lists that hold for every repository: words without meaning, words of questions, and the abbreviations that programmers write.
 
 const list = (text: string) => new Set(text.trim().split(/\s+/))
 
-/** Never looked for. */
+/** Never searched. */
 export const stopWords = list(`
 a an the and or but if then else of in on at to for from by with without within into onto over under between among through during before
 after above below about against as is are was were be been being am do does did done doing has have had having can could may might must
@@ -12,7 +11,7 @@ that this these those it its itself they them their theirs he she his her you yo
 why how there here while until because since whether either neither rather instead versus vs via per upon across along like unlike etc one
 two three first second multiple several various many much`)
 
-/** Words of questions about code. Code has them too, but they seldom tell one place from another, so they count for less. */
+/** Words of questions about code. They seldom distinguish one part of the code from another, so they count less. */
 export const questionWords = list(`
 function functions method methods class classes module modules file files code codebase repository repo project library framework package
 component components implementation implementations implement implements implemented implementing mechanism mechanisms architecture
@@ -27,7 +26,7 @@ consequences potential optimization optimize complexity leverage leverages facil
 properly cascading trade-off tradeoff tradeoffs off trade scalability work works working explain explanation describe overview summary summarize
 summarise main goal goals please tell understand organized organised`)
 
-/** What long words are shortened to. A word's beginning of four letters and more is known as its short form without being listed. */
+/** Abbreviations of long words. A prefix of four letters and more needs no entry. */
 const abbreviations = new Map(
   `argument:arg,args arguments:args,arg,kwargs keyword:kw,kwargs,kwarg environment:env,environ directory:dir,dirs document:doc,docs
 documentation:doc,docs docstring:doc string:str integer:int number:num maximum:max minimum:min requirement:req request:req response:resp,res

@@ -6,7 +6,7 @@ import { nameMeaning, type SearchStats } from './rank-files.js'
 export interface Hint {
   path: string
   line: number
-  /** From 0 to 1: how much of what is asked the sentence around the hint says. */
+  /** From 0 to 1: the share of the question's words in the sentence around the hint. */
   share: number
 }
 
@@ -21,7 +21,7 @@ export function findSummaryHints(summary: string, query: Query, { rarity }: Sear
     if (references.length === 0 || whole === 0) continue
     let matched = 0
     for (const [concept, weight] of nameMeaning(query, text)) matched += rarity[concept]! * weight
-    // Three of ten words are already a lot for one sentence.
+    // Three of ten words are a high share for one sentence.
     const share = Math.min(1, (3 * matched) / whole)
     for (const [, path = '', line] of references) {
       if (share > 0.1 && hints.length < hintLimit) hints.push({ path, line: Number(line), share })

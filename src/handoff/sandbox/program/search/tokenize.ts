@@ -1,13 +1,13 @@
-// Words: how identifiers fall apart, how a question is read in any script, and how forms of one word are brought together.
+// Words: splits identifiers, splits text in scripts without spaces, and stems English words.
 
-/** `parseHTTPHeader_v2` is parse, http, header, v, 2. Everything comes back in lower case. */
+/** `parseHTTPHeader_v2` is parse, http, header, v, 2, in lower case. */
 export function splitIdentifier(identifier: string): string[] {
   return (identifier.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{Nd}+/gu) ?? []).map((part) =>
     part.toLowerCase(),
   )
 }
 
-/** Scripts that put no spaces between words, or whose words carry endings of their own: pairs of characters stand for words. */
+/** Scripts without spaces between words, or with inflected words: pairs of characters stand for words. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
@@ -27,7 +27,7 @@ export function wordParts(word: string): string[] {
   return parts
 }
 
-/** Endings, in groups of which one is taken off at most; the number is how much of the word must remain. */
+/** Suffixes in groups; one of each group is removed. The number is how much of the word must remain. */
 type SuffixRule = [pattern: RegExp, least: number, instead?: string]
 
 const pluralSuffixes: SuffixRule[] = [
@@ -53,7 +53,7 @@ const derivedSuffixes: SuffixRule[] = [
 
 const adjectiveSuffixes: SuffixRule[] = [[/(?:al|ive|ic)$/, 4]]
 
-/** What is common to the forms of an English word, as far as endings tell: expire, expires, expiration are all `expir`. */
+/** The common stem of English word forms: expire, expires, expiration are all `expir`. */
 export function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word
   let stemmed = stripSuffix(stripSuffix(word, pluralSuffixes), derivedSuffixes)

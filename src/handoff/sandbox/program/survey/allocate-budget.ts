@@ -1,5 +1,5 @@
-// How the bytes are shared out. Everything whole when there is room; else the best whole, the next by their signatures or their beginning,
-// then one line each. Every folder at the top gets something first, and no single file may have much of it.
+// Divides the byte budget. If everything fits, every file is whole. Otherwise the best files are whole, the next show signatures or their beginning, and
+// the rest one line. Every top folder gets a share first, and no single file takes much.
 import type { ChosenText } from '../../../domain/survey.js'
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry } from './git-tree.js'

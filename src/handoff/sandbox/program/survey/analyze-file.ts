@@ -1,4 +1,4 @@
-// Looks into one file: is it text, who wrote it, what does it define, which names does it use, does it hold a credential.
+// Analyzes one file: is it text, is it generated, what does it define, which names does it use, does it contain a credential.
 import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { Definition } from '../../../domain/survey.js'

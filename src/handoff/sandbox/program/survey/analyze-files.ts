@@ -1,4 +1,4 @@
-// Looking into files: which are worth it, each distinct one once, and what follows from what is found.
+// Selects the files to analyze, analyzes each distinct one once, and applies the result to its entries.
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { AnalysisTable } from './analysis-table.js'
 import { analysisKey, createAnalyzer } from './analyze-file.js'

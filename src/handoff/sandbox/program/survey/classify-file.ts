@@ -1,5 +1,5 @@
-// Tells by path, size and attributes what every file is, and which files nobody needs to look into. What only the content can tell
-// (generated, minified, binary under a strange name) is settled when the file is read.
+// Decides by path, size and attributes what kind every file is, and which files are not read. What only the content shows (generated, minified, binary
+// under an unusual name) is decided when the file is read.
 import type { FileKind, SkipReason } from '../../../domain/survey.js'
 import type { AttributeLookup, FileAttributes } from './git-attributes.js'
 import type { Entry, Folder, Tree } from './git-tree.js'

@@ -1,4 +1,4 @@
-// Bytes of a file as text: what encoding it is in, and whether it is text at all.
+// Decodes the bytes of a file: its encoding, and whether it is text at all.
 
 /** What the bytes say of a file that its name did not. */
 export type ContentKind = 'text' | 'binary' | 'lfs-pointer' | 'generated' | 'minified'

@@ -1,8 +1,8 @@
-// How definitions look, language by language: one expression each. Every alternative begins with the line end before it, which lets the
-// expression engine skip from line to line, and captures a pair: the keyword (empty where there is none) and the name. All repetitions have
-// bounds, so that no file can make them slow. They see text whose bytes are one character each.
+// How definitions look, one expression per language. Every alternative begins with the line end before it, so that the engine skips from line to line.
+// It captures a pair: the keyword (empty if there is none) and the name. All repetitions have bounds, so no file can make them slow. The text has one
+// character per byte.
 //
-// They are not parsers: a definition inside a comment or a string is taken for one, and a shape nobody writes is missed.
+// These are not parsers: a definition inside a comment or a string counts, and an unusual form is missed.
 
 export interface Grammar {
   pattern: RegExp

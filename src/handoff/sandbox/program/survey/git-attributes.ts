@@ -1,5 +1,5 @@
-// What .gitattributes says of files: generated, vendored, documentation, binary, kept by LFS. Every folder may have one; the nearest counts
-// most, and in one file the last line that matches. The same folder never inherits from its neighbours.
+// What .gitattributes says of files: generated, vendored, documentation, binary, stored by LFS. Every folder may have one. The nearest file wins, and in
+// one file the last line that matches.
 import { type Pattern, parsePattern, patternMatches } from './gitignore-patterns.js'
 
 export interface FileAttributes {

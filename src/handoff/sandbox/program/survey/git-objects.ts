@@ -1,4 +1,4 @@
-// The two questions put to git: what is in the commit, and what do these objects hold. Nothing is checked out and nothing is walked.
+// The two questions to git: which files the commit has, and what its objects contain. There is no checkout.
 import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
 import { ProgramError } from '../emit-record.js'
 import { spawnError, spawnOptions } from '../spawn.js'

@@ -1,4 +1,4 @@
-// The list of the commit as entries and folders. Paths are bytes to git; they are shown as UTF-8, and kept exactly where that loses something.
+// The list of the commit as entries and folders. Git paths are bytes; they are shown as UTF-8, and kept as bytes if that loses something.
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { FileKind, FileRow, SkipReason } from '../../../domain/survey.js'
 

@@ -1,7 +1,7 @@
-// Patterns as .gitignore and .gitattributes have them, for those files, for .handoffignore and for the globs of the settings.
+// Patterns of .gitignore and .gitattributes, for those files, for .handoffignore and for the globs of the settings.
 //
-// No regular expression is built from a pattern: patterns may come from the repository, and `*a*a*a*a*` must not take forever. A segment is
-// matched by going back to the last star only, and so are the segments of a path to the last `**`.
+// No pattern becomes a regular expression, because patterns may come from the repository and `*a*a*a*a*` must stay fast. Matching goes back to the
+// last star of a segment only, and to the last `**` of a path.
 
 export interface Pattern {
   negated: boolean

@@ -1,4 +1,4 @@
-// Words of the languages: what kind of definition a keyword begins, and which words stand where a name would and are none.
+// Words of the languages: which kind of definition a keyword begins, and which words look like a name and are none.
 
 const keywordKinds: Record<string, string> = {
   func: 'function',

@@ -1,4 +1,4 @@
-// Which language a file is in, by the ending of its name, and what the endings of other files mean. Tables only.
+// The language of a file by its extension, and the meaning of other extensions. Tables only.
 
 /** How to find definitions (grammar.ts), and whose names may mean each other's: a name in Go never means one in Python. */
 export interface Language {

@@ -1,4 +1,4 @@
-// Sentences about what a reader would not expect: what could not be read, what was left out and why, what looks like a credential.
+// Sentences about what a reader would not expect: what was not read, what was left out and why, what looks like a credential.
 import type { SurveyCounts } from '../../../domain/survey.js'
 import type { AnalysisTable } from './analysis-table.js'
 import { largestText, largestUnknown as smallestTooLarge } from './classify-file.js'

@@ -1,4 +1,4 @@
-// The outline of one file: what is defined in it, on which line, and to which line where that can be seen at a glance.
+// The outline of one file: what it defines, on which line, and on which line that ends if the layout shows it.
 import type { Definition } from '../../../domain/survey.js'
 import { closingPattern, createLineIndex, findEnd, type LineIndex, readIndent } from './definition-end.js'
 import { type Grammar, grammarForLanguage } from './definition-patterns.js'

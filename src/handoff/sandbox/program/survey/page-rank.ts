@@ -1,4 +1,4 @@
-// PageRank over weighted ties: who is tied to by those who are tied to.
+// PageRank over a weighted graph.
 
 const damping = 0.85
 const rounds = 20

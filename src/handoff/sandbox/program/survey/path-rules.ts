@@ -1,4 +1,4 @@
-// What names of files and folders say, apart from their endings. Tables and a few expressions.
+// What the names of files and folders say, apart from their extensions. Tables and a few expressions.
 
 /** Bits that a folder gives to everything below it. */
 export const trait = {

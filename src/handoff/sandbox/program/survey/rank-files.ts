@@ -1,6 +1,6 @@
-// In which order somebody who is new here should see the files. Source by how much rests on it and how much it brings together; documents,
-// manifests and entry points by how much lies below the folder they speak for; tests, examples and boilerplate last. Then neighbours give way
-// to each other, so that the order does not end in one corner of the repository.
+// The order in which a newcomer should read the files. Source ranks by how many files depend on it and how much it combines; documents, manifests and
+// entry points by the size of their folder; tests, examples and boilerplate come last. Then neighbours are spread, so that the first files do not all
+// come from one folder.
 
 import type { AnalysisTable } from './analysis-table.js'
 import { isProduct } from './analyze-file.js'

@@ -1,6 +1,5 @@
-// Which files the others rest on: a graph from "uses a name" to "defines it", and PageRank over it. A name defined in one place says more
-// than one defined in five, one defined everywhere says nothing, and whoever uses a name from elsewhere also says, somewhere in the file,
-// where it is from: an import names the file or its folder.
+// Which files others depend on: a graph from "uses a name" to "defines it", ranked by PageRank. A name with one definition says more than a name with
+// five, and a name that is defined everywhere says nothing. A file that uses another usually imports it, so it also mentions its name or folder.
 
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry } from './git-tree.js'

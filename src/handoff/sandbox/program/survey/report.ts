@@ -1,4 +1,4 @@
-// What the survey says in the end: the table of every file, the counts, the directories, the places of credentials, and the notices.
+// The results of the survey: the table of all files, counts, directories, places of credentials and the outline.
 import type { SecretPlace, Survey, SurveyCounts } from '../../../domain/survey.js'
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry, Tree } from './git-tree.js'

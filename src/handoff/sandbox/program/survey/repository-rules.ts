@@ -1,4 +1,4 @@
-// What the repository says about its own files: .gitattributes in every folder, .handoffignore at the top; and what the settings say.
+// What the repository says of its own files (.gitattributes in every folder, .handoffignore at the top) and what the settings say.
 import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { Selection } from './classify-file.js'
 import { decodeText } from './decode-text.js'

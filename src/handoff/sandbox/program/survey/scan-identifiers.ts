@@ -1,6 +1,5 @@
-// One look at every byte of a file: where its lines begin, which identifiers it has, and whether it may hold a credential. Everything that is
-// read goes through here, so this is the one place that is written for speed: no strings, no objects, and the results stay in arrays that
-// are used again for the next file.
+// One pass over every byte of a file: where lines begin, which identifiers it has, and whether it may contain a credential. All content goes through
+// here, so it is written for speed: no strings, no objects, and arrays that are reused for the next file.
 import { leadsToSecret } from '../../../domain/secrets/file-rules.js'
 
 export interface FileScan {

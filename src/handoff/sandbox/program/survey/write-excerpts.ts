@@ -1,5 +1,5 @@
-// The shares of the budget as text: whole, the beginning, the lines of the definitions, or one line. Credentials are taken out of the whole
-// file before anything is cut from it, and what comes out is measured again: it can be longer than what went in.
+// Turns allocations into text: the whole file, its beginning, the lines of its definitions, or one line. Credentials are removed from the whole file
+// before it is cut. The result is measured again, because redaction can make it longer.
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { ChosenText, Definition, SecretPlace } from '../../../domain/survey.js'
 import type { Allocation } from './allocate-budget.js'
