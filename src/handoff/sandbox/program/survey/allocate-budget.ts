@@ -7,17 +7,17 @@ import type { Entry } from './git-tree.js'
 export interface Allocation {
   entry: Entry
   form: ChosenText['form']
-  /** Bytes of text and path that are set aside for it. */
+  /** Bytes of its text and path. */
   bytes: number
 }
 
-/** Shares in the order of the entries, together within the textBytes. */
+/** Returns allocations in the order of the entries, within the budget together. */
 export function allocateBudget(order: readonly Entry[], analyses: AnalysisTable, textBytes: number): Allocation[] {
   const whole = order.reduce((sum, entry) => sum + wholeBytes(entry), 0)
   if (whole <= textBytes) return order.map((entry) => ({ entry, form: 'full', bytes: wholeBytes(entry) }))
   const budget = createBudget(textBytes)
   const caps = { whole: clamp(textBytes / 12, 8_000, 100_000), part: clamp(textBytes / 80, 1_200, 8_000) }
-  // The more there is that must stay out, the more is shown in outline instead of in full.
+  // The more text does not fit, the more files are shown in outline instead of in full.
   const excess = whole / textBytes
   const [wholeShare, partialShare] = excess < 3 ? [0.8, 0.95] : excess < 40 ? [0.6, 0.9] : [0.5, 0.88]
   allocateTopFolders(order, analyses, textBytes * 0.25, caps.part, budget)
@@ -35,7 +35,7 @@ function clamp(value: number, low: number, high: number): number {
 interface Budget {
   has: (entry: Entry) => boolean
   get: (entry: Entry) => Allocation | undefined
-  /** False when that would spend more than `limit` in all. A larger share takes the place of a smaller one. */
+  /** Returns false if the total would exceed `limit`. A new allocation replaces the earlier one of the same entry. */
   allocate: (allocation: Allocation, limit: number) => boolean
 }
 
@@ -55,7 +55,7 @@ function createBudget(textBytes: number): Budget {
   }
 }
 
-/** The best file of every folder at the top. */
+/** Allocates the best file of every top folder. */
 function allocateTopFolders(
   order: readonly Entry[],
   analyses: AnalysisTable,
@@ -76,7 +76,7 @@ function allocateTopFolders(
   }
 }
 
-/** By rank, as long as the share lasts. A file that is too long for its own good is shown in part; a few that do not fit are passed over. */
+/** Allocates whole files by rank. A file over the limit is shown in part; after ten files that do not fit it stops. */
 function allocateWholeFiles(
   order: readonly Entry[],
   analyses: AnalysisTable,
@@ -93,7 +93,7 @@ function allocateWholeFiles(
   }
 }
 
-/** To everybody who has nothing yet, until nothing fits any more. */
+/** Allocates entries that have nothing yet, until 50 in a row do not fit. */
 function allocateRemaining(
   order: readonly Entry[],
   shareOf: (entry: Entry) => Allocation,
@@ -108,7 +108,7 @@ function allocateRemaining(
   }
 }
 
-/** What is left over makes whole what fits, of those that are there already. */
+/** Uses the rest of the budget to make partial files whole. */
 function completeFiles(order: readonly Entry[], textBytes: number, cap: number, budget: Budget): void {
   for (const entry of order) {
     const bytes = wholeBytes(entry)
@@ -125,7 +125,7 @@ function pathBytes({ path }: Entry): number {
   return Buffer.byteLength(path)
 }
 
-/** Small files whole; source by its definitions, everything else by its beginning. */
+/** Small files whole; source by its signatures, everything else by its beginning. */
 function partialAllocation(entry: Entry, analyses: AnalysisTable, cap: number): Allocation {
   const whole = wholeBytes(entry)
   if (whole <= cap) return { entry, form: 'full', bytes: whole }

@@ -12,12 +12,12 @@ import { trait } from './path-rules.js'
 import { localNameBit } from './reference-graph.js'
 import { createIdentifierScanner, type FileScan, hashName, type IdentifierScanner } from './scan-identifiers.js'
 
-/** Whose names count: source that is part of the product. What uses it (tests, examples, documentation) says less about what is central. */
+/** Whether names of this file count. Tests, examples and documentation only use the product and say less about what is central. */
 export function isProduct(entry: Entry): boolean {
   return entry.kind === 'source' && (entry.folder.traits & (trait.example | trait.documentation)) === 0
 }
 
-/** Two files of the same bytes are looked at alike only when the same is asked of them. */
+/** Two entries with the same blob share an analysis only if these conditions are equal. */
 export function analysisKey(entry: Entry): string {
   const asked =
     (entry.maybeLfsPointer ? 'p' : '') +
@@ -74,7 +74,7 @@ function analyze(entry: Entry, bytes: Buffer, scanner: IdentifierScanner): FileA
   return scan.suspicious ? analyzeRedacted(entry, text, draft, scan, scanner) : analyzeText(entry, text, draft, scan)
 }
 
-/** What is hidden in the text must not come out again as a name in the outline. */
+/** Redacted text must not appear as a name in the outline. */
 function analyzeRedacted(
   entry: Entry,
   text: string,
@@ -95,7 +95,7 @@ function analyzeText(entry: Entry, text: string, draft: AnalysisDraft, scan: Fil
   return { draft, scan, visibilities }
 }
 
-/** Pairs of hash and quality: how sure one can be that who uses the name means this definition. */
+/** Pairs of hash and quality: how certainly a use of the name means this definition. */
 function nameHashes(definitions: Definition[], visibilities: Visibility[]): Int32Array {
   const pairs = new Int32Array(definitions.length * 2)
   let filled = 0
@@ -110,7 +110,7 @@ function nameHashes(definitions: Definition[], visibilities: Visibility[]): Int3
   return pairs.subarray(0, filled)
 }
 
-/** What languages bring themselves: who says it means theirs. */
+/** Built-in names, which never mean a definition of the repository. */
 const builtIn = new Set(
   (
     'Error Exception Object String Number Array Promise Function Boolean Symbol Date Buffer main test self this null true false None True False ' +
@@ -119,7 +119,7 @@ const builtIn = new Set(
   ).split(' '),
 )
 
-/** A word that everybody uses says little; two words together are meant. */
+/** A common single word is weak evidence; a name of several words is strong. */
 function nameQuality(name: string): number {
   const joined = /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(name)
   if (joined) return name.length > 7 ? 16 : 10
@@ -128,7 +128,7 @@ function nameQuality(name: string): number {
 
 const typeKinds = /^(?:class|interface|struct|trait|enum|type|protocol|contract|message|service|module|object)$/
 
-/** The definition that the file is named after, else its first type, else its first definition, else its first line of any weight. */
+/** The definition that the file is named after, else its first type, else its first definition, else its first line with text. */
 function findHeadline(
   entry: Entry,
   text: string,
@@ -165,6 +165,6 @@ function lineText(text: string, scan: FileScan, line: number): string {
   const start = scan.lineStarts[line - 1]!
   const end = line < scan.lines ? scan.lineStarts[line]! - 1 : text.length
   const raw = text.slice(start, Math.min(end, start + 160))
-  // A copy, not a view: a piece of a string keeps all of it alive.
+  // A copy, because a slice would keep the whole string in memory.
   return Buffer.from(raw, 'latin1').toString('utf8')
 }

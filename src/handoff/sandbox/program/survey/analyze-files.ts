@@ -6,14 +6,14 @@ import type { BlobReader } from './git-objects.js'
 import type { Entry, Tree } from './git-tree.js'
 import { longestPath } from './report.js'
 
-/** In a repository of this many files … */
+/** A repository of this many files is large. */
 const largeRepository = 10_000
-/** … whose product alone is this many times what there is room for, no test could be shown beyond its name. */
+/** If its product alone exceeds the byte limit this many times, tests could be shown by name only. */
 const crowdedFactor = 8
-/** Of a folder at the top that has nothing but tests some are looked into all the same. */
+/** Of a top folder that contains only tests, so many are analyzed all the same. */
 const testsPerFolder = 20
 
-/** Leaves the tests of a very large repository unread. Returns how many. */
+/** Excludes the tests of a very large repository from analysis. Returns how many. */
 export function skipTests({ entries }: Tree, limits: SurveyLimits): number {
   if (entries.length < largeRepository) return 0
   const open = entries.filter(({ reason }) => reason === undefined)
@@ -36,7 +36,7 @@ function topFolder({ path }: Entry): string {
   return path.slice(0, path.indexOf('/') + 1)
 }
 
-/** Every distinct file once, whatever the number of its names. */
+/** Analyzes every distinct file once, however many paths it has. */
 export async function analyzeFiles(
   entries: readonly Entry[],
   analyses: AnalysisTable,
@@ -69,7 +69,7 @@ export async function analyzeFiles(
   )
 }
 
-/** What the content says goes before what the name said. */
+/** The content overrides what the name says. */
 function applyAnalysis(entry: Entry, analyses: AnalysisTable): void {
   if (entry.analysis < 0) {
     entry.reason = 'missing'

@@ -16,7 +16,7 @@ import {
   traitsForFolder,
 } from './path-rules.js'
 
-/** Larger files are not read: nobody would read them in a first hour either. */
+/** Larger files are not read. */
 export const largestText = 8_000_000
 export const largestUnknown = 1_000_000
 const largestConfiguration = 256_000
@@ -25,9 +25,9 @@ const largestBoilerplate = 64_000
 
 export interface Selection {
   attributes: AttributeLookup
-  /** True for paths that the settings leave out. */
+  /** Whether the settings exclude the path. */
   excluded: (path: string) => boolean
-  /** True for paths that .handoffignore leaves out. */
+  /** Whether .handoffignore excludes the path. */
   ignored: (path: string) => boolean
 }
 
@@ -40,7 +40,7 @@ function assignFolderTraits({ folders, entries }: Tree): void {
   const suites = new Set<Folder>()
   const packages = new Set<Folder>()
   for (const { name, folder: own } of entries) {
-    // Only what ends in a y can end in .py: that is asked of every file.
+    // Only a name that ends in y can end in .py; this check is cheap and runs for every file.
     if (name.charCodeAt(name.length - 1) !== 121) continue
     if (name === '__init__.py') packages.add(own)
     if (!isPythonTestName(name)) continue
@@ -53,9 +53,9 @@ function assignFolderTraits({ folders, entries }: Tree): void {
   }
 }
 
-/** What a name that may mean a test means here. */
+/** Resolves folder names that only sometimes mean tests. */
 function resolveTrait(own: number, folder: Folder, packages: Set<Folder>, suites: Set<Folder>): number {
-  // A Python package `test` without a single test in it is what others write their tests with.
+  // A Python package `test` without tests is a test library, which is product.
   if (own === trait.maybeTest)
     return packages.has(folder) && packages.has(folder.parent!) && !suites.has(folder) ? 0 : trait.test
   return own === trait.maybeBench ? (/(?:^|\/)src\/.*\/bench$/.test(folder.path) ? 0 : trait.test) : own
@@ -87,7 +87,7 @@ function classifyByName(entry: Entry, selection: Selection): Classification {
   return classifyUnread(entry, ending, attributes) ?? classifyText(entry, ending, attributes)
 }
 
-/** What nobody reads, by its name or by what the attributes say. */
+/** Kinds that are not read, by name or attributes. */
 function classifyUnread(entry: Entry, ending: string, attributes: FileAttributes): Classification | undefined {
   const { name, folder, size } = entry
   const meaning = categoryOfExtension(ending)
@@ -103,7 +103,7 @@ function classifyUnread(entry: Entry, ending: string, attributes: FileAttributes
   return meaning === 'data' ? unlessLfsPointer(entry, { kind: 'data', reason: 'data' }) : undefined
 }
 
-/** A file kept elsewhere by LFS has about 130 bytes, whatever its name says; only its content tells. */
+/** An LFS pointer has about 130 bytes under any name; only its content shows it. */
 function unlessLfsPointer(entry: Entry, verdict: Classification): Classification {
   entry.maybeLfsPointer = entry.size >= 100 && entry.size <= 200
   return entry.maybeLfsPointer ? { kind: verdict.kind } : verdict
@@ -115,7 +115,7 @@ function classifyText(entry: Entry, ending: string, attributes: FileAttributes):
   const plain = language !== undefined && kindForFamily(language.family) === 'source'
   const special = plain ? undefined : kindForName(name)
   const family = special?.kind ?? kindForFamily(language?.family)
-  // A workflow that runs the tests is none.
+  // A workflow that runs tests is no test.
   const forTests = (family === 'source' && hasTestName(name)) || (folder.traits & trait.test) !== 0
   const alike = trait.fixture | trait.bulk | (family === 'configuration' ? trait.translation : 0)
   const isFixture = (folder.traits & alike) !== 0
@@ -133,7 +133,7 @@ function kindForFamily(family: string | undefined): 'source' | 'documentation' |
   return family === 'documentation' || family === 'configuration' ? family : 'source'
 }
 
-/** Large settings are tables of something, and so are long lists of changes. */
+/** Large configuration files are data, and so are long changelogs. */
 function isTable(name: string, ending: string, kind: FileKind, size: number): boolean {
   if (kind === 'documentation') return isBoilerplate(name) && size > largestBoilerplate
   return size > (/^(?:json|json5|xml|plist)$/.test(ending) ? largestJson : largestConfiguration)

@@ -73,7 +73,7 @@ function matchLine(text: string, offset: number, pattern: RegExp, lines: LineInd
   return index < 0 ? undefined : lines.at(offset + index + 1)
 }
 
-/** Brackets by layout: what is opened at the end of a line is closed at the start of one that is as far in. */
+/** Brackets by layout: a bracket that opens at the end of a line closes at the start of a line with the same indentation. */
 function findBracketEnd(text: string, first: number, indent: string, lines: LineIndex): number | undefined {
   let line = first
   for (let turn = 0; turn < 4; turn++) {
@@ -83,7 +83,7 @@ function findBracketEnd(text: string, first: number, indent: string, lines: Line
     const last = shown.at(-1) ?? ''
     if (!'{(['.includes(last)) {
       if (turn > 0 || ';}'.includes(last)) return line
-      // The bracket may stand alone on a later line, after what belongs to the first.
+      // The bracket may be alone on a later line, after the rest of the head.
       const next = matchLine(text, after - 1, closingPattern('indent', indent), lines)
       if (next === undefined || !text.startsWith(`${indent}{`, lines.start(next))) return undefined
       line = next
@@ -96,7 +96,7 @@ function findBracketEnd(text: string, first: number, indent: string, lines: Line
   return line
 }
 
-/** Up to the next line that is not further in, without the empty lines and comments before it. */
+/** Up to the next line with the same or less indentation, without the empty lines and comments before it. */
 function findIndentEnd(text: string, line: number, indent: string, lines: LineIndex): number | undefined {
   if (line >= lines.last) return line
   const after = lines.start(line + 1) - 1

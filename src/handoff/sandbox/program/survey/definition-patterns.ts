@@ -6,19 +6,19 @@
 
 export interface Grammar {
   pattern: RegExp
-  /** Where a definition ends: at a closing bracket, before the next line that is not further in, at `end`, before the next heading. */
+  /** How a definition ends: at a closing bracket, before the next line with less indentation, at `end`, before the next heading. */
   ends: 'bracket' | 'indent' | 'end' | 'heading' | 'unknown'
-  /** What a pair without a keyword is. */
+  /** The kind of a definition without a keyword. */
   bare: string
-  /** Functions further in are methods. */
+  /** Indented functions are methods. */
   methods: boolean
-  /** Parts of a file whose lines define something each. */
+  /** Blocks in which each line is a definition. */
   groups?: { open: RegExp; close: string; member: RegExp }
 }
 
 const identifierPattern = '[A-Za-z_$\\x80-\\xff][\\w$\\x80-\\xff]*'
 
-/** Any of the words, each with the space after it. */
+/** Up to `most` of the words, each with the space after it. */
 const optionalWords = (words: string, most: number) => `(?:(?:${words})[ \\t]+){0,${most}}`
 
 function createGrammar(
@@ -40,21 +40,21 @@ function createGrammar(
 const methods = { methods: true }
 const ignoreCase = { flags: 'i' }
 const modifiers = 'public|private|protected|internal|static|final|abstract|sealed'
-/** The beginning of a function's value in JavaScript. */
+/** The beginning of a function expression in JavaScript. */
 const functionValue = '(?:async~)?(?:function\\b|class\\b|(?:\\([^)\\n]{0,200}\\)(?:%:[^\\n={]{1,100})?|§)%=>)'
-/** What a property's type has after its arrow, and a property's value has not. */
+/** What follows the arrow in the type of a property, but not in its value. */
 const typeNames = '(?:void|boolean|string|number|unknown|never|any|undefined|null|Promise<)'
 /** The beginning of a statement that looks like a type and a name. */
 const statementStart =
   '(?:return|throw|new|else|case|assert|await|yield|using|lock|goto|package|import|do|in|is|select|where|from)\\b'
 
-/** In a template `~` stands for space, `%` for space that may be missing, and `§` for an identifier. */
+/** In a template, `~` is space, `%` is optional space, and `§` is an identifier. */
 const grammars: Record<string, Grammar> = {
   javascript: createGrammar('bracket', 'method', [
     '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(?!(?:extends|implements)\\b)(§)',
     '(?:export~)?(?:declare~)?(type|const|let|var)~(§)',
     `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
-    // A head whose parameters stand on lines of their own.
+    // A head with parameters on lines of their own.
     `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|abstract', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\(%\\r?(?=\\n)`,
     `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|get|set', 4)}()[*#]?(§)%\\([^\\n(){}]{0,200}\\)(?:%:[^\\n={}()]{1,100})?%\\{[^\\n{}]{0,200}\\}%[,;]?%\\r?(?=\\n)`,
     // handle = async (request) => {
@@ -94,7 +94,7 @@ const grammars: Record<string, Grammar> = {
     [
       `%${optionalWords(`${modifiers}|non-sealed|strictfp|default`, 5)}(class|interface|enum|record|@interface|trait)~(§)`,
       `[ \\t]{1,12}(?:(?:${modifiers}|synchronized|native|default|def|<[^>\\n]{1,60}>)[ \\t]+){1,6}(?:[\\w<>\\[\\],.?&][\\w<>\\[\\],.?& \\t]{0,80}[ \\t])?()(§)%\\(`,
-      // Without a modifier: two words and a bracket are no statement, and neither is a name with a body.
+      // Without a modifier: a statement is excluded, and so is a name with a body.
       `[ \\t]{1,12}(?!${statementStart})(?:<[^>\\n]{1,60}>[ \\t]+)?[A-Za-z_][\\w<>\\[\\],.?& \\t]{0,80}[ \\t]()(§)%\\(`,
       '[ \\t]{1,12}()([A-Z]\\w*[a-z]\\w*)%\\([^;\\n]{0,200}\\{%\\r?(?=\\n)',
     ],

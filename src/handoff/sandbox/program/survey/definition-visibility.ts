@@ -1,6 +1,6 @@
 // Which files can mean a definition by its name, by the rules of its language as far as one line shows them.
 
-/** Every file, the files of the same folder, or only the file itself. */
+/** Files that can mean a definition: every file, the files of the same folder, or only its own. */
 export type Visibility = 'all' | 'folder' | 'file'
 
 export function visibilityRules(language: string, text: string): (shape: string, name: string) => Visibility {

@@ -12,9 +12,9 @@ export interface FileAttributes {
 
 interface Rule {
   pattern: Pattern
-  /** The code of the sign that must stand first, or last where the pattern is `*` and an ending; -1 where any may. */
+  /** The code of the character that must come first, or last if the pattern is `*` and a suffix; -1 if any may. */
   edgeCode: number
-  /** Undefined takes back what an earlier line said. */
+  /** Undefined unsets the attribute. */
   values: [keyof FileAttributes, boolean | undefined][]
 }
 
@@ -32,10 +32,10 @@ const knownAttributes: Record<string, keyof FileAttributes> = {
   filter: 'lfs',
 }
 
-/** Rules in all; more are not read. */
+/** Limit of all rules; the rest is not read. */
 const ruleLimit = 5_000
 
-/** Of a file, given its path and the folder it is in. */
+/** Returns the attributes of a file. */
 export type AttributeLookup = (path: string, directory: string) => FileAttributes
 
 export function parseAttributes(files: readonly AttributesFile[]): AttributeLookup {
@@ -66,10 +66,10 @@ export function parseAttributes(files: readonly AttributesFile[]): AttributeLook
   }
 }
 
-/** Of nearly every file nothing is said. */
+/** Most files have no attributes. */
 const noAttributes: FileAttributes = Object.freeze({})
 
-/** The files that speak of a directory, from the top down: the nearest has the last word. `start` is where its own paths begin. */
+/** The attribute files that apply to a directory, from the top down: the nearest wins. `start` is where its own paths begin. */
 type Chain = { rules: Rule[]; start: number }[]
 
 function ruleChain(rules: Map<string, Rule[]>, directory: string): Chain {
@@ -94,7 +94,7 @@ function applyRules(
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]!
     const { suffix, anchored } = rule.pattern
-    // Nearly every rule says no at once, and there are many files.
+    // This check excludes nearly every rule, and there are many files.
     const edgeCode = suffix === undefined ? (anchored ? path : name).charCodeAt(0) : name.charCodeAt(name.length - 1)
     if (rule.edgeCode >= 0 && rule.edgeCode !== edgeCode) continue
     if (!patternMatches(rule.pattern, path, name, false)) continue
@@ -116,7 +116,7 @@ function parseRule(line: string): Rule | undefined {
     .split(/\s+/)
     .map(parseValue)
     .filter((value) => value !== undefined)
-  // A pattern here cannot be negated, and one that ends in a slash matches nothing.
+  // A pattern cannot be negated here, and one that ends in a slash matches nothing.
   const pattern = glob.startsWith('!') ? undefined : parsePattern(glob)
   if (pattern === undefined || values.length === 0) return undefined
   const { prefix, suffix } = pattern

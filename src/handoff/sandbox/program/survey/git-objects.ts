@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'n
 import { ProgramError } from '../emit-record.js'
 import { spawnError, spawnOptions } from '../spawn.js'
 
-/** Starts git on the one repository, with all three streams as pipes. */
+/** Starts git on one repository, with all three streams as pipes. */
 export type SpawnGit = (parameters: string[]) => ChildProcessWithoutNullStreams
 
 export function gitAt(directory: string): SpawnGit {
@@ -12,10 +12,10 @@ export function gitAt(directory: string): SpawnGit {
     spawn('git', ['--git-dir', directory, ...parameters], options) as ChildProcessWithoutNullStreams
 }
 
-/** A list longer than this is no repository but an attack: directories nested by the thousands make every path longer than the last. */
+/** A longer list is an attack: thousands of nested directories make every path longer than the last. */
 const listByteLimit = 1_000_000_000
 
-/** What `git ls-tree` prints of the whole commit, directories included, as it comes: `<mode> <type> <id> <size>\t<path>\0`. */
+/** Streams `git ls-tree` of the whole commit, with directories: `<mode> <type> <id> <size>\t<path>\0`. */
 export async function listTree(git: SpawnGit, commit: string, onChunk: (chunk: Buffer) => void): Promise<void> {
   const child = git(['ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit])
   child.stdin.end()
@@ -38,13 +38,13 @@ function listError(commit: string, failure: string): ProgramError {
   return new ProgramError('corrupt', `git could not list the files of ${commit}: ${failure}`)
 }
 
-/** Undefined when it ended well, else the last thing it said. */
+/** Undefined on success, otherwise the end of stderr. */
 function waitForExit(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
   let lastOutput = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     lastOutput = (lastOutput + text).slice(-1_000)
   })
-  // A program that ended early closes its input; its exit tells what happened.
+  // A program that ended early closes its input; its exit code is what counts.
   child.stdin.on('error', () => {})
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => reject(spawnError('git', error)))
@@ -54,21 +54,21 @@ function waitForExit(child: ChildProcessWithoutNullStreams): Promise<string | un
   })
 }
 
-/** Called once a name, in their order; undefined when git has no such object. The bytes are only good during the call. */
+/** Called once per name, in order; undefined if git does not have the object. The bytes are valid during the call only. */
 export type OnBlob = (index: number, bytes: Buffer | undefined) => void
 
 export interface BlobReader {
-  /** Names are object ids or `<commit>:<path>` without line ends. One call at a time; a reader for many takes one call only. */
+  /** Names are object ids or `<commit>:<path>` without line ends. One call at a time; a reader for many accepts one call only. */
   read(names: readonly string[], onBlob: OnBlob): Promise<void>
-  /** Ends the program whatever it is doing. Idempotent. */
+  /** Kills the process. Idempotent. */
   stop(): void
 }
 
-/** Starts `git cat-file` at once, so that it is ready when the names are known. For many objects it writes in large pieces. */
+/** Starts `git cat-file` at once, so that it is ready when the names are known. For many objects it writes in large blocks. */
 export function openBlobReader(git: SpawnGit, amount: 'few' | 'many'): BlobReader {
   const child = git(['cat-file', '--batch', ...(amount === 'many' ? ['--buffer'] : [])])
   const end = waitForExit(child)
-  // Waited for only while something is read.
+  // Only `read` waits for it.
   end.catch(() => {})
   let parser = createBlobParser(() => {})
   let answered = () => {}
@@ -85,7 +85,7 @@ export function openBlobReader(git: SpawnGit, amount: 'few' | 'many'): BlobReade
   return {
     async read(names, onBlob) {
       if (names.length === 0) {
-        // Nothing more comes for one that reads once; waiting for it, the program would keep ours.
+        // Closing the input lets the process end; otherwise it would keep this one alive.
         if (amount === 'many') child.stdin.end()
         return
       }
@@ -104,12 +104,14 @@ export function openBlobReader(git: SpawnGit, amount: 'few' | 'many'): BlobReade
   }
 }
 
-/** Cuts the answers of `cat-file --batch` apart: `<id> <type> <size>\n<bytes>\n`, or `<name> missing\n`. */
+/**
+ * Parses the output of `cat-file --batch`: `<id> <type> <size>\n<bytes>\n`, or `<name> missing\n`.
+ */
 interface BlobParser {
   push: (chunk: Buffer) => void
-  /** How many objects were taken. */
+  /** How many objects were parsed. */
   count: () => number
-  /** The last object's own line end has been passed. */
+  /** The line end after the last object was consumed. */
   atEnd: () => boolean
 }
 
@@ -121,7 +123,7 @@ export function createBlobParser(onBlob: OnBlob): BlobParser {
   let wanted = -1
   let filled = 0
 
-  /** Collects an object that is not whole in one chunk. Returns where in the chunk to go on. */
+  /** Collects an object that spans chunks. Returns the offset in the chunk where parsing continues. */
   const fill = (chunk: Buffer, from: number): number => {
     const part = Math.min(wanted - filled, chunk.length - from)
     chunk.copy(room, filled, from, from + part)

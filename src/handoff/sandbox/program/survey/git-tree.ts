@@ -8,12 +8,12 @@ export interface Folder {
   tree: string
   parent: Folder | undefined
   depth: number
-  /** What its name and those above it say of the files in it; see classify.ts. */
+  /** Trait bits from its name and its parents' names; see path-rules.ts. */
   traits: number
-  /** Below it, itself included. */
+  /** All files below it. */
   files: number
   bytes: number
-  /** Its place among the folders. */
+  /** Its index in `Tree.folders`. */
   index: number
 }
 
@@ -25,25 +25,25 @@ export interface Entry {
   mode: string
   blob: string
   size: number
-  /** Why nobody looks into it; undefined as long as it may be chosen. */
+  /** Why it is not read; undefined while it may be chosen. */
   reason: SkipReason | undefined
   kind: FileKind
-  /** How definitions are found in it; `''` until the content tells. */
+  /** Its grammar; `''` until the content decides. */
   grammar: string
-  /** It may be the short text that stands for a file kept by LFS; nothing else in it is of interest. */
+  /** It may be an LFS pointer; nothing else in it matters. */
   maybeLfsPointer: boolean
-  /** The attributes say that it is written by hand, whatever it looks like. */
+  /** The attributes say that it is not generated. */
   handWritten: boolean
   state: FileRow['state']
-  /** Where its analysis is kept; -1 when it was not looked into. */
+  /** The index of its analysis; -1 if it was not analyzed. */
   analysis: number
 }
 
 export interface Tree {
   entries: Entry[]
-  /** Parents before children. The first is the top. */
+  /** Parents before children; the first is the top folder. */
   folders: Folder[]
-  /** Names that looked like credentials and are not repeated. */
+  /** How many names look like credentials and are redacted. */
   redactedNames: number
 }
 
@@ -52,14 +52,14 @@ export interface TreeParser {
   finish: (rootTree: string) => Tree
 }
 
-/** Reads the list while it comes. */
+/** Parses the list as a stream. */
 export function createTreeParser(): TreeParser {
   const top = newFolder('', '', undefined, 0)
   const tree: Tree = { entries: [], folders: [top], redactedNames: 0 }
   const folders = new Map<string, Folder>([['', top]])
   const modes = new Map<string, string>()
   let rest = ''
-  // Neighbours in the list mostly share their folder.
+  // Consecutive entries mostly share their folder.
   let lastFolder = top
   let lastRaw = ''
 
@@ -72,7 +72,7 @@ export function createTreeParser(): TreeParser {
     return lastFolder
   }
 
-  /** One string for all files of a mode. */
+  /** Shares one string among all files of a mode. */
   const modeAt = (text: string, start: number): string => {
     const mode = text.slice(start, start + 6)
     const known = modes.get(mode)
@@ -86,7 +86,7 @@ export function createTreeParser(): TreeParser {
     const folder = folderOf(raw, slash)
     const rawName = slash < 0 ? raw : raw.slice(slash + 1)
     const name = displayName(rawName, tree)
-    // Nearly every path is shown as it is, and then it is the same piece of the list.
+    // Nearly every path is shown unchanged and then shares the string of the list.
     const asIs = name === rawName && (folder === top || folder.path === lastRaw)
     const path = asIs ? raw : folder === top ? name : `${folder.path}/${name}`
     const idStart = text.indexOf(' ', start + 7) + 1
@@ -128,7 +128,7 @@ function newFolder(path: string, tree: string, parent: Folder | undefined, index
   return { path, tree, parent, depth: parent ? parent.depth + 1 : 0, traits: 0, files: 0, bytes: 0, index }
 }
 
-/** A dash for a submodule, which has none; what is no number, and less than 0 here, means that git does not have the object. */
+/** A submodule has a dash (0). Anything else that is no number returns -1: git does not have the object. */
 function parseSize(text: string, from: number, to: number): number {
   let size = 0
   for (let index = from; index < to; index++) {
@@ -163,7 +163,7 @@ function isAscii(raw: string): boolean {
   return !/[\x80-\xff]/.test(raw)
 }
 
-/** A name that is itself a credential is not repeated. Short names, and names without a number, cannot be one. */
+/** Redacts a name that is a credential. Short names and names without a digit are none. */
 function displayName(raw: string, tree: Tree): string {
   const name = isAscii(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
   if (name.length < 20 || !/\d/.test(name)) return name

@@ -6,17 +6,17 @@
 export interface Pattern {
   negated: boolean
   directoryOnly: boolean
-  /** One word without a slash matches a name at any depth. */
+  /** False for a pattern without a slash, which matches a name at any depth. */
   anchored: boolean
   segments: string[]
-  /** The whole pattern is a name, or `*` and an ending: most are, and these are quick. */
+  /** Set if the whole pattern is a name, or `*` and a suffix. Most are, and these match fast. */
   literal: string | undefined
   suffix: string | undefined
-  /** What must stand first; most patterns need no more than this look. */
+  /** The literal prefix; most patterns fail on it. */
   prefix: string
 }
 
-/** Undefined for an empty line, a comment, and what cannot match anything. */
+/** Undefined for an empty line, a comment, and a pattern that cannot match. */
 export function parsePattern(line: string): Pattern | undefined {
   let text = line.replace(/\r$/, '').replace(/(?<!\\)[ \t]+$/, '')
   if (text === '' || text.startsWith('#')) return undefined
@@ -24,7 +24,7 @@ export function parsePattern(line: string): Pattern | undefined {
   if (negated) text = text.slice(1)
   const directoryOnly = text.endsWith('/')
   if (directoryOnly) text = text.slice(0, -1)
-  // At any depth is what a word without a slash means anyway.
+  // A word without a slash matches at any depth anyway.
   if (/^\*\*\/[^/]+$/.test(text)) text = text.slice(3)
   const anchored = text.includes('/')
   const segments = text.split('/').filter((segment, index) => segment !== '' || index > 0)
@@ -45,8 +45,7 @@ function literalOrNone(word: string | undefined): string | undefined {
   return word !== undefined && !/[*?[\\]/.test(word) ? word : undefined
 }
 
-/** Whether the pattern speaks of this path itself (not of what is above it). The path is relative to where the pattern
- * was written; the name is its last part. */
+/** Whether the pattern matches this path itself, not a parent. The path is relative to the file of the pattern; the name is its last part. */
 export function patternMatches(pattern: Pattern, path: string, name: string, isDirectory: boolean): boolean {
   if (pattern.directoryOnly && !isDirectory) return false
   if (pattern.anchored) return path.startsWith(pattern.prefix) && matchSegments(pattern.segments, path.split('/'))
@@ -56,7 +55,7 @@ export function patternMatches(pattern: Pattern, path: string, name: string, isD
   return matchSegment(pattern.segments[0]!, name)
 }
 
-/** `**` stands for any number of segments; at the end for at least one. */
+/** `**` matches any number of segments; at the end at least one. */
 function matchSegments(pattern: string[], path: string[]): boolean {
   let at = 0
   let star = -1
@@ -100,7 +99,7 @@ export function matchSegment(pattern: string, name: string): boolean {
   return at === pattern.length
 }
 
-/** Where the pattern goes on after taking this character; undefined when it does not take it. */
+/** The offset in the pattern after this character; undefined if it does not match. */
 function matchCharacter(pattern: string, at: number, character: string): number | undefined {
   const symbol = pattern[at]
   if (symbol === '?') return at + 1
@@ -120,12 +119,12 @@ function matchBracket(pattern: string, at: number, character: string): number | 
     if (character >= low && character <= high) found = true
     index += isRange ? 3 : 1
   }
-  // An opening bracket that is never closed matches nothing.
+  // An unclosed bracket matches nothing.
   if (index >= pattern.length) return undefined
   return found === negated ? undefined : index + 1
 }
 
-/** More patterns than this are not asked for; each one is tried against every path. */
+/** Limit of patterns; each one is tried against every path. */
 export const patternLimit = 2_000
 
 export function parsePatterns(lines: readonly string[]): Pattern[] {
@@ -133,8 +132,8 @@ export function parsePatterns(lines: readonly string[]): Pattern[] {
 }
 
 /**
- * Says whether a list of patterns takes a file: the last pattern that matches decides, and what is in a taken directory cannot be got back,
- * as in .gitignore. Patterns beyond the limit are left out.
+ * Whether a list of patterns selects a file: the last match decides, and a file in a selected directory cannot be unselected, as in .gitignore.
+ * Patterns beyond the limit are ignored.
  */
 export function createPathMatcher(all: Pattern[]): (path: string) => boolean {
   const patterns = all.slice(0, patternLimit)
@@ -150,7 +149,7 @@ export function createPathMatcher(all: Pattern[]): (path: string) => boolean {
   const taken = (directory: string): boolean => {
     const known = directories.get(directory)
     if (known !== undefined) return known
-    // From the top downwards and without recursion: directories may be nested by the thousands.
+    // From the top down and without recursion, because directories may be nested by the thousands.
     let result = false
     for (let end = directory.indexOf('/'); ; end = directory.indexOf('/', end + 1)) {
       const part = end < 0 ? directory : directory.slice(0, end)

@@ -40,7 +40,7 @@ export function definitionKind(keyword: string, bare: string): string {
 
 const controlWords = 'if for while switch catch'
 
-/** Only for shapes without a keyword, where a statement looks like a definition. After a keyword, such as in `fn new`, any name is one. */
+/** For definitions without a keyword, which a statement may resemble. After a keyword, such as in `fn new`, any name is valid. */
 const reserved: Record<string, ReadonlySet<string>> = Object.fromEntries(
   Object.entries({
     javascript: `${controlWords} with function`,
@@ -54,7 +54,7 @@ const reserved: Record<string, ReadonlySet<string>> = Object.fromEntries(
   }).map(([language, words]) => [language, new Set(words.split(' '))]),
 )
 
-/** Words after a keyword in a sentence of a document string: «class and function». */
+/** Words that follow a keyword in the prose of a docstring: "class and function". */
 const sentenceWords = new Set('and or is in as for with from'.split(' '))
 
 export function isReservedWord(language: string, keyword: string, word: string): boolean {

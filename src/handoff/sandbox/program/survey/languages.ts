@@ -1,6 +1,6 @@
 // The language of a file by its extension, and the meaning of other extensions. Tables only.
 
-/** How to find definitions (grammar.ts), and whose names may mean each other's: a name in Go never means one in Python. */
+/** The grammar of its definitions, and its family: a name of one family never means a definition of another. */
 export interface Language {
   grammar: string
   family: string
@@ -74,7 +74,7 @@ const languages: [grammar: string, family: string, endings: string][] = [
   ],
 ]
 
-/** Kept, counted and never read: tables, pictures as text, translations, recordings. */
+/** Listed and never read: tables, pictures as text, translations, recordings. */
 const dataExtensions = new Set(
   words(
     'csv tsv geojson ndjson jsonl svg po pot xlf xlf2 xliff resx strings arb snap snapshot snapshots golden expected out log dat ' +
@@ -109,7 +109,7 @@ const byGrammar = new Map(languages.map(([grammar, family]): [string, Language] 
 
 export type ExtensionCategory = 'language' | 'data' | 'binary' | 'unknown'
 
-/** The ending of a name in lower case, without the dot; empty when there is none. `.env.local` ends in `env`. */
+/** The extension in lower case, without the dot; empty if there is none. `.env.local` has `env`. */
 export function extensionOf(name: string): string {
   if (name.startsWith('.env')) return 'env'
   const dot = name.lastIndexOf('.')
@@ -145,7 +145,7 @@ const interpreters: [RegExp, string][] = [
   [/escript/, 'erlang'],
 ]
 
-/** The grammar that a script's first line asks for. */
+/** The grammar for the interpreter in a script's first line. */
 export function grammarForScript(start: string): string | undefined {
   const line = /^#![^\n]{0,200}/.exec(start)?.[0]
   return line === undefined ? undefined : (interpreters.find(([name]) => name.test(line))?.[1] ?? 'none')

@@ -12,7 +12,7 @@ export interface NoticeInput {
   counts: SurveyCounts
   analyses: AnalysisTable
   secrets: number
-  /** Tests of a very large repository that were not looked into. */
+  /** How many tests of a very large repository were not analyzed. */
   skippedTests: number
   rules: RepositoryRules
 }
@@ -47,12 +47,12 @@ export function createNotices(input: NoticeInput): string[] {
   ].filter((notice) => notice !== '')
 }
 
-/** Nothing when there is nothing to say. */
+/** Empty for a count of 0. */
 function sentence(count: number, one: string, many: string, rest: string): string {
   return count === 0 ? '' : `${count} ${count === 1 ? one : many}${rest}`
 }
 
-/** Says why there is little to tell, when there is. */
+/** Explains why a survey has little content. */
 function describeEmptiness({ files, kinds, reasons, read, cut }: SurveyCounts): string {
   const binaries = (kinds.binary ?? 0) + (kinds['lfs-pointer'] ?? 0)
   const left = (reasons.excluded ?? 0) + (reasons.ignored ?? 0)
@@ -137,7 +137,7 @@ function examplePaths(entries: readonly Entry[]): string {
   return `${shown.join(', ')}${entries.length > 3 ? ', …' : ''}`
 }
 
-/** A path inside one of our sentences: on one line, and not long. */
+/** A path for a sentence: quoted, on one line, and short. */
 function shortPath(path: string): string {
   return JSON.stringify(path.length > 80 ? `…${path.slice(-79)}` : path).replace(/[\u0085\u2028\u2029]/g, '�')
 }

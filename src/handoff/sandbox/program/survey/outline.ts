@@ -6,10 +6,10 @@ import { type Visibility, visibilityRules } from './definition-visibility.js'
 import { definitionKind, isReservedWord } from './grammar-words.js'
 import type { FileScan } from './scan-identifiers.js'
 
-/** More in one file is a table of something. */
+/** A file with more definitions is data. */
 const definitionLimit = 2_000
 const longestName = 120
-/** How far the end of a head is looked for. */
+/** Characters in which the end of a function head is searched. */
 const longestHead = 2_000
 
 export interface OutlineResult {
@@ -18,7 +18,7 @@ export interface OutlineResult {
   visibilities: Visibility[]
 }
 
-/** `text` has one character a byte and is what was scanned. Who the audience is is only asked of the product. */
+/** `text` has one character per byte and is the scanned text. Visibility matters for the product only. */
 export function findDefinitions(text: string, scan: FileScan, language: string, product = true): OutlineResult {
   const found: OutlineResult = { definitions: [], visibilities: [] }
   const grammar = grammarForLanguage(language)
@@ -59,14 +59,14 @@ interface KeywordAndName {
   name: string
 }
 
-/** The first pair that has a name. */
+/** The first pair of keyword and name that matched. */
 function keywordAndName(match: RegExpExecArray): KeywordAndName {
   let pair = 1
   while (pair < match.length && match[pair + 1] === undefined) pair += 2
   return { keyword: match[pair] ?? '', name: match[pair + 1]?.trim() ?? '' }
 }
 
-/** A head that ends with its bracket is a call, unless a body follows where the bracket is closed. */
+/** A head that ends with its bracket is a call, unless a body follows the closing bracket. */
 function isFunctionCall(shape: string, text: string, lineStart: number, lines: LineIndex): boolean {
   if (!/^\n[ \t][^\n]*\([ \t]*\r?$/.test(shape)) return false
   const after = lines.start(lines.at(lineStart) + 1) - 1
@@ -75,7 +75,7 @@ function isFunctionCall(shape: string, text: string, lineStart: number, lines: L
   return end < 0 || !/^\n[ \t]*\)(?:[ \t]*:[^\n=]{1,200})?[ \t]*\{[ \t]*\r?\n/.test(rest.slice(end, end + 400))
 }
 
-/** `type ( … )`: each line that is one tab in defines a name. */
+/** `type ( … )`: each line with one tab of indentation defines a name. */
 function addGroupMembers(
   grammar: Grammar,
   { open, close, member }: NonNullable<Grammar['groups']>,
@@ -100,7 +100,7 @@ function addGroupMembers(
   const all = [found, added].flatMap(({ definitions, visibilities }) =>
     definitions.map((definition, index) => ({ definition, visibility: visibilities[index]! })),
   )
-  // The later of two on one line is the group's own.
+  // Of two on one line, the one of the group wins.
   const byLine = new Map(all.map((one) => [one.definition.line, one]))
   const sorted = [...byLine.values()].sort((a, b) => a.definition.line - b.definition.line)
   found.definitions = sorted.map(({ definition }) => definition)
@@ -121,7 +121,7 @@ function addDefinition(
   const indent = readIndent(text, lineStart)
   let kind = definitionKind(keyword, grammar.bare)
   if (kind === 'function' && ((grammar.methods && indent !== '') || /func[ \t]*\(/.test(shape))) kind = 'method'
-  // Clauses of one function stand one after the other in some languages.
+  // Some languages write the clauses of one function one after the other.
   const previous = found.definitions.at(-1)
   if (
     previous?.name === name &&
@@ -131,7 +131,7 @@ function addDefinition(
     !grammar.methods
   )
     return
-  // A plain value in a language whose blocks end in a word has no block.
+  // A plain value has no block in a language whose blocks end in a word.
   const flat = grammar.ends === 'end' && keyword === '' && !shape.includes('function')
   const end = flat ? undefined : findEnd(grammar, text, line, indent, lines)
   found.definitions.push(
@@ -145,7 +145,7 @@ function decodeName(name: string): string {
   return /[\x80-\xff]/.test(short) ? Buffer.from(short, 'latin1').toString('utf8') : short
 }
 
-/** What looks like a heading inside a block of code is a comment. */
+/** A heading inside a code block is a comment. */
 function removeFencedHeadings(found: Definition[], text: string, lines: LineIndex): Definition[] {
   const fences = [...text.matchAll(/(?:^|\n)[ \t]{0,3}(?:```|\x7e\x7e\x7e)/g)].map((match) => lines.at(match.index + 1))
   if (fences.length === 0) return found
@@ -156,7 +156,7 @@ function removeFencedHeadings(found: Definition[], text: string, lines: LineInde
   })
 }
 
-/** A section ends before the next heading that stands as high or higher. */
+/** A section ends before the next heading of the same or a higher level. */
 function endHeadings(found: Definition[], text: string, scan: FileScan): Definition[] {
   const level = (line: number) =>
     /^[#=*]*/.exec(text.slice(scan.lineStarts[line - 1], scan.lineStarts[line - 1]! + 8))![0].length

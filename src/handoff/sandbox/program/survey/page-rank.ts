@@ -4,14 +4,14 @@ const damping = 0.85
 const rounds = 20
 
 export interface Edges {
-  /** Where the edges of each file begin; one more at the end. */
+  /** The first edge of each file, and the number of edges at the end. */
   starts: Int32Array
   targets: Int32Array
-  /** Those of one file add up to 1. */
+  /** The weights of one file's edges add up to 1. */
   weights: Float32Array
 }
 
-/** The same ties from the other end. */
+/** Reverses all edges. */
 export function reverseEdges(count: number, { starts, targets, weights }: Edges): Edges {
   const total = starts[count]!
   const back: Edges = {

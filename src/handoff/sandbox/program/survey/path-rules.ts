@@ -1,6 +1,6 @@
 // What the names of files and folders say, apart from their extensions. Tables and a few expressions.
 
-/** Bits that a folder gives to everything below it. */
+/** Bits that a folder passes to everything below it. */
 export const trait = {
   vendored: 1,
   generated: 2,
@@ -10,12 +10,12 @@ export const trait = {
   /** Examples, demos, playgrounds. */
   example: 16,
   documentation: 32,
-  /** `test` and `testing`, which in Python are often part of the product; see classify.ts. */
+  /** `test` and `testing`, which in Python are often product; classify-file.ts decides. */
   maybeTest: 64,
-  /** Texts of licences, lists of changes: many files, all alike. */
+  /** Licences and changelogs: many similar files. */
   bulk: 128,
   translation: 256,
-  /** `bench`, which deep inside of a program is a place to work at; see classify.ts. */
+  /** `bench`, which deep in a source folder may be product; classify-file.ts decides. */
   maybeBench: 512,
 } as const
 
@@ -53,7 +53,7 @@ export function traitsForFolder(name: string): number {
   return folderTraits.get(plain) ?? compoundTraits(plain)
 }
 
-/** `runtime-tests`, `__testfixtures__`, `benchmark-apps`, and packages that are called after what they test (`certtesting`). */
+/** `runtime-tests`, `__testfixtures__`, `benchmark-apps`, and packages named after what they test (`certtesting`). */
 function compoundTraits(name: string): number {
   if (!/test|fixture|bench|example/.test(name)) return 0
   if (/fixtures?_*$/.test(name)) return trait.test | trait.fixture
@@ -73,7 +73,7 @@ const lockFiles = new Set(
 
 const lockExtensions = new Set([...lockFiles].map((name) => name.slice(name.lastIndexOf('.') + 1)))
 
-/** The ending is that of the name, in lower case; it answers nearly every question of this kind. */
+/** `ending` is the extension in lower case; this check excludes nearly every file. */
 export function isLockFile(name: string, ending: string): boolean {
   return lockExtensions.has(ending) && lockFiles.has(name.toLowerCase())
 }
@@ -84,7 +84,7 @@ export function isMinifiedName(name: string, ending: string): boolean {
 }
 
 export function isGeneratedName(name: string): boolean {
-  // Most names have none of this, and there are tens of thousands of them.
+  // A cheap check that excludes most names.
   if (!/gen|pb|grpc|designer|\.g\.|freezed|mocks|\.map$|bindata/i.test(name)) return false
   return (
     /\.pb(?:\.gw)?\.(?:go|cc|h|swift|dart)$|_pb2(?:_grpc)?\.pyi?$|\.(?:pb|grpc)\.ts$|_pb\.(?:js|d\.ts|rb)$|Grpc\.(?:java|cs)$/.test(
@@ -110,12 +110,12 @@ export function hasTestName(name: string): boolean {
   )
 }
 
-/** What tells a test suite from a package that is called `test`. */
+/** Distinguishes a test suite from a package with the name `test`. */
 export function isPythonTestName(name: string): boolean {
   return /^test_.*\.py$|_tests?\.py$|^(?:conftest|tests)\.py$/.test(name)
 }
 
-/** Files that say what a folder is for, how it is built and what it needs. */
+/** Files that declare what a folder contains, how it is built and what it depends on. */
 export function isManifest(name: string): boolean {
   return (
     /^(?:package\.json|deno\.jsonc?|cargo\.toml|go\.mod|go\.work|pyproject\.toml|setup\.(?:py|cfg)|pom\.xml|build\.(?:gradle|sbt|zig)(?:\.kts)?)$/i.test(
@@ -135,7 +135,7 @@ export function isReadme(name: string): boolean {
   return /^readme(?:\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org))?$/i.test(name)
 }
 
-/** Where a program or a library begins. */
+/** Entry points of programs and libraries. */
 export function isEntryPoint(name: string): boolean {
   return (
     /^(?:index|main|app|server|cli|mod|lib)\.[a-z]+$/i.test(name) ||
@@ -145,19 +145,19 @@ export function isEntryPoint(name: string): boolean {
   )
 }
 
-/** How it is built, by a program of its own: its tasks are called like half of what there is. */
+/** Build scripts, whose task names collide with many others. */
 export function isBuildScript(name: string): boolean {
   return /^(?:task|gulp|grunt|jake|cake)file\.[a-z.]+$|^[\w-]+\.config\.[cm]?[jt]s$/i.test(name)
 }
 
-/** Documents that tell how the whole is built or worked on. */
+/** Documents about the architecture or the development of the project. */
 export function isProjectGuide(name: string): boolean {
   return /^(?:architecture|design|overview|hacking|development|developing|contributing|agents|claude|getting[-_]?started|quick[-_]?start|internals|concepts)\b.*\.(?:md|mdx|rst|txt|adoc)$/i.test(
     name,
   )
 }
 
-/** Documents that everybody has and that say nothing about this one. */
+/** Standard documents that say nothing about this project. */
 export function isBoilerplate(name: string): boolean {
   return /^(?:licen[cs]e|copying|notice|patents|authors|contributors|maintainers|owners|codeowners|code[-_]of[-_]conduct|security|support|funding|changelog|changes|history|news|release[-_]?notes|releases|credits|thanks|acknowledg|third[-_]?party|governance|citation|sponsors|backers)/i.test(
     name,
@@ -184,7 +184,7 @@ const kindsByName: [RegExp, 'source' | 'documentation' | 'configuration', string
   [/^robots\.txt$|^cname$/i, 'configuration', 'none'],
 ]
 
-/** Names that say what they are without an ending, or against it. */
+/** File names that determine the kind without an extension, or against it. */
 export function kindForName(
   name: string,
 ): { kind: 'source' | 'documentation' | 'configuration'; grammar: string } | undefined {

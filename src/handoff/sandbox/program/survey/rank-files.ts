@@ -17,7 +17,7 @@ import {
 } from './path-rules.js'
 import { centrality } from './reference-graph.js'
 
-/** The best first. Only entries that may be chosen. */
+/** Best first; `candidates` are the entries that may be chosen. */
 export function rankFiles(tree: Tree, candidates: readonly Entry[], analyses: AnalysisTable): Entry[] {
   const product = candidates.filter(isProduct)
   const central = centrality(product, analyses)
@@ -30,7 +30,7 @@ export function rankFiles(tree: Tree, candidates: readonly Entry[], analyses: An
   let next = 0
   for (let index = 0; index < candidates.length; index++) {
     const entry = candidates[index]!
-    // The product comes in the same order.
+    // `product` has the order of `candidates`.
     const own = entry === product[next] ? central[next++] : undefined
     scores[index] = scoreFile(entry, own, analyses, context)
   }
@@ -38,18 +38,18 @@ export function rankFiles(tree: Tree, candidates: readonly Entry[], analyses: An
   return Array.from(order, (index) => candidates[index]!)
 }
 
-/** Places by their scores; git's order settles a draw. */
+/** Indexes by score; git's order breaks ties. */
 function bestFirst(scores: Float64Array): Uint32Array {
   const order = Uint32Array.from(scores, (_, index) => index)
   return order.sort((a, b) => scores[b]! - scores[a]! || a - b)
 }
 
 interface ScoringContext {
-  /** What an average source file has. */
+  /** The score of an average source file. */
   averageScore: number
-  /** The share of everything that is below a folder, by the folder's place. */
+  /** The share of all centrality below each folder, by folder index. */
   mass: Float64Array
-  /** What a shell script counts: little beside a program, for all scripts use the same few. */
+  /** The weight of a shell script: low beside a program, because all scripts use the same few names. */
   scriptFactor: number
 }
 
@@ -92,17 +92,17 @@ function scoreFile(entry: Entry, own: number | undefined, analyses: AnalysisTabl
   return own * weight * sizeFactor(entry.size) + begins + (isEntryPoint(name) ? mass * 0.01 : 0)
 }
 
-/** Where a program begins; the more so the more of it lies below. A script has its `main` too, and nothing below it. */
+/** The bonus of a file with `main`; higher the more lies below. A script has a `main` too, and nothing below it. */
 function entryPointBonus({ path }: Entry, mass: number, { averageScore }: ScoringContext): number {
   return /(?:^|\/)(?:cmd|bin|apps?)\//.test(path) ? averageScore * 6 + mass * 0.1 : averageScore * 2
 }
 
-/** Of two files that are used as much, the longer one does more. A file of some pages counts 1. */
+/** Of two files with equal use the longer one does more. A file of 6,000 bytes counts 1. */
 function sizeFactor(size: number): number {
   return (Math.min(size, 60_000) / 6_000) ** 0.7
 }
 
-/** How it is checked and released is in a few files; the rest are the habits of editors. */
+/** Few configuration files tell how a project is tested and released; the rest configure editors. */
 function configurationScore({ path, name, folder }: Entry): number {
   if (isBoilerplate(name)) return 0.02
   if (/^\.(?:github\/workflows|circleci|gitlab)/.test(path)) return 1
@@ -116,13 +116,13 @@ function documentScore({ name, folder }: Entry, mass: number, { averageScore }: 
   return averageScore * (/^(?:index|introduction|intro|overview)\b/i.test(name) ? 2 : 0.4) * (mass > 0.5 ? 1 : 0.8)
 }
 
-/** Styles and templates say little of how a program works. */
+/** Styles and templates say little about how a program works. */
 function languageWeight(grammar: string): number {
   const { family } = languageForGrammar(grammar)
   return { style: 0.3, markup: 0.4, documentation: 0.4, other: 0.4 }[family] ?? 1
 }
 
-/** The more of a folder, and of the part of the repository it is in, has come already, the longer the next one waits. */
+/** The more files of a folder and of its part of the repository come before, the later the next one comes. */
 function diversify(
   order: Uint32Array,
   scores: Float64Array,
@@ -142,7 +142,7 @@ function diversify(
   return bestFirst(scores)
 }
 
-/** The folder two below the top. */
+/** The folder's ancestor on the second level. */
 function repositoryPart(folder: Folder): Folder {
   let part = folder
   while (part.depth > 2 && part.parent) part = part.parent

@@ -7,15 +7,15 @@ import { languageForGrammar } from './languages.js'
 import { type Edges, pageRank, reverseEdges } from './page-rank.js'
 import { hashName } from './scan-identifiers.js'
 
-/** A name defined in more files than this means none of them. */
+/** A name with more definitions is ambiguous. */
 const mostDefiners = 6
-/** What is left of a tie to a file whose name and folder are never mentioned. */
+/** The factor of an edge to a file whose name and folder are not mentioned. */
 const unmentionedFactor = 0.25
 
-/** How much it counts to bring together what others offer, beside being used by them: that is where one starts to read. */
+/** The weight of using others, beside being used: such files are good starting points. */
 const usingWeight = 0.3
 
-/** One number for each entry, in their order; they add up to 1. */
+/** One number per entry, in order; they add up to 1. */
 export function centrality(entries: readonly Entry[], analyses: AnalysisTable): Float64Array {
   if (entries.length === 0) return new Float64Array(0)
   const edges = buildEdges(entries, analyses)
@@ -51,7 +51,7 @@ function buildEdges(entries: readonly Entry[], analyses: AnalysisTable): Edges {
   return edges.finish()
 }
 
-/** One for each entry; neighbours mostly have the same text. */
+/** One salt per entry; neighbours mostly share a text. */
 function computeSalts(entries: readonly Entry[], textOf: (entry: Entry) => string): Int32Array {
   const salts = new Int32Array(entries.length)
   let last: string | undefined
@@ -63,13 +63,13 @@ function computeSalts(entries: readonly Entry[], textOf: (entry: Entry) => strin
   return salts
 }
 
-/** Different families, and names that only a folder knows, never share a hash but by chance. */
+/** Different families, and names with folder visibility, share a hash only by chance. */
 function salt(text: string): number {
   return Math.imul(hashName(text) ^ 7, 0x9e3779b1)
 }
 
 interface EdgeList {
-  /** Takes what was gathered for one user, and empties it. */
+  /** Adds the gathered edges of one user and clears them. */
   add: (user: number, gathered: Float64Array, touched: number[], trust: (file: number) => number) => void
   finish: () => Edges
 }
@@ -91,7 +91,7 @@ function createEdgeList(count: number): EdgeList {
       }
       let total = 0
       for (const file of touched) {
-        // Many shared names tie two files more closely than one, but not that many times more.
+        // Many shared names strengthen an edge, but less than proportionally.
         const weight = Math.sqrt(gathered[file]!) * trust(file)
         targets[filled] = file
         weights[filled++] = weight
@@ -106,7 +106,7 @@ function createEdgeList(count: number): EdgeList {
   }
 }
 
-/** A set of hashes that may say yes too often and never no too often; nearly every question ends here. */
+/** A set of hashes with false positives and no false negatives; it excludes nearly every hash. */
 function createHashFilter(): { add: (hash: number) => void; mayHave: (hash: number) => boolean } {
   const marks = new Uint8Array(1 << 18)
   const place = (hash: number) => (hash ^ (hash >>> 14)) & (marks.length - 1)
@@ -119,13 +119,13 @@ function createHashFilter(): { add: (hash: number) => void; mayHave: (hash: numb
 }
 
 interface NameTable {
-  /** False when no folder keeps such a name to itself. */
+  /** Whether a definition with folder visibility may have this name. */
   isLocal: (hash: number) => boolean
-  /** Adds to `gathered` what the user of a name owes to those who define it. */
+  /** Adds weight to `gathered` for each file that defines the name. */
   addDefiners: (key: number, user: number, gathered: Float64Array, touched: number[]) => void
 }
 
-/** An open table from hash to a chain of definers. */
+/** An open-addressing table from hash to a chain of files. */
 function createNameTable(
   entries: readonly Entry[],
   families: Int32Array,
@@ -174,7 +174,7 @@ function createNameTable(
   return {
     isLocal: locals.mayHave,
     addDefiners(key, user, gathered, touched) {
-      // Most words are nobody's definition, and the table is too large to be near.
+      // Most words have no definition, and the table does not fit the processor's cache.
       if (!known.mayHave(key)) return
       const slot = slotOf(key)
       const definers = counts[slot]!
@@ -194,13 +194,13 @@ function createNameTable(
 export const localNameBit = 64
 
 interface MentionTracker {
-  /** The user has this word somewhere. */
+  /** Records that the user contains this word. */
   addMention: (hash: number, user: number) => void
-  /** How much of where a file is the user mentions; 1 for a neighbour, who need not. */
+  /** The share of a file's location that the user mentions; 1 in the same folder, where no import is needed. */
   mentionShare: (file: number, user: number) => number
 }
 
-/** What an import says: the name of the file most of all, then of its folder, then of the one above. */
+/** Words of an import: the name of the file counts most, then its folder, then the folder above. */
 function createMentionTracker(entries: readonly Entry[], analyses: AnalysisTable): MentionTracker {
   const numbers = new Map<number, number>()
   const sieve = createHashFilter()
@@ -240,19 +240,19 @@ function createMentionTracker(entries: readonly Entry[], analyses: AnalysisTable
   }
 }
 
-/** In Go, and of files with a name that says nothing, only the folders count. */
+/** In Go, and for generic file names, only the folders count. */
 function fileNameWords(name: string, grammar: string): string[] {
   if (grammar === 'go') return []
   const base = name.replace(/\..*$/, '')
   return /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : splitWords(base).slice(0, 3)
 }
 
-/** The nearest first. */
+/** Nearest folder first. */
 function folderWords(path: string): string[] {
   return path.split('/').slice(-3).reverse().flatMap(splitWords).slice(0, 3)
 }
 
-/** As the scanner sees words: what is shorter than four signs is not kept of anybody. */
+/** Words as the scanner splits them; it does not keep words under four characters. */
 function splitWords(name: string): string[] {
   return name.split(/[^\w$\x80-\uffff]+/).filter((word) => word.length > 3 && !/^\d/.test(word) && word !== 'src')
 }

@@ -4,13 +4,13 @@ import type { AnalysisTable } from './analysis-table.js'
 import type { Entry, Tree } from './git-tree.js'
 import type { WrittenExcerpts } from './write-excerpts.js'
 
-/** Reports stay of a size that can be read; the table in the run has all of it. */
+/** Limits of the report; the table in the run has all entries. */
 const directoryLimit = 2_000
 const directoryByteLimit = 1_000_000
 const secretLimit = 1_000
 const tableSecretLimit = 20_000
 
-/** Longer paths cannot be written to a disk, and are not shown. */
+/** Longer paths cannot be written to a disk and are not shown. */
 export const longestPath = 4_096
 
 export function countFiles(entries: readonly Entry[]): SurveyCounts {
@@ -25,10 +25,10 @@ export function countFiles(entries: readonly Entry[]): SurveyCounts {
   return counts
 }
 
-/** Tables come in pieces of about this many characters: whole, they would be the largest things in memory. */
+/** Tables are built in pieces of about this many characters, because whole ones would be the largest objects in memory. */
 const pieceLength = 64_000
 
-/** JSON of the file table, as it is to be stored. */
+/** JSON of the file table, as it is stored. */
 export function* fileTableJson(commit: string, tree: Tree, secrets: readonly SecretPlace[]): Generator<string> {
   yield `{"version":1,"commit":${JSON.stringify(commit)},"trees":{`
   yield* inPieces(folderMembers(tree))
@@ -37,7 +37,7 @@ export function* fileTableJson(commit: string, tree: Tree, secrets: readonly Sec
   yield `],"secrets":${JSON.stringify(secrets.slice(0, tableSecretLimit))}}\n`
 }
 
-/** Paths that are not UTF-8 may look alike; the first one counts. */
+/** Paths that are not UTF-8 may look equal; the first one wins. */
 function* folderMembers({ folders }: Tree): Generator<string> {
   const seen = new Set<string>()
   for (const { path, tree } of folders) {
@@ -74,7 +74,7 @@ function* outlineMembers(entries: readonly Entry[], analyses: AnalysisTable): Ge
   }
 }
 
-/** The members of a list or an object, with commas between them. */
+/** Joins the members of a list or an object with commas, in pieces. */
 function* inPieces(members: Iterable<string>): Generator<string> {
   let piece = ''
   let comma = ''
@@ -120,7 +120,7 @@ export function createSurvey(
   }
 }
 
-/** Whole levels, as many as there is room for: a level that is shown in part would look like all there is. */
+/** As many whole levels as fit, because a partial level would look complete. */
 function selectDirectories({ folders }: Tree): Survey['directories'] {
   const levels: { count: number; bytes: number }[] = []
   for (const { depth, path } of folders) {

@@ -7,13 +7,13 @@ import type { BlobReader } from './git-objects.js'
 import type { Tree } from './git-tree.js'
 import { createPathMatcher, type Pattern, parsePatterns } from './gitignore-patterns.js'
 
-/** Nobody writes so many rules by hand, and they are held in memory. */
+/** Larger files of rules are not read, because rules are kept in memory. */
 const rulesByteLimit = 1_000_000
 
 export interface RepositoryRules {
   attributes: AttributesFile[]
   ignore: Pattern[]
-  /** Files of rules that are too large to be read. */
+  /** Files of rules that are too large. */
   unread: string[]
 }
 

@@ -6,13 +6,13 @@ export interface FileScan {
   /** Lines, as an editor counts them. */
   lines: number
   longest: number
-  /** Something in it is worth a look by the rules of secrets.ts. */
+  /** The secret rules must run on this file. */
   suspicious: boolean
-  /** How many of `identifiers` are this file's. */
+  /** The number of valid entries in `identifiers`. */
   identifierCount: number
-  /** Hashes of the distinct identifiers of four characters and more, in no order that means anything. */
+  /** Hashes of the distinct identifiers of four characters and more, unordered. */
   identifiers: Int32Array
-  /** Where lines begin; `lines` of them are this file's. */
+  /** Offsets of lines; the first `lines` entries are valid. */
   lineStarts: Int32Array
 }
 
@@ -26,11 +26,11 @@ for (let code = 0; code < 256; code++) {
 }
 
 const shortestIdentifier = 4
-/** Distinct identifiers that are kept of one file; a file with more is a table. */
+/** Limit of distinct identifiers; a file with more is data. */
 const identifierLimit = 4_096
 const slots = 1 << 14
 
-/** The same for a name and for the identifier that means it. */
+/** Equal for a name and for an identifier with the same bytes. */
 export function hashName(name: string): number {
   let hash = 0
   for (let index = 0; index < name.length; index++) {
@@ -45,7 +45,7 @@ function hashBytes(bytes: Buffer): number {
   return bytes.reduce((hash, byte) => Math.imul(hash, 0x01000193) ^ byte, 0)
 }
 
-/** The result is good until the next call. Without `collect` there are no identifiers, and it is three times as fast. */
+/** The result is valid until the next call. Without `collect` there are no identifiers, and it is three times as fast. */
 export type IdentifierScanner = (bytes: Buffer, collect: boolean) => FileScan
 
 export function createIdentifierScanner(): IdentifierScanner {
@@ -159,7 +159,7 @@ function createIdentifierSet(scan: FileScan): IdentifierSet {
   }
 }
 
-/** A word of 16 signs covers every sixteenth place, wherever it begins: most of the text need not be looked at. */
+/** A word of 16 characters covers every sixteenth offset, so most of the text is skipped. */
 function hasSuspiciousWord(bytes: Buffer): boolean {
   const end = bytes.length
   for (let probe = 15; probe < end; probe += 16) {
@@ -172,7 +172,7 @@ function hasSuspiciousWord(bytes: Buffer): boolean {
   return false
 }
 
-/** `://somebody:something@` */
+/** `://user:password@` */
 function hasUrlWithPassword(bytes: Buffer): boolean {
   for (let at = bytes.indexOf('://'); at >= 0; at = bytes.indexOf('://', at + 3)) {
     let colon = false
@@ -192,7 +192,7 @@ function growArray(array: Int32Array): Int32Array {
   return larger
 }
 
-/** How tokens of known services begin; the first four bytes of a long word are enough to ask the rules. */
+/** First four bytes of tokens of known services; they are enough to run the rules. */
 const tokenPrefixes = new Set(
   (
     'AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ gith sk_l sk_t rk_l rk_t whse npm_ AIza eyJh eyJ0 eyJr eyJ1 eyJi ' +
@@ -200,14 +200,14 @@ const tokenPrefixes = new Set(
   ).split(' '),
 )
 
-/** A long word that looks random, and something near it that says it is secret. */
+/** A long word that looks random, after text that announces a secret. */
 function isSuspicious(bytes: Buffer, from: number, to: number): boolean {
   const start = bytes.toString('latin1', from, from + 4)
   if (tokenPrefixes.has(start) || start.startsWith('hf_') || start.startsWith('SK')) return true
   return looksRandom(bytes, from, to) && leadsToSecret(bytes.toString('latin1', Math.max(0, from - 120), from))
 }
 
-/** Digits and letters change places often; in names they do not. */
+/** In random words digits and letters alternate often; in names they do not. */
 function looksRandom(bytes: Buffer, from: number, to: number): boolean {
   let digits = 0
   let changes = 0
@@ -221,7 +221,7 @@ function looksRandom(bytes: Buffer, from: number, to: number): boolean {
   return digits >= 3 || (digits > 0 && changes > (end - from) / 3)
 }
 
-/** Digits, capitals, small letters. */
+/** Digit, capital or small letter. */
 function characterKind(byte: number): number {
   return byte >= 48 && byte <= 57 ? digit : byte >= 65 && byte <= 90 ? 3 : 4
 }

@@ -10,7 +10,7 @@ import type { Entry } from './git-tree.js'
 
 export interface WrittenExcerpts {
   texts: ChosenText[]
-  /** Of the files that were looked at again. */
+  /** Credentials in the files that were read again. */
   secrets: Map<Entry, Pick<SecretPlace, 'line' | 'rule'>[]>
 }
 
@@ -37,7 +37,7 @@ export async function writeExcerpts(
       const allocation = toRead[index]!
       const whole = bytes && decodeText(bytes)
       if (!whole) return
-      // Of a file that is shown by its beginning the rest need not be made plain first.
+      // For a beginning, the rest of the file need not be redacted.
       const content = allocation.form === 'head' ? whole.subarray(0, allocation.bytes * 2 + 1_000) : whole
       const isWhole = content.length === whole.length
       const text = redactText(allocation.entry, content, isWhole, analyses, written)
@@ -94,7 +94,7 @@ function cutExcerpt(
   return { form: isWhole && cut.length === text.length ? 'full' : 'head', from: 1, text: cut }
 }
 
-/** Up to a number of bytes, to the end of a line where there is one near. */
+/** Cuts text to a number of bytes, at a line end if one is near. */
 export function cutToBytes(text: string, bytes: number): string {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
@@ -104,7 +104,7 @@ export function cutToBytes(text: string, bytes: number): string {
   return whole.toString('utf8', 0, lineEnd > end / 2 ? lineEnd + 1 : end)
 }
 
-/** The lines of the definitions with their numbers: those furthest out first, as many as there is room for, in the order of the file. */
+/** Numbered lines of the definitions: outermost first as far as they fit, then in the order of the file. */
 export function signatureLines(text: string, definitions: readonly Definition[], bytes: number): string {
   const lines = text.split('\n')
   const shown = [...new Set(definitions.map(({ line }) => line))]
