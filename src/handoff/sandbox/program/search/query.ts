@@ -1,4 +1,4 @@
-// From a question to what is looked for: concepts, each with the forms in which code may say it.
+// Turns a question into concepts, each with the forms in which code may write it.
 import { isEnglish } from '../../../domain/answers/is-english.js'
 import { weights } from './ranking-weights.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
@@ -46,7 +46,7 @@ interface QueryDraft {
 export function parseQuestion(question: string, terms: readonly string[]): Query {
   const draft: QueryDraft = { concepts: [], known: new Map(), forms: new Map() }
   const asked = addWords(draft, question.slice(0, 8_000), 1)
-  // A question in another language than code says little by itself: then the terms are the question.
+  // Code is mostly English, so for a question in another language the extra terms count in full.
   const foreign = !isEnglish(question)
   const extra = terms.slice(0, 60).join(' ').slice(0, 4_000)
   const added = addWords(draft, extra, foreign ? 1 : weights.extraTerm)
