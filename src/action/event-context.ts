@@ -39,20 +39,20 @@ export interface PullPayload {
 
 /** `@actions/github` reads the event when it is loaded, so it is loaded here. It provides neither repository ids nor folders. */
 export async function readContext(environment: Environment): Promise<Context> {
-  const told = await import('./github-context.js').then(({ context }) => context, unreadableEvent)
+  const context = await import('./github-context.js').then((module) => module.context, unreadableEvent)
   const get = (name: string) => environment[name] ?? ''
   return {
-    event: told.eventName,
-    payload: readPayload(told.payload),
-    repository: `${told.repo.owner}/${told.repo.repo}`,
+    event: context.eventName,
+    payload: readPayload(context.payload),
+    repository: `${context.repo.owner}/${context.repo.repo}`,
     repositoryId: get('GITHUB_REPOSITORY_ID'),
-    sha: told.sha,
-    ref: told.ref,
-    actor: told.actor,
-    runId: String(told.runId),
-    runAttempt: String(told.runAttempt || 1),
-    serverUrl: (told.serverUrl || 'https://github.com').replace(/\/+$/, ''),
-    apiUrl: (told.apiUrl || 'https://api.github.com').replace(/\/+$/, ''),
+    sha: context.sha,
+    ref: context.ref,
+    actor: context.actor,
+    runId: String(context.runId),
+    runAttempt: String(context.runAttempt || 1),
+    serverUrl: (context.serverUrl || 'https://github.com').replace(/\/+$/, ''),
+    apiUrl: (context.apiUrl || 'https://api.github.com').replace(/\/+$/, ''),
     temporary: get('RUNNER_TEMP') || '/tmp',
   }
 }

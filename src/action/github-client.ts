@@ -1,4 +1,4 @@
-// GitHub for this job: with the job's token, and with every text that goes out cleared of secrets at the one place where all of them pass.
+// The GitHub client of a job. It redacts secrets from every comment it writes.
 import { type GitHub, HandoffError, makeGitHub } from '../handoff/index.js'
 import type { Job } from './job-context.js'
 

@@ -1,5 +1,4 @@
-// What people read of a run: the job summary, and the one comment on a pull request. The model's words and the repository's names are made
-// harmless by the house; only the frame is ours.
+// Markdown of a run: the job summary, and the one comment on a pull request. Text of the model and names from the repository are sanitised.
 import {
   fitMarkdown,
   type Handoff,

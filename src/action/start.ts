@@ -15,7 +15,7 @@ export interface Program {
   report: (error: unknown) => Promise<void>
   /** The process ends with it after an error that was not caught. */
   failureCode: 0 | 1
-  /** Told when the runner is too old for its proxy. */
+  /** Called when the runner's Node is too old for its proxy. */
   refuse: (sentence: string) => void
 }
 

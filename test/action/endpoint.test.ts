@@ -1,4 +1,4 @@
-// An answer through a deployed service: the job has no key of anybody and proves its repository with a token that GitHub signs. The service here
+// An answer through a deployed service: the job has no keys and proves its repository with a token that GitHub signs. The service here
 // is the real one, its functions behind a plain server, on the same local clouds.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

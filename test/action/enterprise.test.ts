@@ -34,7 +34,7 @@ test('summarises with a comment, and answers, at its own addresses', async () =>
   expect(world.github.server.requests.every(({ path }) => path.startsWith('/api/'))).toBe(true)
 })
 
-test('whoever waits sees how far it is, every three seconds at most', async () => {
+test('progress is shown while the answer is awaited, at most every three seconds', async () => {
   world.clouds.model.behave({ kind: 'slow', firstMs: 4_000 }, { task: 'answer' })
   const question = world.github.say(world.onGitHub, 7, 'writer', '/ask What is slow about refreshToken?')
   const step = await world.step({ event: { ...world.github.eventOf(question), sha: world.repository.head } })

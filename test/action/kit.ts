@@ -190,7 +190,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     const [output = '', saves = '', summary = '', env = '', path = ''] = await Promise.all(
       Object.values(written).map((name) => readFile(name, 'utf8')),
     )
-    // What the runner is told to mask stands in its log once, where nobody sees it.
+    // A masked secret is in the runner's own log once, which is not shown.
     secretWatch.addText('the log of a step', ended.raw.replace(/^::add-mask::.*$/gm, ''))
     for (const [what, text] of Object.entries({ outputs: output, 'saved state': saves, 'job summary': summary }))
       secretWatch.addText(`the ${what} of a step`, text)
@@ -219,7 +219,7 @@ export async function startActionWorld(options: ActionWorldOptions): Promise<Act
     ]
     if (living.length > 0) throw new Error(`sandboxes that still live: ${living.join(', ')}`)
     if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.join('\n')}`)
-    if (unknown.length > 0) throw new Error(`requests nobody knows:\n${unknown.join('\n')}`)
+    if (unknown.length > 0) throw new Error(`unknown requests:\n${unknown.join('\n')}`)
   }
   const common = () => ({
     repository: { id: onGitHub.id, full_name: 'octo/tools', private: onGitHub.private, default_branch: 'main' },

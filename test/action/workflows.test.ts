@@ -166,7 +166,7 @@ describe('action.yml', () => {
     expect(description.runs).toEqual({ using: 'node24', main: 'dist/index.js', post: 'dist/post.js' })
   })
 
-  test('has every setting as an input, and no input that nobody reads', () => {
+  test('has every setting as an input, and no unused input', () => {
     const sources = readdirSync(join(root, 'src/action'))
       .map((name) => readFileSync(join(root, 'src/action', name), 'utf8'))
       .join('\n')
