@@ -1,5 +1,5 @@
-// The Action as it is shipped: a program for the job's step, one for the step after the job, and chunks that are loaded when an event needs them.
-// Both must run from a folder without node_modules, so everything they use is in the bundle or stands beside it.
+// Builds the Action: the main step, the post step, and chunks that load on demand. They run without node_modules, so all they need is in the bundle
+// or beside it.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { build, type Plugin } from 'esbuild'
@@ -26,11 +26,10 @@ export async function buildAction(root: string, dist: string): Promise<void> {
 }
 
 /**
- * The house has one inner door, and the bundler would bring the whole house to whoever uses one word of it. So an import from the door becomes
- * imports from the rooms behind it, and a room's file brings what is used of it: none of them does anything by being loaded.
+ * `src/handoff/index.ts` exports the whole product, and esbuild would bundle all of it for one import. So imports from the index become imports from
+ * the exporting files, and those are marked free of side effects.
  *
- * The same is true of GitHub's packages, which do not say so themselves: for a line in the log they would bring two HTTP clients, and for the
- * name of an event a third and all of GitHub's API, to steps that end after a few milliseconds.
+ * GitHub's packages are free of side effects too, but do not declare it. Unmarked, they would add three HTTP clients and the GitHub API client.
  */
 function importDirectly(root: string): Plugin {
   const context = join(root, 'src', 'handoff') + sep
@@ -42,7 +41,7 @@ function importDirectly(root: string): Plugin {
     setup({ onLoad, onResolve, resolve }) {
       onResolve({ filter: /^(?:\.|@actions\/)/ }, async (asked) => {
         if (asked.pluginData === 'seen' || asked.kind === 'entry-point') return undefined
-        // What other packages import of themselves is the bundler's own affair: asking it a second time takes ten times as long as the bundle.
+        // Imports within other packages are left to esbuild: resolving them again would take ten times as long as the bundle.
         if (asked.path.startsWith('.') && !isQuiet(asked.importer) && !asked.importer.startsWith(action))
           return undefined
         const { importer, namespace, resolveDir, kind } = asked
@@ -88,9 +87,8 @@ function namesIn(list: string) {
 const opaqueImport = /return await import\(\s*\/\* webpackIgnore: true \*\/\s*\/\* @vite-ignore \*\/\s*module\s*\);/
 
 /**
- * The e2b package looks for another HTTP client at run time, in whatever folder of packages is near, and ignores the runner's proxy when it
- * finds none of its own. In the bundle it is told that there is none: then it uses the global `fetch`, which the Action points to the proxy, and
- * no code from a job's workspace is ever loaded.
+ * The e2b package looks for another HTTP client in nearby node_modules at run time, and would ignore the runner's proxy. The bundle removes that
+ * lookup. Then e2b uses the global `fetch`, which the Action configures for the proxy, and never loads code from the job's workspace.
  */
 const globalFetch: Plugin = {
   name: 'global fetch',
@@ -101,7 +99,7 @@ const globalFetch: Plugin = {
   },
 }
 
-/** Stops the build when the package does it in another way than the one we know. */
+/** Stops the build when the package's code does not match. */
 export function withoutOpaqueImport(text: string): string {
   if (text.match(opaqueImport) === null || text.split('webpackIgnore').length !== 3) {
     throw new Error(

@@ -1,4 +1,4 @@
-// `npm run demo`: the whole product in one go. Summarises a commit in Sandbox A, destroys it, and asks a question in Sandbox B.
+// `npm run demo`: the whole product in one command. Summarises a commit in Sandbox A, destroys it, and asks a question in Sandbox B.
 import { performance } from 'node:perf_hooks'
 import {
   type AnswerResult,
@@ -93,7 +93,7 @@ async function bothWalks(
   return { summary, answer }
 }
 
-/** What the run directory holds, as anybody with its key would see it. */
+/** Lists the run directory. */
 async function treeOf(
   context: AppContext,
   directory: string,

@@ -1,5 +1,5 @@
-// `npm run dev`: the page and the functions on this machine, from their sources, begun again whenever one of them changes. Clouds whose key is not
-// set are local ones; the repository this stands in is summarised first, so that there is something to ask about.
+// `npm run dev`: the page and the functions on this machine, from their sources, restarted when a source changes. A cloud without a key is an
+// emulator. Summarises the surrounding repository first, so that there is a run to ask about.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 const name = 'local/handoff'
 
 async function dev(stop: AbortSignal): Promise<void> {
-  // What would end all this after the summary ends it before.
+  // Fails before the summary is paid for, and not after it.
   const port = await freePort(readEnvironment()['PORT']?.trim() || '3000')
   await Promise.all([checkFunctions(repositoryRoot), writePage()])
   await using clouds = await openClouds(readEnvironment())

@@ -1,5 +1,5 @@
 // `npm run doctor -- <url>`: looks at a deployment from outside and says what is not as it should be. Sends nothing that costs; with
-// HANDOFF_TOKEN in the environment it looks behind the door, too.
+// HANDOFF_TOKEN in the environment it also checks what needs authentication.
 
 import { HandoffError } from '../handoff/domain/errors.js'
 import { parseHttpUrl } from '../handoff/util/http-url.js'
@@ -8,7 +8,7 @@ import { readEnvironment } from './load-env.js'
 
 interface Finding {
   what: string
-  /** Undefined: it is as it should be. */
+  /** Undefined when the check passed. */
   problem?: string
   next?: string
 }
@@ -88,7 +88,7 @@ interface Health {
   ways?: { webhook?: boolean; comments?: boolean }
 }
 
-/** Ways in that lead nowhere. */
+/** Checks access settings that do not work. */
 function checkWays({ webhook, comments }: NonNullable<Health['ways']>): Finding[] {
   const dumb = webhook && !comments
   return [
@@ -118,7 +118,10 @@ async function checkClosed(url: URL): Promise<Finding[]> {
   return Promise.all(
     closed.map(async ([what, path, init]) => {
       const { status } = await look(url, path, init)
-      return { what, ...(status === 401 ? {} : { problem: `${path} answered ${status} to nobody; 401 was expected` }) }
+      return {
+        what,
+        ...(status === 401 ? {} : { problem: `${path} answered ${status} without a token; 401 was expected` }),
+      }
     }),
   )
 }

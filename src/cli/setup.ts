@@ -77,7 +77,7 @@ const keys: Key[] = [
   },
 ]
 
-/** The check of a model holds no silence against its service; here silence is what somebody has to know. */
+/** The model check ignores a timeout of the service; setup reports it. */
 async function reach(baseUrl: string, signal: AbortSignal): Promise<void> {
   try {
     await fetch(`${baseUrl}/models`, { method: 'HEAD', signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]) })
@@ -152,7 +152,7 @@ const withoutEmpty = (environment: Environment) =>
 
 const done = (terminal: Terminal, text: string) => terminal.line(`  ✓ ${text}`)
 
-/** All that is missing at once, where nobody can be asked for it. */
+/** Without a terminal, one error lists all missing settings. */
 function refuseMissing({ interactive, environment }: Setup): void {
   const missing = keys.filter(({ name }) => !has(environment, name))
   if (interactive || missing.length === 0) return

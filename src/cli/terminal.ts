@@ -72,7 +72,7 @@ export function makeTerminal({ out, environment }: TerminalOptions): Terminal {
   }
 }
 
-/** What is worth a line; texts of the model and of the repository are shown by whoever asked for them. */
+/** Formats an event as a line. The command itself prints texts of the model and of the repository. */
 function lineFor(event: RunEvent, paint: (code: number, text: string) => string): string | undefined {
   switch (event.type) {
     case 'step-end':

@@ -40,7 +40,7 @@ export async function readAnswer(place: AnswerPlace, signal: AbortSignal): Promi
   return bytes === null ? undefined : decodeAnswer(bytes)
 }
 
-/** What to do with the record that is there: write another one in its place, or leave it. */
+/** What to do with the current record: replace it, or leave it. */
 type Decision<T> = { result: T; write?: AnswerRecord }
 
 interface Known {
@@ -48,7 +48,7 @@ interface Known {
   revision: number
 }
 
-/** After so many conflicts in a row something else is wrong, and the caller is told to come back. */
+/** After this many conflicts in a row the call fails with `in-progress`. */
 const mostConflicts = 8
 
 /** Without `known` the record is read first. */
@@ -79,7 +79,7 @@ async function decide<T>(
   })
 }
 
-/** The revision is read before the content: what is decided on is never older than what is replaced. */
+/** Reads the revision first, so that the content is never older than the revision that a write replaces. */
 async function readKnown(place: AnswerPlace, signal: AbortSignal): Promise<Known> {
   const stat = await place.drive.stat(pathOf(place), signal)
   return { record: await readAnswer(place, signal), revision: stat?.revision ?? 0 }
@@ -92,7 +92,7 @@ export const isHeld = (record: ClaimedAnswer, now: number) => Date.parse(record.
 const isOurs = (found: AnswerRecord | undefined, ours: ClaimedAnswer): found is ClaimedAnswer =>
   found?.status === 'running' && found.claim === ours.claim
 
-/** Claims the question, or says what became of it. Takes over a failed record, and one whose lease has expired. */
+/** Claims the question, or returns its current state. Takes over failed records and expired leases. */
 export async function claimAnswer(
   place: AnswerPlace,
   wanted: ClaimedAnswer,
@@ -106,7 +106,7 @@ export async function claimAnswer(
     (found) => {
       if (found?.status === 'done') return { result: { kind: 'answered', record: found } }
       if (found?.status !== 'running') return { result: { kind: 'held', record: wanted }, write: wanted }
-      // A write of ours whose reply was lost.
+      // An earlier write of this claim, whose reply was lost.
       if (found.claim === wanted.claim) return { result: { kind: 'held', record: found } }
       if (isHeld(found, now)) return { result: { kind: 'running', record: found } }
       const record = { ...wanted, ...leftFor(found) }
@@ -215,7 +215,7 @@ export async function markQueued(
   const queue = (found: AnswerRecord | undefined): Decision<ClaimedAnswer | undefined> => {
     if (found?.status === 'done') return { result: undefined }
     if (found?.status === 'running' && found.queued) return { result: found }
-    // Nothing holds a new claim: its lease has expired from the start.
+    // No process holds a new queued claim, so its lease starts expired.
     const claim = found?.status === 'running' ? found : { ...wanted, leaseUntil: new Date(now).toISOString() }
     const write = { ...claim, queued: true }
     return { result: write, write }
@@ -240,7 +240,7 @@ export async function listAnswers(
 /** Records read at the same time. */
 const readers = 6
 
-/** The newest answers of a run, to see what was asked before. A record that cannot be read is passed over. */
+/** Returns the newest answers of a run. Skips records that cannot be read. */
 export async function recentAnswers(
   drive: Drive,
   directory: string,
@@ -270,7 +270,7 @@ export async function writeLatestAnswer(
   const path = `${directory}/${artifact.latestAnswer}`
   const bytes = new TextEncoder().encode(`${writeLatestMarker(acceptedAt)}\n${markdown}`)
   for (let conflicts = 0; conflicts < 2 * mostConflicts; conflicts += 1) {
-    // The revision is read before the content: what is decided on is never older than what is replaced.
+    // The revision first, so that the content is never older than the revision that the write replaces.
     const stat = await drive.stat(path, signal)
     const found = stat && (await drive.read(path, { maxBytes: recordLimit, signal }))
     const there = !found ? undefined : readLatestMarker(new TextDecoder().decode(found))

@@ -1,5 +1,5 @@
-// What a caller may spend in a day (UTC), in tokens and in money, over all instances. What a question may cost at most is reserved before the
-// work and settled after it, so that many at once do not spend together what each alone could.
+// Daily budgets per caller (UTC), in tokens and in US dollars, shared by all instances. The maximum cost of a question is reserved before the work
+// and settled after it, so that concurrent questions cannot exceed the budget together.
 
 import { HandoffError } from '../domain/errors.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
@@ -23,8 +23,8 @@ export interface Amount {
 
 export interface Budgets {
   /**
-   * Rejects with `budget` when it does not fit any more. Settling with nothing gives it back. Settling is idempotent, and the first time says what
-   * was spent; a drive that fails is asked for some seconds, and after it rejected it may be called again.
+   * Rejects with `budget` when the amount does not fit. Returns a function that settles the reservation; without an amount it releases it. Settling is
+   * idempotent: the first call sets the amount. It retries a failing drive for some seconds, and may be called again after it rejects.
    */
   reserve(caller: string, id: string, amount: Amount, until: number): Promise<(spent?: Amount) => Promise<void>>
 }
@@ -47,13 +47,13 @@ const shape = read.object({
     read.object({ id: read.string(200), tokens: read.number, cost: read.number, until: read.count }),
     10_000,
   ),
-  // Last, where it is put into a state that had none: what was not changed is encoded to the same bytes.
+  // The last field, as in a state that gets one added: an unchanged state must encode to the same bytes.
   revision: read.optional(read.count),
 })
 
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)
 
-/** For callers without a limit. */
+/** Used when no limit is set. */
 export const noBudgets: Budgets = { reserve: async () => async () => {} }
 
 export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, clock: Clock): Budgets {
@@ -67,13 +67,13 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
   }
   return {
     async reserve(caller, question, wanted, until) {
-      // What the model may take by now can be more than a caller has in a day: one that has spent nothing may still ask.
+      // A question may cost more than a caller's daily budget. A caller that has spent nothing may still ask it.
       const amount = {
         tokens: Math.min(wanted.tokens, limits.tokensPerDay ?? Number.POSITIVE_INFINITY),
         cost: Math.min(wanted.cost, limits.costPerDay ?? Number.POSITIVE_INFINITY),
       }
       const file = fileOf(caller)
-      // A word of its own: whoever takes the question up later has another.
+      // Unique per reservation, because another process may take over the question.
       const id = `${question} ${uniqueId()}`
       const settling = (spent?: Amount): GivingBack<State> => ({
         change: (state, now) => settle(state, { id, until }, spent, now),
@@ -81,7 +81,7 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
       })
       await file.take((state, now) => {
         turnDay(state, now)
-        // The same again is a change whose writing was delivered twice.
+        // The same id is there if the write was delivered twice.
         const others = state.reserved.filter((one) => one.id !== id)
         refuse({ ...state, reserved: others }, amount, limits, now)
         state.reserved = [...others, { id, ...amount, until }]
@@ -100,7 +100,7 @@ function budgetFile(drive: Drive, path: string, clock: Clock): SharedFile<State>
     encode,
     empty: () => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] }),
     crowded: () =>
-      new HandoffError('budget', 'More questions of this caller come at this moment than can be counted.', {
+      new HandoffError('budget', 'This caller asks too many questions at the same time.', {
         next: 'Ask again in a moment.',
         retryAfterSeconds: 10,
       }),
@@ -113,7 +113,7 @@ function turnDay(state: State, now: number): void {
   Object.assign(state, { day: dayOf(now), tokens: 0, cost: 0 })
 }
 
-/** A reservation that is gone before its time was settled already: by this very change, which was delivered twice or whose answer was lost. */
+/** A reservation that is missing before it expires was settled by an earlier delivery of the same change. */
 function settle(
   state: State,
   { id, until }: { id: string; until: number },
@@ -140,7 +140,7 @@ function refuse(state: State, amount: Amount, limits: BudgetLimits, now: number)
     },
   )
   if (!over(reserved)) return
-  // Spent, or only reserved by questions that are being answered and will cost less?
+  // The budget may be spent, or only reserved by running questions that will cost less.
   const gone = over(state)
   const midnight = Date.parse(`${dayOf(now)}T00:00:00Z`) + 86_400_000
   throw new HandoffError(

@@ -1,7 +1,7 @@
-// Takes things away from the drive such that nobody ever sees a promise that is not kept, and nobody loses what was just made.
+// Deletes runs and other files from the drive. Readers never see a half-deleted run, and concurrent writers lose nothing.
 //
-// drive9 deletes without conditions but writes with them. So what must not be taken from under somebody is first replaced, on condition, by a
-// mark: of a removal and a seal, or of two that want to write a pointer, exactly one wins. Readers take a mark for nothing.
+// drive9 has conditional writes but no conditional delete. So a file that another process may need is first replaced by a tombstone with a
+// conditional write: of a deletion and a seal, or of two pointer writes, exactly one wins. Readers treat a tombstone as a missing file.
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import { decodePointer, sealLimit } from '../domain/handoff-record.js'
 import type { Drive } from '../domain/ports.js'
@@ -9,12 +9,12 @@ import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { encodeTombstone, readTombstone } from '../domain/tombstone.js'
 import { type FileThere, listRefs } from './inventory.js'
 
-/** Why something stayed after all; undefined when it is gone. */
+/** Why an item was kept; undefined when it was deleted. */
 export type Stayed = string | undefined
 
 const movedOn = 'it was written again meanwhile'
 
-/** A small file that nothing rests on, if it still is what was seen. */
+/** Deletes a small file without dependents, unless it has changed since it was listed. */
 export async function removeFile(drive: Drive, file: FileThere, signal: AbortSignal): Promise<Stayed> {
   const now = await drive.stat(file.path, signal)
   if (now !== null && now.revision !== file.revision) return movedOn
@@ -25,13 +25,13 @@ export async function removeFile(drive: Drive, file: FileThere, signal: AbortSig
 export interface SealedHere {
   place: Layout
   run: RunId
-  /** As it was seen. */
+  /** The pointer as it was listed. */
   pointer: FileThere
-  /** What was asked after this time keeps it. */
+  /** A question asked after this time keeps the run. */
   since: string
 }
 
-/** A sealed run: its pointer first, and only if nobody has come to need it since it was chosen. */
+/** Deletes a sealed run, pointer first, unless a ref or a question has come to need it since it was chosen. */
 export async function removeSealed(
   drive: Drive,
   { place, run, pointer, since }: SealedHere,
@@ -54,7 +54,7 @@ export async function removeSealed(
   return undefined
 }
 
-/** A pointer that leads nowhere, or a mark whose owner died. */
+/** Deletes a dangling pointer, or the tombstone of a process that died. */
 export async function removePointer(
   drive: Drive,
   pointer: FileThere,
@@ -68,7 +68,7 @@ export async function removePointer(
   return undefined
 }
 
-/** Undefined when somebody was quicker. */
+/** Writes a tombstone. Returns undefined on a conflict. */
 async function mark(
   drive: Drive,
   path: string,
@@ -102,8 +102,8 @@ async function neededNow(
 }
 
 /**
- * An attempt that was never sealed. The mark stands where its seal would: from now on it can never be sealed, however late it wakes up, and
- * so no reader can come to believe a directory that was emptied. The mark itself goes when no attempt can be so late (`removeEmptied`).
+ * Deletes an unsealed attempt. A tombstone takes the place of its seal, so a late process can no longer seal the emptied directory. `removeEmptied`
+ * deletes the tombstone when no attempt can still be running.
  */
 export async function removeUnsealed(
   drive: Drive,
@@ -124,7 +124,7 @@ export async function removeUnsealed(
     if (!(await isMarked())) return 'it was sealed meanwhile'
   } catch (error) {
     if (!isHandoffError(error, 'drive-quota')) throw error
-    // A full account has no room for the mark, so the content goes first.
+    // A full account has no room for the tombstone, so the content is deleted first.
     await empty()
     if (!(await isMarked())) return removeBroken(drive, place, run, removedAt, signal)
   }
@@ -133,7 +133,7 @@ export async function removeUnsealed(
   return undefined
 }
 
-/** A run that was sealed after its content had been removed: it goes whole, before a reader finds a pointer to nothing. */
+/** Deletes a run that was sealed after its content had been deleted. */
 async function removeBroken(
   drive: Drive,
   place: Layout,
@@ -147,7 +147,7 @@ async function removeBroken(
   return undefined
 }
 
-/** Removes everything below a directory but one file. */
+/** Deletes everything below a directory except one file. */
 async function emptyBut(
   drive: Drive,
   directory: string,
@@ -162,7 +162,7 @@ async function emptyBut(
   if (kept !== undefined && rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
 }
 
-/** A run that is sealed and that no pointer names: another speaks for its commit, or it died before the last step. */
+/** Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. */
 export async function removeUnspoken(
   drive: Drive,
   place: Layout,
@@ -170,7 +170,7 @@ export async function removeUnspoken(
   removedAt: string,
   signal: AbortSignal,
 ): Promise<Stayed> {
-  // Without its note nobody can bring it to light any more; who did so a moment ago is seen now.
+  // Without its write-ahead record the run cannot be recovered any more. A recovery just before that is visible now.
   await drive.remove(place.sealNote(run), { recursive: false, signal })
   if (await speaks(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
   await drive.remove(place.run(run), { recursive: true, signal })
@@ -186,13 +186,13 @@ async function removeItsPointer(
   signal: AbortSignal,
 ): Promise<void> {
   const path = place.pointer(shaOf(run))
-  // The revision first: what is read is then never older than the revision it is removed at.
+  // The revision first, so that the content is never older than the revision at which it is deleted.
   const revision = (await drive.stat(path, signal))?.revision ?? 0
   if (await speaks(drive, place, run, signal))
     await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
 }
 
-/** What is left of an attempt that was emptied long ago. */
+/** Deletes the rest of an attempt that was emptied long ago. */
 export async function removeEmptied(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<Stayed> {
   await drive.remove(place.run(run), { recursive: true, signal })
   return undefined
@@ -203,7 +203,7 @@ async function speaks(drive: Drive, place: Layout, run: RunId, signal: AbortSign
   return bytes !== null && !readTombstone(bytes) && decodePointer(bytes).run === run
 }
 
-/** Directories that hold nothing any more; one that somebody has just filled stays. */
+/** Deletes empty directories. One that another process has just filled stays. */
 export async function removeEmpty(drive: Drive, paths: readonly string[], signal: AbortSignal): Promise<void> {
   for (const path of paths) {
     try {

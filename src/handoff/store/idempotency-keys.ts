@@ -1,5 +1,5 @@
-// Repeated requests: a caller gives a request a name (`Idempotency-Key`), and whatever happens to the network, the same request under the same
-// name is worked on once. The names stand in the directory, so it does not matter which instance a request meets.
+// Idempotency keys: a repeated request with the same `Idempotency-Key` is processed once. The keys are stored in the repository's directory, so any
+// instance can handle the repetition.
 
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
@@ -13,7 +13,7 @@ import { uniqueId } from '../util/unique-id.js'
 export interface AnswerPointer {
   run: string
   answer: string
-  /** The earlier run of a comparison: the branch it was named by may have moved on. */
+  /** The earlier run of a comparison, because its branch may have moved on. */
   base?: string
 }
 
@@ -21,12 +21,12 @@ interface State {
   version: 1
   /** What the request's body hashes to. */
   body: string
-  /** Begun: somebody works on it. Accepted: the caller was told where the answer will be. Open: it ended without an answer. */
+  /** begun: a process works on it. accepted: the caller knows the address of the answer. open: it ended without an answer. */
   state: 'begun' | 'accepted' | 'open'
   at: number
-  /** Until when the one who began is waited for. */
+  /** The deadline of the process that began the request. */
   until: number
-  /** A word of the one who began: a write whose answer was lost, or that was delivered twice, is known by it from everybody else's. */
+  /** Identifies the writer, so that it recognises its own write after a lost reply or a second delivery. */
   claim?: string
   pointer?: AnswerPointer
 }
@@ -49,14 +49,14 @@ const shape = read.object({
   ),
 })
 
-/** As the draft suggests: long enough for every retry, short enough to be forgotten. */
+/** The draft standard suggests a day. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1_000
 
-/** How long the writing of a name is waited for when nobody wants it any more: one that stood there unknown would refuse who repeats the request. */
+/** How long a pending write may take after an abort. A key that stays behind would block the repeated request. */
 const settlingMs = 5_000
 
 /**
- * Whoever stops waiting stops at once, and the name that is won behind their back is free again. Until then `background` has to be waited for.
+ * An abort rejects at once. If the key is won after the abort, it is released again, as work of `background`.
  */
 export async function beginRequest(
   drive: Drive,

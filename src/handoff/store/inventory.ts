@@ -1,4 +1,4 @@
-// What stands in a repository's part of the drive: pointers with what they lead to, run directories, refs, and what was left behind. Only reads.
+// Lists a repository's directory on the drive: pointers and their runs, run directories, refs and leftovers. Only reads.
 import { isHandoffError } from '../domain/errors.js'
 import {
   type CommitPointer,
@@ -14,18 +14,18 @@ import { readTombstone, type Tombstone } from '../domain/tombstone.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
 import { readHandoff } from './run-store.js'
 
-/** Questions to the drive at once. */
+/** Concurrent requests to the drive. */
 export const width = 8
 
 export interface FileThere {
   path: string
   bytes: number
   revision: number
-  /** Absent where the drive does not say. */
+  /** When it was modified; absent if the drive does not say. */
   at?: string
 }
 
-/** `gone`: it leads to a run that is not there. `unreadable`: what is there cannot be believed, or is newer than we are. */
+/** `gone`: the run is missing. `marked`: a tombstone. `unreadable`: the content is invalid, or of a newer version. */
 export type PointerState =
   | { state: 'whole'; pointer: CommitPointer; handoff: Handoff }
   | { state: 'gone'; pointer: CommitPointer }
@@ -42,7 +42,7 @@ export interface Inventory {
   notes: (FileThere & { run: RunId })[]
   checkpoints: FileThere[]
   refs: RefThere[]
-  /** Names nobody of us gives. */
+  /** Paths with unexpected names. */
   strange: string[]
 }
 
@@ -82,7 +82,7 @@ export const fileAt = (folder: string, entry: DriveEntry): FileThere => ({
   ...(entry.modifiedAt === undefined ? {} : { at: entry.modifiedAt }),
 })
 
-/** The id that a run's folder is called after. */
+/** Parses the name of a run's folder. */
 export function runOf(name: string): RunId | undefined {
   try {
     return parseRunId(name)
@@ -91,7 +91,7 @@ export function runOf(name: string): RunId | undefined {
   }
 }
 
-/** Reads a pointer and what it leads to; whatever is wrong with them is an answer, not an error. */
+/** Reads a pointer and its run. An invalid one is a state of the result, and no error. */
 async function follow(drive: Drive, place: Layout, path: string, signal: AbortSignal): Promise<PointerState> {
   const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
   const mark = bytes === null ? { version: 1 as const, removed: '', removedAt: '' } : readTombstone(bytes)
@@ -108,7 +108,7 @@ async function follow(drive: Drive, place: Layout, path: string, signal: AbortSi
   }
 }
 
-/** The refs that have a file here, with the commit each names; one that cannot be read names none. */
+/** Lists the stored refs with their commits. An unreadable file has no commit. */
 export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal): Promise<RefThere[]> {
   const kinds = ['heads', 'pull'] as const
   const listed = await Promise.all(kinds.map((kind) => drive.list(`${place.refs}/${kind}`, signal)))
@@ -121,14 +121,14 @@ export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal)
   const found = await mapConcurrent(width, files, async ({ named, ...file }): Promise<RefThere | undefined> => {
     const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
     const pointer = bytes === null ? undefined : pointerIn(bytes)
-    // A file that says which ref it is of is believed when its name fits.
+    // The ref in the file counts only if it fits the file's name.
     const ref = pointer?.ref !== undefined && isFileOf(place, pointer.ref, file.path) ? pointer.ref : named
     return ref === undefined ? undefined : { ...file, ref, ...(pointer && { commit: pointer.commit }) }
   })
   return found.filter((one) => one !== undefined)
 }
 
-/** The ref that a file is called after, where the name alone tells it. */
+/** The ref that the file name encodes; undefined if the name does not determine it. */
 function refOf(kind: 'heads' | 'pull', name: string): string | undefined {
   const stem = name.slice(0, -'.json'.length)
   if (stem === '' || stem.includes('~') || (kind === 'pull' && !/^[1-9]\d{0,9}$/.test(stem))) return undefined
@@ -160,11 +160,11 @@ function pointerIn(bytes: Uint8Array): RefPointer | undefined {
 export interface Measure {
   files: number
   bytes: number
-  /** When something in it was last written; undefined where the drive tells no times. */
+  /** When a file in it was last written; undefined if the drive gives no times. */
   newest?: string
 }
 
-/** Everything below a directory, by listing it. */
+/** Counts files and bytes below a directory. */
 export async function measure(drive: Drive, directory: string, signal: AbortSignal): Promise<Measure> {
   const sum: Measure = { files: 0, bytes: 0 }
   let folders = [directory]

@@ -1,35 +1,35 @@
-// One small file that several processes change: the state that holds across instances. Whoever changes it says how, as a function of what
-// stands there; the file is read, changed and written on the condition that nobody was quicker, and read again if somebody was.
+// A small file that several processes change with optimistic concurrency: read the state, apply the change, write it if the revision is unchanged,
+// else retry.
 //
-// Changes that are asked for in one process while another is on its way are written together, so a hundred requests at once are a few writes.
+// Changes of one process that arrive during a write are batched, so a hundred concurrent requests cause only a few writes.
 
 import { type HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Clock, Drive } from '../domain/ports.js'
 import { cleanupSignal } from '../util/step-timer.js'
 
-/** What is kept says at which revision it stands, so that one look tells both; others may have left that out. */
+/** The state contains its own revision, so that one read returns both. Older versions did not write it. */
 export interface Kept {
   revision?: number
 }
 
 export interface SharedFile<T> {
   /**
-   * Applies a change to the state, which it may alter in place, and resolves with what it returned. It may be applied several times, each time
-   * to a newer state; only the last time counts. When it throws, what it altered must be true all the same: others may be written together with it.
+   * Applies a change, which may mutate the state, and resolves with its result. After a conflict the change is applied again to the newer state. When
+   * the change throws, its mutations may still be written, together with other changes of the batch.
    */
   update<R>(change: Change<T, R>): Promise<R>
-  /** For a change that takes something which is to be given back. When it rejects, nothing was taken, or what was is given back. */
+  /** Applies a change that acquires something. When it rejects, nothing was acquired, or it was released again. */
   take<R>(change: Change<T, R>, back: GivingBack<T>): Promise<R>
-  /** Tried again for some seconds while the drive fails; resolves also when it need not be done any more. */
+  /** Retries for some seconds while the drive fails. Also resolves when the acquisition has expired. */
   giveBack(back: GivingBack<T>): Promise<void>
 }
 
 export type Change<T, R> = (state: T, now: number) => R
 
 export interface GivingBack<T> {
-  /** Does nothing where there is nothing to give back. */
+  /** Does nothing if there is nothing to release. */
   change: Change<T, void>
-  /** When it runs out by itself, in milliseconds since 1970. */
+  /** When the acquisition expires, in milliseconds since 1970. */
   until: number
 }
 
@@ -39,7 +39,7 @@ export interface SharedFileOptions<T> {
   decode: (bytes: Uint8Array) => T
   encode: (state: T) => Uint8Array
   empty: () => T
-  /** What to say when others were always quicker; `state` is the last that was seen. */
+  /** Creates the error for too many conflicts; `state` is the last one that was read. */
   crowded: (state: T) => HandoffError
   clock: Clock
 }
@@ -47,7 +47,7 @@ export interface SharedFileOptions<T> {
 interface Pending<T> {
   change: Change<T, unknown>
   givesBack: boolean
-  /** Whether it went into what was sent last: then it may stand there, whatever was heard of the sending. */
+  /** Whether the last write contained it. Such a write may have succeeded even if its request failed. */
   applied: boolean
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
@@ -59,15 +59,14 @@ interface Known {
 }
 
 const most = 4_000_000
-/** How long a change is tried while others are quicker. */
+/** How long a change is retried after conflicts. */
 export const longestFightMs = 20_000
 /**
- * How long something is given back in spite of failures. The caller waits: an instance may be stopped as soon as it has answered, so what goes on
- * behind its back would not be done.
+ * How long a release is retried. The caller waits for it, because an instance may be stopped as soon as it has responded.
  */
 const longestGivingBackMs = 10_000
 const shortestPauseMs = 250
-/** Whoever has lost again steps aside, twice as long each time. */
+/** The first backoff after a second conflict. It doubles each time. */
 const shortestAsideMs = 50
 const longestPauseMs = 2_000
 
@@ -79,12 +78,12 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
 
   const read = () => drive.read(path, { maxBytes: most, signal: cleanupSignal() })
 
-  /** `lostAt` is a revision at which nothing could be written: what says so again was put there by somebody who does not count. */
+  /** `lostAt` is the revision of the last conflict. A state that claims it again was written by a process that does not update the revision. */
   async function load(lostAt: number | undefined): Promise<Known> {
     const bytes = await read()
     const said = bytes === null ? 0 : options.decode(bytes).revision
     if (said !== undefined && said !== lostAt) return { bytes, revision: said }
-    // The revision first: what is read is then never older than the revision it will be replaced at.
+    // The revision first, so that the content is never older than the revision that the write replaces.
     const stat = await drive.stat(path, cleanupSignal())
     return { bytes: stat === null ? null : await read(), revision: stat?.revision ?? 0 }
   }
@@ -114,7 +113,7 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
       const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
       const settles = batch.map((one) => attempt(one, state, clock.now()))
       if (same(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
-        // A decision that writes nothing is only as good as what it was made on.
+        // A result without a write must rest on a fresh read.
         if (!fresh) continue
         kept = known
         return settles
@@ -126,12 +125,12 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
         kept = { bytes, revision }
         return settles
       }
-      // It is known that nothing of it stands there.
+      // A conflict proves that nothing of the batch was written.
       for (const one of batch) one.applied = false
       losses += 1
       lostAt = known.revision
       if (clock.now() - start >= longestFightMs) throw options.crowded(state)
-      // What we kept may only have been old, and the next look decides. In a crowd somebody wins each time; with unequal pauses it is not always the same.
+      // The first conflict may come from a stale cache, so it causes no pause. Random pauses keep one process from always winning.
       if (losses > 1) await clock.sleep(aside(losses - 2, batch), cleanupSignal())
     }
   }
@@ -174,7 +173,7 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
       try {
         return await result
       } catch (error) {
-        // Else it is known: the change refused, or nothing was sent.
+        // If it was not applied, the change threw or nothing was sent.
         if (one.applied) await giveBack(back).catch(() => undefined)
         throw error
       }
@@ -183,7 +182,7 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
   }
 }
 
-/** Does it once, in the way it was asked for first; what failed is done again when it is asked for again. */
+/** Runs the work once, with the arguments of the first call. After a failure the next call runs it again. */
 export function once<How extends unknown[]>(work: (...how: How) => Promise<void>): (...how: How) => Promise<void> {
   let first: How | undefined
   let doing: Promise<void> | undefined
@@ -198,13 +197,13 @@ export function once<How extends unknown[]>(work: (...how: How) => Promise<void>
   }
 }
 
-/** Who gives something back makes the crowd smaller, and is let through sooner. */
+/** The backoff after a conflict. A release reduces contention, so its backoff is shorter. */
 function aside(times: number, batch: { givesBack: boolean }[]): number {
   const longest = batch.some(({ givesBack }) => givesBack) ? longestPauseMs / 4 : longestPauseMs
   return Math.random() * Math.min(shortestAsideMs * 2 ** times, longest)
 }
 
-/** Applies one change; what to tell its owner once the batch is written. */
+/** Applies one change. Returns the function that settles it once the batch is written. */
 function attempt<T>(one: Pending<T>, state: T, now: number): () => void {
   one.applied = false
   try {

@@ -1,20 +1,20 @@
-// Branches and pull requests: each has a small file that names the commit at its head when it was last summarised.
+// Stores refs: each branch and pull request has a small file that names its last summarised head commit.
 //
-// A ref moves only to what the git host says is its head now. The file's revision is read before the host is asked and the write is conditional
-// on it, so an older answer of the host can never replace a newer one; a force-push needs no case of its own.
+// A ref moves only to its current head at the git host. The file's revision is read before the host is asked, and the write is conditional on it.
+// So an older head can never replace a newer one, and force-pushes need no special case.
 import { isHandoffError } from '../domain/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
 import type { Drive, Ports } from '../domain/ports.js'
 import { type Commit, type Layout, quote } from '../domain/run.js'
 
-/** How a ref is asked for at the host: a pull request's head has a name of its own there. */
+/** The name of a ref at the git host, where a pull request's head has a ref of its own. */
 export function hostRef(ref: string): string {
   const pull = /^refs\/pull\/(\d+)/.exec(ref)
   return pull ? `refs/pull/${pull[1]}/head` : ref
 }
 
 export interface RefMove {
-  /** Moves the ref if its head is the commit; true when it points there now. A ref that cannot be moved costs a notice: the run is sealed. */
+  /** Moves the ref if its head is the commit. True if it points there now. A failure is only a notice, because the run is sealed. */
   finish(signal: AbortSignal): Promise<boolean>
 }
 
@@ -25,7 +25,7 @@ export function prepareRef(ports: RefTools, place: Layout, commit: Commit, signa
   const { ref } = commit
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
   const seen = lookAt(ports.drive, place, ref, signal)
-  // `finish` reports its failure; until then it must not end the process.
+  // `finish` reports its failure, so it must not be an unhandled rejection before.
   seen.catch(() => undefined)
   return {
     async finish(later) {
@@ -85,7 +85,7 @@ async function revisionOf(drive: Drive, path: string, signal: AbortSignal): Prom
   return (await drive.stat(path, signal))?.revision ?? 0
 }
 
-/** The commit a ref's file names, or nothing. */
+/** The commit that a ref's file names, if there is one. */
 export async function readRef(
   drive: Drive,
   place: Layout,

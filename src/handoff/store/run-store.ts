@@ -1,8 +1,8 @@
-// What the host does to a run directory: open it for a sandbox, believe what was stored, seal it, and point to it.
+// The host's operations on a run directory: open it for a sandbox, verify what was stored, seal it, and write its pointer.
 //
-// The order of the last steps is the promise that no run is ever half-visible: the artifacts, then a note of what will be sealed, then
-// `handoff.json` (must not exist yet), then the commit pointer (must not exist yet, or must still be what was seen), then the refs. Readers
-// come the other way: pointer first, and a handoff only when it hashes to what the pointer says.
+// The order of the last writes keeps a run from being half-visible: the artifacts, the write-ahead record, `handoff.json` (must not exist yet), the
+// commit pointer (must not exist, or be unchanged), then the refs. Readers use the reverse order: the pointer first, then a handoff whose hash
+// matches it.
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
@@ -25,13 +25,13 @@ import { cleanupSignal } from '../util/step-timer.js'
 export interface OpenedRun {
   token: DriveToken
   marker: { path: string; sha256: string }
-  /** Idempotent, and takes its own time. */
+  /** Idempotent, with its own timeout. */
   revoke(): Promise<void>
 }
 
 const markerPath = '.handoff-marker'
 
-/** The directory, a token that opens it alone, and a marker that only a mount of it can show. All at once: the marker makes the directory. */
+/** Creates the directory, a token for it alone, and a marker that proves a mount. Concurrent: writing the marker creates the directory. */
 export async function openRun(
   ports: Pick<Ports, 'drive' | 'emit'>,
   directory: string,
@@ -70,7 +70,7 @@ export async function openSealed(
   return { token, revoke: revoker(ports.drive, token) }
 }
 
-/** How long a token that was asked for is waited for once the work is to stop: one that we know can be revoked. */
+/** How long to wait for a requested token after an abort. A token with a known id can be revoked. */
 const lingerMs = 2_000
 
 async function issue(
@@ -103,7 +103,7 @@ function revoker(drive: Drive, token: DriveToken): () => Promise<void> {
   return () => (revoking ??= drive.revokeToken(token.id, cleanupSignal()))
 }
 
-/** Reads back everything a sandbox said it stored. Equal size is not enough: the drive is known to keep the right size with the wrong bytes. */
+/** Verifies each stored file by its hash. The size is not enough: the drive is known to store wrong bytes of the right size. */
 export async function verifyStored(
   drive: Drive,
   directory: string,
@@ -134,8 +134,8 @@ export interface SealedRun {
 }
 
 /**
- * The run that speaks for a commit, or nothing. A pointer whose handoff is missing or different is an error: somebody changed what must not change.
- * Where the run is `expected` to be a certain one, both are read side by side; the pointer still decides.
+ * Returns the canonical run of a commit, if there is one. A pointer whose handoff is missing or has another hash is an error. With `expected`, the
+ * pointer and that run's handoff are read concurrently; the pointer still decides.
  */
 export async function readSealed(
   drive: Drive,
@@ -147,11 +147,11 @@ export async function readSealed(
   const early = expected && readHandoffBytes(drive, place, expected, signal)
   early?.catch(() => undefined)
   const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
-  // What is being removed speaks for nothing any more.
+  // A tombstone: the run is being deleted.
   if (bytes === null || readTombstone(bytes)) return undefined
   const pointer = decodePointer(bytes)
   const read = pointer.run === expected ? await early : undefined
-  // Read before its pointer it may be older than that; then it is read again.
+  // It may have been read before the pointer was written. Then it is read again.
   const known = read && sha256(read) === pointer.handoff ? read : undefined
   return { pointer, handoff: await readHandoff(drive, place, pointer, signal, known) }
 }
@@ -159,7 +159,7 @@ export async function readSealed(
 const readHandoffBytes = (drive: Drive, place: Layout, run: RunId, signal: AbortSignal) =>
   drive.read(`${place.run(run)}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
 
-/** The record that a pointer or a note vouches for. */
+/** Reads the handoff whose hash a pointer or a write-ahead record contains. */
 export async function readHandoff(
   drive: Drive,
   place: Layout,
@@ -185,15 +185,15 @@ export async function readHandoff(
 }
 
 /**
- * A crash after the seal and before the pointer leaves a sealed run that nobody sees. The note beside the pointers, which no sandbox can write,
- * says what it must hash to; the earliest such run gets its pointer now.
+ * Recovers from a crash between seal and pointer. The write-ahead record beside the pointers, which no sandbox can write, contains the hash of the
+ * sealed handoff. The earliest such run gets the pointer.
  */
 export async function recoverSealed(
   drive: Drive,
   place: Layout,
   sha: string,
   signal: AbortSignal,
-  /** Throws where it must not be made to speak for the commit. */
+  /** Throws if the run must not become canonical. */
   check: (handoff: Handoff) => void = () => undefined,
 ): Promise<SealedRun | undefined> {
   const notes = (await drive.list(place.commits, signal)).filter(
@@ -223,13 +223,13 @@ async function readNoted(
     const pointer = decodePointer(bytes)
     return { pointer, handoff: await readHandoff(drive, place, pointer, signal) }
   } catch (error) {
-    // The attempt died before its seal: an unfinished run, not a broken one.
+    // The attempt died before its seal, so the run is unfinished and not corrupt.
     if (isHandoffError(error, 'corrupt')) return undefined
     throw error
   }
 }
 
-/** The note first (with whatever else is still to be written), then the seal: `handoff.json`, which must not exist yet. */
+/** Writes the write-ahead record and the remaining files, then the seal `handoff.json`, which must not exist yet. */
 export async function seal(
   drive: Drive,
   place: Layout,
@@ -248,7 +248,7 @@ export async function seal(
   return pointer
 }
 
-/** A file that must not exist yet. A network that delivers the request twice answers that it does: the very same bytes there are ours. */
+/** Writes a file that must not exist yet. After a request that was delivered twice the file exists with the same bytes, which is no conflict. */
 async function writeOnce(drive: Drive, path: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
   try {
     await drive.write(path, bytes, { expectedRevision: 0, signal })
@@ -260,8 +260,8 @@ async function writeOnce(drive: Drive, path: string, bytes: Uint8Array, signal: 
 }
 
 /**
- * Makes a run speak for its commit, if the pointer still is at the revision that was seen (0: there was none). Returns the one that does. Where
- * an older run is just being removed, that is waited for; who comes after it is the first.
+ * Makes a run canonical if the pointer is still at revision `seen` (0: no pointer). Returns the pointer of the canonical run. While an older run is
+ * being deleted, waits for the end of the deletion.
  */
 export async function point(
   drive: Drive,
@@ -279,19 +279,19 @@ export async function point(
     } catch (error) {
       if (!isHandoffError(error, 'conflict') || tries >= mostWaits) throw error
     }
-    // In this order: what is read is then never older than the revision it will be replaced at.
+    // The revision first, so that the content is never older than the revision that the write replaces.
     const revision = (await drive.stat(path, signal))?.revision ?? 0
     const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
     if (bytes !== null && !readTombstone(bytes)) return decodePointer(bytes)
     expectedRevision = 0
     if (bytes === null) continue
-    // A mark that stays was left by somebody who died: it is replaced like nothing.
+    // A tombstone that stays belongs to a process that died, so it is replaced.
     if (tries === mostWaits - 1) expectedRevision = revision
     else await wait(50, undefined, { signal }).catch(() => undefined)
   }
 }
 
-/** A removal is two requests apart from its end. */
+/** A deletion ends two requests after its tombstone. */
 const mostWaits = 60
 
 export function sha256(bytes: Uint8Array | string): string {

@@ -1,8 +1,8 @@
-// Whose turn it is to have a sandbox. All instances of the service share so many; who comes when all are taken waits, and turns go round
-// between those who ask, so that one with a hundred questions does not keep out one with a single question.
+// Sandbox slots, shared by all instances of the service. When all slots are taken, callers wait in a queue. Slots rotate between callers, so a
+// caller with a hundred questions does not block one with a single question.
 //
-// Everything is in one small file: who has a turn until when, and who waits. Whoever looks gives out the turns that are free, also to those
-// who wait in other processes. Nobody has to be trusted to come back: a turn and a place in the queue both run out.
+// One small file holds the slots and the queue. Each process that reads it assigns free slots, also to processes that wait elsewhere. Slots and
+// places in the queue expire, so a process that dies blocks nothing for long.
 
 import { abortError } from '../domain/errors.js'
 import { encode } from '../domain/handoff-record.js'
@@ -29,25 +29,25 @@ import {
 export type { TurnLimits, Wanted } from './slot-table.js'
 
 export interface Turn {
-  /** Resolves when it is our turn. */
+  /** Resolves when the slot is assigned. */
   come(signal: AbortSignal, onPosition?: (position: number) => void): Promise<void>
   /**
-   * Idempotent. Always to be called: a turn, or a place in the queue, is given back. A drive that fails is asked for some seconds; after it
-   * rejected it may be called again.
+   * Releases the slot, or the place in the queue. Must always be called, and is idempotent. Retries a failing drive for some seconds, and may be called
+   * again after it rejects.
    */
   leave(): Promise<void>
 }
 
 export interface Turns {
-  /** Rejects with `sandbox-limit` when the queue is full or too many want into it, `in-progress` when somebody has a turn for the same. */
+  /** Rejects with `sandbox-limit` when the queue is full, and with `in-progress` when another process has a slot for the same holder. */
   enter(wanted: Wanted): Promise<Turn>
-  /** Whether there is a turn for this, or a place in the queue. */
+  /** Whether the holder has a slot or a place in the queue. */
   stateOf(holder: string): Promise<'running' | 'waiting' | 'none'>
 }
 
-/** About: instances that were told the same at the same moment do not look at the same moment for ever. */
+/** The mean poll interval. It is randomised, so that instances do not poll in step. */
 const lookEveryMs = 250
-/** So many looks in a row may fail before those who wait are told. */
+/** Waiting callers get an error after this many failed polls in a row. */
 const mostFailures = 5
 
 export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock: Clock): Turns {
@@ -63,7 +63,7 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
   const watchers = new Map<string, Watcher>()
   let watching = false
 
-  /** While anybody here waits: show that we live, give out what is free, see whose turn it is. */
+  /** Polls while a caller of this process waits: renews places, assigns free slots and reports positions. */
   async function watch(): Promise<void> {
     watching = true
     let failures = 0
@@ -139,7 +139,7 @@ export function makeTurns(drive: Drive, path: string, limits: TurnLimits, clock:
 
 interface Watcher {
   entry: Entry
-  /** 0: our turn. */
+  /** 0: the slot is assigned. */
   tell(position: number): void
   fail(error: unknown): void
 }

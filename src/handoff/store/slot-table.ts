@@ -1,4 +1,4 @@
-// The table of turns: who has one until when, who waits, and what each step changes in it. All of it is pure; `turns.ts` says when it happens.
+// The table of sandbox slots and the queue for them, and the operations on it. All functions are pure; `sandbox-slots.ts` calls them.
 
 import { HandoffError } from '../domain/errors.js'
 import { decodeVersioned } from '../domain/handoff-record.js'
@@ -10,25 +10,25 @@ export interface TurnLimits {
   sandboxes: number
   /** Places in the queue. */
   waiting: number
-  /** Turns and places that one caller may have. */
+  /** Slots and places in the queue that one caller may have. */
   perCaller: number
 }
 
 export interface Wanted {
-  /** What the turn is for; nobody else can have one for the same at the same time. */
+  /** What the slot is for. A holder has at most one slot at a time. */
   holder: string
   caller: string
-  /** How long it may be kept, in milliseconds since 1970. */
+  /** When the slot expires, in milliseconds since 1970. */
   until: number
-  /** Sandboxes at once that it stands for; one when absent. They are given out together, so nobody holds one and waits for the other. */
+  /** Sandboxes that the slot allows; one when absent. They are assigned together, which rules out deadlocks. */
   sandboxes?: number
-  /** When the lease of an earlier process on the same question ended: what that process entered before then stands in nobody's way. */
+  /** When the lease of an earlier process on the same question ended. Entries from before that are ignored. */
   lostAt?: number
-  /** Since when it waits, in milliseconds since 1970, where it was accepted before and put back; now when absent. */
+  /** When a requeued question was accepted, in milliseconds since 1970; now when absent. */
   since?: number
 }
 
-/** One who entered. */
+/** One request for a slot. */
 export interface Entry {
   wanted: Wanted
   since: number
@@ -41,8 +41,8 @@ interface Running {
   since: number
   until: number
   /**
-   * Of the one who entered, and kept from the queue through the turn: who had a turn before for the same is known by it from who has it now, and a
-   * write whose answer was lost, or that was delivered twice, from everybody else's. Older versions wrote none.
+   * Unique per entry, in the queue and in the slot. It tells the current entry from an earlier one of the same holder, and identifies a write after a
+   * lost reply or a second delivery. Older versions wrote none.
    */
   word?: string
   sandboxes?: number
@@ -52,7 +52,7 @@ export interface Table extends Kept {
   version: 1
   running: Running[]
   waiting: Running[]
-  /** How long a turn that somebody came for was kept lately: what an honest estimate rests on. */
+  /** The moving average of how long used slots were held. Wait estimates use it. */
   meanMs: number
 }
 
@@ -70,18 +70,18 @@ const shape = read.object({
   running: read.array(placeShape, 10_000),
   waiting: read.array(placeShape, 10_000),
   meanMs: read.number,
-  // Last, where it is put into a state that had none: what was not changed is encoded to the same bytes.
+  // The last field, as in a state that gets one added: an unchanged state must encode to the same bytes.
   revision: read.optional(read.count),
 })
 
-/** A place in the queue lasts so long without a sign of life; a turn that was given out and not taken up, too. */
+/** How long a place in the queue, or an assigned slot that is not taken up, lasts without renewal. */
 const waitingMs = 30_000
 
 export const emptyTable = (): Table => ({ version: 1, running: [], waiting: [], meanMs: 15_000 })
 
-export const decodeTable = (bytes: Uint8Array): Table => decodeVersioned(bytes, shape, 'the table of turns')
+export const decodeTable = (bytes: Uint8Array): Table => decodeVersioned(bytes, shape, 'the table of sandbox slots')
 
-/** Our place, as `lookFor` says it; throws what keeps us out. Who is there already, by a write whose answer was lost, does not enter again. */
+/** Adds the entry and returns its position, as `lookFor` does. Throws if it is not admitted. An entry that is present already is not added again. */
 export function enter(table: Table, entry: Entry, limits: TurnLimits, now: number): number {
   advance(table, limits, now)
   if (!has(table, ({ word }) => word === entry.word)) {
@@ -101,7 +101,7 @@ const isOf = ({ wanted, word }: Entry) => {
   return (one: Running) => (one.word === undefined ? one.holder === wanted.holder : one.word === word)
 }
 
-/** Another process that is at the same question now. */
+/** Matches an entry of another process for the same holder. */
 const isRivalOf =
   ({ holder, lostAt = 0 }: Wanted, now: number) =>
   (one: Running) =>
@@ -110,11 +110,11 @@ const isRivalOf =
 const has = ({ running, waiting }: Table, wanted: (one: Running) => boolean) =>
   running.some(wanted) || waiting.some(wanted)
 
-/** What is no time, or has not come yet, is now: a table with such a number in it could not be read again. */
+/** Replaces an invalid or future time by now, because the table could not be decoded with it. */
 export const sinceOf = ({ since = Number.NaN }: Wanted, now: number) =>
   since >= 0 && since < now ? Math.floor(since) : now
 
-/** Behind those who are there for as long. */
+/** Inserts by waiting time, after entries with the same time. */
 function queue(table: Table, { wanted, since, word }: Entry, now: number): void {
   const { holder, caller, sandboxes } = wanted
   const behind = table.waiting.findIndex((one) => one.since > since)
@@ -132,8 +132,8 @@ function queue(table: Table, { wanted, since, word }: Entry, now: number): void 
 const taken = (turns: Running[]) => turns.reduce((sum, { sandboxes = 1 }) => sum + sandboxes, 0)
 
 /**
- * Forgets who did not come back, and gives out the turns that are free: to the caller who has the fewest, then to who waits longest. Who wants
- * more than is free is not passed by: smaller ones that came later would keep them waiting for ever.
+ * Removes expired entries and assigns free slots: first to the caller with the fewest, then to the longest wait. An entry that needs more than is
+ * free is not skipped, because smaller ones would then starve it.
  */
 export function advance(table: Table, limits: TurnLimits, now: number): void {
   table.running = table.running.filter((one) => one.until > now)
@@ -151,8 +151,8 @@ export function advance(table: Table, limits: TurnLimits, now: number): void {
 }
 
 /**
- * Our place: 0 when it is our turn, which is then kept. Whoever was too slow to show a sign of life comes back to where they stood: they wait,
- * whatever the table says. Undefined when somebody else took the same up meanwhile.
+ * Returns the position: 0 when the slot is assigned, which is then renewed. An expired entry returns to its old place in the queue. Undefined when
+ * another process has taken over the holder.
  */
 export function lookFor(table: Table, entry: Entry, now: number): number | undefined {
   const { wanted } = entry
@@ -169,7 +169,7 @@ export function lookFor(table: Table, entry: Entry, now: number): number | undef
   return table.waiting.findIndex(ours) + 1
 }
 
-/** Nothing was done in a turn that nobody came for: how long that took says nothing of how long others have to wait. */
+/** Removes the entry. A slot that was never used does not count in the mean. */
 export function giveBack(table: Table, entry: Entry, limits: TurnLimits, now: number, came: boolean): void {
   const ours = isOf(entry)
   if (!has(table, ours)) return
@@ -191,7 +191,7 @@ function refuse(table: Table, wanted: Wanted, limits: TurnLimits, now: number): 
   const needed = wanted.sandboxes ?? 1
   if (needed > limits.sandboxes) {
     throw new HandoffError('missing-setting', `This needs ${needed} sandboxes at once, and the service may have one.`, {
-      next: 'Ask whoever runs it to raise HANDOFF_SANDBOXES.',
+      next: 'Ask the operator of the service to raise HANDOFF_SANDBOXES.',
     })
   }
   const own = [...table.running, ...table.waiting].filter((one) => one.caller === wanted.caller).length
@@ -199,7 +199,7 @@ function refuse(table: Table, wanted: Wanted, limits: TurnLimits, now: number): 
   if (own >= limits.perCaller) {
     throw new HandoffError('budget', `${own} questions of this caller are being answered; no more are taken.`, {
       next: 'Wait for answers before asking more.',
-      // Until one of them ends.
+      // The mean time until one of them ends.
       retryAfterSeconds: secondsOf(table.meanMs),
     })
   }
@@ -210,7 +210,7 @@ function refuse(table: Table, wanted: Wanted, limits: TurnLimits, now: number): 
   })
 }
 
-/** Not a `conflict`: nothing is wrong with what was asked, and it may be asked again. A crowd that lasted so long is not gone in a moment. */
+/** The error for too many conflicts on the table. It is retryable, and the wait is at least the time already spent on retries. */
 export function crowded(table: Table, limits: TurnLimits): HandoffError {
   const queue = secondsFor(table.waiting.length + 1, table, limits)
   return new HandoffError('sandbox-limit', 'More want a sandbox at this moment than can be put into the queue.', {

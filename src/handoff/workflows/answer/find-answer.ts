@@ -33,7 +33,7 @@ export interface AnswerResult {
   stale?: AnswerStaleness
 }
 
-/** A question whose run and answer id are known. Nothing was written. */
+/** A question with its run and answer id. Finding it writes nothing. */
 export interface FoundQuestion {
   request: AnswerRequest
   question: Question

@@ -1,7 +1,7 @@
-// From a run and a question to an answer: Sandbox B finds, the model answers, the answer is checked.
+// Generates an answer: Sandbox B searches, the model answers, and the citations are checked.
 //
-// The machine lives as long as the model may still ask for more. The moment its reply shows that it is answering, the machine is ended, while
-// the rest of the answer is still being written.
+// The sandbox runs while the model may still ask for more lines. It is ended as soon as the reply turns out to be an answer, while the rest of the
+// reply is still streaming.
 
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, Question, Usage } from '../../domain/answer.js'
@@ -101,12 +101,12 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
   let usage = talk.terms.usage
   let requests: MoreRequest[] = []
   for (let round = 1; ; round += 1) {
-    // A reply that began like an answer and then asked for more has cost us the machine: the model answers with what it has seen.
+    // A reply that began as an answer has ended the sandbox. If it then asks for more, the model answers from what it has seen.
     const last = round === mostRounds || talk.open.closing()
     if (!talk.open.closing()) {
       await talk.timer.step('find', () => {
         const looking = searchSandbox(talk, talk.open, shown, lookFor(talk, requests), signal)
-        // Meanwhile what talks to the model is loaded; what is wrong with it is said when the model is asked.
+        // Loads the model client meanwhile. A failure is reported when the model is asked.
         talk.context.ports.model.warm?.().catch(() => undefined)
         return looking
       })
@@ -146,7 +146,7 @@ async function askModel(
   const filter = streamFilter()
   const show = (text: string) => {
     if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
-    // Words for the reader mean that nothing more is wanted from the machine.
+    // Text for the reader means that the model needs nothing more from the sandbox.
     if (filter.answering()) void talk.open.close().catch(() => undefined)
   }
   const prompt = {

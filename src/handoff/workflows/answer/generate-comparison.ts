@@ -1,9 +1,8 @@
-// A question about two commits: what changed in how something works. It is a question like any other (an id known before the work, a claim, a
-// record completed once, in the ledger of the later run); only the work differs.
+// Answers a question about two commits: what changed between them. Id, claim and record work as for any question, and the record is stored with the
+// later run.
 //
-// One Sandbox B for each run, side by side, each with a token that opens its own run alone: what one commit holds cannot reach into what is
-// told of the other. Both search for the same; then each shows its side of the places that the other one found. Both are gone before the
-// model is asked.
+// Each run has its own Sandbox B with a token for that run only, so the content of one commit cannot affect the other. Both search concurrently,
+// then each fetches the lines that the other one found. Both end before the model is asked.
 
 import type { Excerpt } from '../../domain/answer.js'
 import { parseReply, streamFilter } from '../../domain/answers/answer-prompt.js'
@@ -91,7 +90,7 @@ async function work(
   return job.timer.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }
 
-/** The same search in both; then what each has to show of the other's places. How many looks it took. */
+/** Runs the search in both, then fetches each one's lines at the places of the other. Returns the number of round trips. */
 async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], signal: AbortSignal): Promise<number> {
   const question = job.question.text
   const { model } = job.context.ports

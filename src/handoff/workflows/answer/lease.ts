@@ -1,7 +1,7 @@
 // A claimed question while this process works on it: the claim's lease is renewed until the question ends.
 //
-// A lease is short, so a process that dies delays the next one by a minute at most. A holder whose lease cannot be renewed works on: its record is
-// completed only if the claim is still its own.
+// A lease is short, so a process that dies delays the next one by a minute at most. A holder that cannot renew its lease continues, and completes
+// the record only if the claim is still its own.
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'

@@ -16,12 +16,12 @@ import { hostRef, readRef } from '../../store/ref-store.js'
 import { readSealed, recoverSealed, type SealedRun } from '../../store/run-store.js'
 import { olderSpellings } from '../../store/spellings.js'
 
-/** How a run is named by whoever asks. */
+/** How a caller names a run. */
 export type RunName = { run: string } | { commit: string } | { ref: string }
 
 export interface ChosenRun extends SealedRun {
   directory: string
-  /** Set when the run is of an older commit than the ref's head: said to whoever asks. */
+  /** Set when the run is of an older commit than the ref's head. The caller is told so. */
   behind?: { head: string }
 }
 

@@ -1,4 +1,4 @@
-// Sandbox B and what it shows: a machine that may read one run's directory and nothing else, one crossing for each look.
+// Sandbox B: may read one run's directory and nothing else. Each search is one round trip.
 
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
@@ -26,14 +26,14 @@ export interface OpenRun {
   token: string
   /** Idempotent: the machine is gone and the token is revoked. */
   close(): Promise<void>
-  /** Whether somebody has begun to end it. */
+  /** Whether it is being ended. */
   closing(): boolean
 }
 
 export async function openForReading({ context, timer, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
   const { ports } = context
   const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = context.limits
-  // Counted from now: whoever waited for a turn has less time left.
+  // Computed now, because waiting for a slot used up part of the time.
   const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   const [owned, opened] = await openBoth(
@@ -44,7 +44,7 @@ export async function openForReading({ context, timer, run, labels }: Looking, s
   let closing: Promise<void> | undefined
   const end = async () => {
     const [gone, revoked] = await Promise.allSettled([endedSoon(context, owned.close()), opened.revoke()])
-    // Both only read, and end by themselves: no reason to throw an answer away.
+    // Sandbox and token are read-only and expire, so a failure here does not discard the answer.
     if (gone.status === 'rejected') ports.emit({ type: 'notice', text: machineLeft(gone.reason) })
     if (revoked.status === 'rejected') ports.emit({ type: 'notice', text: tokenLeft })
   }
@@ -56,7 +56,7 @@ export async function openForReading({ context, timer, run, labels }: Looking, s
   }
 }
 
-/** An answer that is paid does not wait for a service that does not say whether a machine has ended. */
+/** A generated answer does not wait longer than this for the end of its sandbox. */
 const killPatienceMs = 5_000
 
 function endedSoon({ background }: AppContext, closing: Promise<void>): Promise<void> {
@@ -83,11 +83,11 @@ export interface Look {
   terms: string[]
   /** Bytes of numbered lines that may be printed. */
   textBytes: number
-  /** What the model asked for; the first look finds, later ones fetch. */
+  /** What the model asked for; the first round searches, later ones fetch. */
   requests: MoreRequest[]
 }
 
-/** One crossing: the first round finds, later ones fetch what the model asked for. What comes is added to `shown`. */
+/** One round trip: the first searches, later ones fetch what the model asked for. Adds the result to `shown`. */
 export async function searchSandbox(
   looking: Looking,
   open: OpenRun,
