@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(slowGit, { recursive: true, force: true })
 })
 
-/** The survey begins with a list of the commit's files. It would be over in a moment, and nobody might look in that moment. */
+/** The survey begins with a list of the commit's files. A slow git keeps it running long enough for the test to inspect it. */
 function gitWithSlowList(): string {
   const folder = mkdtempSync(join(tmpdir(), 'slow-git-'))
   chmodSync(folder, 0o755)

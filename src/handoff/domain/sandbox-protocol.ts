@@ -1,16 +1,16 @@
-// How the program inside a sandbox and the host talk: one task goes in (as JSON in the environment, never in a command's text), and typed
-// records come out (one JSON object a line on standard output). A line may change; a record with a version and a type may not.
+// The protocol between the host and a sandbox program. One task goes in as JSON in the environment, never in the text of a command. Typed records
+// come out, one JSON object a line on standard output.
 import type { Excerpt } from './answer.js'
 import type { ChosenText, Survey } from './survey.js'
 
 export const recordVersion = 1
 
-/** Where the durable directory is and how to prove that the mount shows it. The token comes apart, in DRIVE9_API_KEY. */
+/** Where the run directory is and how the program verifies its mount. The token is in DRIVE9_API_KEY. */
 export interface MountTask {
   server: string
   /** The run directory on drive9, absolute. */
   remote: string
-  /** A file that the host knows to be there, and what it hashes to. Only a mount that shows the right directory can show it. */
+  /** A file of the run directory and its hash. Only a mount of the right directory contains it. */
   marker: { path: string; sha256: string }
 }
 
@@ -19,13 +19,13 @@ export interface SummariseTask {
   mount: MountTask
   clone: { url: string; sha: string; ref?: string }
   repositoryName: string
-  /** How the commit is kept: one tar of a bare clone, or that and the plain files beside it. */
+  /** How the commit is stored: one tar of a bare clone, or also the plain files. */
   form: 'tar' | 'plain'
   survey: SurveyLimits
 }
 
 export interface SurveyLimits {
-  /** Bytes of chosen text the survey may print. */
+  /** Limit of the chosen text in bytes. */
   textBytes: number
   /** Globs; an empty `include` takes everything. */
   include: string[]
@@ -35,7 +35,7 @@ export interface SurveyLimits {
 export interface FindTask {
   task: 'find'
   mount: MountTask
-  /** What must hash right before it is believed. */
+  /** Files to fetch; the program checks each hash. */
   artifacts: { path: string; bytes: number; sha256: string }[]
   /** Which of the artifacts is the clone. */
   clonePath: string
@@ -44,7 +44,7 @@ export interface FindTask {
   search: Search
 }
 
-/** A further round in a sandbox that has found once already: the clone is still unpacked there. */
+/** A follow-up round in a sandbox that has searched before: the clone is still unpacked. */
 export interface MoreTask {
   task: 'more'
   repositoryName: string
@@ -60,9 +60,9 @@ export type MoreRequest =
 
 export interface Search {
   question: string
-  /** More words to look for, from earlier questions of the thread or from the model. */
+  /** More search words, from earlier questions of the thread or from the model. */
   terms: string[]
-  /** Bytes of lines to print at most, line numbers included. */
+  /** Limit of the shown lines in bytes, with line numbers. */
   textBytes: number
   /** Ranges that were shown already and need not be shown again. */
   shown: { path: string; from: number; to: number }[]
@@ -70,13 +70,13 @@ export interface Search {
 
 export type ProgramTask = SummariseTask | FindTask | MoreTask
 
-/** What the sandbox prints. `v` is the version of the record; a reader refuses what it does not know. */
+/** What a program prints. `v` is the version of the record; a reader refuses an unknown one. */
 export type ProgramRecord = { v: 1 } & (
   | { type: 'step'; step: 'mount' | 'clone' | 'store' | 'survey' | 'drain' | 'find' | 'unpack'; milliseconds: number }
   | { type: 'notice'; text: string }
   /** Which drive9 program the sandbox has. */
   | { type: 'drive9'; version: string; sha256: string }
-  /** Something is in the run directory: to be read back and compared. */
+  /** A file is in the run directory; the host reads it back and compares the hash. */
   | { type: 'stored'; path: string; bytes: number; sha256: string }
   /** The plain files are in the run directory too; `analysis/tree.json` (stored before) lists them with their hashes and what was lost. */
   | { type: 'stored-tree'; path: string; files: number; bytes: number; lost: number }
@@ -86,11 +86,11 @@ export type ProgramRecord = { v: 1 } & (
   | { type: 'listing'; path: string; entries: string[] }
   | { type: 'searched'; terms: string[]; files: number; candidates: number }
   | { type: 'failed'; code: ProgramFailure; message: string }
-  /** Always last when all went well. Its absence means that the sandbox died in the middle. */
+  /** The last record of a successful program. Without it the sandbox ended early. */
   | { type: 'done' }
 )
 
-/** Why the program inside gave up. The host turns each into its own error and sentence. */
+/** Why a program failed. The host maps each value to an error and a message. */
 export type ProgramFailure =
   | 'mount-failed' // drive9 did not mount, or the mount does not show the marker
   | 'clone-refused' // the git host wants other credentials, or does not have the repository
@@ -98,7 +98,7 @@ export type ProgramFailure =
   | 'clone-failed'
   | 'empty-repository'
   | 'store-failed' // a copy into the mount, a sync or a rename returned an error
-  | 'not-drained' // drive9 says that something did not arrive
+  | 'not-drained' // drive9 reports files that it did not upload
   | 'fetch-failed' // `drive9 fs cp` could not bring an artifact
   // The same four failures, where drive9's program says what its server answered:
   | 'drive-full'

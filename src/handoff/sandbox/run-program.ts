@@ -121,7 +121,7 @@ function endedEarlyError(exitCode: number, stderrTail: string): HandoffError {
     {
       next:
         exitCode === -1 || exitCode === 137
-          ? 'The machine may be out of memory: use a template with more.'
+          ? 'The sandbox may be out of memory: use a template with more memory.'
           : 'Try again.',
     },
   )

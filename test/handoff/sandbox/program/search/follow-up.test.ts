@@ -16,7 +16,7 @@ async function moreOf(files: Files, requests: MoreRequest[], search: Partial<Sea
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join('\n')
 
-test('a range is read as it is asked for', async () => {
+test('a requested range of lines is read', async () => {
   const found = await moreOf({ 'a.txt': numbered(50) }, [{ kind: 'read', path: 'a.txt', from: 10, to: 12 }])
   expect([...linesOf(found, 'a.txt')]).toEqual([
     [10, 'line 10'],
@@ -66,7 +66,7 @@ test.each([
   expect((await moreOf(files, [{ kind: 'read', ...range }])).excerpts).toEqual([])
 })
 
-test('a search finds what the first search did not look for, and not what was shown', async () => {
+test('a follow-up search finds new lines and repeats none that were shown', async () => {
   const files = {
     'a.py': 'def handshake():\n    return 1\n',
     'b.py': 'def handshake():\n    return 2\n',
@@ -79,7 +79,7 @@ test('a search finds what the first search did not look for, and not what was sh
   expect(found.searched.terms).toEqual(['handshake'])
 })
 
-test('a search shows at most a hundred lines that hold its words', async () => {
+test('a follow-up search shows at most a hundred matching lines', async () => {
   const text = Array.from({ length: 300 }, (_, index) => `handshake_${index}()`).join('\n')
   const files = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`part${index}.py`, text]))
   const found = await moreOf(files, [{ kind: 'search', terms: 'handshake' }], { textBytes: 200_000 })
@@ -88,7 +88,7 @@ test('a search shows at most a hundred lines that hold its words', async () => {
   expect(hits.length).toBeLessThanOrEqual(100)
 })
 
-test('a directory is listed with its directories first marked, up to 200 names', async () => {
+test('a directory listing marks directories and has up to 200 names', async () => {
   const many = Object.fromEntries(
     Array.from({ length: 250 }, (_, index) => [`many/${String(index).padStart(3, '0')}.txt`, 'x\n']),
   )
@@ -106,7 +106,7 @@ test('a directory is listed with its directories first marked, up to 200 names',
   expect(found.listings[3]!.entries).toEqual([])
 })
 
-test('all requests share the room, and there are at most eight', async () => {
+test('all requests share one limit, and there are at most eight', async () => {
   const read = (from: number): MoreRequest => ({ kind: 'read', path: 'a.txt', from, to: from + 9 })
   const requests = Array.from({ length: 12 }, (_, index) => read(index * 20 + 1))
   expect((await moreOf({ 'a.txt': numbered(300) }, requests)).excerpts.length).toBe(8)
@@ -115,7 +115,7 @@ test('all requests share the room, and there are at most eight', async () => {
   expect(tight.excerpts.length).toBeLessThan(8)
 })
 
-test('what is read has no secrets either', async () => {
+test('a requested range has no secrets', async () => {
   const key = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`
   const found = await moreOf({ '.env': `A=1\nTOKEN=${key}\n` }, [{ kind: 'read', path: '.env', from: 1, to: 2 }])
   expect(linesOf(found, '.env').get(1)).toBe('A=1')

@@ -6,7 +6,7 @@ import { findIn, foundIn, linesOf, pathsOf } from './search-repository.js'
 const filler = (words: string, count = 40) =>
   Array.from({ length: count }, (_, index) => `${words}_${index} = ${index}`).join('\n')
 
-test('a question in prose finds the identifier it speaks of, in any spelling', async () => {
+test('a question in prose finds the identifier it describes, in any spelling', async () => {
   const files = {
     'src/cache.py': `${filler('entry')}\nEXPIRE_THRESHOLD = 30\n${filler('other')}\n`,
     'src/cache.ts': `export const expirationThreshold = 30\n`,
@@ -17,7 +17,7 @@ test('a question in prose finds the identifier it speaks of, in any spelling', a
   expect(linesOf(found, 'src/cache.py').get(41)).toBe('EXPIRE_THRESHOLD = 30')
 })
 
-test('a line brings the whole definition that it stands in', async () => {
+test('a matching line shows the whole definition around it', async () => {
   const method = [
     '    def resolve(self, request):',
     '        """Follow where the answer points to."""',
@@ -33,7 +33,7 @@ test('a line brings the whole definition that it stands in', async () => {
   expect(method.map((_, index) => shown.get(7 + index))).toEqual(method)
 })
 
-test('tests stand behind what they test, unless the question asks about them', async () => {
+test('tests rank behind what they test, unless the question asks about tests', async () => {
   const files = {
     'src/limiter.ts':
       'export function acquirePermit(count: number): boolean {\n  // waits for a permit\n  return count > 0\n}\n',
@@ -45,7 +45,7 @@ test('tests stand behind what they test, unless the question asks about them', a
   expect(pathsOf(await foundIn(files, 'Which tests check that a permit is acquired?'))).toContain('src/limiter.test.ts')
 })
 
-test('documents stand behind code that says the same', async () => {
+test('documents rank behind code with the same words', async () => {
   const text = 'The scheduler drains its queue before it stops.'
   const files = {
     'docs/scheduler.md': `# Scheduler\n\n${text}\n`,
@@ -57,7 +57,7 @@ test('documents stand behind code that says the same', async () => {
   ])
 })
 
-test('what the best place uses is found although the question does not name it', async () => {
+test('a definition that the best region uses is found although the question does not name it', async () => {
   const files = {
     'app/checkout.py':
       'from app.money import quantise\n\ndef total_of_basket(basket):\n    return quantise(sum(basket))\n',
@@ -77,7 +77,7 @@ test('what the best place uses is found although the question does not name it',
   }
 })
 
-test('a test leads to the file it is called after', async () => {
+test('a test raises the file that it is named after', async () => {
   const files = {
     'lib/parser.rb': 'class Parser\n  # takes a document\n  def run(text)\n    text.lines\n  end\nend\n',
     'lib/printer.rb': 'class Printer\n  # prints a document\n  def run(text)\n    puts text\n  end\nend\n',
@@ -89,7 +89,7 @@ test('a test leads to the file it is called after', async () => {
   expect(paths.indexOf('lib/parser.rb')).toBeLessThan(paths.indexOf('lib/printer.rb'))
 })
 
-test('who uses what the best file defines, and who tests it, stands before who only shares words with the question', async () => {
+test('files that use or test the best file rank before files that only share words with the question', async () => {
   const said = 'def settle(batch):\n    # every batch is settled once\n    return batch\n'
   const files = {
     'bank/ledger.py':
@@ -173,7 +173,7 @@ test.each([
   expect(pathsOf(found)).toEqual([path])
 })
 
-test('many files get a word in: none of them takes all the room', async () => {
+test('excerpts come from many files; no file takes the whole limit', async () => {
   const text = (name: string) =>
     Array.from(
       { length: 60 },

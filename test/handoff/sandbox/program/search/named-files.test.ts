@@ -42,7 +42,7 @@ test.each([
   expect(linesOf(found, 'src/pool/more.py').get(80)).toBe('    step_74 = 74')
 })
 
-test('a file that is named without lines is shown whole, before those that only speak of it', async () => {
+test('a file that is named without lines is shown whole, before files that only mention it', async () => {
   const found = await findIn(repository, 'What does choose.py do?')
   expect(pathsOf(found)[0]).toBe('src/pool/choose.py')
   const named = await findIn(repository, 'more.py')
@@ -50,7 +50,7 @@ test('a file that is named without lines is shown whole, before those that only 
   expect([...linesOf(named, 'src/pool/more.py').values()].filter((line) => line !== '')).toEqual(lines)
 })
 
-test('a name that many files have, and a path of somewhere else, name nothing here for sure', async () => {
+test('an ambiguous name or a path outside the repository is weak evidence', async () => {
   const file = (path: string, index: number) =>
     ({ path, index, name: path.split('/').at(-1)! }) as unknown as SourceFile
   const all = [...Object.keys(files), 'a/__init__.py', 'b/__init__.py'].map(file)
@@ -62,7 +62,7 @@ test('a name that many files have, and a path of somewhere else, name nothing he
   expect(named('Is it and/or, e.g. v1.2:3 of Node.js?')).toEqual([])
 })
 
-test('the words of a path do not drown the question', () => {
+test('the words of a path do not outweigh the question', () => {
   const all = [{ path: 'src/pool/choose.py', index: 0, name: 'choose.py' } as unknown as SourceFile]
   const { text } = extractNamedFiles('In src/pool/choose.py:40, what is the cost?', all)
   expect(text.replace(/\s+/g, ' ')).toBe('In choose , what is the cost?')
@@ -70,12 +70,12 @@ test('the words of a path do not drown the question', () => {
   expect(extractNamedFiles('What does response.json() do?', all).text).toBe('What does response.json() do?')
 })
 
-test('a question that has no word of its own is shown what the repository says of itself', async () => {
+test('a question of question words only shows the files that describe the repository', async () => {
   const paths = pathsOf(await findIn(repository, 'What does this project do?'))
   expect(paths[0]).toBe('README.md')
 })
 
-test('any text is read in time and names only files that are there', () => {
+test('any text is parsed in time and names existing files only', () => {
   const all = [{ path: 'a/b.py', index: 0, name: 'b.py' } as unknown as SourceFile]
   fc.assert(
     fc.property(

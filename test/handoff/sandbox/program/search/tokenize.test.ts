@@ -25,12 +25,12 @@ test.each([
   expect(new Set(forms.map(stem)).size).toBe(1)
 })
 
-test('words that only look alike stay apart', () => {
+test('words that only look alike have different stems', () => {
   const words = ['status', 'state', 'this', 'bus', 'process', 'access', 'ring', 'red', 'number', 'user', 'used']
   expect(new Set(words.map(stem)).size).toBe(words.length)
 })
 
-test('where there are no spaces, neighbouring characters are words', () => {
+test('in scripts without spaces, pairs of characters are words', () => {
   expect(wordParts('过期时间')).toEqual(['过期', '期时', '时间'])
   expect(wordParts('設')).toEqual(['設'])
   expect(wordParts('threshold')).toEqual(['threshold'])
@@ -42,7 +42,7 @@ function said(question: string, word: string, terms: string[] = []): string[] {
   return meaning.flatMap((number, index) => (index % 2 === 0 ? [query.concepts[number]!.word] : []))
 }
 
-test('code says what a question asks in other forms, in short forms, and as one word', () => {
+test('code matches other forms, abbreviations and joined words of a question', () => {
   const question = 'How does the configuration of the file name decide when a connection expires?'
   expect(said(question, 'config')).toEqual(['configuration'])
   expect(said(question, 'cfg')).toEqual(['configuration'])
@@ -55,7 +55,7 @@ test('code says what a question asks in other forms, in short forms, and as one 
   expect(said(question, 'the')).toEqual([])
 })
 
-test('an identifier in a question is looked for whole and in its parts', () => {
+test('an identifier in a question matches as a whole and in its parts', () => {
   const query = parseQuestion('Why does `Session.resolve_redirects` loop?', [])
   expect([...query.identifiers.keys()]).toEqual(['Session', 'resolve_redirects'])
   expect(query.concepts.map(({ word }) => word)).toEqual([
@@ -68,7 +68,7 @@ test('an identifier in a question is looked for whole and in its parts', () => {
   ])
 })
 
-test('terms from elsewhere count for less, unless the question is in a script that code is not written in', () => {
+test('extra terms count less, unless the question is in a language other than English', () => {
   const weak = parseQuestion('How are retries limited?', ['backoff'])
   expect(weak.concepts.find(({ word }) => word === 'backoff')!.weight).toBeLessThan(
     weak.concepts.find(({ word }) => word === 'retries')!.weight,
@@ -77,7 +77,7 @@ test('terms from elsewhere count for less, unless the question is in a script th
   expect(strong.concepts.find(({ word }) => word === 'retries')!.weight).toBe(1)
 })
 
-test('however long a question is, what is looked for has an end', () => {
+test('the number of concepts is limited however long the question is', () => {
   const words = Array.from({ length: 3_000 }, (_, index) => `word${String.fromCharCode(97 + (index % 26))}${index}x`)
   expect(parseQuestion(words.join(' '), words).concepts.length).toBeLessThanOrEqual(100)
 })

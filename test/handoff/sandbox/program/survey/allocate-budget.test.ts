@@ -23,7 +23,7 @@ const product = {
   'CHANGELOG.md': `# Changes\n\n${'words\n'.repeat(60)}`,
 }
 
-test('the README first, then what the rest rests on; tests, examples and lists of changes last', async () => {
+test('the README comes first, then central files; tests, examples and changelogs come last', async () => {
   const result = await surveyOf(product)
   const order = result.texts.map(({ path }) => path)
   expect(order.slice(0, 3)).toEqual(['README.md', 'src/core.ts', 'package.json'])
@@ -32,13 +32,13 @@ test('the README first, then what the rest rests on; tests, examples and lists o
   expect(order.indexOf('src/lonely.ts')).toBeGreaterThan(order.indexOf('src/core.ts'))
 })
 
-test('with room for everything everything is whole', async () => {
+test('a budget for everything shows every file whole', async () => {
   const result = await surveyOf(product)
   expect(result.survey.counts).toMatchObject({ cut: 0, skipped: 0, read: Object.keys(product).length, reasons: {} })
   for (const [path, content] of Object.entries(product)) expect(textOf(result, path)?.text).toBe(content)
 })
 
-test('with less room the best are whole and the rest are there in outline', async () => {
+test('a smaller budget shows the best files whole and the rest in outline', async () => {
   const result = await surveyOf(product, { textBytes: 6_000 })
   expect(textOf(result, 'README.md')?.form).toBe('full')
   expect(textOf(result, 'src/core.ts')?.form).toBe('full')
@@ -49,7 +49,7 @@ test('with less room the best are whole and the rest are there in outline', asyn
   expect(`${line.from}: ${line.text}`).toMatch(/^2: export function usePart\d+\(\) \{$/)
 })
 
-test('every folder at the top gets something before one of them gets all', async () => {
+test('every top folder gets a share first', async () => {
   const crowd = Object.fromEntries(
     Array.from({ length: 300 }, (_, index) => [
       `big/file${index}.ts`,
@@ -67,7 +67,7 @@ test('every folder at the top gets something before one of them gets all', async
   expect([...tops].toSorted()).toEqual(['alpha', 'beta', 'big', 'gamma'])
 })
 
-test('one giant file does not take what others need', async () => {
+test('one giant file does not take the budget of others', async () => {
   const giant = Array.from(
     { length: 20_000 },
     (_, index) => `export function giantStep${index}() { return coreThing() }\n`,
@@ -85,7 +85,7 @@ test('one giant file does not take what others need', async () => {
   expect(result.texts.filter(({ form }) => form === 'full').length).toBe(20)
 })
 
-test.each([0, 1, 40, 200, 1_000])('a budget of %i bytes is kept', async (textBytes) => {
+test.each([0, 1, 40, 200, 1_000])('the text stays within a budget of %i bytes', async (textBytes) => {
   const result = await surveyOf(product, { textBytes })
   expect(bytesOf(result.texts)).toBeLessThanOrEqual(textBytes)
 })
@@ -97,7 +97,7 @@ test('replacing a credential may make a text longer, never the whole longer than
   expect(result.texts.some(({ form }) => form === 'head')).toBe(true)
 })
 
-test('the tests of a very large repository are listed and not looked into, but for some where there is nothing else', async () => {
+test('the tests of a very large repository are listed and not analyzed, except some in folders with only tests', async () => {
   const product: Files = Array.from({ length: 300 }, (_, index): [string, string] => [
     `src/part${index}.ts`,
     `export const part${index} = 1\n`,
@@ -117,7 +117,7 @@ test('the tests of a very large repository are listed and not looked into, but f
   expect(roomy.survey.notices).toEqual([])
 })
 
-test('what nobody can import, and what only builds it, is not what the program rests on', async () => {
+test('programs without exports and build scripts do not rank as central', async () => {
   const users = Object.fromEntries(
     Array.from({ length: 8 }, (_, index) => [
       [`pkg/user${index}/user.go`, `package user${index}\n\nfunc Use${index}() {\n\tCoreEngine(Package{})\n}\n`],
@@ -135,7 +135,7 @@ test('what nobody can import, and what only builds it, is not what the program r
   expect(texts.slice(0, 2).map(({ path }) => path)).toEqual(['pkg/core/core.go', 'begin/start.js'])
 })
 
-test('what brings much together comes before what stands alone', async () => {
+test('a file that uses many others ranks before an isolated one', async () => {
   const parts = Array.from({ length: 6 }, (_, index) => `part${index}Work`)
   const { texts } = await surveyOf({
     ...Object.fromEntries(parts.map((name) => [`parts/${name}.ts`, `export function ${name}() {}\n`])),

@@ -22,7 +22,7 @@ test('source in many languages is source', async () => {
   await verdicts(Object.fromEntries(names.split(' ').map((name) => [`lib/${name}`, ['one line of it\n', 'source']])))
 })
 
-test('tests are known by their names and their folders', async () => {
+test('tests are recognized by names and folders', async () => {
   await verdicts({
     'src/a.test.ts': ['a\n', 'test'],
     'src/a.spec.js': ['a\n', 'test'],
@@ -79,7 +79,7 @@ test('documents, settings, data and lock files', async () => {
   })
 })
 
-test('what nobody wrote by hand', async () => {
+test('generated files', async () => {
   await verdicts({
     'vendor/x/x.go': ['package x\n', 'vendored: vendored'],
     'web/node_modules/y/index.js': ['y\n', 'vendored: vendored'],
@@ -101,7 +101,7 @@ test('what nobody wrote by hand', async () => {
   })
 })
 
-test('what is no text', async () => {
+test('files that are not text', async () => {
   await verdicts({
     'logo.png': ['not looked at', 'binary: binary'],
     'tool.strange': [new Uint8Array([1, 2, 0, 4, 5]), 'binary: binary'],
@@ -143,7 +143,7 @@ test('links, submodules and scripts keep their modes', async () => {
   expect(result.survey.notices).toContainEqual('1 submodule is another repository and is not followed.')
 })
 
-test('attributes have the last word, the nearest file most of all', async () => {
+test('attributes override names, and the nearest file wins', async () => {
   await verdicts(
     {
       'made/a.ts': ['a\n', 'generated: generated'],
@@ -166,7 +166,7 @@ test('attributes have the last word, the nearest file most of all', async () => 
   )
 })
 
-test('.handoffignore and the globs of the settings leave files out, and say so', async () => {
+test('.handoffignore and the globs of the settings exclude files and give the reason', async () => {
   const files = {
     '.handoffignore': '# ours\n*.log.ts\n!keep.log.ts\n/private/\nnotes.md\n',
     'a.log.ts': 'a\n',

@@ -14,7 +14,7 @@ function pieces(bytes: Buffer, cuts: number[]): Buffer[] {
 
 const cuts = fc.array(fc.nat(100_000), { maxLength: 40 })
 
-test('objects come out whole and in order, and missing ones are told', () => {
+test('objects arrive whole and in order, and missing ones are reported', () => {
   const object = fc.option(fc.uint8Array({ maxLength: 300 }), { nil: undefined })
   fc.assert(
     fc.property(fc.array(object, { maxLength: 12 }), cuts, (objects, where) => {
@@ -39,7 +39,7 @@ test('objects come out whole and in order, and missing ones are told', () => {
   )
 })
 
-test('a list is read the same however it is cut', () => {
+test('the tree list parses the same however it is split', () => {
   const id = 'a'.repeat(40)
   const rows = [
     `040000 tree ${id}       -\tsrc`,

@@ -102,7 +102,7 @@ test('reads attributes as git does', () => {
   )
 })
 
-test('a pattern made to take for ever does not', () => {
+test('a pattern that would backtrack for ever ends in time', () => {
   const time = processorTime(() => {
     expect(matchSegment('*a'.repeat(40), `${'a'.repeat(5_000)}b`)).toBe(false)
     expect(createPathMatcher(parsePatterns([`${'**/'.repeat(30)}x`]))(`${'a/'.repeat(2_000)}b`)).toBe(false)

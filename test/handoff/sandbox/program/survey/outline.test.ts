@@ -288,7 +288,7 @@ test('line ends and encodings do not move lines', () => {
   expect(outlineOf('ts', text.replaceAll('\n', '\r\n'))).toEqual(expected)
 })
 
-test('no text makes it slow', () => {
+test('no text makes the outline slow', () => {
   const hostile = [
     `${'function a('.repeat(60_000)}`,
     `function a() {\n${'  function b() {\n'.repeat(40_000)}`,

@@ -28,7 +28,7 @@ const leaks: Record<string, string> = {
   'private-key': `-----BEGIN RSA PRIVATE KEY-----\n${body(64)}\n${body(64)}\n-----END RSA PRIVATE KEY-----`,
 }
 
-test('the coarse look finds every kind of credential, also far down in a file', () => {
+test('the identifier scan finds every kind of credential, also far down in a file', () => {
   const scan = createIdentifierScanner()
   for (const [rule, leak] of Object.entries(leaks)) {
     const text = `${'const plain = words.that.say(nothing) // at https://example.org/@scope\n'.repeat(50)}${leak}\n`
@@ -36,14 +36,14 @@ test('the coarse look finds every kind of credential, also far down in a file', 
   }
 })
 
-test('and passes over what everybody writes', () => {
+test('the identifier scan ignores placeholders and common text', () => {
   const scan = createIdentifierScanner()
   const text =
     'import x from "@scope/name"\n// see https://example.org/a/b@1.2.3 and mail me@example.org\nconst averyLongIdentifierThatHasNoNumbers = secretTokenFactory(anotherVeryLongIdentifier)\nsha512-9f86d081884c7d659a2feaa0c55ad015\n'
   expect(scan(Buffer.from(text), false).suspicious).toBe(false)
 })
 
-test('places are reported although nothing of the files is shown', async () => {
+test('credentials are reported although no text is shown', async () => {
   const files = Object.fromEntries(Object.entries(leaks).map(([rule, leak]) => [`src/${rule}.py`, `# one\n${leak}\n`]))
   const result = await surveyOf(files, { textBytes: 0 })
   expect(result.survey.secrets).toEqual(
