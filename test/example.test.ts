@@ -1,13 +1,13 @@
 // An example to copy: one commit is summarised, one question is asked, everything on this machine.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answerQuestion, type SummariseResult, summarise } from '../src/handoff/index.js'
-import { startWorld, type World } from './support/local-clouds.js'
+import { type LocalStack, startLocalStack } from './support/local-stack.js'
 import { makeRepository, type TestRepository } from './support/repository.js'
 
 const name = 'octo/clock'
 const deadline = AbortSignal.timeout(60_000)
 let repository: TestRepository
-let world: World
+let stack: LocalStack
 let run: SummariseResult
 
 beforeAll(async () => {
@@ -17,25 +17,25 @@ beforeAll(async () => {
     'src/clock.ts': 'export function tellTime(): string {\n  return new Date().toISOString()\n}\n',
   })
   // Emulators of E2B, drive9 and the model, a git server, and a context that uses them.
-  world = await startWorld({ repositories: { [name]: repository.directory } })
-  run = await summarise({ commit: world.commit(name, repository.head), attempt: 'first' }, world.context, deadline)
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  run = await summarise({ commit: stack.commit(name, repository.head), attempt: 'first' }, stack.context, deadline)
 })
 
 // Closing fails the test if a sandbox is alive, a request was unknown, or a secret stands where it must not.
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const ask = (text: string) =>
   answerQuestion(
     {
-      repository: world.commit(name, repository.head).repository,
-      cloneUrl: world.remote.cloneUrl(name),
+      repository: stack.commit(name, repository.head).repository,
+      cloneUrl: stack.remote.cloneUrl(name),
       name: { run: run.run },
       question: { text },
     },
-    world.context,
+    stack.context,
     deadline,
   )
 
@@ -46,7 +46,7 @@ test('an answer cites a line that holds', async () => {
 
 test('a citation of lines that the model was not shown is dropped', async () => {
   // The emulated model replies with this text.
-  world.clouds.model.behave(
+  stack.clouds.model.setBehaviour(
     { kind: 'say', text: 'It asks a server. [[src/server.ts:1-2 "fetch"]]' },
     { task: 'answer' },
   )

@@ -9,9 +9,9 @@ import {
   type SummariseResult,
   summarise,
 } from '../src/handoff/index.js'
-import { startWorld, type World } from './support/local-clouds.js'
-import { runProgram } from './support/program.js'
+import { type LocalStack, startLocalStack } from './support/local-stack.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'
+import { runProgram } from './support/run-program.js'
 
 const name = 'octo/clocks'
 const question = 'How does tellTime know the zone?'
@@ -39,19 +39,19 @@ function files(): Files {
   }
 }
 
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 
 beforeAll(async () => {
   repository = await makeRepository(files())
-  world = await startWorld({
+  stack = await startLocalStack({
     repositories: { [name]: repository.directory },
     clouds: { model: { waitMs: 50 } },
   })
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
@@ -71,8 +71,8 @@ function once(model: string): Promise<Done> {
 }
 
 async function both(settings: Record<string, string>): Promise<Done> {
-  const context = world.another(settings)
-  const commit = world.commit(name, repository.head)
+  const context = stack.makeContext(settings)
+  const commit = stack.commit(name, repository.head)
   attempts += 1
   const never = new AbortController().signal
   const summary = await summarise({ commit, attempt: `models-${attempts}`, force: true }, context, never)
@@ -90,7 +90,7 @@ async function refusal(work: Promise<unknown>): Promise<HandoffError> {
   return error as HandoffError
 }
 
-const promptsOf = (model: string) => world.clouds.model.prompts.filter((prompt) => prompt.model === model)
+const promptsOf = (model: string) => stack.clouds.model.prompts.filter((prompt) => prompt.model === model)
 
 /** What a model needs to be told about. */
 const settingsFor: Record<string, Record<string, string>> = {
@@ -175,7 +175,7 @@ describe('the demo', () => {
   const chosen = process.env['LONG'] === '1' ? names : [names[Math.floor(Math.random() * names.length)]!]
 
   test.each(chosen)('ends well with %s', async (model) => {
-    const { LLM_BASE_URL, LLM_API_KEY } = world.clouds.model.settings
+    const { LLM_BASE_URL, LLM_API_KEY } = stack.clouds.model.settings
     const settings = { LLM_BASE_URL, LLM_API_KEY, LLM_MODEL: model, ...settingsFor[model] }
     const { code, stdout, stderr } = await runProgram(
       'src/cli/demo.ts',

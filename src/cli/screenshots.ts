@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { type Browser, chromium, type Locator } from 'playwright-core'
 import { startGitRemote } from '../emulators/git-http-server.js'
-import { type LocalGitHub, startGitHub } from '../emulators/github/github.js'
+import { type LocalGitHub, startGitHub } from '../emulators/github/server.js'
 import { startClouds } from '../emulators/start-all.js'
 import { startFunctions } from '../emulators/vercel/start.js'
 import { createContext, HandoffError, parseRepository, parseSettings, summarise } from '../handoff/index.js'
@@ -39,8 +39,8 @@ async function takePictures(signal: AbortSignal): Promise<void> {
   const known = github.addRepository({ name: repositoryName, directory, collaborators: { wanda: 'write' } })
   const remote = resources.use(await startGitRemote({ repositories: { [repositoryName]: directory } }))
   const clouds = resources.use(await startClouds())
-  clouds.model!.behave({ kind: 'say', text: summaryReply }, { task: 'summary' })
-  clouds.model!.behave({ kind: 'say', text: answerReply }, { task: 'answer' })
+  clouds.model!.setBehaviour({ kind: 'say', text: summaryReply }, { task: 'summary' })
+  clouds.model!.setBehaviour({ kind: 'say', text: answerReply }, { task: 'answer' })
 
   const { stdout } = await execute('git', ['-C', directory, 'rev-parse', 'HEAD'])
   const sha = stdout.trim()
@@ -119,10 +119,10 @@ async function commentOf(
   known: ReturnType<LocalGitHub['addRepository']>,
   webhook: string,
 ): Promise<string> {
-  const asked = github.say(known, pullNumber, 'wanda', `/ask ${question}`)
+  const asked = github.addComment(known, pullNumber, 'wanda', `/ask ${question}`)
   await github.deliver(webhook, github.eventOf(asked), { secret })
   for (let tries = 0; tries < 200; tries++) {
-    const answer = github.visible(known, pullNumber).find(({ body }) => body.includes('state=done'))
+    const answer = github.visibleComments(known, pullNumber).find(({ body }) => body.includes('state=done'))
     if (answer) return answer.body
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

@@ -2,7 +2,7 @@
 // the development server and the tests. Which of them are wanted is always said, never guessed from what is absent.
 import { fileURLToPath } from 'node:url'
 import { type DriveOptions, type LocalDrive, startDrive } from './drive9/server/main.js'
-import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from './e2b/index.js'
+import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from './e2b/server.js'
 import { type LocalModel, type ModelOptions, startModel } from './model/server.js'
 
 export interface CloudsOptions {

@@ -3,25 +3,25 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withoutOpaqueImport } from '../../src/build/action.js'
-import { type ActionWorld, type Event, root, startActionWorld } from './kit.js'
+import { type ActionStack, type Event, root, startActionStack } from './kit.js'
 
 const dist = join(root, 'dist')
 const preload = join(import.meta.dirname, 'watch-loading.mjs')
-let world: ActionWorld
+let stack: ActionStack
 
 beforeAll(async () => {
-  world = await startActionWorld({ files: { 'README.md': '# Tools\n', 'src/a.ts': 'export const a = 1\n' } })
+  stack = await startActionStack({ files: { 'README.md': '# Tools\n', 'src/a.ts': 'export const a = 1\n' } })
 })
-afterAll(() => world?.close())
+afterAll(() => stack?.close())
 
 const code = async (folder = dist) =>
   (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('sandbox-'))
 
 /** What a step loads of the bundle, with sizes. */
 async function loadedBy(event: Event, inputs: Record<string, string> = {}) {
-  const file = join(world.folder, `loaded-${Math.random()}`)
+  const file = join(stack.folder, `loaded-${Math.random()}`)
   const environment = { NODE_OPTIONS: `--import=${preload}`, WATCH_LOADING_FILE: file }
-  const step = await world.step({ event, inputs, environment })
+  const step = await stack.step({ event, inputs, environment })
   return { step, ...(await sizes(file)) }
 }
 
@@ -106,9 +106,9 @@ describe('what each way loads', () => {
   })
 
   test('the step after the job: the same', async () => {
-    const main = await world.step({ event: { name: 'star', payload: {} } })
-    const file = join(world.folder, 'loaded-by-post')
-    const post = await world.post(main, { NODE_OPTIONS: `--import=${preload}`, WATCH_LOADING_FILE: file })
+    const main = await stack.step({ event: { name: 'star', payload: {} } })
+    const file = join(stack.folder, 'loaded-by-post')
+    const post = await stack.post(main, { NODE_OPTIONS: `--import=${preload}`, WATCH_LOADING_FILE: file })
     expect(post.code).toBe(0)
     const { files, bytes } = await sizes(file)
     expect(bytes).toBeLessThan(60_000)
@@ -117,10 +117,10 @@ describe('what each way loads', () => {
 
   test('a summary loads both SDKs; a reused one neither', async () => {
     const sdks = await sdkChunks()
-    const first = await loadedBy(world.push())
+    const first = await loadedBy(stack.push())
     expect(first.step.errors).toEqual([])
     expect(Object.keys(first.files)).toEqual(expect.arrayContaining([...sdks, 'sandbox-survey.js']))
-    const again = await loadedBy(world.push())
+    const again = await loadedBy(stack.push())
     expect(again.step.outputs['reused']).toBe('true')
     expect(Object.keys(again.files).filter((name) => sdks.includes(name))).toEqual([])
   })

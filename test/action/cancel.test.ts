@@ -1,13 +1,13 @@
 // A cancelled job leaves nothing behind: the shipped dist is interrupted at every step of both walks, and killed where it could not say
 // goodbye; then the step after the job runs, twice.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { StoredComment } from '../../src/emulators/github/world.js'
-import { type ActionWorld, type Step, startActionWorld } from './kit.js'
+import type { StoredComment } from '../../src/emulators/github/state.js'
+import { type ActionStack, type Step, startActionStack } from './kit.js'
 
-let world: ActionWorld
+let stack: ActionStack
 
 beforeAll(async () => {
-  world = await startActionWorld({
+  stack = await startActionStack({
     files: [
       {
         'README.md': '# Tools\n\nTools that refresh tokens.\n',
@@ -16,40 +16,40 @@ beforeAll(async () => {
     ],
     refs: { 'refs/pull/7/head': 0 },
   })
-  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.commits[0]! } })
-  const step = await world.step({ event: world.push() })
+  stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: stack.repository.commits[0]! } })
+  const step = await stack.step({ event: stack.push() })
   expect(step.errors).toEqual([])
 })
 
-afterAll(() => world?.close())
+afterAll(() => stack?.close())
 afterEach(() => {
-  world.clouds.sandboxes.clearRules()
-  world.clouds.model.behaveWell()
-  world.github.server.clearRules()
+  stack.clouds.sandboxes.clearRules()
+  stack.clouds.model.clearBehaviours()
+  stack.github.server.clearRules()
 })
 
 /** The runner's patience between its two signals. */
 const patienceMs = 7_500
 const living = () =>
-  world.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
+  stack.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
 const ended: string[] = []
 const openTokens = () =>
-  world.clouds.drive.issuedTokens().filter(({ id, revoked }) => !revoked && !ended.includes(id)).length
+  stack.clouds.drive.issuedTokens().filter(({ id, revoked }) => !revoked && !ended.includes(id)).length
 const answerTo = (question: StoredComment) =>
-  world.github.comments.filter(
+  stack.github.comments.filter(
     (one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${question.id} `) && !one.deleted,
   )
 const stateOf = (question: StoredComment) => answerTo(question).map((one) => /state=(\w+)/.exec(one.body)?.[1])
 const ask = (words: string) => {
-  const question = world.github.say(world.onGitHub, 7, 'writer', `/ask ${words}`)
-  return { question, event: { ...world.github.eventOf(question), sha: world.repository.commits[0]! } }
+  const question = stack.github.addComment(stack.onGitHub, 7, 'writer', `/ask ${words}`)
+  return { question, event: { ...stack.github.eventOf(question), sha: stack.repository.commits[0]! } }
 }
 
 /** A commit that was never summarised, so that every step of the walk is there to be interrupted. */
 async function freshPush() {
-  const number = world.repository.commits.length
-  return world.push({
-    sha: await world.repository.commit({ 'src/token.ts': `export const refreshToken = () => ${number}\n` }),
+  const number = stack.repository.commits.length
+  return stack.push({
+    sha: await stack.repository.commit({ 'src/token.ts': `export const refreshToken = () => ${number}\n` }),
   })
 }
 
@@ -59,7 +59,7 @@ async function expectClean(step: Step): Promise<void> {
   expect(living()).toEqual([])
   expect(openTokens(), 'what opens the directory is closed').toBe(0)
   await revokeAll()
-  const post = await world.post(step)
+  const post = await stack.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
   expect(living()).toEqual([])
 }
@@ -81,7 +81,7 @@ const summarising = [
 ]
 
 test.each(some(summarising))('a summary that is interrupted at “%s” leaves no sandbox', async (line) => {
-  const step = await world.step({ event: await freshPush(), interruptAt: line })
+  const step = await stack.step({ event: await freshPush(), interruptAt: line })
   await expectClean(step)
   const sealed = step.code === 0
   expect(Boolean(step.outputs['run'])).toBe(sealed)
@@ -89,7 +89,7 @@ test.each(some(summarising))('a summary that is interrupted at “%s” leaves n
 })
 
 test('SIGTERM alone is enough', async () => {
-  const step = await world.step({ event: await freshPush(), interruptAt: 'is open (template', signal: 'SIGTERM' })
+  const step = await stack.step({ event: await freshPush(), interruptAt: 'is open (template', signal: 'SIGTERM' })
   await expectClean(step)
   expect(step.code).toBe(1)
 })
@@ -97,16 +97,16 @@ test('SIGTERM alone is enough', async () => {
 test('a sandbox whose creation is under way when the job is cancelled does not stay', async () => {
   const isCreation = ({ method, path }: { method: string; path: string }) =>
     method === 'POST' && path === '/v2/sandboxes'
-  const creations = world.clouds.sandboxes.requests.filter(isCreation).length
-  world.clouds.sandboxes.rule({
+  const creations = stack.clouds.sandboxes.requests.filter(isCreation).length
+  stack.clouds.sandboxes.rule({
     method: 'POST',
     path: /^\/v2\/sandboxes/,
     times: 1,
     fault: { kind: 'delay', milliseconds: 600 },
   })
-  const step = await world.step({
+  const step = await stack.step({
     event: await freshPush(),
-    interruptWhen: () => world.clouds.sandboxes.requests.filter(isCreation).length > creations,
+    interruptWhen: () => stack.clouds.sandboxes.requests.filter(isCreation).length > creations,
   })
   await expectClean(step)
   expect(step.code).toBe(1)
@@ -124,11 +124,11 @@ const asking = [
 
 test.each(some(asking))('an answer that is interrupted at “%s” comes to an end that people see', async (line) => {
   const { question, event } = ask(`What happens at ${asking.indexOf(line)} times refreshToken?`)
-  const step = await world.step({ event, interruptAt: line })
+  const step = await stack.step({ event, interruptAt: line })
   await expectClean(step)
   expect(stateOf(question).filter((state) => state === 'working')).toEqual([])
   expect(answerTo(question).length).toBeLessThanOrEqual(1)
-  const eyes = world.github.reactionsOf(question).includes('github-actions[bot]:eyes')
+  const eyes = stack.github.reactionsOf(question).includes('github-actions[bot]:eyes')
   expect(step.state['talk'] !== undefined && eyes, 'a step that began to answer takes its eyes back').toBe(false)
   const stopped = answerTo(question).filter(({ body }) =>
     body.includes('🛑 This was stopped before there was an answer.'),
@@ -138,36 +138,36 @@ test.each(some(asking))('an answer that is interrupted at “%s” comes to an e
 
 test('what was stopped can be asked again, in the same comment', async () => {
   const { question, event } = ask('Can refreshToken be asked again?')
-  await world.step({ event, interruptAt: 'is open (template' })
+  await stack.step({ event, interruptAt: 'is open (template' })
   expect(stateOf(question)).toEqual(['cancelled'])
-  const again = await world.step({ event })
+  const again = await stack.step({ event })
   expect(again.errors).toEqual([])
   expect(stateOf(question)).toEqual(['done'])
 })
 
 test('a step that is killed with a sandbox open: the step after the job destroys it, once', async () => {
-  const step = await world.step({ event: await freshPush(), interruptAt: 'is open (template', signal: 'SIGKILL' })
+  const step = await stack.step({ event: await freshPush(), interruptAt: 'is open (template', signal: 'SIGKILL' })
   expect(step.signal).toBe('SIGKILL')
   expect(living()).toEqual([step.state['sandbox']])
-  const post = await world.post(step)
+  const post = await stack.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
   expect(post.lines).toContain(`Sandbox ${step.state['sandbox']} was still there; it is destroyed.`)
   expect(living()).toEqual([])
-  const twice = await world.post(step)
+  const twice = await stack.post(step)
   expect(twice).toMatchObject({ code: 0, errors: [], warnings: [] })
   await revokeAll()
 })
 
 test('a step that is killed before it knew its sandbox: the label finds it', async () => {
-  world.clouds.sandboxes.rule({
+  stack.clouds.sandboxes.rule({
     method: 'POST',
     path: /^\/v2\/sandboxes/,
     times: 1,
     fault: { kind: 'lose-reply' },
   })
   // The reply to the creation is lost: the step looks for the machine, and is killed before it finds it.
-  const stop = world.clouds.sandboxes.rule({ method: 'GET', path: /sandboxes/, fault: { kind: 'hang' } })
-  const step = await world.step({
+  const stop = stack.clouds.sandboxes.rule({ method: 'GET', path: /sandboxes/, fault: { kind: 'hang' } })
+  const step = await stack.step({
     event: await freshPush(),
     interruptWhen: () => living().length > 0,
     signal: 'SIGKILL',
@@ -175,7 +175,7 @@ test('a step that is killed before it knew its sandbox: the label finds it', asy
   stop()
   expect(step.state['sandbox']).toBe(undefined)
   expect(living()).toHaveLength(1)
-  const post = await world.post(step)
+  const post = await stack.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
   expect(living()).toEqual([])
   await revokeAll()
@@ -183,48 +183,48 @@ test('a step that is killed before it knew its sandbox: the label finds it', asy
 
 test('a step that is killed while it answers: the step after the job finishes the comment and the sandbox', async () => {
   const { question, event } = ask('Will somebody finish what refreshToken began?')
-  const step = await world.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
+  const step = await stack.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
   expect(stateOf(question)).toEqual(['working'])
-  expect(world.github.reactionsOf(question), 'seen at once').toEqual(['github-actions[bot]:eyes'])
-  const post = await world.post(step)
+  expect(stack.github.reactionsOf(question), 'seen at once').toEqual(['github-actions[bot]:eyes'])
+  const post = await stack.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
   expect(stateOf(question)).toEqual(['cancelled'])
-  expect(world.github.reactionsOf(question)).toEqual(['github-actions[bot]:confused'])
+  expect(stack.github.reactionsOf(question)).toEqual(['github-actions[bot]:confused'])
   expect(living()).toEqual([])
-  const writes = world.github.server.requests.filter(({ method }) => method === 'PATCH').length
-  const twice = await world.post(step)
+  const writes = stack.github.server.requests.filter(({ method }) => method === 'PATCH').length
+  const twice = await stack.post(step)
   expect(twice.code).toBe(0)
   expect(stateOf(question)).toEqual(['cancelled'])
-  expect(world.github.server.requests.filter(({ method }) => method === 'PATCH').length).toBe(writes)
+  expect(stack.github.server.requests.filter(({ method }) => method === 'PATCH').length).toBe(writes)
   await revokeAll()
 })
 
 test('the step after the job never fails it, whatever is broken', async () => {
   const { event } = ask('Does it fail when refreshToken is broken?')
-  const step = await world.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
+  const step = await stack.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
   const taken = [
-    world.clouds.sandboxes.rule({
+    stack.clouds.sandboxes.rule({
       method: 'DELETE',
       fault: { kind: 'answer', status: 403, body: '{"code":403,"message":"no"}' },
     }),
-    world.clouds.sandboxes.rule({
+    stack.clouds.sandboxes.rule({
       method: 'GET',
       fault: { kind: 'answer', status: 403, body: '{"code":403,"message":"no"}' },
     }),
-    world.github.server.rule({ fault: { kind: 'answer', status: 403, body: '{}' } }),
+    stack.github.server.rule({ fault: { kind: 'answer', status: 403, body: '{}' } }),
   ]
-  const post = await world.post(step)
+  const post = await stack.post(step)
   expect(post.code).toBe(0)
   expect(post.errors).toEqual([])
   expect(post.warnings.length).toBeGreaterThan(0)
   for (const takeBack of taken) takeBack()
-  expect((await world.post(step)).warnings).toEqual([])
+  expect((await stack.post(step)).warnings).toEqual([])
   expect(living()).toEqual([])
   await revokeAll()
 })
 
 /** Tokens of a process that was killed end with their lifetime; here they are ended so that the next test starts clean. */
 async function revokeAll(): Promise<void> {
-  for (const token of world.clouds.drive.issuedTokens()) if (!token.revoked) world.clouds.drive.expireToken(token.id)
-  ended.push(...world.clouds.drive.issuedTokens().map(({ id }) => id))
+  for (const token of stack.clouds.drive.issuedTokens()) if (!token.revoked) stack.clouds.drive.expireToken(token.id)
+  ended.push(...stack.clouds.drive.issuedTokens().map(({ id }) => id))
 }

@@ -1,39 +1,39 @@
 // The comment on a pull request is written by a job that may write to GitHub and that starts no sandbox, clones nothing and asks no model. The job
 // that does all that holds a token that can only read.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type ActionWorld, startActionWorld } from './kit.js'
+import { type ActionStack, startActionStack } from './kit.js'
 
-let world: ActionWorld
+let stack: ActionStack
 const keysOfSummary = ['e2b-api-key', 'e2b-api-url', 'e2b-sandbox-url', 'llm-api-key', 'llm-base-url', 'llm-model']
 
 beforeAll(async () => {
-  world = await startActionWorld({
+  stack = await startActionStack({
     files: [0, 1, 2, 3, 4].map((n) => ({ 'src/other.ts': `export const colour = ${n}\n` })),
     refs: { 'refs/pull/7/head': 3 },
   })
-  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: commit(0) } })
+  stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: commit(0) } })
 })
 
-afterAll(() => world?.close())
-afterEach(() => world.github.server.clearRules())
+afterAll(() => stack?.close())
+afterEach(() => stack.github.server.clearRules())
 
-const commit = (index: number) => world.repository.commits[index]!
+const commit = (index: number) => stack.repository.commits[index]!
 const pushToPull = (index: number) => {
-  world.onGitHub.pulls.get(7)!.head.sha = commit(index)
+  stack.onGitHub.pulls.get(7)!.head.sha = commit(index)
 }
-const summarise = (index: number) => world.step({ event: world.pull(7, commit(index)), inputs: readOnly() })
+const summarise = (index: number) => stack.step({ event: stack.pull(7, commit(index)), inputs: readOnly() })
 const comment = (index: number, inputs: Record<string, string> = {}) =>
-  world.step({ event: world.pull(7, commit(index)), inputs: { mode: 'comment', ...inputs }, without: keysOfSummary })
+  stack.step({ event: stack.pull(7, commit(index)), inputs: { mode: 'comment', ...inputs }, without: keysOfSummary })
 const readOnly = () => {
-  const reader = world.github.issueToken({ permissions: { contents: 'read' } })
+  const reader = stack.github.issueToken({ permissions: { contents: 'read' } })
   return { 'github-token': reader, 'clone-token': reader }
 }
 const sticky = () =>
-  world.github.visible(world.onGitHub, 7).filter(({ body }) => body.startsWith('<!-- handoff:summary'))
+  stack.github.visibleComments(stack.onGitHub, 7).filter(({ body }) => body.startsWith('<!-- handoff:summary'))
 const work = () => ({
-  machines: world.clouds.sandboxes.requests.length,
-  model: world.clouds.model.requests.length,
-  git: world.remote.requests.length,
+  machines: stack.clouds.sandboxes.requests.length,
+  model: stack.clouds.model.requests.length,
+  git: stack.remote.requests.length,
 })
 
 test('a job that can only read summarises, and another one that clones nothing keeps the comment', async () => {
@@ -81,25 +81,25 @@ test('a comment that GitHub refuses is an error of this job, which names the per
 })
 
 test('without the key of drive9 the input is named, and no other key is asked for', async () => {
-  const event = world.pull(7, commit(2))
-  const step = await world.step({ event, inputs: { mode: 'comment' }, without: [...keysOfSummary, 'drive9-api-key'] })
+  const event = stack.pull(7, commit(2))
+  const step = await stack.step({ event, inputs: { mode: 'comment' }, without: [...keysOfSummary, 'drive9-api-key'] })
   expect(step.errors).toEqual([expect.stringContaining('This input is missing: drive9-api-key.')])
 })
 
 test.each([
-  ['a push', () => world.push({ sha: commit(2) }), 1],
-  ['a closed pull request', () => world.pull(7, commit(2), { action: 'closed' }), 0],
+  ['a push', () => stack.push({ sha: commit(2) }), 1],
+  ['a closed pull request', () => stack.pull(7, commit(2), { action: 'closed' }), 0],
 ])('%s has nothing to comment on', async (_, event, code) => {
-  const step = await world.step({ event: event(), inputs: { mode: 'comment' }, without: keysOfSummary })
+  const step = await stack.step({ event: event(), inputs: { mode: 'comment' }, without: keysOfSummary })
   expect(step.code).toBe(code)
   expect(step.errors).toEqual(code === 0 ? [] : [expect.stringContaining('has no pull request to comment on')])
 })
 
 test('a pull request from a fork has no secrets and gets a notice', async () => {
   const fork = { head: { sha: commit(4), ref: 'patch', repo: { id: 99 } }, base: { ref: 'main', repo: { id: 1 } } }
-  const event = world.pull(9, commit(4), { pull_request: { number: 9, ...fork } })
+  const event = stack.pull(9, commit(4), { pull_request: { number: 9, ...fork } })
   const without = [...keysOfSummary, 'drive9-api-key']
-  const step = await world.step({ event, inputs: { mode: 'comment' }, without })
+  const step = await stack.step({ event, inputs: { mode: 'comment' }, without })
   expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
   expect(step.notices).toHaveLength(1)
 })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
 import { remoteAnswerSource } from '../../src/action/remote-answer-source.js'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import { type ErrorCode, isHandoffError } from '../../src/handoff/domain/errors.js'
 
 let github: LocalGitHub

@@ -4,11 +4,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { until } from '../support/until.js'
-import { type ActionWorld, startActionWorld } from './kit.js'
+import { type ActionStack, startActionStack } from './kit.js'
 
 type Function = { fetch(request: Request): Promise<Response> }
 
-let world: ActionWorld
+let stack: ActionStack
 let server: Server
 const received: { method: string; url: string; status: number; authorization: string }[] = []
 const keys = [
@@ -25,7 +25,7 @@ const keys = [
 let promise = false
 
 beforeAll(async () => {
-  world = await startActionWorld({
+  stack = await startActionStack({
     files: [
       {
         'README.md': '# Tools\n',
@@ -35,18 +35,18 @@ beforeAll(async () => {
     ],
     refs: { 'refs/pull/7/head': 0, 'refs/heads/base': 0 },
   })
-  const [first, second] = world.repository.commits
-  world.github.addPull(world.onGitHub, {
+  const [first, second] = stack.repository.commits
+  stack.github.addPull(stack.onGitHub, {
     number: 7,
     head: { ref: 'topic', sha: first! },
     base: { ref: 'base', sha: first! },
   })
-  world.github.addPull(world.onGitHub, {
+  stack.github.addPull(stack.onGitHub, {
     number: 8,
     head: { ref: 'fresh', sha: second! },
     base: { ref: 'base', sha: first! },
   })
-  const step = await world.step({ event: world.push({ sha: first!, ref: 'refs/heads/base' }) })
+  const step = await stack.step({ event: stack.push({ sha: first!, ref: 'refs/heads/base' }) })
   expect(step.errors).toEqual([])
   server = createServer((incoming, response) => {
     void (async () => {
@@ -64,11 +64,11 @@ beforeAll(async () => {
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  Object.assign(process.env, world.clouds.settings, {
-    GITHUB_SERVER_URL: world.remote.url,
-    GITHUB_API_URL: world.github.apiUrl,
+  Object.assign(process.env, stack.clouds.settings, {
+    GITHUB_SERVER_URL: stack.remote.url,
+    GITHUB_API_URL: stack.github.apiUrl,
     HANDOFF_OIDC_AUDIENCE: address(),
-    HANDOFF_OIDC_ISSUER: world.github.oidc.issuer,
+    HANDOFF_OIDC_ISSUER: stack.github.oidc.issuer,
   })
   ask = ((await import('../../api/ask.js')) as { default: Function }).default
   runs = ((await import('../../api/runs.js')) as { default: Function }).default
@@ -77,13 +77,13 @@ beforeAll(async () => {
 afterAll(async () => {
   server?.closeAllConnections()
   server?.close()
-  await world?.close()
+  await stack?.close()
 })
 
 beforeEach(() => {
   received.length = 0
   promise = false
-  world.github.runJob(world.onGitHub)
+  stack.github.runJob(stack.onGitHub)
 })
 
 let ask: Function
@@ -98,8 +98,8 @@ function rewritten(url: string): string {
 }
 
 const identity = () => ({
-  ACTIONS_ID_TOKEN_REQUEST_URL: world.github.oidc.requestUrl,
-  ACTIONS_ID_TOKEN_REQUEST_TOKEN: world.github.oidc.requestToken,
+  ACTIONS_ID_TOKEN_REQUEST_URL: stack.github.oidc.requestUrl,
+  ACTIONS_ID_TOKEN_REQUEST_TOKEN: stack.github.oidc.requestToken,
 })
 const asked = (
   words: string,
@@ -107,25 +107,25 @@ const asked = (
   environment: Record<string, string> = identity(),
   inputs: Record<string, string> = {},
 ) => {
-  const question = world.github.say(world.onGitHub, number, 'writer', `/ask ${words}`)
-  const event = { ...world.github.eventOf(question), sha: world.repository.commits[0]! }
+  const question = stack.github.addComment(stack.onGitHub, number, 'writer', `/ask ${words}`)
+  const event = { ...stack.github.eventOf(question), sha: stack.repository.commits[0]! }
   return {
     question,
-    step: world.step({ event, inputs: { endpoint: address(), ...inputs }, without: keys, environment }),
+    step: stack.step({ event, inputs: { endpoint: address(), ...inputs }, without: keys, environment }),
   }
 }
 const answerTo = (id: number) =>
-  world.github.comments.find((one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${id} `))
+  stack.github.comments.find((one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${id} `))
 
 test('a question is answered without a key, by a token for this service alone', async () => {
   const { question, step } = asked('How is the token refreshed?')
   const { errors, outputs, raw } = await step
   expect(errors).toEqual([])
   expect(received.map(({ method, status }) => `${method} ${status}`)).toEqual(['POST 200'])
-  expect(outputs).toMatchObject({ commit: world.repository.commits[0], reused: 'false', model: 'offline-extractive' })
+  expect(outputs).toMatchObject({ commit: stack.repository.commits[0], reused: 'false', model: 'offline-extractive' })
   const body = answerTo(question.id)!.body
   expect(body).toContain('state=done')
-  expect(body).toContain(`/octo/tools/blob/${world.repository.commits[0]}/src/token.ts#L`)
+  expect(body).toContain(`/octo/tools/blob/${stack.repository.commits[0]}/src/token.ts#L`)
   const token = received[0]!.authorization.replace('Bearer ', '')
   expect(raw).toContain(`::add-mask::${token}`)
   expect(raw.replaceAll(`::add-mask::${token}`, '')).not.toContain(token)
@@ -147,9 +147,9 @@ test('before the head has a run, the base branch answers', async () => {
 })
 
 test('a run that is being made is waited for through the service too', async () => {
-  const [, second] = world.repository.commits
-  const summarising = world.step({ event: world.pull(8, second!) })
-  const began = () => world.clouds.drive.tree('/handoff').some(({ path }) => path.includes(`/runs/${second}-`))
+  const [, second] = stack.repository.commits
+  const summarising = stack.step({ event: stack.pull(8, second!) })
+  const began = () => stack.clouds.drive.tree('/handoff').some(({ path }) => path.includes(`/runs/${second}-`))
   await until('the run began', began)
   const { question, step } = asked('How does the token come to be refreshed?', 8, identity(), { 'wait-for-run': '60' })
   expect([...(await step).errors, ...(await summarising).errors]).toEqual([])
@@ -185,8 +185,8 @@ test('without id-token: write the lines to add are printed, and the service is n
 })
 
 test('a job of another repository is refused by the service, and told so', async () => {
-  const other = world.github.addRepository({ name: 'octo/other' })
-  world.github.runJob(other)
+  const other = stack.github.addRepository({ name: 'octo/other' })
+  stack.github.runJob(other)
   const { question, step } = asked('How is the token refreshed?')
   const { errors } = await step
   expect(received[0]).toMatchObject({ status: 403 })
@@ -195,9 +195,9 @@ test('a job of another repository is refused by the service, and told so', async
 })
 
 test('a service that is not there is one clear error', async () => {
-  const question = world.github.say(world.onGitHub, 7, 'writer', '/ask Is anybody there?')
-  const event = { ...world.github.eventOf(question), sha: world.repository.commits[0]! }
-  const step = await world.step({
+  const question = stack.github.addComment(stack.onGitHub, 7, 'writer', '/ask Is anybody there?')
+  const event = { ...stack.github.eventOf(question), sha: stack.repository.commits[0]! }
+  const step = await stack.step({
     event,
     inputs: { endpoint: 'http://127.0.0.1:1' },
     without: keys,
@@ -207,8 +207,8 @@ test('a service that is not there is one clear error', async () => {
 })
 
 test('mode ask works through the service too', async () => {
-  const step = await world.step({
-    event: { name: 'workflow_dispatch', payload: {}, sha: world.repository.commits[0]! },
+  const step = await stack.step({
+    event: { name: 'workflow_dispatch', payload: {}, sha: stack.repository.commits[0]! },
     inputs: { mode: 'ask', question: 'How is the token refreshed?', endpoint: address() },
     without: keys,
     environment: identity(),

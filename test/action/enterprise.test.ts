@@ -1,11 +1,11 @@
 // GitHub Enterprise Server: other addresses for the API and for people, a private repository, and a server that limits.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ActionWorld, startActionWorld } from './kit.js'
+import { type ActionStack, startActionStack } from './kit.js'
 
-let world: ActionWorld
+let stack: ActionStack
 
 beforeAll(async () => {
-  world = await startActionWorld({
+  stack = await startActionStack({
     basePath: '/api/v3',
     private: true,
     files: {
@@ -14,33 +14,33 @@ beforeAll(async () => {
     },
     refs: { 'refs/pull/7/head': 0 },
   })
-  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.head } })
+  stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: stack.repository.head } })
 })
-afterAll(() => world?.close())
+afterAll(() => stack?.close())
 
 test('summarises with a comment, and answers, at its own addresses', async () => {
-  const pushed = world.pull(7, world.repository.head)
+  const pushed = stack.pull(7, stack.repository.head)
   for (const mode of ['summarise', 'comment']) {
-    const step = await world.step({ event: pushed, inputs: { mode } })
+    const step = await stack.step({ event: pushed, inputs: { mode } })
     expect([...step.errors, ...step.warnings]).toEqual([])
   }
-  world.github.limits.exhaust(1)
-  const question = world.github.say(world.onGitHub, 7, 'writer', '/ask How is the token refreshed?')
-  const step = await world.step({ event: { ...world.github.eventOf(question), sha: world.repository.head } })
+  stack.github.limits.exhaustHourlyLimit(1)
+  const question = stack.github.addComment(stack.onGitHub, 7, 'writer', '/ask How is the token refreshed?')
+  const step = await stack.step({ event: { ...stack.github.eventOf(question), sha: stack.repository.head } })
   expect(step.errors).toEqual([])
-  const bodies = world.github.visible(world.onGitHub, 7).map((comment) => comment.body)
+  const bodies = stack.github.visibleComments(stack.onGitHub, 7).map((comment) => comment.body)
   expect(bodies.filter((body) => body.startsWith('<!-- handoff:'))).toHaveLength(2)
-  expect(bodies.at(-1)).toContain(`](${world.remote.url}/octo/tools/blob/${world.repository.head}/src/token.ts#L`)
-  expect(world.github.server.requests.every(({ path }) => path.startsWith('/api/'))).toBe(true)
+  expect(bodies.at(-1)).toContain(`](${stack.remote.url}/octo/tools/blob/${stack.repository.head}/src/token.ts#L`)
+  expect(stack.github.server.requests.every(({ path }) => path.startsWith('/api/'))).toBe(true)
 })
 
 test('progress is shown while the answer is awaited, at most every three seconds', async () => {
-  world.clouds.model.behave({ kind: 'slow', firstMs: 4_000 }, { task: 'answer' })
-  const question = world.github.say(world.onGitHub, 7, 'writer', '/ask What is slow about refreshToken?')
-  const step = await world.step({ event: { ...world.github.eventOf(question), sha: world.repository.head } })
-  world.clouds.model.behaveWell()
+  stack.clouds.model.setBehaviour({ kind: 'slow', firstMs: 4_000 }, { task: 'answer' })
+  const question = stack.github.addComment(stack.onGitHub, 7, 'writer', '/ask What is slow about refreshToken?')
+  const step = await stack.step({ event: { ...stack.github.eventOf(question), sha: stack.repository.head } })
+  stack.clouds.model.clearBehaviours()
   expect(step.errors).toEqual([])
-  const { history } = world.github.visible(world.onGitHub, 7).at(-1)!
+  const { history } = stack.github.visibleComments(stack.onGitHub, 7).at(-1)!
   const states = history.map(({ body }) => /state=(\w+)/.exec(body)?.[1])
   expect(states.slice(0, 2)).toEqual(['working', 'working'])
   expect(states.at(-1)).toBe('done')
@@ -52,9 +52,9 @@ test('progress is shown while the answer is awaited, at most every three seconds
 })
 
 test('a private repository cannot be read without a token, and the error says what to give', async () => {
-  const sha = await world.repository.commit({ 'new.ts': 'export const n = 1\n' })
-  const step = await world.step({ event: world.push({ sha }), inputs: { 'clone-token': 'not-the-right-token' } })
+  const sha = await stack.repository.commit({ 'new.ts': 'export const n = 1\n' })
+  const step = await stack.step({ event: stack.push({ sha }), inputs: { 'clone-token': 'not-the-right-token' } })
   expect(step.code).toBe(1)
   expect(step.errors).toEqual([expect.stringMatching(/clone-token/)])
-  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+  expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
 })

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 import { parse } from 'yaml'
 import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
-import type { Repository } from '../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
+import type { Repository } from '../../src/emulators/github/state.js'
 import type { Clouds, CloudsOptions } from '../../src/emulators/start-all.js'
 import { startClouds } from '../../src/emulators/start-all.js'
 import { secretWatch } from '../support/recorded-requests.js'
@@ -64,7 +64,7 @@ export interface Step extends ReadLog {
   options: StepOptions
 }
 
-export interface ActionWorld extends AsyncDisposable {
+export interface ActionStack extends AsyncDisposable {
   clouds: Required<Clouds>
   github: LocalGitHub
   remote: GitRemote
@@ -81,7 +81,7 @@ export interface ActionWorld extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export interface ActionWorldOptions {
+export interface ActionStackOptions {
   files: Files | Files[]
   private?: boolean
   clouds?: CloudsOptions
@@ -93,7 +93,7 @@ export interface ActionWorldOptions {
 const shipped = inject('shippedAction')
 const everything = { contents: 'read', pull_requests: 'write', issues: 'write', discussions: 'write' } as const
 
-export async function startActionWorld(options: ActionWorldOptions): Promise<ActionWorld> {
+export async function startActionStack(options: ActionStackOptions): Promise<ActionStack> {
   const [clouds, github, repository, folder, description] = await Promise.all([
     startClouds(options.clouds) as Promise<Required<Clouds>>,
     startGitHub({

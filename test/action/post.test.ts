@@ -2,37 +2,37 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ActionWorld, readDescription, root, startActionWorld } from './kit.js'
+import { type ActionStack, readDescription, root, startActionStack } from './kit.js'
 
-let world: ActionWorld
+let stack: ActionStack
 
 beforeAll(async () => {
-  world = await startActionWorld({ files: { 'README.md': '# Tools\n', 'src/a.ts': 'export const a = 1\n' } })
+  stack = await startActionStack({ files: { 'README.md': '# Tools\n', 'src/a.ts': 'export const a = 1\n' } })
 })
-afterAll(() => world?.close())
+afterAll(() => stack?.close())
 
 const isCreation = ({ method, path }: { method: string; path: string }) => method === 'POST' && path === '/v2/sandboxes'
 const isWrite = ({ method }: { method: string }) => method === 'PUT' || method === 'POST'
-const openTokens = () => world.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)
+const openTokens = () => stack.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)
 
 /** Everything that costs money or leaves something behind. */
 const paid = () => ({
-  sandboxes: world.clouds.sandboxes.requests.filter(isCreation).length,
-  model: world.clouds.model.requests.length,
-  stored: world.clouds.drive.requests.filter(isWrite).length,
+  sandboxes: stack.clouds.sandboxes.requests.filter(isCreation).length,
+  model: stack.clouds.model.requests.length,
+  stored: stack.clouds.drive.requests.filter(isWrite).length,
 })
 
 test.each([5, 15, 25, 35, 45, 60, 70, 80, 95, 110])(
   'a step that is interrupted %i ms after its start leaves nothing for post to pay',
   async (milliseconds) => {
     const start = performance.now()
-    const step = await world.step({
-      event: world.push(),
+    const step = await stack.step({
+      event: stack.push(),
       interruptWhen: () => performance.now() - start > milliseconds,
     })
     expect(step.code, 'it was interrupted before it was done').not.toBe(0)
     const before = paid()
-    const post = await world.post(step)
+    const post = await stack.post(step)
     expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
     expect(paid()).toEqual(before)
     expect(post.outputs).toEqual({})
@@ -40,11 +40,11 @@ test.each([5, 15, 25, 35, 45, 60, 70, 80, 95, 110])(
 )
 
 test('post revokes the directory token of a step that was killed', async () => {
-  for (const { id } of openTokens()) world.clouds.drive.expireToken(id)
+  for (const { id } of openTokens()) stack.clouds.drive.expireToken(id)
   const expired = openTokens().length
-  const step = await world.step({ event: world.push(), interruptAt: 'is open (template', signal: 'SIGKILL' })
+  const step = await stack.step({ event: stack.push(), interruptAt: 'is open (template', signal: 'SIGKILL' })
   expect(openTokens()).toHaveLength(expired + 1)
-  const post = await world.post(step)
+  const post = await stack.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })
   expect(openTokens()).toHaveLength(expired)
 })

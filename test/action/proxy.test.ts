@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type ActionWorld, startActionWorld } from './kit.js'
+import { type ActionStack, startActionStack } from './kit.js'
 
-let world: ActionWorld
+let stack: ActionStack
 let proxy: Server
 const seen = new Set<string>()
 
@@ -32,18 +32,18 @@ beforeAll(async () => {
     for (const end of [through, socket]) end.on('error', () => end.destroy())
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  world = await startActionWorld({
+  stack = await startActionStack({
     files: [
       { 'README.md': '# Tools\n', 'src/token.ts': 'export const refreshToken = () => 1\n' },
       { 'b.ts': 'export const b = 1\n' },
     ],
     refs: { 'refs/pull/7/head': 0 },
   })
-  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.commits[0]! } })
+  stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: stack.repository.commits[0]! } })
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   proxy?.closeAllConnections()
   proxy?.close()
 })
@@ -52,25 +52,25 @@ beforeEach(() => seen.clear())
 const address = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
 const hostOf = (url: string) => new URL(url).host
 const reached = () =>
-  [world.clouds.sandboxes, world.clouds.drive, world.clouds.model, world.remote, world.github.server].map(
+  [stack.clouds.sandboxes, stack.clouds.drive, stack.clouds.model, stack.remote, stack.github.server].map(
     (one) => one.requests.length,
   )
 
 test('summary and comment: the sandboxes, drive9, the model, git and GitHub', async () => {
-  const event = world.pull(7, world.repository.commits[0]!)
+  const event = stack.pull(7, stack.repository.commits[0]!)
   const environment = { http_proxy: address(), https_proxy: address() }
-  const summary = await world.step({ event, environment })
-  const comment = await world.step({ event, environment, inputs: { mode: 'comment' } })
+  const summary = await stack.step({ event, environment })
+  const comment = await stack.step({ event, environment, inputs: { mode: 'comment' } })
   for (const step of [summary, comment]) expect([...step.errors, ...step.warnings]).toEqual([])
-  const { sandboxes, drive, model } = world.clouds
-  for (const url of [sandboxes.url, drive.url, model.url, world.remote.url, world.github.apiUrl])
+  const { sandboxes, drive, model } = stack.clouds
+  for (const url of [sandboxes.url, drive.url, model.url, stack.remote.url, stack.github.apiUrl])
     expect([...seen]).toContain(hostOf(url))
 })
 
 test('a proxy that is not there is not gone around', async () => {
   const before = reached()
-  const step = await world.step({
-    event: world.push({ sha: world.repository.commits[1]! }),
+  const step = await stack.step({
+    event: stack.push({ sha: stack.repository.commits[1]! }),
     environment: { HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' },
   })
   expect(step.code).toBe(1)
@@ -78,8 +78,8 @@ test('a proxy that is not there is not gone around', async () => {
 })
 
 test('what no_proxy names is reached directly', async () => {
-  const step = await world.step({
-    event: world.push({ sha: world.repository.commits[0]! }),
+  const step = await stack.step({
+    event: stack.push({ sha: stack.repository.commits[0]! }),
     environment: { http_proxy: address(), no_proxy: '127.0.0.1' },
   })
   expect(step.errors).toEqual([])
@@ -92,16 +92,16 @@ test('a Node that takes a proxy only from the start is started again, and its en
     WITHOUT_PROXY_FUNCTION: '1',
     http_proxy: address(),
   }
-  const step = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), environment })
+  const step = await stack.step({ event: stack.push({ sha: stack.repository.commits[1]! }), environment })
   expect(step.errors).toEqual([])
-  for (const { url } of [world.clouds.sandboxes, world.clouds.drive, world.clouds.model])
+  for (const { url } of [stack.clouds.sandboxes, stack.clouds.drive, stack.clouds.model])
     expect([...seen]).toContain(hostOf(url))
-  const failing = await world.step({ event: world.push(), environment, inputs: { mode: 'sometimes' } })
+  const failing = await stack.step({ event: stack.push(), environment, inputs: { mode: 'sometimes' } })
   expect(failing.code).toBe(1)
-  const sha = await world.repository.commit({ 'c.ts': 'export const c = 1\n' })
-  const stopped = await world.step({ event: world.push({ sha }), environment, interruptAt: 'is open (template' })
+  const sha = await stack.repository.commit({ 'c.ts': 'export const c = 1\n' })
+  const stopped = await stack.step({ event: stack.push({ sha }), environment, interruptAt: 'is open (template' })
   expect(stopped.code).toBe(1)
-  expect(world.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone')).toEqual([])
+  expect(stack.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone')).toEqual([])
 })
 
 test('a Node that would send calls around the proxy is told of, and makes none', async () => {
@@ -111,7 +111,7 @@ test('a Node that would send calls around the proxy is told of, and makes none',
     NODE_VERSION_TOLD: '24.4.1',
     http_proxy: address(),
   }
-  const step = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), environment })
+  const step = await stack.step({ event: stack.push({ sha: stack.repository.commits[1]! }), environment })
   expect(step.code).toBe(1)
   expect(step.errors.join()).toContain('Update the runner')
   expect(reached()).toEqual(before)

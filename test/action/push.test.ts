@@ -1,15 +1,15 @@
 // Pushes and pull requests, from the built dist: what the job learns, what people see, what was asked of whom.
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type ActionWorld, type Step, startActionWorld } from './kit.js'
+import { type ActionStack, type Step, startActionStack } from './kit.js'
 import { watchStory } from './story.js'
 
-let world: ActionWorld
+let stack: ActionStack
 let first: Step
 let story: ReturnType<ReturnType<typeof watchStory>>
 
 beforeAll(async () => {
-  world = await startActionWorld({
+  stack = await startActionStack({
     files: [
       {
         'README.md': '# Tools\n\nTools that refresh tokens.\n',
@@ -23,20 +23,20 @@ beforeAll(async () => {
     ],
     refs: { 'refs/pull/7/head': 3, 'refs/pull/9/head': 4 },
   })
-  world.github.addPull(world.onGitHub, { number: 7, head: { ref: 'topic', sha: world.repository.commits[1]! } })
-  const told = watchStory(world)
-  first = await world.step({
-    event: world.push({ sha: commit(0) }),
+  stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: stack.repository.commits[1]! } })
+  const told = watchStory(stack)
+  first = await stack.step({
+    event: stack.push({ sha: commit(0) }),
     inputs: { 'llm-price-input': '2', 'llm-price-output': '8' },
   })
   story = told(first)
 })
 
-afterAll(() => world?.close())
-afterEach(() => world.github.server.clearRules())
+afterAll(() => stack?.close())
+afterEach(() => stack.github.server.clearRules())
 
-const commit = (index: number) => world.repository.commits[index]!
-const machines = () => world.clouds.sandboxes.sandboxes.length
+const commit = (index: number) => stack.repository.commits[index]!
+const machines = () => stack.clouds.sandboxes.sandboxes.length
 test('a first push leaves a sealed run and tells the job of it', async () => {
   expect(story).toMatchSnapshot()
   const { outputs } = first
@@ -46,14 +46,14 @@ test('a first push leaves a sealed run and tells the job of it', async () => {
   expect(handoff).toMatchObject({
     run: outputs['run'],
     commit: commit(0),
-    repositoryId: String(world.onGitHub.id),
+    repositoryId: String(stack.onGitHub.id),
     requestedBy: {
       actor: 'writer',
       workflowRun: expect.stringMatching(/\/octo\/tools\/actions\/runs\/70\d\d\/attempts\/1$/),
     },
   })
   expect(await readFile(outputs['summary-file']!, 'utf8')).toContain('## What it is and for whom')
-  expect(world.clouds.drive.readFile(`${outputs['run-directory']}/analysis/handoff.json`)).toBeDefined()
+  expect(stack.clouds.drive.readFile(`${outputs['run-directory']}/analysis/handoff.json`)).toBeDefined()
 })
 
 test('its job summary has the four sections, what was read and left out, and how to ask', () => {
@@ -72,13 +72,13 @@ test('its job summary has the four sections, what was read and left out, and how
 })
 
 test('the same push again is paid for once', async () => {
-  const before = { machines: machines(), prompts: world.clouds.model.prompts.length }
-  const told = watchStory(world)
-  const step = await world.step({ event: world.push({ sha: commit(0) }) })
+  const before = { machines: machines(), prompts: stack.clouds.model.prompts.length }
+  const told = watchStory(stack)
+  const step = await stack.step({ event: stack.push({ sha: commit(0) }) })
   expect(told(step)).toMatchSnapshot()
   expect(step.outputs).toMatchObject({ run: first.outputs['run'], reused: 'true' })
   expect(step.notices).toEqual([])
-  expect({ machines: machines(), prompts: world.clouds.model.prompts.length }).toEqual(before)
+  expect({ machines: machines(), prompts: stack.clouds.model.prompts.length }).toEqual(before)
 })
 
 test.each([
@@ -87,7 +87,7 @@ test.each([
   ['form', { form: 'plain' }, 'form: tar'],
   ['llm-model', { 'llm-model': 'another-model' }, 'the model “offline-extractive”'],
 ])('a run of the same commit with another %s is reported, and the notice names force', async (_, inputs, otherwise) => {
-  const step = await world.step({ event: world.push({ sha: commit(0) }), inputs })
+  const step = await stack.step({ event: stack.push({ sha: commit(0) }), inputs })
   expect(step).toMatchObject({ errors: [], outputs: { run: first.outputs['run'], reused: 'true' } })
   expect(step.notices).toEqual([expect.stringContaining(otherwise)])
   expect(step.notices[0]).toContain('force: true')
@@ -95,13 +95,13 @@ test.each([
 })
 
 test('the step after the job has nothing to do and says nothing', async () => {
-  const step = await world.post(first)
+  const step = await stack.post(first)
   expect(step).toMatchObject({ code: 0, lines: [], quoted: [], outputs: {} })
   expect(step.commands.filter(({ name }) => name !== 'add-mask')).toEqual([])
 })
 
 test('a push builds on the one before', async () => {
-  const step = await world.step({ event: world.push({ sha: commit(1), before: commit(0) }) })
+  const step = await stack.step({ event: stack.push({ sha: commit(1), before: commit(0) }) })
   expect(step.errors).toEqual([])
   const handoff = JSON.parse(await readFile(step.outputs['handoff-file']!, 'utf8')) as { basedOn?: string }
   expect(handoff.basedOn).toBe(first.outputs['run'])
@@ -111,17 +111,17 @@ test('a pull request from a fork is left alone, and a maintainer is told what to
   const before = machines()
   const fork = {
     head: { sha: commit(4), ref: 'patch', repo: { id: 99 } },
-    base: { ref: 'main', repo: { id: world.onGitHub.id } },
+    base: { ref: 'main', repo: { id: stack.onGitHub.id } },
   }
-  const event = world.pull(9, commit(4), { pull_request: { number: 9, ...fork } })
-  const step = await world.step({ event, without: ['e2b-api-key', 'drive9-api-key', 'llm-api-key'] })
+  const event = stack.pull(9, commit(4), { pull_request: { number: 9, ...fork } })
+  const step = await stack.step({ event, without: ['e2b-api-key', 'drive9-api-key', 'llm-api-key'] })
   expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
   expect(step.notices).toEqual([expect.stringContaining('A maintainer can push its branch to this repository')])
-  const target = await world.step({ event: { ...event, name: 'pull_request_target' } })
+  const target = await stack.step({ event: { ...event, name: 'pull_request_target' } })
   expect(target.code).toBe(1)
   expect(target.errors).toEqual([expect.stringContaining('set allow-untrusted-head: true')])
   expect(machines()).toBe(before)
-  const told = await world.step({
+  const told = await stack.step({
     event: { ...event, name: 'pull_request_target' },
     inputs: { 'allow-untrusted-head': 'true' },
   })
@@ -130,14 +130,14 @@ test('a pull request from a fork is left alone, and a maintainer is told what to
 
 test('a missing fork repository is a fork', async () => {
   const gone = { head: { sha: commit(4), ref: 'patch', repo: null }, base: { ref: 'main', repo: null } }
-  const step = await world.step({ event: world.pull(9, commit(4), { pull_request: { number: 9, ...gone } }) })
+  const step = await stack.step({ event: stack.pull(9, commit(4), { pull_request: { number: 9, ...gone } }) })
   expect(step).toMatchObject({ code: 0, outputs: {} })
   expect(step.notices).toHaveLength(1)
 })
 
 test('all missing inputs are named together, in the words of the workflow', async () => {
-  const told = watchStory(world)
-  const step = await world.step({ event: world.push(), without: ['e2b-api-key', 'llm-api-key', 'llm-model'] })
+  const told = watchStory(stack)
+  const step = await stack.step({ event: stack.push(), without: ['e2b-api-key', 'llm-api-key', 'llm-model'] })
   expect(told(step)).toMatchSnapshot()
   expect(step.errors).toEqual([
     expect.stringContaining('These inputs are missing: e2b-api-key, llm-api-key, llm-model.'),
@@ -151,14 +151,14 @@ test.each([
   ['llm-context-tokens', 'many', 'llm-context-tokens is not a number.'],
   ['drive9-server', 'ftp://x', 'drive9-server is not an http(s) address without credentials.'],
 ])('a wrong %s is one clear error', async (input, value, message) => {
-  const step = await world.step({ event: world.push(), inputs: { [input]: value } })
+  const step = await stack.step({ event: stack.push(), inputs: { [input]: value } })
   expect(step.code).toBe(1)
   expect(step.errors).toEqual([expect.stringContaining(message)])
 })
 
 test.each([
-  ['a deleted branch', () => world.push({ sha: '0'.repeat(40) })],
-  ['a closed pull request', () => world.pull(7, commit(3), { action: 'closed' })],
+  ['a deleted branch', () => stack.push({ sha: '0'.repeat(40) })],
+  ['a closed pull request', () => stack.pull(7, commit(3), { action: 'closed' })],
   [
     'an edited comment',
     () => ({
@@ -172,15 +172,15 @@ test.each([
   ],
   ['another event', () => ({ name: 'star', payload: {} })],
 ])('%s is nothing to do', async (_, event) => {
-  const told = watchStory(world)
-  const step = await world.step({ event: event() })
+  const told = watchStory(stack)
+  const step = await stack.step({ event: event() })
   expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
   expect(told(step).requests).toEqual([])
 })
 
 test('two jobs of one workflow run may summarise the same commit, each in a directory of its own', async () => {
-  const event = world.push({ sha: commit(2), ref: 'refs/heads/matrix' })
-  const both = await Promise.all([1, 2].map(() => world.step({ event, runId: '7900', inputs: { force: 'true' } })))
+  const event = stack.push({ sha: commit(2), ref: 'refs/heads/matrix' })
+  const both = await Promise.all([1, 2].map(() => stack.step({ event, runId: '7900', inputs: { force: 'true' } })))
   expect(both.map((step) => step.errors)).toEqual([[], []])
   expect(new Set(both.map((step) => step.outputs['run'])).size).toBe(1)
   const begun = both.map(({ raw }) => /^New run: (\S+)/m.exec(raw)?.[1])
@@ -190,7 +190,7 @@ test('two jobs of one workflow run may summarise the same commit, each in a dire
 
 test('a branch whose name would be a command is only a name', async () => {
   const ref = 'refs/heads/a##[add-mask]b%0A::error::c'
-  const step = await world.step({ event: world.push({ sha: commit(0), ref }) })
+  const step = await stack.step({ event: stack.push({ sha: commit(0), ref }) })
   expect(step.errors).toEqual([])
   expect(step.masks).not.toContain('b%0A::error::c')
 })

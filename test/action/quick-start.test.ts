@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Publisher, startPublisher } from '../../src/emulators/drive9/publisher.js'
-import { type ActionWorld, root, startActionWorld } from './kit.js'
+import { type ActionStack, root, startActionStack } from './kit.js'
 
-let world: ActionWorld
+let stack: ActionStack
 let publisher: Publisher
 
 beforeAll(async () => {
   publisher = await startPublisher()
-  world = await startActionWorld({
+  stack = await startActionStack({
     files: [{ 'README.md': '# Tools\n' }, { 'src/token.ts': 'export const age = 3600\n' }],
     clouds: { sandboxes: { templates: [], buildMilliseconds: 0 } },
   })
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await publisher?.close()
 })
 
@@ -28,7 +28,7 @@ async function quickStart(): Promise<Record<string, string>> {
   const [, yaml = ''] = /## Quick start[\s\S]*?```yaml\n([\s\S]*?)```/.exec(text) ?? []
   const workflow = parse(yaml) as { jobs: Record<string, { steps: { with: Record<string, string> }[] }> }
   const inputs = Object.values(workflow.jobs)[0]!.steps[0]!.with
-  const { settings } = world.clouds
+  const { settings } = stack.clouds
   const filled = Object.entries(inputs).map(([name, value]) => [
     name,
     value.replace(/\$\{\{ secrets\.(\w+) \}\}/, (_, secret: string) => settings[secret]!),
@@ -49,17 +49,17 @@ const pinned = async () => ({ ...(await quickStart()), 'drive9-binary-sha256': p
 
 test('a sandbox of base whose network cannot be narrowed again ends the run, and is destroyed', async () => {
   const fault = { kind: 'answer', status: 500, body: '{}' } as const
-  const takeBack = world.clouds.sandboxes.rule({ method: 'PUT', path: /\/network$/, fault })
-  const step = await world.step({ event: world.push(), inputs: await pinned() })
+  const takeBack = stack.clouds.sandboxes.rule({ method: 'PUT', path: /\/network$/, fault })
+  const step = await stack.step({ event: stack.push(), inputs: await pinned() })
   takeBack()
   expect(step).toMatchObject({ code: 1, errors: [expect.stringContaining('Preparing sandbox')] })
-  expect(world.clouds.sandboxes.sandboxes.at(-1)).toMatchObject({ template: 'base', end: 'killed' })
+  expect(stack.clouds.sandboxes.sandboxes.at(-1)).toMatchObject({ template: 'base', end: 'killed' })
 })
 
 test('the first push succeeds without a template, says what that cost, and the next push starts from the template', async () => {
   const inputs = await quickStart()
-  const before = world.clouds.sandboxes.sandboxes.length
-  const first = await world.step({ event: world.push({ sha: world.repository.commits[0]! }), inputs })
+  const before = stack.clouds.sandboxes.sandboxes.length
+  const first = await stack.step({ event: stack.push({ sha: stack.repository.commits[0]! }), inputs })
   expect(first).toMatchObject({ code: 0, errors: [] })
   const log = first.lines.join('\n')
   expect(log).toMatch(/has no template handoff-[0-9a-f]{12} yet\. Preparing a sandbox from base took \d+\.\d s\./)
@@ -71,13 +71,13 @@ test('the first push succeeds without a template, says what that cost, and the n
     drive9: { version: 'local', sha256: publisher.sha256 },
   })
 
-  const second = await world.step({ event: world.push({ sha: world.repository.commits[1]! }), inputs })
+  const second = await stack.step({ event: stack.push({ sha: stack.repository.commits[1]! }), inputs })
   expect(second).toMatchObject({ code: 0, errors: [] })
   expect(second.lines.join('\n')).not.toContain('base')
-  const [prepared, fromTemplate, ...others] = world.clouds.sandboxes.sandboxes.slice(before)
+  const [prepared, fromTemplate, ...others] = stack.clouds.sandboxes.sandboxes.slice(before)
   expect(others).toEqual([])
   expect(prepared).toMatchObject({ template: 'base', end: 'killed' })
   expect(fromTemplate!.template).toMatch(/^handoff-[0-9a-f]{12}$/)
-  const built = world.clouds.sandboxes.templates.find(({ name }) => name === fromTemplate!.template)
+  const built = stack.clouds.sandboxes.templates.find(({ name }) => name === fromTemplate!.template)
   expect(built!.builds).toHaveLength(1)
 })

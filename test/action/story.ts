@@ -1,6 +1,6 @@
 // A step told without what differs from run to run, for snapshots: what the runner was told, what people see, and who was asked for what.
 // The words of the model are not part of it; they have tests of their own.
-import type { ActionWorld, Step } from './kit.js'
+import type { ActionStack, Step } from './kit.js'
 
 export interface Story {
   code: number | null
@@ -15,17 +15,17 @@ export interface Story {
 }
 
 /** Call it before the step; what it returns tells the story afterwards. */
-export function watchStory(world: ActionWorld): (step: Step) => Story {
+export function watchStory(stack: ActionStack): (step: Step) => Story {
   const places = {
-    e2b: world.clouds.sandboxes.requests,
-    drive9: world.clouds.drive.requests,
-    model: world.clouds.model.requests,
-    git: world.remote.requests,
-    github: world.github.server.requests,
+    e2b: stack.clouds.sandboxes.requests,
+    drive9: stack.clouds.drive.requests,
+    model: stack.clouds.model.requests,
+    git: stack.remote.requests,
+    github: stack.github.server.requests,
   }
   const before = Object.entries(places).map(([name, requests]) => [name, requests, requests.length] as const)
   return (step) => {
-    const plain = plainFor(world)
+    const plain = plainFor(stack)
     const requests = before.flatMap(([name, all, from]) =>
       all.slice(from).map(({ method, path }) => requestOf(plain(`${name} ${method} ${path.split('?')[0]}`))),
     )
@@ -59,10 +59,10 @@ function requestOf(request: string): string {
     .replace(/^git .*/, 'git reads')
 }
 
-export function plainFor(world: ActionWorld): (text: string) => string {
-  const commits = world.repository.commits
+export function plainFor(stack: ActionStack): (text: string) => string {
+  const commits = stack.repository.commits
   return (text) => {
-    let plain = text.replaceAll(world.folder, '<temporary>')
+    let plain = text.replaceAll(stack.folder, '<temporary>')
     for (const [index, sha] of commits.entries())
       plain = plain.replaceAll(sha, `<commit ${index + 1}>`).replaceAll(sha.slice(0, 12), `<commit ${index + 1}>`)
     return plain

@@ -1,11 +1,11 @@
 // Asking from a terminal, about one commit and about what changed between two.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { summarise } from '../../src/handoff/index.js'
-import { startWorld, type World } from '../support/local-clouds.js'
-import { runProgram } from '../support/program.js'
+import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { runProgram } from '../support/run-program.js'
 
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 
 beforeAll(async () => {
@@ -13,20 +13,20 @@ beforeAll(async () => {
     { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 2\n}\n' },
     { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 3 + 1\n}\n' },
   ])
-  world = await startWorld({ repositories: { 'octo/shop': repository.directory } })
+  stack = await startLocalStack({ repositories: { 'octo/shop': repository.directory } })
   const never = new AbortController().signal
   for (const sha of repository.commits) {
-    await summarise({ commit: world.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, world.context, never)
+    await summarise({ commit: stack.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, stack.context, never)
   }
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const run = (...words: string[]) =>
-  runProgram('src/cli/ask.ts', words, { ...world.clouds.settings, DRIVE9_ROOT: '/handoff' })
+  runProgram('src/cli/ask.ts', words, { ...stack.clouds.settings, DRIVE9_ROOT: '/handoff' })
 
 const where = () => [
   '--repository',
@@ -34,7 +34,7 @@ const where = () => [
   '--host',
   'git.example.org',
   '--clone-url',
-  world.remote.cloneUrl('octo/shop'),
+  stack.remote.cloneUrl('octo/shop'),
 ]
 
 test('a question about a branch is answered with its sources', async () => {

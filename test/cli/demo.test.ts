@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGitRemote } from '../../src/emulators/git-http-server.js'
 import { processesAbout } from '../support/processes.js'
-import { root, startProgram } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { root, startProgram } from '../support/run-program.js'
 import { until } from '../support/until.js'
 
 const execute = promisify(execFile)

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { runProgram, startProgram } from '../support/program.js'
+import { runProgram, startProgram } from '../support/run-program.js'
 import { until } from '../support/until.js'
 
 const dev = (port: string) => runProgram('src/cli/dev.ts', [], { PORT: port })

@@ -1,12 +1,12 @@
 // `npm run prune` as an operator meets it: first it says what it would do, then it does it.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type KeptRuns, keptRuns, sha } from '../support/kept-runs.js'
-import { runProgram } from '../support/program.js'
+import { runProgram } from '../support/run-program.js'
+import { makeStoredRuns, type StoredRuns, sha } from '../support/stored-runs.js'
 
-let there: KeptRuns
+let there: StoredRuns
 
 beforeAll(async () => {
-  there = await keptRuns()
+  there = await makeStoredRuns()
   there.time.now = Date.now()
   await there.sealed(sha(1), { days: 100 })
   await there.sealed(sha(2), { days: 1, ref: 'refs/heads/main' })

@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { type Publisher, startPublisher } from '../../src/emulators/drive9/publisher.js'
 import { type Clouds, startClouds } from '../../src/emulators/start-all.js'
 import { readDescription } from '../action/kit.js'
-import { compileCache, root, runProgram } from '../support/program.js'
+import { compileCache, root, runProgram } from '../support/run-program.js'
 
 let clouds: Required<Clouds>
 let publisher: Publisher

@@ -1,8 +1,8 @@
 // The small commands, each in a process of its own, with the clouds of this machine.
 import { expect, test } from 'vitest'
 import { startClouds } from '../../src/emulators/start-all.js'
-import { breaker } from '../support/breaking.js'
-import { runProgram } from '../support/program.js'
+import { makeCallBreaker } from '../support/break-calls.js'
+import { runProgram } from '../support/run-program.js'
 
 async function run(name: string, words: string[] = [], environment: Record<string, string> = {}) {
   const { code, stdout, stderr } = await runProgram(`src/cli/${name}.ts`, words, environment)
@@ -18,7 +18,7 @@ test('smoke: two sandboxes, one directory, no model', async () => {
 
 test('smoke against a drive9 that fails now and then, and loses what is written, says so', async () => {
   await using clouds = await startClouds({ sandboxes: false, model: false, drive: { quota: { files: 1 } } })
-  breaker('drive', [{ kind: 'answer', status: 500 }, { kind: 'reset' }]).whatIsNew(clouds.drive!)
+  makeCallBreaker('drive', [{ kind: 'answer', status: 500 }, { kind: 'reset' }]).breakNewKinds(clouds.drive!)
   const { code, output } = await run('smoke', [], { ...clouds.settings, E2B_API_KEY: '' })
   expect(code).toBe(1)
   expect(output).not.toContain('work together')

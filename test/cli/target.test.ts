@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClouds } from '../../src/cli/resolve-clouds.js'
 import { namesTarget, readTarget, resolveTarget } from '../../src/cli/resolve-repository.js'
 import { startGitRemote } from '../../src/emulators/git-http-server.js'
-import { startProgram } from '../support/program.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { startProgram } from '../support/run-program.js'
 
 let repository: TestRepository
 let folder: string

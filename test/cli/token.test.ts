@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { authenticate } from '../../src/service/auth/authenticate.js'
 import { readServiceSettings } from '../../src/service/settings.js'
-import { runProgram } from '../support/program.js'
+import { runProgram } from '../support/run-program.js'
 
 const make = (words: string[], environment: Record<string, string> = {}) =>
   runProgram('src/cli/token.ts', words, environment)

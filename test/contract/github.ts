@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GitHub, Thread } from '../../src/handoff/domain/github.js'
 
-export interface GitHubWorld extends AsyncDisposable {
+export interface GitHubFixture extends AsyncDisposable {
   github: GitHub
   /** `owner/name`, and an open pull request there. */
   repository: string
@@ -13,21 +13,21 @@ export interface GitHubWorld extends AsyncDisposable {
   reviewRoot: number
 }
 
-export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorld>): void {
+export function gitHubContract(name: string, makeWorld: () => Promise<GitHubFixture>): void {
   describe(`GitHub as ${name}`, () => {
-    let world: GitHubWorld
+    let stack: GitHubFixture
     const call = { signal: AbortSignal.timeout(120_000) }
     const fresh = () => `<!-- handoff:contract ${Math.random().toString(36).slice(2)} -->`
 
     beforeAll(async () => {
-      world = await makeWorld()
+      stack = await makeWorld()
     })
     afterAll(async () => {
-      await world[Symbol.asyncDispose]()
+      await stack[Symbol.asyncDispose]()
     })
 
     test('knows the repository, its branches and its pull requests', async () => {
-      const { github, repository, branch, pull } = world
+      const { github, repository, branch, pull } = stack
       const facts = await github.repository(repository, call)
       expect(facts).toMatchObject({ fullName: expect.stringMatching(new RegExp(`^${repository}$`, 'i')) })
       expect(facts.defaultBranch).toBe(branch)
@@ -40,7 +40,7 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorl
     })
 
     test('compares commits, and says when it does not know one', async () => {
-      const { github, repository, branch, pull } = world
+      const { github, repository, branch, pull } = stack
       const base = (await github.branchHead(repository, branch, call))!
       const { head } = await github.pull(repository, pull, call)
       expect(await github.compare(repository, base, base, call)).toMatchObject({ status: 'identical', files: [] })
@@ -51,7 +51,7 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorl
     })
 
     test('tells what somebody may do, and that nobody may nothing', async () => {
-      const { github, repository } = world
+      const { github, repository } = stack
       const owner = repository.split('/')[0]!
       const known = await github.permissionOf(repository, owner, call)
       expect(known.user?.login.toLowerCase() ?? owner.toLowerCase()).toBe(owner.toLowerCase())
@@ -62,16 +62,16 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorl
     for (const kind of ['issue', 'review'] as const) {
       const thread = (): Thread =>
         kind === 'issue'
-          ? { kind, repository: world.repository, number: world.pull }
-          : { kind, repository: world.repository, number: world.pull, root: world.reviewRoot }
+          ? { kind, repository: stack.repository, number: stack.pull }
+          : { kind, repository: stack.repository, number: stack.pull, root: stack.reviewRoot }
 
       test(`keeps a comment of kind ${kind} until it is deleted`, async () => {
-        const { github, repository } = world
+        const { github, repository } = stack
         const marker = fresh()
         const me = await github.identity(repository, call)
         const made = await github.createComment(thread(), `${marker}\nfirst`, call)
         expect(made).toMatchObject({ kind, body: `${marker}\nfirst`, author: { id: me.id, login: me.login } })
-        expect(made.root).toBe(kind === 'review' ? world.reviewRoot : undefined)
+        expect(made.root).toBe(kind === 'review' ? stack.reviewRoot : undefined)
         expect(await github.getComment(made, call)).toMatchObject({ id: made.id, body: made.body })
         expect(await github.updateComment(made, `${marker}\nsecond`, call)).toMatchObject({ body: `${marker}\nsecond` })
         const own = await github.ownComments(thread(), { marker, since: made.createdAt }, call)
@@ -85,7 +85,7 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorl
       })
 
       test(`makes one comment of kind ${kind} for a marker, however many ask at once`, async () => {
-        const { github } = world
+        const { github } = stack
         const marker = fresh()
         const wanted = { marker, body: `${marker}\nhere` }
         const all = await Promise.all([1, 2, 3].map(() => github.ensureComment(thread(), wanted, call)))
@@ -98,7 +98,7 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorl
       })
 
       test(`reacts to a comment of kind ${kind} once, and takes that back`, async () => {
-        const { github } = world
+        const { github } = stack
         const made = await github.createComment(thread(), `${fresh()}\nreact`, call)
         expect(await github.addReaction(made, 'eyes', call)).toBe(true)
         expect(await github.addReaction(made, 'eyes', call)).toBe(true)
@@ -110,7 +110,7 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubWorl
     }
 
     test('refuses a comment that is too long, and names that do not lead where they seem to', async () => {
-      const { github, repository, pull } = world
+      const { github, repository, pull } = stack
       const thread: Thread = { kind: 'issue', repository, number: pull }
       const long = github.createComment(thread, 'x'.repeat(65_537), call)
       await expect(long).rejects.toMatchObject({ code: 'invalid-input', message: expect.stringContaining('too long') })

@@ -11,27 +11,35 @@ import { artifact, type RunId } from '../../src/handoff/domain/run.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import type { AnswerResult } from '../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
-import { askInChild } from '../support/asking-child.js'
-import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
-import { lateMs, type PlannedFault } from '../support/gate.js'
+import { watchAnswerStore } from '../support/answer-store-watch.js'
+import { askInChild } from '../support/ask-in-child-process.js'
 import {
-  type Place,
-  type PlannedProcess,
-  type QuickProcess,
-  type QuickWorld,
-  startQuickWorld,
-} from '../support/in-memory-context.js'
-import { watchLedger } from '../support/ledger-watch.js'
-import { sweepOrphans } from '../support/orphans.js'
+  type CallTarget,
+  listTargets,
+  makeFaultLog,
+  makePlan,
+  planText,
+  spreadSeed,
+  unplannedFaultsText,
+} from '../support/fault-plans.js'
+import { lateMs, type PlannedFault } from '../support/fault-proxy.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import {
+  type PlannedProcess,
+  type Scenario,
+  type ScriptedStack,
+  startScriptedStack,
+  type TestProcess,
+} from '../support/scripted-stack.js'
 import { keysOf, leaksInValues } from '../support/secrets.js'
 import { askLimited, laterMs, limitedContext, reservationsLeft, tokensOf } from '../support/service-limits.js'
+import { sweepOrphans } from '../support/sweep-orphans.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal
 const long = process.env['LONG'] === '1'
-const ledger = faultLedger()
+const ledger = makeFaultLog()
 const figures = {
   schedules: 0,
   asked: 0,
@@ -43,48 +51,48 @@ const figures = {
 }
 /** Each breaks what nobody broke before; when there is nothing left they end. */
 const rounds = 12
-let world: QuickWorld
+let stack: ScriptedStack
 let targets: CallTarget[]
 /** A sealed run, to be laid where a schedule wants one. */
 let sealed: { path: string; bytes: Buffer }[]
 let run: string
 
 beforeAll(async () => {
-  world = await startQuickWorld()
-  await using process = await world.process({ patient: true })
-  const place = world.place('octo/sealed')
+  stack = await startScriptedStack()
+  await using process = await stack.process({ patient: true })
+  const place = stack.scenario('octo/sealed')
   run = (await summarise(place.summarise(process, 'first'), process.context, never)).run
   sealed = storedBelow(place.layout.repository)
-  process.gate.passages.length = 0
+  process.proxy.calls.length = 0
   await answerQuestion(place.ask(process, 'What is here?'), process.context, never)
-  ledger.add(process.gate.passages)
-  targets = targetsIn(process.gate.passages)
-  world.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
+  ledger.add(process.proxy.calls)
+  targets = listTargets(process.proxy.calls)
+  stack.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
 }, 60_000)
 
-afterAll(() => world?.close())
+afterAll(() => stack?.close())
 
 function storedBelow(top: string): { path: string; bytes: Buffer }[] {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   return drive
     .tree(top)
     .filter((entry) => !entry.isDirectory)
     .map(({ path }) => ({ path: path.slice(top.length), bytes: drive.readFile(path)! }))
 }
 
-interface SealedPlace extends Place {
+interface SealedPlace extends Scenario {
   directory: string
 }
 
 function lay(name: string): SealedPlace {
-  const place = world.place(name)
-  for (const { path, bytes } of sealed) world.clouds.drive.write(`${place.layout.repository}${path}`, bytes)
+  const place = stack.scenario(name)
+  for (const { path, bytes } of sealed) stack.clouds.drive.write(`${place.layout.repository}${path}`, bytes)
   return { ...place, directory: `${place.layout.runs}/${run}` }
 }
 
 test('if any call fails, each question ends as one complete answer, the same for all callers', async () => {
   const failures = await runSchedules(schedulesFrom(20, 2_000), schedule)
-  const machines = world.clouds.sandboxes.sandboxes
+  const machines = stack.clouds.sandboxes.sandboxes
   const gone = machines.filter(({ state }) => state === 'gone').length
   const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
   console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
@@ -95,11 +103,11 @@ const questions = ['How are people greeted?', 'Where does the test script stand?
 
 function schedule(seed: number): Promise<Schedule> {
   const random = randomFrom(seed)
-  const faults = [planFrom(seed, targets), random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets)]
+  const faults = [makePlan(seed, targets), random.below(2) === 0 ? [] : makePlan(random.below(10_000), targets)]
   const second = random.below(3) === 0 ? questions[1]! : questions[0]!
   const asking = faults.map((plan, index) => ({
     faults: plan,
-    breaking: ledger.breakTheRest(targets),
+    breaking: ledger.breakRemaining(targets),
     question: [questions[0]!, second][index]!,
   }))
   return broken(lay(`octo/asked-${seed}`), asking)
@@ -111,15 +119,15 @@ interface Asking extends PlannedProcess {
 
 /** Asked by several processes at once, and then by whoever comes next. */
 async function broken(place: SealedPlace, askings: Asking[]): Promise<Schedule> {
-  const watch = watchLedger(world.clouds.drive, place.directory)
+  const watch = watchAnswerStore(stack.clouds.drive, place.directory)
   let met = ''
   const asked = new Set(askings.map(({ question }) => question))
   const results = await Promise.all(
     askings.map(async ({ question, ...plan }) => {
-      await using process = await world.process({ ...plan, watch: watch.look })
+      await using process = await stack.process({ ...plan, watch: watch.look })
       const told = await disturbed(place, process, question)
-      ledger.add(process.gate.passages)
-      met += metText(process.gate.passages, plan.faults ?? [])
+      ledger.add(process.proxy.calls)
+      met += unplannedFaultsText(process.proxy.calls, plan.faults ?? [])
       return told
     }),
   )
@@ -130,16 +138,16 @@ async function broken(place: SealedPlace, askings: Asking[]): Promise<Schedule> 
   for (const answer of answers) wrong.push(...sameAsKept(place, answer))
   const states = watch.records().map(({ status }) => status)
   wrong.push(...countRecords(states, asked.size), ...watch.wrong)
-  world.clouds.drive.remove(place.layout.repository)
-  world.forget()
+  stack.clouds.drive.remove(place.layout.repository)
+  stack.forget()
   figures.schedules += 1
   return { plan: askings.map(({ faults = [] }) => planText(faults)).join(' | ') + met, wrong }
 }
 
 /** The answer, nothing when there is none, or what is wrong with how it ended. */
 async function disturbed(
-  place: Place,
-  process: QuickProcess,
+  place: Scenario,
+  process: TestProcess,
   question: string,
 ): Promise<AnswerResult | string | undefined> {
   const stop = new AbortController()
@@ -148,7 +156,7 @@ async function disturbed(
   const asking = answerQuestion(place.ask(process, question), process.context, stop.signal).catch((error: unknown) => ({
     error,
   }))
-  const ending = await Promise.race([asking, process.gate.died.then(() => 'died' as const)])
+  const ending = await Promise.race([asking, process.proxy.died.then(() => 'died' as const)])
   clearTimeout(deadline)
   if (ending === 'died') {
     stop.abort()
@@ -158,24 +166,24 @@ async function disturbed(
   figures['error' in ending ? 'refused' : 'answered'] += 1
   if (!('error' in ending)) return ending
   if (!isHandoffError(ending.error)) return `not an error of ours: ${String(ending.error)}`
-  const leaks = leaksInValues({ 'the error': ending.error }, keysOf(world.clouds))
+  const leaks = leaksInValues({ 'the error': ending.error }, keysOf(stack.clouds))
   return leaks.length === 0 ? undefined : leaks.join(', ')
 }
 
 /** Somebody else, when every lease has run out. */
-async function whoComesNext(place: Place, question: string): Promise<AnswerResult> {
-  await using process = await world.process({ patient: true })
-  process.later(3_600_000)
+async function whoComesNext(place: Scenario, question: string): Promise<AnswerResult> {
+  await using process = await stack.process({ patient: true })
+  process.advance(3_600_000)
   const result = await answerQuestion(place.ask(process, question), process.context, never)
   if (!result.reused) figures['answered by whoever came next'] += 1
-  const { count, wrong } = await sweepOrphans(world, place, process)
+  const { count, wrong } = await sweepOrphans(stack, place, process)
   figures['orphans swept'] += count
   if (wrong.length > 0) throw new Error(wrong.join('; '))
   return result
 }
 
 function sameAsKept({ directory }: { directory: string }, { record }: Pick<AnswerResult, 'record'>): string[] {
-  const kept = world.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
+  const kept = stack.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
   const same = isDeepStrictEqual(JSON.parse(kept), JSON.parse(JSON.stringify(record)))
   return same ? [] : [`somebody was told another answer than is kept: ${JSON.stringify(record)} ${kept}`]
 }
@@ -192,12 +200,12 @@ test('it holds with the real sandbox program and a mount', async () => {
   for (let round = 0, idle = 0; round < rounds && idle < 2; round += 1) {
     const before = ledger.injected()
     const place = lay('octo/sealed')
-    world.clouds.drive.write(`${place.directory}/${artifact.latestAnswer}`, earlierAnswer)
+    stack.clouds.drive.write(`${place.directory}/${artifact.latestAnswer}`, earlierAnswer)
     // What the plain form has beside the others, as far as a mount is asked for it.
     for (const path of ['project/sealed/src/greet.ts', artifact.treeTable])
-      world.clouds.drive.write(`${place.directory}/${path}`, 'x')
+      stack.clouds.drive.write(`${place.directory}/${path}`, 'x')
     const { plan, wrong } = await broken(place, [
-      { real: true, breaking: ledger.breakTheRest(), question: questions[0]! },
+      { real: true, breaking: ledger.breakRemaining(), question: questions[0]! },
     ])
     expect({ plan, wrong }).toEqual({ plan, wrong: [] })
     idle = ledger.injected() === before ? idle + 1 : 0
@@ -205,13 +213,13 @@ test('it holds with the real sandbox program and a mount', async () => {
 }, 600_000)
 
 test('it holds under the limits of a service, and no reservation is left', async () => {
-  await using usual = await world.process({ patient: true })
+  await using usual = await stack.process({ patient: true })
   await askLimited(limitedContext(usual), lay('octo/sealed'), usual, questions[0]!, never)
-  ledger.add(usual.gate.passages)
-  const calls = targetsIn(usual.gate.passages)
+  ledger.add(usual.proxy.calls)
+  const calls = listTargets(usual.proxy.calls)
   const failures = await runSchedules(
     schedulesFrom(5, 300),
-    (seed) => limited(planFrom(strided(seed, calls), calls), calls),
+    (seed) => limited(makePlan(spreadSeed(seed, calls), calls), calls),
     1,
   )
   for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
@@ -222,24 +230,24 @@ test('it holds under the limits of a service, and no reservation is left', async
 /** What is wrong after a disturbed process and the caller that asks once more, an hour later. */
 async function limited(faults: PlannedFault[], planned: CallTarget[] = []): Promise<Schedule> {
   const place = lay('octo/sealed')
-  const { drive } = world.clouds
-  const watch = watchLedger(drive, place.directory)
+  const { drive } = stack.clouds
+  const watch = watchAnswerStore(drive, place.directory)
   const charged = tokensOf(drive)
-  const modelCalls = world.clouds.model.requests.length
+  const modelCalls = stack.clouds.model.requests.length
   const wrong: string[] = []
-  await using process = await world.process({ faults, breaking: ledger.breakTheRest(planned), watch: watch.look })
+  await using process = await stack.process({ faults, breaking: ledger.breakRemaining(planned), watch: watch.look })
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), 4_000)
   const asking = askLimited(limitedContext(process), place, process, questions[0]!, stop.signal).catch((error) => {
     if (!isHandoffError(error)) wrong.push(`not an error of ours: ${String(error)}`)
   })
-  await Promise.race([asking, process.gate.died])
+  await Promise.race([asking, process.proxy.died])
   clearTimeout(deadline)
   if (faults.some(({ fault }) => fault.startsWith('dies'))) stop.abort()
-  ledger.add(process.gate.passages)
+  ledger.add(process.proxy.calls)
   // A late reply belongs to this process, and must not meet the next scenario.
-  if (process.gate.passages.some(({ fault }) => fault === 'is late')) await systemClock.sleep(lateMs, never)
-  await using next = await world.process({ patient: true })
+  if (process.proxy.calls.some(({ fault }) => fault === 'is late')) await systemClock.sleep(lateMs, never)
+  await using next = await stack.process({ patient: true })
   const context = limitedContext(next, laterMs)
   const answer = await askLimited(context, place, next, questions[0]!, never)
   watch.look()
@@ -250,13 +258,13 @@ async function limited(faults: PlannedFault[], planned: CallTarget[] = []): Prom
       1,
     ),
   )
-  wrong.push(...(await sweepOrphans(world, place, next)).wrong, ...(await reservationsLeft(context, drive)))
+  wrong.push(...(await sweepOrphans(stack, place, next)).wrong, ...(await reservationsLeft(context, drive)))
   // Each call of the model costs what the answer's did, also one that nothing came of; nothing is charged twice.
   const { inputTokens, outputTokens } = answer.record.usage
-  const most = (inputTokens + outputTokens) * (world.clouds.model.requests.length - modelCalls)
+  const most = (inputTokens + outputTokens) * (stack.clouds.model.requests.length - modelCalls)
   if (tokensOf(drive) - charged > most) wrong.push('the caller was charged twice')
   drive.remove(place.layout.repository)
-  return { plan: planText(faults) + metText(process.gate.passages, faults), wrong }
+  return { plan: planText(faults) + unplannedFaultsText(process.proxy.calls, faults), wrong }
 }
 
 test.each<[string, Rule]>([
@@ -274,14 +282,14 @@ test.each<[string, Rule]>([
   ],
 ])('an answer of the model is stored and returned, though %s; its sandbox is gone by then', async (_what, rule) => {
   const place = lay('octo/told')
-  const { drive, model, sandboxes } = world.clouds
+  const { drive, model, sandboxes } = stack.clouds
   const slowEnd = sandboxes.rule({
     method: 'DELETE',
     path: /\/sandboxes\//,
     fault: { kind: 'delay', milliseconds: 300 },
   })
   const takeBack = drive.rule(rule)
-  await using process = await world.process({ patient: true })
+  await using process = await stack.process({ patient: true })
   const [before, machines] = [completions(model).length, sandboxes.sandboxes.length]
   const told = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
   slowEnd()
@@ -295,8 +303,8 @@ test.each<[string, Rule]>([
 })
 
 test('a caller that takes a question over pays for its own work, however late the first caller settles', async () => {
-  const { drive } = world.clouds
-  await using process = await world.process({ patient: true })
+  const { drive } = stack.clouds
+  await using process = await stack.process({ patient: true })
   const { budgets } = limitedContext(process)
   const before = tokensOf(drive)
   const first = await budgets.reserve('late', 'a question', { tokens: 100, cost: 0 }, Date.now() - 1)
@@ -309,8 +317,8 @@ test('a caller that takes a question over pays for its own work, however late th
 test.each(['twice', 'lose-reply'] as const)(
   'the cost of a question is charged once, if its write meets %s',
   async (kind) => {
-    const { drive } = world.clouds
-    await using process = await world.process({ patient: true })
+    const { drive } = stack.clouds
+    await using process = await stack.process({ patient: true })
     const { budgets } = limitedContext(process)
     const settle = await budgets.reserve(kind, 'a question', { tokens: 100, cost: 0 }, Date.now() + 60_000)
     const before = tokensOf(drive)
@@ -323,10 +331,10 @@ test.each(['twice', 'lose-reply'] as const)(
 
 test('a question without an answer costs what the model was paid', async () => {
   const place = lay('octo/sealed')
-  const { drive, model } = world.clouds
-  await using process = await world.process({ patient: true })
+  const { drive, model } = stack.clouds
+  await using process = await stack.process({ patient: true })
   const before = tokensOf(drive)
-  const takeBack = model.behave({ kind: 'say', text: 'MORE\nread src/greet.ts 1-2' })
+  const takeBack = model.setBehaviour({ kind: 'say', text: 'MORE\nread src/greet.ts 1-2' })
   const asking = askLimited(limitedContext(process), place, process, questions[0]!, never).finally(takeBack)
   await expect(asking).rejects.toMatchObject({ name: 'HandoffError' })
   expect(tokensOf(drive) - before).toBeGreaterThan(100)
@@ -347,15 +355,15 @@ const completions = (model: LocalModel) => model.requests.filter(({ path }) => p
 /** Asks, leaves when the model has said so many letters and stands still, and waits until that is charged. */
 async function leaveWhenSaid(letters: number): Promise<void> {
   const place = lay('octo/sealed')
-  const { drive, model } = world.clouds
-  await using process = await world.process({ patient: true })
+  const { drive, model } = stack.clouds
+  await using process = await stack.process({ patient: true })
   const before = tokensOf(drive)
   const asked = completions(model).length
   let begun = false
   process.context.ports.emit = ({ type }) => {
     begun ||= type === 'model-text'
   }
-  const takeBack = model.behave({ kind: 'stall', after: letters })
+  const takeBack = model.setBehaviour({ kind: 'stall', after: letters })
   const leave = new AbortController()
   const asking = askLimited(limitedContext(process), place, process, questions[0]!, leave.signal)
   const ended = asking.then(
@@ -375,10 +383,10 @@ test('if a process is killed during an answer, the next one takes the question o
   const times = long ? 40 : 2
   for (let number = 0; number < times; number += 1) {
     const place = lay(`octo/killed-${number}`)
-    const watch = watchLedger(world.clouds.drive, place.directory)
+    const watch = watchAnswerStore(stack.clouds.drive, place.directory)
     const killAt = 1 + random.below(targets.length - 1)
-    await using way = await world.process({ watch: watch.look })
-    const { killed } = await askInChild({ world, place, gate: way.gate, question: questions[0]!, killAt })
+    await using way = await stack.process({ watch: watch.look })
+    const { killed } = await askInChild({ stack, place, proxy: way.proxy, question: questions[0]!, killAt })
     const answer = await whoComesNext(place, questions[0]!)
     watch.look()
     expect({ killAt, killed, wrong: watch.wrong, other: sameAsKept(place, answer) }).toEqual({

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
 import { makeOidcTokens } from '../../src/action/oidc-token.js'
 import type { Fault } from '../../src/emulators/faulty-server.js'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
 import { signToken } from '../../src/emulators/github/oidc.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import { type GitHubOptions, makeGitHub } from '../../src/handoff/clients/github/client.js'
 import { makeOidcVerifier } from '../../src/handoff/clients/github/verify-oidc.js'
 import { isSigned } from '../../src/handoff/clients/github/webhook-signature.js'
@@ -17,19 +17,19 @@ import { findPreviousRun } from '../../src/handoff/workflows/summarise/previous-
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
 import { manualClock } from '../support/clock.js'
-import { type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
+import { type ScriptedStack, startScriptedStack, type TestProcess } from '../support/scripted-stack.js'
 
 const never = new AbortController().signal
 const audience = 'https://handoff.example'
-let world: QuickWorld
-let one: QuickProcess
+let stack: ScriptedStack
+let one: TestProcess
 let github: LocalGitHub
 let run: string
 
 beforeAll(async () => {
-  ;[world, github] = await Promise.all([startQuickWorld(), startGitHub()])
-  one = await world.process({ patient: true })
-  const place = world.place('octo/tools')
+  ;[stack, github] = await Promise.all([startScriptedStack(), startGitHub()])
+  one = await stack.process({ patient: true })
+  const place = stack.scenario('octo/tools')
   const { commit, ...rest } = place.summarise(one, 'first')
   run = (
     await summarise(
@@ -45,11 +45,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await one?.close()
-  await Promise.all([world?.close(), github?.close()])
+  await Promise.all([stack?.close(), github?.close()])
 })
 
 /** What was asked of whoever costs money. */
-const spent = () => [world.clouds.sandboxes.requests.length, world.clouds.model.requests.length]
+const spent = () => [stack.clouds.sandboxes.requests.length, stack.clouds.model.requests.length]
 
 async function refusal(work: Promise<unknown>): Promise<object> {
   const error: unknown = await work.then(
@@ -60,7 +60,7 @@ async function refusal(work: Promise<unknown>): Promise<object> {
 }
 
 const repositoryAs = (name: string, id?: string) => {
-  const asked = world.place(name).ask(one, 'What is here?')
+  const asked = stack.scenario(name).ask(one, 'What is here?')
   return { ...asked, repository: { ...asked.repository, ...(id === undefined ? {} : { id }) } }
 }
 
@@ -73,7 +73,7 @@ test.each<[string, () => Promise<unknown>, object]>([
   [
     'a push of a repository that was given the name of another',
     () => {
-      const { commit, ...rest } = world.place('octo/tools').summarise(one, 'second')
+      const { commit, ...rest } = stack.scenario('octo/tools').summarise(one, 'second')
       return summarise(
         { ...rest, commit: { ...commit, repository: { ...commit.repository, id: '12' } } },
         one.context,
@@ -115,7 +115,7 @@ test.each<[string, () => Promise<unknown>, object]>([
   ],
   [
     'an attempt under a name that leads elsewhere',
-    () => summarise(world.place('octo/new').summarise(one, '../../../elsewhere'), one.context, never),
+    () => summarise(stack.scenario('octo/new').summarise(one, '../../../elsewhere'), one.context, never),
     { code: 'invalid-input', message: expect.stringContaining('cannot name an attempt') },
   ],
   [
@@ -145,14 +145,14 @@ const pushOf = (id: string, { commit, ...rest }: SummariseRequest): SummariseReq
 })
 
 test('a run hidden by a crash is not given to another repository that took the name', async () => {
-  const place = world.place('octo/renamed')
+  const place = stack.scenario('octo/renamed')
   const route = 'PUT /v1/fs/…/commits/{sha}.json'
-  await using dying = await world.process({ faults: [{ cloud: 'drive', route, occurrence: 1, fault: 'dies before' }] })
+  await using dying = await stack.process({ faults: [{ cloud: 'drive', route, occurrence: 1, fault: 'dies before' }] })
   const stop = new AbortController()
   const dead = summarise(pushOf('11', place.summarise(dying, 'first')), dying.context, stop.signal).catch(
     () => undefined,
   )
-  await dying.gate.died
+  await dying.proxy.died
   stop.abort()
   await dead
   const before = spent()
@@ -164,7 +164,7 @@ test('a run hidden by a crash is not given to another repository that took the n
 })
 
 test('text about a repository is not reused for another one that took its name', async () => {
-  const { layout, summarise: push } = world.place('octo/tools')
+  const { layout, summarise: push } = stack.scenario('octo/tools')
   const { sha: commits } = push(one, 'x').commit
   const asked = (id: string) => ({ ...pushOf(id, push(one, 'x')), reuseFrom: { commits: [commits] } })
   expect(await findPreviousRun(one.context, [layout], asked('11'), never)).toMatchObject({ handoff: { run } })
@@ -196,7 +196,7 @@ test.each([
     collaborators: { wanda: 'write', rita: 'read' },
   })
   const pull = github.addPull(repository, { head: { ref: 'x', sha } })
-  const { author } = github.say(repository, pull.number, login, '/ask why?')
+  const { author } = github.addComment(repository, pull.number, login, '/ask why?')
   const user = { login: author.login, id: author.id, type: author.type, ...changed }
   const name = `${repository.owner.login}/${repository.name}`
   expect(
@@ -217,7 +217,7 @@ const failing: [string, Fault][] = [
 test.each(failing)('when GitHub %s instead of a permission, no question is answered', async (_how, fault) => {
   const name = `octo/failing-${Math.random()}`
   const repository = github.addRepository({ name, collaborators: { wanda: 'admin' } })
-  const { author } = github.say(
+  const { author } = github.addComment(
     repository,
     github.addPull(repository, { head: { ref: 'x', sha } }).number,
     'wanda',

@@ -3,42 +3,42 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
+import type { SandboxRecord } from '../../src/emulators/e2b/server.js'
 import { HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
 import { artifact } from '../../src/handoff/domain/run.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import type { AnswerResult } from '../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
-import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
 import { secretWatch } from '../support/recorded-requests.js'
 import { figuresText } from '../support/schedules.js'
+import { type Scenario, type ScriptedStack, startScriptedStack, type TestProcess } from '../support/scripted-stack.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal
 const long = process.env['LONG'] === '1'
-let world: QuickWorld
-let place: Place
-let houses: QuickProcess[]
+let stack: ScriptedStack
+let place: Scenario
+let houses: TestProcess[]
 /** The directory of the run that is asked about. */
 let directory: string
 
 beforeAll(async () => {
-  world = await startQuickWorld()
-  place = world.place('octo/busy')
-  houses = await Promise.all([1, 2, 3].map(() => world.process({ patient: true })))
+  stack = await startScriptedStack()
+  place = stack.scenario('octo/busy')
+  houses = await Promise.all([1, 2, 3].map(() => stack.process({ patient: true })))
   ;({ directory } = await summarise(place.summarise(houses[0]!, 'first'), houses[0]!.context, never))
 }, 60_000)
 
 afterAll(async () => {
   await Promise.all((houses ?? []).map((process) => process.close()))
-  await world?.close()
+  await stack?.close()
 })
 
-const alive = () => world.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length
-const asking = (process: QuickProcess, text: string) => answerQuestion(place.ask(process, text), process.context, never)
+const alive = () => stack.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length
+const asking = (process: TestProcess, text: string) => answerQuestion(place.ask(process, text), process.context, never)
 
 /** As a caller does who is told to come again: as often as it takes, and not before the time that was told. */
-async function patiently(process: QuickProcess, text: string): Promise<AnswerResult> {
+async function patiently(process: TestProcess, text: string): Promise<AnswerResult> {
   for (let tries = 0; tries < 2_000; tries += 1) {
     try {
       return await asking(process, text)
@@ -57,16 +57,16 @@ const distinct = (number: number) =>
   `q${number.toString(36)} w${(number * 7_919).toString(36)} z${(number * 104_729).toString(36)}?`
 
 test('a hundred callers of one question in three processes get one answer from one sandbox', async () => {
-  const before = world.clouds.sandboxes.sandboxes.length
+  const before = stack.clouds.sandboxes.sandboxes.length
   const asked = Array.from({ length: 100 }, (_, index) => patiently(houses[index % 3]!, 'How are people greeted?'))
   const answers = await Promise.all(asked)
   expect(new Set(answers.map(({ record: { id, text, completedAt } }) => `${id} ${completedAt} ${text}`)).size).toBe(1)
-  expect(world.clouds.sandboxes.sandboxes.length - before).toBe(1)
+  expect(stack.clouds.sandboxes.sandboxes.length - before).toBe(1)
   expect(alive()).toBe(0)
 })
 
 test('more questions than sandboxes are all answered, and the account limit is never exceeded', async () => {
-  const { account } = world.clouds.sandboxes
+  const { account } = stack.clouds.sandboxes
   const usual = account.concurrentLimit
   account.concurrentLimit = 3
   let most = 0
@@ -87,7 +87,7 @@ test('more questions than sandboxes are all answered, and the account limit is n
 }, 900_000)
 
 test('a full account is reported, leaves no sandbox, and the next caller gets the question', async () => {
-  const { account } = world.clouds.sandboxes
+  const { account } = stack.clouds.sandboxes
   const usual = account.concurrentLimit
   account.concurrentLimit = 0
   const error: unknown = await asking(houses[0]!, distinct(9_001)).catch((reason: unknown) => reason)
@@ -97,10 +97,10 @@ test('a full account is reported, leaves no sandbox, and the next caller gets th
 })
 
 test('a busy drive9 is retried when it asks for that, and a busy model becomes a Retry-After', async () => {
-  await using hasty = await world.process()
-  world.clouds.drive.setProvisioning(2)
+  await using hasty = await stack.process()
+  stack.clouds.drive.setProvisioning(2)
   expect(await asking(hasty, distinct(9_002))).toMatchObject({ reused: false })
-  const stop = world.clouds.model.behave({ kind: 'busy', retryAfter: '120' })
+  const stop = stack.clouds.model.setBehaviour({ kind: 'busy', retryAfter: '120' })
   const error: unknown = await asking(hasty, distinct(9_003)).catch((reason: unknown) => reason)
   stop()
   expect(error).toMatchObject({ code: 'model-limit', retryAfterSeconds: 120 })
@@ -108,10 +108,10 @@ test('a busy drive9 is retried when it asks for that, and a busy model becomes a
 })
 
 test('a slow model delays only the callers that asked it', async () => {
-  const stop = world.clouds.model.behave({ kind: 'slow', firstMs: 700 }, { times: 1 })
-  const before = world.clouds.model.requests.length
+  const stop = stack.clouds.model.setBehaviour({ kind: 'slow', firstMs: 700 }, { times: 1 })
+  const before = stack.clouds.model.requests.length
   const slow = asking(houses[0]!, distinct(9_004)).then(() => 'slow')
-  await until('the model was asked', () => world.clouds.model.requests.length > before)
+  await until('the model was asked', () => stack.clouds.model.requests.length > before)
   const known = asking(houses[1]!, 'How are people greeted?').then(() => 'known')
   expect(await Promise.race([slow, known])).toBe('known')
   await slow
@@ -154,9 +154,9 @@ test('a long series of questions leaves memory and sockets as they were', async 
 
 /** What the world itself remembers for its own checks is not the house's memory. */
 function forget(): void {
-  const { sandboxes, drive, model } = world.clouds
-  for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, world.events]) list.length = 0
-  for (const { gate } of houses) gate.passages.length = 0
+  const { sandboxes, drive, model } = stack.clouds
+  for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, stack.events]) list.length = 0
+  for (const { proxy } of houses) proxy.calls.length = 0
   // The local account keeps a record of every machine there ever was.
   const machines = sandboxes.sandboxes as SandboxRecord[]
   machines.splice(0, machines.length, ...machines.filter(({ state }) => state !== 'gone'))

@@ -10,7 +10,7 @@ import type { Fault, RecordedRequest, Rule } from '../../src/emulators/faulty-se
 import { programFolder } from '../../src/emulators/start-all.js'
 import { type AppContext, isHandoffError, layout, summarise } from '../../src/handoff/index.js'
 import { readSealed } from '../../src/handoff/store/run-store.js'
-import { startWorld, type World, type WorldOptions } from '../support/local-clouds.js'
+import { type LocalStack, type LocalStackOptions, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 
 const never = new AbortController().signal
@@ -29,8 +29,11 @@ afterAll(() => repository?.[Symbol.asyncDispose]())
 /** The real program waits seconds before it gives a file up; here it waits as often and much shorter. */
 const hasty = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
 
-function start(options: Omit<WorldOptions, 'repositories'> = {}, path: string[] = [programFolder]): Promise<World> {
-  return startWorld({
+function start(
+  options: Omit<LocalStackOptions, 'repositories'> = {},
+  path: string[] = [programFolder],
+): Promise<LocalStack> {
+  return startLocalStack({
     repositories: {},
     clouds: { sandboxes: { path, environment: hasty } },
     ...options,
@@ -38,7 +41,7 @@ function start(options: Omit<WorldOptions, 'repositories'> = {}, path: string[] 
 }
 
 interface Case {
-  world: World
+  stack: LocalStack
   context: AppContext
   name: string
   walk(): Promise<unknown>
@@ -47,16 +50,16 @@ interface Case {
   pointer(): Buffer | undefined
 }
 
-function caseIn(world: World, name: string): Case {
-  world.remote.serve(name, repository.directory)
-  const commit = world.commit(name, repository.head, 'refs/heads/main')
+function caseIn(stack: LocalStack, name: string): Case {
+  stack.remote.serve(name, repository.directory)
+  const commit = stack.commit(name, repository.head, 'refs/heads/main')
   const place = layout('/handoff', commit.repository)
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   return {
-    world,
-    context: world.context,
+    stack,
+    context: stack.context,
     name,
-    walk: () => summarise({ commit, attempt: 'first' }, world.context, never),
+    walk: () => summarise({ commit, attempt: 'first' }, stack.context, never),
     inside(rule, also) {
       const match = (request: RecordedRequest) => {
         const ours = request.path.includes(`/${name}/`) || request.body.includes(`/${name}/`)
@@ -72,17 +75,17 @@ function caseIn(world: World, name: string): Case {
 }
 
 /** How it ended, and that nothing was sealed and no machine is left. */
-async function ending({ world, walk, name, pointer }: Case): Promise<object> {
+async function ending({ stack, walk, name, pointer }: Case): Promise<object> {
   const error: unknown = await walk().then(
     () => 'sealed',
     (reason: unknown) => reason,
   )
   expect(pointer()).toBeUndefined()
-  const { repository: where } = world.commit(name, repository.head)
+  const { repository: where } = stack.commit(name, repository.head)
   const place = layout('/handoff', where)
-  expect(await readSealed(world.context.ports.drive, place, repository.head, never)).toBeUndefined()
-  expect(world.clouds.drive.tree(place.repository).filter(({ path }) => path.endsWith('handoff.json'))).toEqual([])
-  const machines = world.clouds.sandboxes.sandboxes.filter(({ metadata }) =>
+  expect(await readSealed(stack.context.ports.drive, place, repository.head, never)).toBeUndefined()
+  expect(stack.clouds.drive.tree(place.repository).filter(({ path }) => path.endsWith('handoff.json'))).toEqual([])
+  const machines = stack.clouds.sandboxes.sandboxes.filter(({ metadata }) =>
     metadata['run']?.startsWith(repository.head),
   )
   expect(machines.filter(({ state }) => state !== 'gone')).toEqual([])
@@ -92,16 +95,16 @@ async function ending({ world, walk, name, pointer }: Case): Promise<object> {
 }
 
 describe('while the sandbox stores', () => {
-  let world: World
+  let stack: LocalStack
   beforeAll(async () => {
-    world = await start()
+    stack = await start()
   })
-  afterAll(() => world?.close())
+  afterAll(() => stack?.close())
 
   const refused = { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' } as const
 
   test('an upload that drive9 gives up ends the run, although umount exits with 0', async () => {
-    const one = caseIn(world, 'octo/refused')
+    const one = caseIn(stack, 'octo/refused')
     one.inside({ method: 'PUT', path: /files\.json/, fault: refused })
     expect(await ending(one)).toMatchObject({
       code: 'drive',
@@ -113,7 +116,7 @@ describe('while the sandbox stores', () => {
     ['', /nothing/],
     [', also when drive9 is refused as it asks why', /outline\.json/],
   ])('a conflict over a missing file ends the run%s', async (how, also) => {
-    const one = caseIn(world, `octo/conflict-${how.length}`)
+    const one = caseIn(stack, `octo/conflict-${how.length}`)
     const fault = { kind: 'answer', status: 409, body: '{"error":"revision conflict"}' } as const
     one.inside({ method: 'PUT', path: /outline\.json/, fault })
     one.inside({ method: 'HEAD', path: also, fault: refused })
@@ -124,11 +127,11 @@ describe('while the sandbox stores', () => {
     ['', undefined],
     [', also when drive9 is refused as it asks why', refused],
   ])('a token that expires during the run ends it%s', async (how, fault) => {
-    const one = caseIn(world, `octo/expired-${how.length}`)
-    using _also = fault && { [Symbol.dispose]: world.clouds.drive.rule({ path: /^\/v1\/status/, fault }) }
+    const one = caseIn(stack, `octo/expired-${how.length}`)
+    using _also = fault && { [Symbol.dispose]: stack.clouds.drive.rule({ path: /^\/v1\/status/, fault }) }
     const expire = () => {
-      const token = world.clouds.drive.issuedTokens().find(({ scopes }) => scopes[0]?.prefix.includes(`/${one.name}/`))
-      world.clouds.drive.expireToken(token!.id)
+      const token = stack.clouds.drive.issuedTokens().find(({ scopes }) => scopes[0]?.prefix.includes(`/${one.name}/`))
+      stack.clouds.drive.expireToken(token!.id)
     }
     one.inside({ method: 'PUT', times: 1, fault: { kind: 'delay', milliseconds: 0 } }, (request) => {
       if (request.method === 'PUT') expire()
@@ -137,24 +140,24 @@ describe('while the sandbox stores', () => {
   })
 
   test('a mount process that dies ends the run, because files then stay on the local disk', async () => {
-    const one = caseIn(world, 'octo/dead')
+    const one = caseIn(stack, 'octo/dead')
     let killed = 0
     one.inside({ method: 'PUT', times: 1, fault: { kind: 'delay', milliseconds: 0 } }, (request) => {
-      if (request.method === 'PUT' && killed === 0) killed = killMount(world)
+      if (request.method === 'PUT' && killed === 0) killed = killMount(stack)
     })
     expect(await ending(one)).toMatchObject({ code: 'drive' })
     expect(killed).toBe(1)
   })
 
   test('a refused mount ends the run before a file is written', async () => {
-    const one = caseIn(world, 'octo/unmounted')
+    const one = caseIn(stack, 'octo/unmounted')
     one.inside({ fault: { kind: 'answer', status: 403, body: '{"error":"forbidden"}' } })
     expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('did not mount') })
   })
 
   test('the host finds a file with the right size and wrong bytes', async () => {
-    const one = caseIn(world, 'octo/wrong')
-    spoilWhenRead(world, 'octo/wrong', (bytes) => Buffer.from(bytes).fill(0, 0, 512))
+    const one = caseIn(stack, 'octo/wrong')
+    spoilWhenRead(stack, 'octo/wrong', (bytes) => Buffer.from(bytes).fill(0, 0, 512))
     expect(await ending(one)).toMatchObject({
       code: 'drive',
       message: expect.stringContaining('has other bytes than were sent'),
@@ -162,8 +165,8 @@ describe('while the sandbox stores', () => {
   })
 
   test('the host finds that a file vanished after a successful report', async () => {
-    const one = caseIn(world, 'octo/vanished')
-    spoilWhenRead(world, 'octo/vanished', () => undefined)
+    const one = caseIn(stack, 'octo/vanished')
+    spoilWhenRead(stack, 'octo/vanished', () => undefined)
     expect(await ending(one)).toMatchObject({ code: 'drive', message: expect.stringContaining('is not there') })
   })
 
@@ -172,13 +175,13 @@ describe('while the sandbox stores', () => {
     ['the first large', 'large/1.bin'],
     ['the fifth large', 'large/5.bin'],
   ])('the host finds a damaged plain file (%s)', async (size, path) => {
-    const one = caseIn(world, `octo/plain-${size.replaceAll(' ', '-')}`)
+    const one = caseIn(stack, `octo/plain-${size.replaceAll(' ', '-')}`)
     const files = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`large/${n + 1}.bin`, randomBytes(50_000)]))
     await using plain = await makeRepository({ 'src/greet.ts': 'export const a = 1\n', ...files })
-    world.remote.serve(one.name, plain.directory)
-    const commit = world.commit(one.name, plain.head)
+    stack.remote.serve(one.name, plain.directory)
+    const commit = stack.commit(one.name, plain.head)
     const place = layout('/handoff', commit.repository)
-    const { drive } = world.clouds
+    const { drive } = stack.clouds
     const spoil = () => {
       const { path: stored } = drive.tree(place.runs).find((entry) => entry.path.endsWith(`/${path}`))!
       drive.write(stored, Buffer.alloc(drive.readFile(stored)!.length))
@@ -194,7 +197,7 @@ describe('while the sandbox stores', () => {
         spoil(),
       fault: { kind: 'delay', milliseconds: 0 },
     })
-    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, world.context, never)
+    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, stack.context, never)
     await expect(walk).rejects.toMatchObject({
       code: 'drive',
       message: expect.stringContaining(`${path} has other bytes than were sent`),
@@ -203,13 +206,13 @@ describe('while the sandbox stores', () => {
   })
 
   test('exec bits that drive9 drops are kept inside the clone', async () => {
-    const one = caseIn(world, 'octo/modes')
+    const one = caseIn(stack, 'octo/modes')
     await one.walk()
-    const { repository: where } = world.commit('octo/modes', repository.head)
+    const { repository: where } = stack.commit('octo/modes', repository.head)
     const directory = layout('/handoff', where).runs
-    const stored = world.clouds.drive.tree(directory).find(({ path }) => path.endsWith('.git.tar'))!
+    const stored = stack.clouds.drive.tree(directory).find(({ path }) => path.endsWith('.git.tar'))!
     const folder = mkdtempSync(join(tmpdir(), 'unpacked-'))
-    writeFileSync(join(folder, 'clone.tar'), world.clouds.drive.readFile(stored.path)!)
+    writeFileSync(join(folder, 'clone.tar'), stack.clouds.drive.readFile(stored.path)!)
     execFileSync('tar', ['-C', folder, '-xf', join(folder, 'clone.tar')])
     const listed = execFileSync('git', ['-C', join(folder, 'modes.git'), 'ls-tree', '-r', repository.head]).toString()
     rmSync(folder, { recursive: true })
@@ -218,7 +221,7 @@ describe('while the sandbox stores', () => {
   })
 
   test('four refusals that drive9 retries by itself lead to a complete run', async () => {
-    const one = caseIn(world, 'octo/survived')
+    const one = caseIn(stack, 'octo/survived')
     one.inside({ method: 'PUT', path: /files\.json/, times: 4, fault: refused })
     await one.walk()
     expect(one.pointer()).toBeDefined()
@@ -226,8 +229,8 @@ describe('while the sandbox stores', () => {
 })
 
 /** Kills the process behind the mount of the newest sandbox, as the kernel does when memory is short. */
-function killMount(world: World): number {
-  const temporary = join(world.clouds.sandboxes.sandboxes.at(-1)!.directory, 'tmp')
+function killMount(stack: LocalStack): number {
+  const temporary = join(stack.clouds.sandboxes.sandboxes.at(-1)!.directory, 'tmp')
   const [state] = readdirSync(temporary).filter((name) => /^drive9-mount-.*\.pid$/.test(name))
   const { pid } = JSON.parse(readFileSync(join(temporary, state!), 'utf8')) as { pid: number }
   process.kill(pid, 'SIGKILL')
@@ -235,8 +238,8 @@ function killMount(world: World): number {
 }
 
 /** Changes the stored clone at the last moment: when the host asks for it. */
-function spoilWhenRead(world: World, name: string, change: (bytes: Buffer) => Buffer | undefined): void {
-  const { drive } = world.clouds
+function spoilWhenRead(stack: LocalStack, name: string, change: (bytes: Buffer) => Buffer | undefined): void {
+  const { drive } = stack.clouds
   const match = (request: RecordedRequest) => {
     if (!request.path.includes(`/${name}/`) || request.headers['authorization'] !== `Bearer ${drive.ownerKey}`)
       return false
@@ -254,9 +257,9 @@ describe('when the account has no room', () => {
     ['for the files of the sandbox', 3, 'drive-quota'],
     ['for what the host adds', 6, 'drive-quota'],
   ])('%s: nothing is sealed, and the error says so', async (_what, files, code) => {
-    await using world = await start()
-    world.clouds.drive.setQuota({ files })
-    const told = await ending(caseIn(world, 'octo/full'))
+    await using stack = await start()
+    stack.clouds.drive.setQuota({ files })
+    const told = await ending(caseIn(stack, 'octo/full'))
     expect(told).toMatchObject({ code })
     expect(JSON.stringify(told)).toMatch(/quota|room/)
   })
@@ -274,8 +277,8 @@ describe('when the drive9 program itself lies', () => {
 
   test('a mount that reports success and shows a local directory is refused', async () => {
     const folder = lying('exit 0')
-    await using world = await start({}, [folder, programFolder])
-    expect(await ending(caseIn(world, 'octo/plain'))).toMatchObject({
+    await using stack = await start({}, [folder, programFolder])
+    expect(await ending(caseIn(stack, 'octo/plain'))).toMatchObject({
       code: 'drive',
       message: expect.stringContaining('the mount does not show the run directory'),
     })
@@ -288,21 +291,21 @@ describe('when the drive9 program itself lies', () => {
     const refuse = 'echo "drive9 mount: first positional argument must be a remote source" >&2; exit 1'
     const old = `[ "$1" = --version ] && echo "version: 0a1b2c3" && exit 0\n[ "$2" = drain ] && { ${refuse}; }`
     writeFileSync(join(folder, 'drive9'), `#!/bin/sh\n${old}\nexec ${programFolder}/drive9 "$@"\n`, { mode: 0o755 })
-    await using world = await start({}, [folder, programFolder])
-    const one = caseIn(world, 'octo/old')
+    await using stack = await start({}, [folder, programFolder])
+    const one = caseIn(stack, 'octo/old')
     expect(await ending(one)).toMatchObject({
       code: 'sandbox',
       message: expect.stringMatching(/drive9 program, version 0a1b2c3 \(sha256 [0-9a-f]{64}\), has no "mount drain"/),
       next: expect.stringContaining('DRIVE9_BINARY_URL'),
     })
-    const stored = world.clouds.drive.tree('/handoff').filter(({ isDirectory }) => !isDirectory)
+    const stored = stack.clouds.drive.tree('/handoff').filter(({ isDirectory }) => !isDirectory)
     expect(stored.filter(({ path }) => path.includes('/project/') || path.includes('/analysis/'))).toEqual([])
     rmSync(folder, { recursive: true })
   })
 
   test('a program with another hash than the pinned one seals nothing', async () => {
-    await using world = await start({ settings: { DRIVE9_BINARY_SHA256: 'a'.repeat(64) } })
-    expect(await ending(caseIn(world, 'octo/pinned'))).toMatchObject({
+    await using stack = await start({ settings: { DRIVE9_BINARY_SHA256: 'a'.repeat(64) } })
+    expect(await ending(caseIn(stack, 'octo/pinned'))).toMatchObject({
       code: 'sandbox',
       message: expect.stringMatching(
         /has drive9 local with the sha256 [0-9a-f]{64}; DRIVE9_BINARY_SHA256 pins another/,
@@ -312,8 +315,8 @@ describe('when the drive9 program itself lies', () => {
 
   test('the host finds lost data although drain and umount report success', async () => {
     const folder = lying(`[ "$2" = drain ] && echo '{"ok":true}' && exit 0\nexec ${programFolder}/drive9 "$@"`)
-    await using world = await start({}, [folder, programFolder])
-    const one = caseIn(world, 'octo/drained')
+    await using stack = await start({}, [folder, programFolder])
+    const one = caseIn(stack, 'octo/drained')
     one.inside({ method: 'PUT', path: /outline\.json/, fault: { kind: 'reset' } })
     expect(await ending(one)).toMatchObject({
       code: 'drive',

@@ -10,7 +10,7 @@ import { decodeHandoff, decodePointer, decodeRef } from '../../src/handoff/domai
 import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cache.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
-import { startQuickWorld } from '../support/in-memory-context.js'
+import { startScriptedStack } from '../support/scripted-stack.js'
 
 const never = new AbortController().signal
 const folder = join(import.meta.dirname, '../fixtures/format')
@@ -59,16 +59,16 @@ function decodes(decode: (bytes: Uint8Array) => unknown, value: object): boolean
 }
 
 test('a summary and an answer store the fields of version 1: a new field is a decision', async () => {
-  await using world = await startQuickWorld()
-  await using process = await world.process({ patient: true })
-  const place = world.place('octo/format')
+  await using stack = await startScriptedStack()
+  await using process = await stack.process({ patient: true })
+  const place = stack.scenario('octo/format')
   await summarise(
     place.summarise(process, 'first', { requestedBy: { workflowRun: '1', actor: 'octocat' } }),
     process.context,
     never,
   )
   await answerQuestion(place.ask(process, 'How are people greeted?'), process.context, never)
-  const stored = world.clouds.drive
+  const stored = stack.clouds.drive
     .tree(place.layout.repository)
     .filter(({ path, isDirectory }) => !isDirectory && path.endsWith('.json'))
     .map(({ path }) => path)
@@ -77,7 +77,7 @@ test('a summary and an answer store the fields of version 1: a new field is a de
       .slice(place.layout.repository.length + 1)
       .replace(/[0-9a-f]{40}/g, '{sha}')
       .replace(/[0-9a-f]{32}/g, '{id}')
-    const value: unknown = JSON.parse(world.clouds.drive.readFile(path)!.toString())
+    const value: unknown = JSON.parse(stack.clouds.drive.readFile(path)!.toString())
     return [name, [...new Set(fieldsOf(value))].sort()]
   })
   expect(Object.fromEntries(fields)).toMatchSnapshot()

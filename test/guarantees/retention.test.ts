@@ -8,14 +8,14 @@ import { makeDrive } from '../../src/handoff/clients/drive9/client.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { listRepositories, listRuns } from '../../src/handoff/workflows/browse.js'
 import { planPrune, prune } from '../../src/handoff/workflows/prune/prune.js'
-import { breaker } from '../support/breaking.js'
+import { makeCallBreaker } from '../support/break-calls.js'
 import { manualClock } from '../support/clock.js'
-import { day, type KeptRuns, keptRuns, never, sha } from '../support/kept-runs.js'
 import { randomFrom } from '../support/random.js'
 import { runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
-import { readerOf } from '../support/visible.js'
+import { day, makeStoredRuns, never, type StoredRuns, sha } from '../support/stored-runs.js'
+import { watchVisibleRun } from '../support/visible-run-watch.js'
 
-const breaking = breaker('drive', [
+const breaking = makeCallBreaker('drive', [
   { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' },
   { kind: 'lose-reply' },
   { kind: 'reset' },
@@ -30,7 +30,7 @@ test('if any call fails, prune removes old runs as a whole and keeps young ones'
 
 async function schedule(seed: number): Promise<Schedule> {
   const random = randomFrom(seed)
-  await using there = await keptRuns()
+  await using there = await makeStoredRuns()
   const { drive, place } = there
   there.context.ports.drive = makeDrive({
     server: drive.url,
@@ -42,7 +42,7 @@ async function schedule(seed: number): Promise<Schedule> {
   let branches = ['refs/heads/main']
   there.context.ports.git = { heads: async () => new Map(['HEAD', ...branches].map((name) => [name, sha(2)])) }
   const young = await fill(there)
-  const readers = [1, 2].map((digit) => readerOf(drive, place, sha(digit), { mayBeReplaced: true }))
+  const readers = [1, 2].map((digit) => watchVisibleRun(drive, place, sha(digit), { mayBeReplaced: true }))
   const look = () => {
     for (const reader of readers) reader.look()
     return false
@@ -53,8 +53,8 @@ async function schedule(seed: number): Promise<Schedule> {
   for (const days of [0, 200]) {
     there.time.now += days * day
     if (days > 0) branches = []
-    plans.push(breaking.some(drive, random, 80))
-    breaking.whatIsNew(drive)
+    plans.push(breaking.breakSome(drive, random, 80))
+    breaking.breakNewKinds(drive)
     wrong.push(...(await disturbed(there)))
     drive.clearRules()
     drive.rule({ match: look, fault: { kind: 'hang' } })
@@ -72,7 +72,7 @@ async function schedule(seed: number): Promise<Schedule> {
 }
 
 /** Everything that can grow old, and beside it what is young, by parts of their paths. */
-async function fill(there: KeptRuns): Promise<string[]> {
+async function fill(there: StoredRuns): Promise<string[]> {
   const { drive, place } = there
   await there.sealed(sha(1), { days: 100 })
   const kept = await there.sealed(sha(2), { days: 3 })
@@ -91,7 +91,7 @@ async function fill(there: KeptRuns): Promise<string[]> {
   return [kept, `${sha(2)}.json`, 'refs/heads/main']
 }
 
-const plan = ({ context }: KeptRuns) =>
+const plan = ({ context }: StoredRuns) =>
   planPrune(
     { keepDays: 90, keepRuns: 50, unfinishedHours: 24, closedPulls: true, cloneUrl: () => 'https://git.example.org/x' },
     context,
@@ -99,13 +99,13 @@ const plan = ({ context }: KeptRuns) =>
   )
 
 /** By somebody whom nothing disturbs. */
-async function remove(there: KeptRuns): Promise<void> {
+async function remove(there: StoredRuns): Promise<void> {
   for (const { outcome, why } of await prune(await plan(there), there.context, never))
     if (outcome === 'failed') throw new Error(why)
 }
 
 /** What is not an error of ours. */
-async function disturbed(there: KeptRuns): Promise<string[]> {
+async function disturbed(there: StoredRuns): Promise<string[]> {
   const { context, repository } = there
   const endings = await Promise.allSettled([
     listRepositories(context, repository.host, never),

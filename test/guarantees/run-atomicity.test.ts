@@ -8,38 +8,46 @@ import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js
 import { resolveRun } from '../../src/handoff/workflows/answer/resolve-run.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
-import { type CallTarget, faultLedger, metText, planFrom, planText, strided, targetsIn } from '../support/faults.js'
-import type { FaultName, PlannedFault } from '../support/gate.js'
 import {
-  manyFiles,
-  type Place,
-  type PlannedProcess,
-  type QuickProcess,
-  type QuickWorld,
-  startQuickWorld,
-  withLink,
-} from '../support/in-memory-context.js'
-import { sweepOrphans } from '../support/orphans.js'
+  type CallTarget,
+  listTargets,
+  makeFaultLog,
+  makePlan,
+  planText,
+  spreadSeed,
+  unplannedFaultsText,
+} from '../support/fault-plans.js'
+import type { FaultName, PlannedFault } from '../support/fault-proxy.js'
 import { randomFrom } from '../support/random.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import {
+  manyFiles,
+  type PlannedProcess,
+  type Scenario,
+  type ScriptedStack,
+  startScriptedStack,
+  type TestProcess,
+  withLink,
+} from '../support/scripted-stack.js'
 import { leaksIn } from '../support/secrets.js'
-import { readerOf } from '../support/visible.js'
+import { sweepOrphans } from '../support/sweep-orphans.js'
+import { watchVisibleRun } from '../support/visible-run-watch.js'
 
 const never = new AbortController().signal
 const sha256 = 'f'.repeat(64)
 /** For a whole walk; nothing in it waits longer than half a second for an answer. */
 const patienceMs = 8_000
-const ledger = faultLedger()
+const ledger = makeFaultLog()
 const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0, 'orphans swept': 0 }
-let small: QuickWorld
+let small: ScriptedStack
 /** Its clone and its tables are so large that they travel by upload. */
-let large: QuickWorld
-let targets: Map<QuickWorld, CallTarget[]>
+let large: ScriptedStack
+let targets: Map<ScriptedStack, CallTarget[]>
 
 beforeAll(async () => {
   ;[small, large] = await Promise.all([
-    startQuickWorld({ files: withLink }),
-    startQuickWorld({ files: manyFiles(330), cloneBytes: 60_000 }),
+    startScriptedStack({ files: withLink }),
+    startScriptedStack({ files: manyFiles(330), cloneBytes: 60_000 }),
   ])
   const usual = await undisturbed(small)
   const known = new Set(usual.map(({ cloud, route }) => `${cloud} ${route}`))
@@ -55,17 +63,17 @@ afterAll(async () => {
   await Promise.all([small?.close(), large?.close()])
 })
 
-async function undisturbed(world: QuickWorld): Promise<CallTarget[]> {
-  await using process = await world.process({ patient: true })
-  await summarise(world.place('octo/undisturbed').summarise(process, 'first'), process.context, never)
-  ledger.add(process.gate.passages)
-  return targetsIn(process.gate.passages)
+async function undisturbed(stack: ScriptedStack): Promise<CallTarget[]> {
+  await using process = await stack.process({ patient: true })
+  await summarise(stack.scenario('octo/undisturbed').summarise(process, 'first'), process.context, never)
+  ledger.add(process.proxy.calls)
+  return listTargets(process.proxy.calls)
 }
 
 /** Every fifth schedule is of the large repository, which costs more; in each world the schedules go round its calls. */
-function worldOf(seed: number): { world: QuickWorld; turn: number } {
+function worldOf(seed: number): { stack: ScriptedStack; turn: number } {
   const turn = Math.floor(seed / 5)
-  return seed % 5 === 4 ? { world: large, turn } : { world: small, turn: seed - turn }
+  return seed % 5 === 4 ? { stack: large, turn } : { stack: small, turn: seed - turn }
 }
 
 test('if any call fails, a reader sees no run or a complete one, and the next attempt succeeds', async () => {
@@ -78,58 +86,58 @@ test('if any call fails, a reader sees no run or a complete one, and the next at
 }, 1_200_000)
 
 function schedule(seed: number): Promise<Schedule> {
-  const { world, turn } = worldOf(seed)
-  const known = targets.get(world)!
-  const how = { breaking: ledger.breakTheRest(known) }
-  return broken(world, planFrom(turn, known), `octo/schedule-${seed}`, how)
+  const { stack, turn } = worldOf(seed)
+  const known = targets.get(stack)!
+  const how = { breaking: ledger.breakRemaining(known) }
+  return broken(stack, makePlan(turn, known), `octo/schedule-${seed}`, how)
 }
 
 async function broken(
-  world: QuickWorld,
+  stack: ScriptedStack,
   plan: PlannedFault[],
   name: string,
   how: Pick<PlannedProcess, 'real' | 'breaking'>,
-  asked: Parameters<Place['summarise']>[2] = {},
+  asked: Parameters<Scenario['summarise']>[2] = {},
 ): Promise<Schedule> {
-  const place = world.place(name)
-  const reader = readerOf(world.clouds.drive, place.layout, world.repository.head)
+  const place = stack.scenario(name)
+  const reader = watchVisibleRun(stack.clouds.drive, place.layout, stack.repository.head)
   const wrong: string[] = []
   let met = ''
   const attempt = async (faults: PlannedFault[], called: string) => {
-    await using process = await world.process({ faults, watch: reader.look, ...how })
-    wrong.push(...(await disturbed(world, process, place.summarise(process, called, asked))))
+    await using process = await stack.process({ faults, watch: reader.look, ...how })
+    wrong.push(...(await disturbed(stack, process, place.summarise(process, called, asked))))
     reader.look()
-    ledger.add(process.gate.passages)
-    met += metText(process.gate.passages, faults)
+    ledger.add(process.proxy.calls)
+    met += unplannedFaultsText(process.proxy.calls, faults)
   }
   await attempt(plan, 'disturbed')
   const died = plan.some(({ fault }) => fault.startsWith('dies'))
   // Who finds what a dead process left is a reader or another attempt, which may be disturbed as well.
   if (died && plan.length % 2 === 1) await attempt([], 'disturbed-again')
-  wrong.push(...(await readByProduction(world, place)))
-  wrong.push(...(await second(world, place)))
+  wrong.push(...(await readByProduction(stack, place)))
+  wrong.push(...(await second(stack, place)))
   reader.look()
   figures.schedules += 1
   figures.looks += reader.looked
   figures['bytes compared'] += reader.bytesCompared
   reader.stopLooking()
-  world.clouds.drive.remove(place.layout.repository)
-  world.forget()
+  stack.clouds.drive.remove(place.layout.repository)
+  stack.forget()
   return { plan: planText(plan) + met, wrong: [...wrong, ...reader.wrong] }
 }
 
 test('of attempts that run at the same time one becomes canonical, and each reports that one', async () => {
   const failures = await runSchedules(schedulesFrom(4, 200), async (seed) => {
     const random = randomFrom(seed)
-    const place = small.place(`octo/racing-${seed}`)
-    const reader = readerOf(small.clouds.drive, place.layout, small.repository.head)
-    const plans = [[], [], random.below(2) === 0 ? [] : planFrom(random.below(10_000), targets.get(small)!)]
+    const place = small.scenario(`octo/racing-${seed}`)
+    const reader = watchVisibleRun(small.clouds.drive, place.layout, small.repository.head)
+    const plans = [[], [], random.below(2) === 0 ? [] : makePlan(random.below(10_000), targets.get(small)!)]
     const told = await Promise.all(
       plans.map(async (faults, index) => {
-        const how = { breaking: ledger.breakTheRest(targets.get(small)), patient: faults.length === 0 }
+        const how = { breaking: ledger.breakRemaining(targets.get(small)), patient: faults.length === 0 }
         await using process = await small.process({ faults, watch: reader.look, ...how })
         return await race(process, place.summarise(process, `racer-${index}`)).finally(() =>
-          ledger.add(process.gate.passages),
+          ledger.add(process.proxy.calls),
         )
       }),
     )
@@ -147,12 +155,12 @@ test('of attempts that run at the same time one becomes canonical, and each repo
 }, 600_000)
 
 /** The run that it was told of; none when its process died or it was refused in our words. */
-async function race(process: QuickProcess, request: SummariseRequest): Promise<{ run?: string; refused?: string }> {
+async function race(process: TestProcess, request: SummariseRequest): Promise<{ run?: string; refused?: string }> {
   const walk = summarise(request, process.context, AbortSignal.timeout(30_000)).then(
     ({ run }) => ({ run }),
     (error: unknown) => (isHandoffError(error) ? { refused: error.message } : { run: inspect(error) }),
   )
-  return Promise.race([walk, process.gate.died.then(() => ({ refused: 'dead' }))])
+  return Promise.race([walk, process.proxy.died.then(() => ({ refused: 'dead' }))])
 }
 
 test('if a process dies around the seal, the next attempt completes the run, whichever call fails then', async () => {
@@ -162,7 +170,7 @@ test('if a process dies around the seal, the next attempt completes the run, whi
   expect(moments).toHaveLength(3)
   for (const moment of moments)
     for (const fault of ['dies before', 'dies after'] as const) {
-      const how = { breaking: ledger.breakTheRest(targets.get(small)) }
+      const how = { breaking: ledger.breakRemaining(targets.get(small)) }
       const { plan, wrong } = await broken(
         small,
         [{ ...moment, fault }],
@@ -178,7 +186,7 @@ test.each<[string, RegExp, FaultName]>([
   ['before its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies before'],
   ['after its pointer', /^PUT .*commits\/\{sha\}\.json/, 'dies after'],
 ])('a run whose process died %s is used by readers and by the next attempt', async (when, route, fault) => {
-  const place = small.place(`octo/died-${when.replaceAll(' ', '-')}`)
+  const place = small.scenario(`octo/died-${when.replaceAll(' ', '-')}`)
   const moment = targets.get(small)!.find((target) => route.test(target.route))!
   await using dying = await small.process({ faults: [{ ...moment, fault }] })
   expect(await disturbed(small, dying, place.summarise(dying, 'disturbed'))).toEqual([])
@@ -192,21 +200,21 @@ test.each<[string, RegExp, FaultName]>([
 
 test('it holds with the real sandbox program and a mount', async () => {
   await using process = await small.process({ patient: true, real: true })
-  await summarise(small.place('octo/real').summarise(process, 'first'), process.context, never)
-  const all = targetsIn(process.gate.passages)
+  await summarise(small.scenario('octo/real').summarise(process, 'first'), process.context, never)
+  const all = listTargets(process.proxy.calls)
   // What the host does is broken above; here it is mostly what the programs in the sandbox meet.
   const inside = all.filter(({ cloud, route }) => cloud === 'inside' || cloud === 'git' || route.includes('Start'))
   const failures = await runSchedules(schedulesFrom(3, 120), (seed) =>
-    broken(small, planFrom(strided(seed, inside), inside), `octo/real-${seed}`, {
+    broken(small, makePlan(spreadSeed(seed, inside), inside), `octo/real-${seed}`, {
       real: true,
-      breaking: ledger.breakTheRest(inside),
+      breaking: ledger.breakRemaining(inside),
     }),
   )
   expect(failures).toEqual([])
   // The plain form makes every call that the other makes, and more; and a pull request has a ref of its own.
   for (let round = 0, before = -1; round < rounds && ledger.injected() > before; round += 1) {
     before = ledger.injected()
-    const how = { real: true, breaking: ledger.breakTheRest() }
+    const how = { real: true, breaking: ledger.breakRemaining() }
     const { wrong } = await broken(small, [], `octo/rest-${round}`, how, { form: 'plain', ref: 'refs/pull/7' })
     expect(wrong).toEqual([])
   }
@@ -215,19 +223,19 @@ test('it holds with the real sandbox program and a mount', async () => {
 const rounds = 12
 
 test('a run that is replaced by force is complete at every moment, if any call fails', async () => {
-  const place = small.place('octo/replaced')
-  const force = async (process: QuickProcess, attempt: string) =>
+  const place = small.scenario('octo/replaced')
+  const force = async (process: TestProcess, attempt: string) =>
     (await summarise(place.summarise(process, attempt, { force: true }), process.context, never)).run
   await using first = await small.process({ patient: true })
   await force(first, 'first')
   for (let round = 0; round === 0 || (round < rounds && ledger.unbroken().length > 0); round += 1) {
-    const reader = readerOf(small.clouds.drive, place.layout, small.repository.head, { mayBeReplaced: true })
-    await using process = await small.process({ breaking: ledger.breakTheRest(), watch: reader.look })
+    const reader = watchVisibleRun(small.clouds.drive, place.layout, small.repository.head, { mayBeReplaced: true })
+    await using process = await small.process({ breaking: ledger.breakRemaining(), watch: reader.look })
     const told = await force(process, `forced-${round}`).catch((error: unknown) => {
       if (!isHandoffError(error)) reader.wrong.push(inspect(error))
     })
     reader.look()
-    ledger.add(process.gate.passages)
+    ledger.add(process.proxy.calls)
     if (told && told !== reader.run()) reader.wrong.push(`told was ${told}, visible is ${reader.run()}`)
     expect({ round, wrong: reader.wrong }).toEqual({ round, wrong: [] })
   }
@@ -235,32 +243,32 @@ test('a run that is replaced by force is complete at every moment, if any call f
 }, 600_000)
 
 /** It may end well, or with an error of ours that tells no secret; or its process dies and it does not end at all. */
-async function disturbed(world: QuickWorld, process: QuickProcess, request: SummariseRequest): Promise<string[]> {
+async function disturbed(stack: ScriptedStack, process: TestProcess, request: SummariseRequest): Promise<string[]> {
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), patienceMs)
   const walk = summarise(request, process.context, stop.signal).then(
     () => 'sealed' as const,
     (error: unknown) => ({ error }),
   )
-  const ending = await Promise.race([walk, process.gate.died.then(() => 'died' as const)])
+  const ending = await Promise.race([walk, process.proxy.died.then(() => 'died' as const)])
   clearTimeout(deadline)
   if (ending === 'died') stop.abort()
   figures[typeof ending === 'string' ? ending : 'refused'] += 1
   if (typeof ending === 'string') return []
   const { error } = ending
   const told = `${JSON.stringify(error)}\n${inspect(error, { depth: 10, showHidden: true })}`
-  const { E2B_API_KEY: key } = world.clouds.sandboxes.settings
+  const { E2B_API_KEY: key } = stack.clouds.sandboxes.settings
   const keys = {
     'the key of the sandboxes': key,
-    'the owner key': world.clouds.drive.ownerKey,
-    'the model key': world.clouds.model.key,
+    'the owner key': stack.clouds.drive.ownerKey,
+    'the model key': stack.clouds.model.key,
   }
   return [...(isHandoffError(error) ? [] : [`not an error of ours: ${told}`]), ...leaksIn('the error', told, keys)]
 }
 
 /** Whoever asks next sees a whole run or is told that there is none. It may mend what a crash left between seal and pointer. */
-async function readByProduction(world: QuickWorld, place: Place): Promise<string[]> {
-  await using process = await world.process({ patient: true })
+async function readByProduction(stack: ScriptedStack, place: Scenario): Promise<string[]> {
+  await using process = await stack.process({ patient: true })
   const { repository, name } = place.ask(process, 'x')
   const seen = await resolveRun({ repository }, name, process.context, place.layout, never).then(
     ({ handoff }) => handoff.run as string,
@@ -269,12 +277,12 @@ async function readByProduction(world: QuickWorld, place: Place): Promise<string
   return /^[0-9a-f]{40}-disturbed(-again)?$|^not-found$|^not-sealed$/.test(seen) ? [] : [`a reader is told ${seen}`]
 }
 
-async function second(world: QuickWorld, place: Place): Promise<string[]> {
-  await using process = await world.process({ patient: true })
+async function second(stack: ScriptedStack, place: Scenario): Promise<string[]> {
+  await using process = await stack.process({ patient: true })
   const { run } = await summarise(place.summarise(process, 'second'), process.context, never)
-  const { count, wrong } = await sweepOrphans(world, place, process)
+  const { count, wrong } = await sweepOrphans(stack, place, process)
   figures['orphans swept'] += count
-  const visible = readerOf(world.clouds.drive, place.layout, world.repository.head).run()
+  const visible = watchVisibleRun(stack.clouds.drive, place.layout, stack.repository.head).run()
   return run === visible ? wrong : [...wrong, `the second attempt gave ${run}, visible is ${visible}`]
 }
 
@@ -287,7 +295,7 @@ test.each<[string, (records: ProgramRecord[]) => ProgramRecord[]]>([
   ['claims to have stored other bytes', (records) => records.map((one) => (isTable(one) ? { ...one, sha256 } : one))],
 ])('a sandbox that %s seals nothing', async (what, change) => {
   const before = small.sandboxProgram.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
-  const place = small.place(`octo/${what.replaceAll(' ', '-')}`)
+  const place = small.scenario(`octo/${what.replaceAll(' ', '-')}`)
   await using process = await small.process({ patient: true })
   const walk = summarise(place.summarise(process, 'first'), process.context, never)
   const error: unknown = await walk

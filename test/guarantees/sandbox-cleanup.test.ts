@@ -1,47 +1,47 @@
 // A sandbox costs money as long as it lives. Whatever becomes of a walk, of its process or of a reply, none is left, or none that cannot be
 // found and that does not end by itself.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
+import type { SandboxRecord } from '../../src/emulators/e2b/server.js'
 import type { Sandboxes } from '../../src/handoff/domain/ports.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
-import type { FaultName, PlannedFault } from '../support/gate.js'
-import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../support/in-memory-context.js'
-import { runProgram } from '../support/program.js'
+import type { FaultName, PlannedFault } from '../support/fault-proxy.js'
+import { runProgram } from '../support/run-program.js'
+import { type Scenario, type ScriptedStack, startScriptedStack, type TestProcess } from '../support/scripted-stack.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal
-let world: QuickWorld
+let stack: ScriptedStack
 /** What goes on after its test: nobody has to wait for it before the end. */
 const walking: Promise<unknown>[] = []
 
 beforeAll(async () => {
-  world = await startQuickWorld()
+  stack = await startScriptedStack()
 }, 60_000)
 
 afterAll(async () => {
   await Promise.all(walking)
-  await world?.close()
+  await stack?.close()
 })
 
 /** The machines that a scenario made. */
-const machinesOf = ({ name }: Place): SandboxRecord[] =>
-  world.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === name)
+const machinesOf = ({ name }: Scenario): SandboxRecord[] =>
+  stack.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === name)
 
 const alive = (made: SandboxRecord[]) => made.filter(({ state }) => state !== 'gone')
 
 const broken = (route: string, fault: FaultName): PlannedFault => ({ cloud: 'sandboxes', route, occurrence: 1, fault })
 
 interface Both {
-  place: Place
-  process: QuickProcess
+  place: Scenario
+  process: TestProcess
   walk: (signal?: AbortSignal) => Promise<unknown>
 }
 
 /** A summary and an answer, each in a process with these faults. */
 async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summary: Both; answer: Both }> {
-  const place = world.place(name)
-  const [first, second] = [await world.process({ faults }), await world.process({ faults })]
+  const place = stack.scenario(name)
+  const [first, second] = [await stack.process({ faults }), await stack.process({ faults })]
   return {
     summary: {
       place,
@@ -68,7 +68,7 @@ test('if its owner is killed, its lifetime ends it, and npm run sweep ends it so
   const { summary } = await bothWalks('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
   const stop = new AbortController()
   walking.push(outcome(summary.walk(stop.signal)))
-  await summary.process.gate.died
+  await summary.process.proxy.died
   const [orphan] = machinesOf(summary.place)
   expect(alive([orphan!])).toHaveLength(1)
   expect(orphan!.metadata).toMatchObject({ role: 'summarise', attempt: 'first', run: expect.stringMatching(/-first$/) })
@@ -105,7 +105,7 @@ test.each<[string, PlannedFault[]]>([
     expect(performance.now() - start).toBeLessThan(9_000)
     expect(machinesOf(place).length).toBeGreaterThan(index)
     expect(alive(machinesOf(place))).toEqual([])
-    expect(process.gate.passages.filter(({ fault }) => fault)).toHaveLength(faults.length)
+    expect(process.proxy.calls.filter(({ fault }) => fault)).toHaveLength(faults.length)
     await process.close()
   }
 })
@@ -135,8 +135,8 @@ test.concurrent.each<[string, PlannedFault, ...PlannedFault[]]>([
 test('a summary that is cancelled at any step leaves no sandbox', async () => {
   const steps = ['look up', 'open sandbox', 'sandbox is open', 'close sandbox', 'verify', 'summarise', 'seal'] as const
   for (const [index, step] of steps.entries()) {
-    const place = world.place(`octo/cancelled-${index}`)
-    await using process = await world.process()
+    const place = stack.scenario(`octo/cancelled-${index}`)
+    await using process = await stack.process()
     const stop = new AbortController()
     process.context.ports.emit = (event) => {
       const now = event.type === 'sandbox-open' ? 'sandbox is open' : event.type === 'step-start' ? event.step : ''
@@ -158,11 +158,11 @@ test('an answer that is cancelled at any step leaves no sandbox', async () => {
     'check',
     'keep',
   ] as const
-  const place = world.place('octo/cancelled-answers')
-  await using before = await world.process({ patient: true })
+  const place = stack.scenario('octo/cancelled-answers')
+  await using before = await stack.process({ patient: true })
   await summarise(place.summarise(before, 'first'), before.context, never)
   for (const step of steps) {
-    await using process = await world.process()
+    await using process = await stack.process()
     const stop = new AbortController()
     let met = false
     process.context.ports.emit = (event) => {
@@ -183,20 +183,20 @@ test('an answer that is cancelled at any step leaves no sandbox', async () => {
 test.each<FaultName>(['answers 500', 'is reset'])(
   'cancelled while its program runs, when the call that kills the program %s, a walk leaves no sandbox',
   async (fault) => {
-    const place = world.place(`octo/cancelled-${fault.replaceAll(' ', '-')}`)
+    const place = stack.scenario(`octo/cancelled-${fault.replaceAll(' ', '-')}`)
     const storing = 'PUT /v1/fs/…/runs/{run}/project/{repository}.git.tar'
     const faults: PlannedFault[] = [
       { cloud: 'inside', route: storing, occurrence: 1, fault: 'hangs' },
       broken('POST /process.Process/SendSignal', fault),
     ]
-    await using process = await world.process({ faults, patient: true })
+    await using process = await stack.process({ faults, patient: true })
     const stop = new AbortController()
     const ending = outcome(summarise(place.summarise(process, 'first'), process.context, stop.signal))
-    await until('the program stores', () => process.gate.passages.some(({ route }) => route === storing))
+    await until('the program stores', () => process.proxy.calls.some(({ route }) => route === storing))
     stop.abort()
     expect(await ending).toBe('cancelled')
     expect(alive(machinesOf(place))).toEqual([])
-    expect(process.gate.passages.filter((passage) => passage.fault)).toHaveLength(2)
+    expect(process.proxy.calls.filter((passage) => passage.fault)).toHaveLength(2)
   },
 )
 
@@ -215,17 +215,17 @@ const endsWithin = ({ createdAt, endsAt }: SandboxRecord) => (endsAt.getTime() -
 
 /** Machines of other projects in the same account, one of them with metadata that looks a little like ours. */
 async function strangers(): Promise<SandboxRecord[]> {
-  await using process = await world.process({ patient: true })
+  await using process = await stack.process({ patient: true })
   const open = (metadata: Record<string, string>) =>
     (process.context.ports.sandboxes as Sandboxes).open({ metadata, lifetimeMs: 60_000, egress: [] }, never)
   await open({ project: 'another' })
   await open({ handoff: '2', role: 'summarise' })
-  return world.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === undefined)
+  return stack.clouds.sandboxes.sandboxes.filter(({ metadata }) => metadata['scenario'] === undefined)
 }
 
 /** `npm run sweep`, with the age at which a sandbox has lost its owner being the usual one. */
 async function sweep(...words: string[]): Promise<string> {
-  const { stdout, stderr } = await runProgram('src/cli/sweep.ts', words, world.clouds.sandboxes.settings)
+  const { stdout, stderr } = await runProgram('src/cli/sweep.ts', words, stack.clouds.sandboxes.settings)
   expect(stderr).toBe('')
   return stdout
 }

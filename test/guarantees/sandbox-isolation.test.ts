@@ -5,11 +5,11 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { SandboxRecord } from '../../src/emulators/e2b/index.js'
+import type { SandboxRecord } from '../../src/emulators/e2b/server.js'
 import { programFolder } from '../../src/emulators/start-all.js'
 import { answerQuestion, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { madeByTest } from '../support/call-log.js'
-import { startWorld, type World } from '../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { processesAbout } from '../support/processes.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { until } from '../support/until.js'
@@ -38,7 +38,7 @@ interface Glimpse {
 }
 
 let slowGit: string
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 let earlier: SummariseResult
 let run: SummariseResult
@@ -48,16 +48,16 @@ beforeAll(async () => {
   repository = await makeRepository([{ 'a.ts': 'export const a = 1\n' }, { 'a.ts': 'export const a = 2\n' }])
   slowGit = gitWithSlowList()
   const sandboxes = { path: [slowGit, programFolder] }
-  world = await startWorld({ repositories: { [name]: repository.directory }, cloneToken, clouds: { sandboxes } })
-  const commit = (sha: string) => world.commit(name, sha)
+  stack = await startLocalStack({ repositories: { [name]: repository.directory }, cloneToken, clouds: { sandboxes } })
+  const commit = (sha: string) => stack.commit(name, sha)
   earlier = await summarise(
     { commit: commit(repository.commits[0]!), attempt: 'earlier', cloneToken },
-    world.context,
+    stack.context,
     never,
   )
   const seen = Promise.withResolvers<Glimpse>()
-  world.remote.rule({ method: 'POST', path: /git-upload-pack/, times: 1, fault: { kind: 'delay', milliseconds: 800 } })
-  const context = world.another()
+  stack.remote.rule({ method: 'POST', path: /git-upload-pack/, times: 1, fault: { kind: 'delay', milliseconds: 800 } })
+  const context = stack.makeContext()
   const { emit } = context.ports
   context.ports.emit = (event) => {
     emit(event)
@@ -68,7 +68,7 @@ beforeAll(async () => {
 }, 60_000)
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
   rmSync(slowGit, { recursive: true, force: true })
 })
@@ -84,7 +84,7 @@ function gitWithSlowList(): string {
 }
 
 async function look(): Promise<Glimpse> {
-  const machine = world.clouds.sandboxes.sandboxes.at(-1)!
+  const machine = stack.clouds.sandboxes.sandboxes.at(-1)!
   const isFetching = () => processesOf(machine).some(({ command }) => / fetch /.test(command))
   await until('git fetches and the mount stands', () => isFetching() && stateFile(machine) !== undefined)
   const processes = processesOf(machine)
@@ -132,8 +132,8 @@ function processesOf({ directory }: SandboxRecord): Process[] {
 
 /** What the token opens while it is good. */
 async function attempts(token: string): Promise<Record<string, number>> {
-  const { drive } = world.clouds
-  const place = layout('/handoff', world.commit(name, repository.head).repository)
+  const { drive } = stack.clouds
+  const place = layout('/handoff', stack.commit(name, repository.head).repository)
   const own = `${place.runs}/${repository.head}-watched`
   const call = async (method: string, path: string, body?: string) => {
     const headers = { authorization: `Bearer ${token}`, [madeByTest]: '1' }
@@ -174,20 +174,20 @@ test('its token is revoked with it, and never lives longer than the sandbox can'
   const after = await attempts(glimpse.token)
   expect(new Set(Object.values(after))).toEqual(new Set([401]))
   const mayLiveUntil = Date.parse(glimpse.machine.metadata['handoff-until']!)
-  const issued = world.clouds.drive.issuedTokens().filter(({ scopes }) => scopes[0]?.prefix === run.directory)
+  const issued = stack.clouds.drive.issuedTokens().filter(({ scopes }) => scopes[0]?.prefix === run.directory)
   expect(issued).toMatchObject([{ revoked: true }])
   expect(issued[0]!.expiresAt).toBeLessThanOrEqual(mayLiveUntil + 5_000)
 })
 
 test('Sandbox B may not write, and its token is revoked too', async () => {
   const tried: number[] = []
-  const context = world.another()
+  const context = stack.makeContext()
   const { emit } = context.ports
   const attempt = async () => {
-    const machine = world.clouds.sandboxes.sandboxes.at(-1)!
+    const machine = stack.clouds.sandboxes.sandboxes.at(-1)!
     const token = await until('its command runs', () => machine.commands.at(-1)?.environment['DRIVE9_API_KEY'])
     const headers = { authorization: `Bearer ${token}`, [madeByTest]: '1' }
-    const path = `${world.clouds.drive.url}/v1/fs${run.directory}/analysis/handoff.json`
+    const path = `${stack.clouds.drive.url}/v1/fs${run.directory}/analysis/handoff.json`
     for (const method of ['GET', 'PUT', 'DELETE'])
       tried.push((await fetch(path, { method, headers, ...(method === 'PUT' ? { body: '{}' } : {}) })).status)
   }
@@ -196,18 +196,18 @@ test('Sandbox B may not write, and its token is revoked too', async () => {
     emit(event)
     if (event.type === 'sandbox-open') trying = attempt()
   }
-  const { repository: where } = world.commit(name, repository.head)
+  const { repository: where } = stack.commit(name, repository.head)
   await answerQuestion({ repository: where, name: { run: run.run }, question: { text: 'What is a?' } }, context, never)
   await trying
   expect(tried).toEqual([200, 403, 403])
-  const issued = world.clouds.drive.issuedTokens().at(-1)!
+  const issued = stack.clouds.drive.issuedTokens().at(-1)!
   expect(issued).toMatchObject({ revoked: true, scopes: [{ prefix: run.directory, ops: ['read', 'list'] }] })
 })
 
 test('Sandbox A reaches drive9 and the git host; Sandbox B reaches drive9 only', () => {
-  const [, summarising, answering] = world.clouds.sandboxes.sandboxes
-  const gitHost = new URL(world.remote.url).hostname
-  const { hosts } = world.context.ports.drive
+  const [, summarising, answering] = stack.clouds.sandboxes.sandboxes
+  const gitHost = new URL(stack.remote.url).hostname
+  const { hosts } = stack.context.ports.drive
   expect(summarising!.networks.at(-1)).toEqual({ allowOut: [...new Set([...hosts, gitHost])], denyOut: ['0.0.0.0/0'] })
   expect(answering!.networks.at(-1)).toEqual({ allowOut: hosts, denyOut: ['0.0.0.0/0'] })
 })

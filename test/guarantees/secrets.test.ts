@@ -1,4 +1,4 @@
-// Keys have a place each: the owner's keys with the host, a scoped token in one sandbox. After every scenario of the suite a world looks for them
+// Keys have a place each: the owner's keys with the host, a scoped token in one sandbox. After every scenario of the suite a stack looks for them
 // where they must not be when it is taken down; here the scenarios are such that somebody tries to carry them out.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import type { Sandbox } from '../../src/handoff/domain/ports.js'
 import type { ProgramRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
 import { answerMarkdown, answerQuestion, HandoffError, summarise } from '../../src/handoff/index.js'
 import { runProgram } from '../../src/handoff/sandbox/run-program.js'
-import { startWorld, type World } from '../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { encodings, keysOf, leaksInValues, leaksOf } from '../support/secrets.js'
 
@@ -22,53 +22,53 @@ const committed = {
   'a key of a model': `sk-proj-${'Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0Fe'}`,
 }
 
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 const name = 'octo/keys'
 
 beforeAll(async () => {
   // The keys of the clouds are known once those are up; a repository may hold them all the same, because somebody committed them.
-  world = await startWorld({ repositories: {}, cloneToken })
+  stack = await startLocalStack({ repositories: {}, cloneToken })
   repository = await makeRepository({
     'README.md': `# Keys\n\nThis tool sends the key ${committed['a token of GitHub']} to the service.\n`,
     'src/settings.ts': [
       `export const accessKeyId = '${committed['an access key']}'`,
       `export const modelKey = '${committed['a key of a model']}'`,
-      `export const ours = '${world.clouds.drive.ownerKey}'`,
-      `export const theirs = "${world.clouds.model.key}"`,
+      `export const ours = '${stack.clouds.drive.ownerKey}'`,
+      `export const theirs = "${stack.clouds.model.key}"`,
       '',
     ].join('\n'),
   })
-  world.remote.serve(name, repository.directory)
+  stack.remote.serve(name, repository.directory)
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
-const commit = () => world.commit(name, repository.head, 'refs/heads/main')
+const commit = () => stack.commit(name, repository.head, 'refs/heads/main')
 const told: Record<string, unknown> = {}
 
 test('a repository with keys is summarised and asked about, and no key leaves it', async () => {
-  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, world.context, never)
+  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, stack.context, never)
   const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
   const answer = await answerQuestion(
     { repository: commit().repository, name: { run: summary.run }, question },
-    world.context,
+    stack.context,
     never,
   )
   Object.assign(told, { 'the summary': summary, 'the answer': answer })
-  const prompts = world.clouds.model.prompts.map(({ text }) => text)
+  const prompts = stack.clouds.model.prompts.map(({ text }) => text)
   expect(prompts.some((text) => text.includes('accessKeyId'))).toBe(true)
-  const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
-  expect(leaksInValues({ ...told, prompts, events: world.events }, all)).toEqual([])
+  const all = { ...keysOf(stack.clouds), ...committed, 'the clone token': cloneToken }
+  expect(leaksInValues({ ...told, prompts, events: stack.events }, all)).toEqual([])
 })
 
 test('no file, record or comment has a key, in any usual encoding', () => {
-  const all = { ...keysOf(world.clouds), ...committed, 'the clone token': cloneToken }
+  const all = { ...keysOf(stack.clouds), ...committed, 'the clone token': cloneToken }
   // The clone is the repository itself, keys and all: whoever may read the directory may read the repository.
-  const stored = world.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
+  const stored = stack.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
   expect(stored.length).toBeGreaterThan(6)
   expect(
     leaksInValues(Object.fromEntries(stored.map(({ path, bytes }) => [path, bytes.toString('latin1')])), all),
@@ -78,21 +78,21 @@ test('no file, record or comment has a key, in any usual encoding', () => {
 test.each(
   Object.keys(keysOf({ sandboxes: { settings: {} }, drive: {}, model: {} } as never)).concat('the clone token'),
 )('a model reply with %s, in each usual encoding, is redacted', async (which) => {
-  const secret = which === 'the clone token' ? cloneToken : keysOf(world.clouds)[which]!
+  const secret = which === 'the clone token' ? cloneToken : keysOf(stack.clouds)[which]!
   const said = encodings(secret)
     .map((form) => `It is ${form} in some form.`)
     .join('\n\n')
-  const stop = world.clouds.model.behave({ kind: 'say', text: said })
-  const before = world.events.length
+  const stop = stack.clouds.model.setBehaviour({ kind: 'say', text: said })
+  const before = stack.events.length
   const question = { text: `What does ${which.replaceAll(/[^a-z]/g, ' ')} open?` }
   const answer = await answerQuestion(
     { repository: commit().repository, name: { commit: repository.head }, question },
-    world.context,
+    stack.context,
     never,
   )
   stop()
   expect(answer.record.text).toContain('[redacted]')
-  const heard = { answer, events: world.events.slice(before) }
+  const heard = { answer, events: stack.events.slice(before) }
   expect(leaksInValues(heard, { [which]: secret })).toEqual([])
 })
 
@@ -122,7 +122,7 @@ describe('an error shows no key', () => {
     ],
   ])('when drive9 in the sandbox repeats its token %s', async (_how, script) => {
     const folder = complaining(script)
-    const other = await startWorld({
+    const other = await startLocalStack({
       repositories: { [name]: repository.directory },
       clouds: { sandboxes: { path: [folder, programFolder] } },
     })
@@ -143,11 +143,11 @@ describe('an error shows no key', () => {
   })
 
   test('when a sandbox program crashes with its token in stderr', async () => {
-    const context = world.another()
+    const context = stack.makeContext()
     context.program = async () => lastWords
     const order = { commit: commit(), attempt: 'broken-off', force: true }
     const error: unknown = await summarise(order, context, never).catch((reason: unknown) => reason)
-    const token = world.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!.environment['DRIVE9_API_KEY']!
+    const token = stack.clouds.sandboxes.sandboxes.at(-1)!.commands.at(-1)!.environment['DRIVE9_API_KEY']!
     expect(error).toMatchObject({ code: 'sandbox', message: expect.stringContaining('no more of [redacted] for me') })
     expect(leaksInValues({ error, stack: (error as Error).stack }, { token })).toEqual([])
   })
@@ -187,39 +187,39 @@ describe('an error shows no key', () => {
     ['the drive', { DRIVE9_API_KEY: 'drive9_wrong0123456789wrong0123456789' }],
     ['the model', { LLM_API_KEY: 'sk-wrong0123456789wrong0123456789' }],
   ])('when %s refuse it and repeat it', async (which, settings: Record<string, string>) => {
-    const context = world.another(settings)
+    const context = stack.makeContext(settings)
     const error: unknown = await summarise(
       { commit: commit(), attempt: `wrong-${which.length}`, force: true },
       context,
       never,
     ).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(Error)
-    const keys = { 'the wrong key': Object.values(settings)[0]!, ...keysOf(world.clouds) }
+    const keys = { 'the wrong key': Object.values(settings)[0]!, ...keysOf(stack.clouds) }
     expect(leaksInValues({ error, cause: (error as Error).cause, stack: (error as Error).stack }, keys)).toEqual([])
   })
 })
 
 test('a key in a question is redacted in the answer store, the prompt, the comment and the log', async () => {
-  const context = world.another()
-  const [ours, theirs] = [world.clouds.model.key, committed['a token of GitHub']]
+  const context = stack.makeContext()
+  const [ours, theirs] = [stack.clouds.model.key, committed['a token of GitHub']]
   const text = `Is ${ours} or ${theirs} or ${Buffer.from(ours).toString('base64')} the key of src/settings.ts?`
-  const [events, prompts] = [world.events.length, world.clouds.model.prompts.length]
+  const [events, prompts] = [stack.events.length, stack.clouds.model.prompts.length]
   const request = { repository: commit().repository, name: { commit: repository.head }, question: { text } }
   const answer = await answerQuestion(request, context, never)
   expect(answer.record.question).toMatch(
     /^Is \[redacted\] or \[redacted\] or \[redacted\]\S* the key of src\/settings\.ts\?$/,
   )
-  const stored = world.clouds.drive
+  const stored = stack.clouds.drive
     .readAll()
     .filter(({ path }) => path.includes(answer.record.id) || /latest|qa/.test(path))
   expect(stored.length).toBeGreaterThan(1)
-  const asked = world.clouds.model.prompts.slice(prompts).map((prompt) => prompt.text)
+  const asked = stack.clouds.model.prompts.slice(prompts).map((prompt) => prompt.text)
   expect(asked.join()).toContain('[redacted]')
   const heard = {
     answer,
     asked,
     comment: answerMarkdown(answer.record, { host: 'git.example.org', repository: name }, { form: 'comment' }),
-    log: world.events.slice(events),
+    log: stack.events.slice(events),
     ledger: stored.map(({ bytes }) => bytes.toString()),
   }
   expect(leaksInValues(heard, { ours, theirs })).toEqual([])
@@ -234,7 +234,7 @@ test('the scan itself finds a key in each place and encoding', () => {
   }
   const error = Object.assign(new Error('plain'), { cause: new Error(`with ${secret}`) })
   expect(leaksInValues({ error }, { secret })).not.toEqual([])
-  expect(leaksOf(world.clouds, [{ type: 'notice', text: world.clouds.model.key }], [secret])).toContain(
+  expect(leaksOf(stack.clouds, [{ type: 'notice', text: stack.clouds.model.key }], [secret])).toContain(
     "the model's key in an event",
   )
 })

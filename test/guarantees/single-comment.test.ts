@@ -2,7 +2,7 @@
 //
 // Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs five hundred.
 import { expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import { type GitHubOptions, makeGitHub } from '../../src/handoff/clients/github/client.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { writeAskMarker } from '../../src/handoff/domain/answers/comment-marker.js'
@@ -10,16 +10,16 @@ import { answerMarkdown } from '../../src/handoff/domain/answers/render-answer.j
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { type Conversation, runConversation } from '../../src/handoff/workflows/pull-request/comment-lifecycle.js'
 import { markStaleComments } from '../../src/handoff/workflows/pull-request/mark-comments.js'
-import { cited, keepAnswer } from '../support/answers.js'
-import { breaker } from '../support/breaking.js'
+import { makeCallBreaker } from '../support/break-calls.js'
 import { manualClock } from '../support/clock.js'
-import { gitFolder } from '../support/commits.js'
-import { keptRuns } from '../support/kept-runs.js'
+import { gitFolder } from '../support/git-folder.js'
 import { randomFrom } from '../support/random.js'
 import { runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { makeCitation, storeAnswer } from '../support/stored-answers.js'
+import { makeStoredRuns } from '../support/stored-runs.js'
 
 const never = new AbortController().signal
-const breaking = breaker('git', [
+const breaking = makeCallBreaker('git', [
   { kind: 'lose-reply' },
   { kind: 'reset' },
   { kind: 'cut', bytes: 9 },
@@ -39,14 +39,14 @@ async function schedule(seed: number): Promise<Schedule> {
   const repository = github.addRepository({ name: 'octo/tools', app: true, collaborators: { wanda: 'write' } })
   const pull = github.addPull(repository, { head: { ref: 'x', sha: 'b'.repeat(40) } })
   const inReview = random.below(3) === 0
-  const root = github.sayInReview(repository, pull.number, 'wanda', 'hm').id
+  const root = github.addReviewComment(repository, pull.number, 'wanda', 'hm').id
   const question = inReview
-    ? github.sayInReview(repository, pull.number, 'wanda', '/ask why?', root)
-    : github.say(repository, pull.number, 'wanda', '/ask why?')
+    ? github.addReviewComment(repository, pull.number, 'wanda', '/ask why?', root)
+    : github.addComment(repository, pull.number, 'wanda', '/ask why?')
   const { id: appId, privateKey } = github.app
   const token = github.issueToken({ permissions: { pull_requests: 'write' } })
   const credentials = random.below(3) === 0 ? { appId, privateKey } : { token }
-  const visible = () => github.visible(repository, pull.number).filter((one) => one.author.type === 'Bot')
+  const visible = () => github.visibleComments(repository, pull.number).filter((one) => one.author.type === 'Bot')
   const place = { repository: 'octo/tools', number: pull.number }
   const target = {
     thread: inReview ? { kind: 'review' as const, ...place, root } : { kind: 'issue' as const, ...place },
@@ -55,8 +55,8 @@ async function schedule(seed: number): Promise<Schedule> {
   }
   const talk = () => runConversation(conversation(github, credentials, target))
 
-  const plan = breaking.some(github.server, random, 12)
-  breaking.whatIsNew(github.server)
+  const plan = breaking.breakSome(github.server, random, 12)
+  breaking.breakNewKinds(github.server)
   const wrong: string[] = []
   const processes = 1 + random.below(2)
   const endings = await Promise.all(Array.from({ length: processes }, () => talk().catch((error: unknown) => error)))
@@ -104,10 +104,10 @@ function conversation(
 }
 
 test('if GitHub loses any reply, a stale answer has one mark, and none after the push is reverted', async () => {
-  await using there = await keptRuns()
+  await using there = await makeStoredRuns()
   using folder = gitFolder()
   const [first, second] = ['one', 'other'].map((line) => folder.commit({ 'a.ts': `${line}\n` }))
-  const record = keepAnswer(there, await there.sealed(first!), [cited('a.ts', 1)])
+  const record = storeAnswer(there, await there.sealed(first!), [makeCitation('a.ts', 1)])
   const shown = answerMarkdown(record, { host: 'github.com', repository: 'octo/tools' }, { form: 'comment' })
   const failures = await runSchedules(schedulesFrom(4, 60), async (seed) => {
     const random = randomFrom(seed)
@@ -115,7 +115,7 @@ test('if GitHub loses any reply, a stale answer has one mark, and none after the
     const repository = github.addRepository({ name: 'octo/tools', directory: folder.directory })
     const pull = github.addPull(repository, { head: { ref: 'main', sha: second! } })
     const body = `${writeAskMarker({ question: seed + 1, part: 1, state: 'done' })}\n${shown}`
-    const comment = github.say(repository, pull.number, 'github-actions[bot]', body)
+    const comment = github.addComment(repository, pull.number, 'github-actions[bot]', body)
     const token = github.issueToken({ permissions: { contents: 'read', pull_requests: 'write' } })
     const mark = () =>
       markStaleComments(
@@ -127,8 +127,8 @@ test('if GitHub loses any reply, a stale answer has one mark, and none after the
     const plans: string[] = []
     for (const [head, marks] of [[second!, 1] as const, [first!, 0] as const]) {
       pull.head.sha = head
-      plans.push(breaking.some(github.server, random, 6))
-      breaking.whatIsNew(github.server)
+      plans.push(breaking.breakSome(github.server, random, 6))
+      breaking.breakNewKinds(github.server)
       for (const ending of await Promise.all([mark(), mark()]))
         if (ending instanceof Error && !isHandoffError(ending)) wrong.push(String(ending))
       github.server.clearRules()

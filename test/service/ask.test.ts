@@ -119,7 +119,7 @@ test('ten ask the same at once, in all ways: one machine, the same answer for al
 
 test('a trace goes through, and every request has one line in the log without a secret', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  const { requests } = here.world.clouds.model
+  const { requests } = here.stack.clouds.model
   const from = requests.length
   const { headers } = await post(here.url, ask('Which colour is traced?'), { traceparent })
   expect(headers.get('traceparent')).toBe(traceparent)

@@ -1,9 +1,9 @@
 // Nobody is anybody until a proof holds: every way in that must not be one, each refused for its own reason, before any cloud was reached.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
 import { signToken } from '../../src/emulators/github/oidc.js'
-import type { Repository } from '../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
+import type { Repository } from '../../src/emulators/github/state.js'
 import { call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
 
 let here: Deployment
@@ -145,7 +145,7 @@ test('health looks deep only where it is asked to: `deep=0` is shallow, and need
 })
 
 test('a job learns which repositories are its own without a look at the others, and nothing of the deployment', async () => {
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   const top = `/handoff/${here.where.host.replace(':', '_')}`
   const others = ['octo/secret', 'other/tools', 'other/tools/deeper', 'Octo/Tools']
   for (const other of others) drive.write(`${top}/${other}/commits/${'a'.repeat(40)}.json`, '{}')

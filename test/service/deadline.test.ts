@@ -1,8 +1,8 @@
 // Every function under the deadline that the platform says as Vercel says it, a string in RFC 3339: far, near, absent and past. And when a
 // request is over, nothing of its time limits is left.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
-import type { Pull, Repository } from '../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
+import type { Pull, Repository } from '../../src/emulators/github/state.js'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
 import { until } from '../support/until.js'
 import { call, type Deployment, deploy, events, name, post, webhookSecrets } from './kit.js'
@@ -46,7 +46,7 @@ const ask = () => {
 
 const delivered = () => {
   asked += 1
-  const comment = github.say(repository, pull.number, 'wanda', `/ask What is comment ${asked}?`)
+  const comment = github.addComment(repository, pull.number, 'wanda', `/ask What is comment ${asked}?`)
   return github.deliver(`${functions.url}/api/github`, github.eventOf(comment), { secret: webhookSecrets[0]! })
 }
 
@@ -77,7 +77,8 @@ describe.each([
 
   test('a comment is answered', async () => {
     expect((await delivered()).status).toBe(202)
-    const ours = () => github.visible(repository, pull.number).filter((comment) => comment.author.type === 'Bot')
+    const ours = () =>
+      github.visibleComments(repository, pull.number).filter((comment) => comment.author.type === 'Bot')
     const question = `What is comment ${asked}?`
     const done = ({ body }: { body: string }) => body.includes(question) && body.includes('state=done')
     await until('the answer below it', () => ours().some(done))
@@ -98,7 +99,7 @@ describe('a deadline that is near', () => {
   })
 
   test('what takes longer is handed to a job in time: in one piece with 202, in events with the place of the answer', async () => {
-    const takeBack = here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+    const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'hang' } })
     const first = await post(functions.url, ask())
     const last = await lastEvent()
     takeBack()

@@ -1,7 +1,7 @@
 // `npm run doctor` finds nothing wrong with a deployment that is as it should be, and names what is.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer } from '../../src/emulators/faulty-server.js'
-import { runProgram } from '../support/program.js'
+import { runProgram } from '../support/run-program.js'
 import { type Deployment, deploy, name, post, token, webhookSecrets } from './kit.js'
 
 let here: Deployment

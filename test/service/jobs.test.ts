@@ -1,8 +1,8 @@
 // Work that outlives its request: jobs in Vercel Queues, through its own client, and in the memory of a process.
 import { QueueClient } from '@vercel/queue'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
-import type { Pull, Repository } from '../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
+import type { Pull, Repository } from '../../src/emulators/github/state.js'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
 import { type AnswerJob, signJob } from '../../src/service/jobs/job.js'
 import { until } from '../support/until.js'
@@ -48,7 +48,7 @@ beforeEach(async () => {
   await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
 })
 
-afterEach(() => here.world.clouds.model.clearRules())
+afterEach(() => here.stack.clouds.model.clearRules())
 
 afterAll(async () => {
   expect(here.queues.unexpected).toEqual([])
@@ -60,9 +60,9 @@ afterAll(async () => {
 const later = { prefer: 'respond-async' }
 const ask = (question: string, more: object = {}) => ({ repository: name, run: here.run.run, question, ...more })
 /** The model says nothing until this is taken back. */
-const silence = () => here.world.clouds.model.rule({ fault: { kind: 'hang' } })
+const silence = () => here.stack.clouds.model.rule({ fault: { kind: 'hang' } })
 const comments = (number = pull.number) =>
-  github.visible(repository, number).filter(({ author }) => author.type === 'Bot')
+  github.visibleComments(repository, number).filter(({ author }) => author.type === 'Bot')
 
 const stateAt = async (url: string, self: string) => (await call(url, self)).body
 
@@ -172,7 +172,7 @@ describe('deliveries of Vercel Queues', () => {
   })
 
   test('a failure that passes is tried again when it may have passed, and GET says that the question waits', async () => {
-    const takeBack = here.world.clouds.model.behave({ kind: 'busy', retryAfter: '40' })
+    const takeBack = here.stack.clouds.model.setBehaviour({ kind: 'busy', retryAfter: '40' })
     const { body } = await post(instance.url, ask('What waits for a busy model?'), later)
     const [message] = await until('the job waits', () => {
       const waiting = here.queues.messages().filter(({ dueInSeconds }) => dueInSeconds < 100)
@@ -187,7 +187,7 @@ describe('deliveries of Vercel Queues', () => {
   })
 
   test('a failure that does not pass ends the question; asked again, it is another job', async () => {
-    const takeBack = here.world.clouds.model.behave({ kind: 'broken', status: 401 })
+    const takeBack = here.stack.clouds.model.setBehaviour({ kind: 'broken', status: 401 })
     const question = ask('What does a wrong key say?')
     const { body } = await post(instance.url, question, later)
     const failed = await until('it has failed', async () => {
@@ -250,7 +250,7 @@ describe('deliveries of Vercel Queues', () => {
   })
 
   test('an answer that GitHub does not take is posted later, and is not paid twice', async () => {
-    const { model } = here.world.clouds
+    const { model } = here.stack.clouds
     const before = model.requests.length
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
     const takeBack = github.server.rule({ path: /\/comments/, fault: refused })
@@ -297,7 +297,7 @@ describe('comments', () => {
   let instance: RunningFunctions
   const secret = webhookSecrets[0]!
   const deliver = (body: string, login = 'wanda') => {
-    const asked = github.say(repository, pull.number, login, body)
+    const asked = github.addComment(repository, pull.number, login, body)
     return github.deliver(`${instance.url}/api/github`, github.eventOf(asked), { secret })
   }
 
@@ -319,7 +319,7 @@ describe('comments', () => {
   })
 
   test('an answer that GitHub does not let into its comment is told later, and is not paid twice', async () => {
-    const { model } = here.world.clouds
+    const { model } = here.stack.clouds
     const before = model.requests.length
     const down = { method: 'PATCH', path: /comments/, match: () => model.requests.length > before }
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
@@ -336,7 +336,7 @@ describe('comments', () => {
 
   test('the comment of an account without permission leaves nothing: no file, no job, and one request to GitHub', async () => {
     const files = () =>
-      here.world.clouds.drive
+      here.stack.clouds.drive
         .tree('/handoff')
         .filter(({ isDirectory }) => !isDirectory)
         .map(({ path }) => path)
@@ -392,7 +392,7 @@ describe('requests', () => {
     await until('it is at work', () => here.machines() === before + 1)
     leave.abort()
     await leaving
-    const { sandboxes } = here.world.clouds.sandboxes
+    const { sandboxes } = here.stack.clouds.sandboxes
     await until('its sandbox is gone', () => sandboxes[before]!.state === 'gone')
     const { body } = await post(instance.url, ask('Who may leave?'), later)
     await until('the job is at work', () => here.machines() === before + 2)

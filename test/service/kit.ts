@@ -1,7 +1,7 @@
 // A deployment on loopback for one test file: the local clouds, a git remote with one summarised commit, and the built functions.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { SandboxCloudOptions } from '../../src/emulators/e2b/index.js'
+import type { SandboxCloudOptions } from '../../src/emulators/e2b/server.js'
 import { type CloudsOptions, programFolder } from '../../src/emulators/start-all.js'
 import { buildFunctions } from '../../src/emulators/vercel/build.js'
 import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
@@ -10,12 +10,12 @@ import { type RunningFunctions, startFunctions } from '../../src/emulators/verce
 import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
 import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 import { type AppContext, type SummariseResult, summarise } from '../../src/handoff/index.js'
-import { type InProcessProgram, startInProcessProgram } from '../support/in-process-program.js'
-import { startWorld, type World } from '../support/local-clouds.js'
-import { compileCache } from '../support/program.js'
+import { type LocalStack, startLocalStack } from '../support/local-stack.js'
+import { recordOutput, searchRecords } from '../support/record-program.js'
 import { secretWatch } from '../support/recorded-requests.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
-import { foundIn, listening } from '../support/taken-down.js'
+import { compileCache } from '../support/run-program.js'
+import { type ScriptedProgram, startScriptedProgram } from '../support/scripted-program.js'
 import { tokenFiles } from '../support/token-files.js'
 import { until } from '../support/until.js'
 
@@ -30,7 +30,7 @@ const never = new AbortController().signal
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 export interface Deployment extends AsyncDisposable {
-  world: World
+  stack: LocalStack
   repository: TestRepository
   where: Repository
   run: SummariseResult
@@ -72,32 +72,32 @@ export interface DeploymentOptions {
 export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
   const [repository, sandboxProgram, queues] = await Promise.all([
     makeRepository(tokenFiles),
-    options.quickFinds ? startInProcessProgram({ finds: true }) : undefined,
+    options.quickFinds ? startScriptedProgram({ finds: true }) : undefined,
     options.onVercel ? startQueues({ root }) : undefined,
   ])
-  const world = await startWorld({
+  const stack = await startLocalStack({
     repositories: { [name]: repository.directory },
     clouds: {
       ...options.clouds,
       sandboxes: { ...options.sandboxes, ...(sandboxProgram ? { path: [sandboxProgram.folder, programFolder] } : {}) },
     },
   })
-  const where = { ...parseRepository(name, new URL(world.remote.url).host), id: options.repositoryId ?? repositoryId }
+  const where = { ...parseRepository(name, new URL(stack.remote.url).host), id: options.repositoryId ?? repositoryId }
   const commit = {
     repository: where,
     sha: repository.head,
-    cloneUrl: world.remote.cloneUrl(name),
+    cloneUrl: stack.remote.cloneUrl(name),
     ref: 'refs/heads/main',
   }
   const run = await summarise(
     { commit, attempt: 'first' },
-    sandboxProgram ? takenDown(world.context, sandboxProgram) : world.context,
+    sandboxProgram ? takenDown(stack.context, sandboxProgram) : stack.context,
     never,
   )
   const environment = {
-    ...world.clouds.settings,
+    ...stack.clouds.settings,
     DRIVE9_ROOT: '/handoff',
-    GITHUB_SERVER_URL: world.remote.url,
+    GITHUB_SERVER_URL: stack.remote.url,
     GITHUB_API_URL: 'http://127.0.0.1:9',
     HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools; team-b=${sha256(otherToken)}=other/*`,
     ...options.environment,
@@ -133,17 +133,17 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     // What goes on in the background has a machine perhaps; a platform would let it end, too.
     await until(
       'the background is quiet',
-      () => world.clouds.sandboxes.sandboxes.every(({ state }) => state === 'gone'),
+      () => stack.clouds.sandboxes.sandboxes.every(({ state }) => state === 'gone'),
       20_000,
     )
     await Promise.all(instances.map((one) => one.close()))
-    await world.close()
+    await stack.close()
     await queues?.close()
     await Promise.all([repository[Symbol.asyncDispose](), sandboxProgram?.[Symbol.asyncDispose]()])
   }
-  const { clouds, remote } = world
+  const { clouds, remote } = stack
   return {
-    world,
+    stack,
     repository,
     where,
     run,
@@ -165,11 +165,11 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
 }
 
 /** What the real program reads in this house's next walk is what is found from then on. */
-function takenDown(context: AppContext, sandboxProgram: InProcessProgram): AppContext {
+function takenDown(context: AppContext, sandboxProgram: ScriptedProgram): AppContext {
   const heard: ProgramRecord[] = []
-  const sandboxes = listening(context.ports.sandboxes, (record) => {
+  const sandboxes = recordOutput(context.ports.sandboxes, (record) => {
     heard.push(record)
-    if (record.type === 'done') sandboxProgram.can((before) => ({ ...before, find: foundIn(heard) }))
+    if (record.type === 'done') sandboxProgram.can((before) => ({ ...before, find: searchRecords(heard) }))
   })
   return { ...context, ports: { ...context.ports, sandboxes } }
 }
@@ -223,7 +223,7 @@ export function post(
 export const recordPath = ({ run }: Deployment, id: string) => `${run.directory}/analysis/qa/${id}.json`
 
 export function recordOf(deployment: Deployment, id: string): Record<string, unknown> | undefined {
-  const bytes = deployment.world.clouds.drive.readFile(recordPath(deployment, id))
+  const bytes = deployment.stack.clouds.drive.readFile(recordPath(deployment, id))
   return bytes && JSON.parse(bytes.toString())
 }
 
@@ -231,7 +231,7 @@ export function recordOf(deployment: Deployment, id: string): Record<string, unk
 export function expireLease(deployment: Deployment, id: string): void {
   const leaseUntil = new Date(Date.now() - 1).toISOString()
   const record = { ...recordOf(deployment, id), leaseUntil }
-  deployment.world.clouds.drive.write(recordPath(deployment, id), JSON.stringify(record))
+  deployment.stack.clouds.drive.write(recordPath(deployment, id), JSON.stringify(record))
 }
 
 export interface ServerEvent {

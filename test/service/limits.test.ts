@@ -60,7 +60,7 @@ test(
 
 test('a list of answers says of each question what it says by itself: one is answered, the next one waits', async () => {
   const narrow = await here.another({ HANDOFF_SANDBOXES: '1' })
-  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 2_500 } })
+  const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 2_500 } })
   const later = { prefer: 'respond-async' }
   const pending = [
     (await post(narrow.url, ask('Which of them is first?'), later)).body,
@@ -83,8 +83,8 @@ test('a list of answers says of each question what it says by itself: one is ans
 
 test('a full queue says when to come back, and leaves no trace in the ledger', async () => {
   const small = await here.another({ HANDOFF_QUEUE: '0', HANDOFF_SANDBOXES: '1' })
-  const records = () => here.world.clouds.drive.tree(`${here.run.directory}/analysis/qa`).length
-  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
+  const records = () => here.stack.clouds.drive.tree(`${here.run.directory}/analysis/qa`).length
+  const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
   const before = records()
   const answers = await Promise.all(
     ['one', 'two', 'three'].map((word) => post(small.url, ask(`What of ${word} here?`))),
@@ -100,7 +100,7 @@ test('a full queue says when to come back, and leaves no trace in the ledger', a
 
 test('a caller with many questions open is told to wait; another caller is not', async () => {
   const strict = await here.another({ HANDOFF_CALLER_QUESTIONS: '1' })
-  const takeBack = here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
+  const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
   const answers = await Promise.all([
     post(strict.url, ask('What is the first open question?')),
     post(strict.url, ask('What is the second open question?')),

@@ -12,8 +12,8 @@ beforeAll(async () => {
   runs.push(here.run.run)
   for (const text of ['one', 'two']) {
     const sha = await here.repository.commit({ 'src/later.ts': `export const later = '${text}'\n` })
-    const commit = { repository: here.where, sha, cloneUrl: here.world.remote.cloneUrl(name), ref: 'refs/heads/main' }
-    const { run } = await summarise({ commit, attempt: 'first' }, here.world.context, never)
+    const commit = { repository: here.where, sha, cloneUrl: here.stack.remote.cloneUrl(name), ref: 'refs/heads/main' }
+    const { run } = await summarise({ commit, attempt: 'first' }, here.stack.context, never)
     runs.unshift(run)
   }
 }, 120_000)
@@ -73,7 +73,7 @@ test('one run with its summary and its record', async () => {
     content: [{ kind: 'text', text: 'What it is and for whom' }],
   })
   const links = JSON.stringify(body.summaryBlocks).match(/"url":"[^"]*/g) ?? []
-  const lines = `"url":"${here.world.remote.url}/${name}/blob/${body.commit}/`
+  const lines = `"url":"${here.stack.remote.url}/${name}/blob/${body.commit}/`
   expect(links.length).toBeGreaterThan(0)
   expect(links.filter((link) => !link.startsWith(lines))).toEqual([])
 })
@@ -127,7 +127,7 @@ test('answers in pages, one by its id, and the lines that it cites', async () =>
 test('lines are found past a record that cannot be read, unless it is the one that was asked for', async () => {
   const asked = { repository: name, run: here.run.run, question: 'How is the token refreshed?' }
   const [citation] = (await post(here.url, asked)).body.citations
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   // First among those of the same second.
   const broken = ['1', '2'].map((digit) => digit.padStart(32, '0'))
   const paths = broken.map((id) => `${here.run.directory}/analysis/qa/${id}.json`)
@@ -156,7 +156,7 @@ test('an answer that is looked up later says whether it is still true at the new
   const again = await call(here.url, body.self)
   expect(again.body.stale).toMatchObject({ head: runs[0]!.slice(0, 40), valid: true, precision: 'files' })
   expect(again.body.stale.told).toMatch(/still valid/)
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   const takeBack = drive.rule({ path: /\/refs\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
   const untold = await call(here.url, body.self)
   takeBack()
@@ -194,7 +194,7 @@ test('a branch whose head has no run yet is answered from the one before, and th
 })
 
 test('a failed answer says why', async () => {
-  const takeBack = here.world.clouds.model.behave({ kind: 'broken', status: 500 })
+  const takeBack = here.stack.clouds.model.setBehaviour({ kind: 'broken', status: 500 })
   await post(here.url, { repository: name, run: here.run.run, question: 'What fails here?' })
   takeBack()
   const { body } = await call(here.url, at(`/${here.run.run}/answers`))

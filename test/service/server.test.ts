@@ -6,16 +6,16 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { byNpm, type OwnServer, startOwnServer } from '../support/own-server.js'
+import { byNpm, type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
 import { call, type Deployment, deploy, events, logged, name, post, root } from './kit.js'
 
 let here: Deployment
-let server: OwnServer
-const more: OwnServer[] = []
+let server: ServerProcess
+const more: ServerProcess[] = []
 
-async function another(environment: Record<string, string> = {}): Promise<OwnServer> {
-  const started = await startOwnServer({ ...here.environment, ...environment })
+async function another(environment: Record<string, string> = {}): Promise<ServerProcess> {
+  const started = await startServerProcess({ ...here.environment, ...environment })
   more.push(started)
   return started
 }
@@ -25,7 +25,7 @@ beforeAll(async () => {
   server = await another()
 }, 200_000)
 
-afterEach(() => here.world.clouds.model.clearRules())
+afterEach(() => here.stack.clouds.model.clearRules())
 
 afterAll(async () => {
   await Promise.all(more.map((one) => one[Symbol.asyncDispose]()))
@@ -115,7 +115,7 @@ test('behind a proxy that ends TLS the description names the address that was as
 })
 
 test('a client that leaves ends its question and its sandbox', async () => {
-  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
+  here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
   const leave = new AbortController()
   const before = here.machines()
   const asking = events(server.url, ask('Who leaves?'), { signal: leave.signal })
@@ -132,7 +132,7 @@ test('it listens on this machine alone until HOST says otherwise', async () => {
   const open = await another({ HOST: '0.0.0.0' })
   expect((await fetch(`${open.url}/api/openapi`)).status).toBe(200)
   if (outside === undefined) return
-  const at = (one: OwnServer) => fetch(`http://${outside}:${new URL(one.url).port}/api/openapi`)
+  const at = (one: ServerProcess) => fetch(`http://${outside}:${new URL(one.url).port}/api/openapi`)
   expect((await at(open)).status).toBe(200)
   await expect(at(server)).rejects.toThrow()
 })
@@ -168,7 +168,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to 
 
 test('stopped in the middle of questions it says where their answers will be, leaves no sandbox, and they are answered when asked again', async () => {
   const first = await another({ HANDOFF_STOP_SECONDS: '4' })
-  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
+  here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
   const before = here.machines()
   const questions = ['What stops?', 'What stops in events?', 'What stops later?'].map(ask)
   const [inOnePiece, inEvents] = [post(first.url, questions[0]), events(first.url, questions[1])]
@@ -184,7 +184,7 @@ test('stopped in the middle of questions it says where their answers will be, le
   expect(await first.ended).toEqual({ code: 0, signal: null })
   expect(first.output()).toMatch(/Stopped\.\n$/)
   expect(here.living()).toBe(0)
-  here.world.clouds.model.clearRules()
+  here.stack.clouds.model.clearRules()
   const next = await another()
   for (const self of [piece.body.self, last.data.self, accepted.self])
     expect((await call(next.url, self)).body.status).toBe('queued')
@@ -195,8 +195,8 @@ test('stopped in the middle of questions it says where their answers will be, le
 }, 90_000)
 
 test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in order too: %s', async (how) => {
-  await using first = await startOwnServer(here.environment, byNpm)
-  here.world.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
+  await using first = await startServerProcess(here.environment, byNpm)
+  here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
   const asking = post(first.url, ask(`What stops by ${how}?`))
   await until('it is at work', () => here.living() > 0)
   if (how.startsWith('SIGTERM')) first.signal('SIGTERM')
@@ -208,7 +208,7 @@ test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in or
 })
 
 test('a second signal, a moment later, ends it at once', async () => {
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   const first = await another({ HANDOFF_STOP_SECONDS: '60' })
   const from = drive.requests.length
   const takeBack = drive.rule({ fault: { kind: 'hang' } })
@@ -226,7 +226,7 @@ test('a second signal, a moment later, ends it at once', async () => {
 
 test('what ends in time after the signal is answered as if there had been none', async () => {
   const first = await another()
-  here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 1_000 } })
+  here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 1_000 } })
   const asking = post(first.url, ask('What ends in time?'))
   await until('it is at work', () => here.living() > 0)
   first.signal('SIGTERM')

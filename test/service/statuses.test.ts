@@ -142,7 +142,7 @@ test('406: a form that there is not', async () => {
 
 test('409: a run that is not complete says when to come back', async () => {
   const other = 'c'.repeat(40)
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   drive.write(`${here.run.directory.replace(/[^/]+$/, '')}${other}-1/.handoff-marker`, 'x')
   const answer = await problem(post(here.url, { repository: name, commit: other, question: 'What?' }))
   expect(answer).toMatchObject({ status: 409, code: 'not-sealed' })
@@ -174,7 +174,7 @@ test('415: another type, a compressed body', async () => {
 })
 
 test('502: what a corrupt run, a failing directory and a failing model are', async () => {
-  const { drive, model } = here.world.clouds
+  const { drive, model } = here.stack.clouds
   const handoff = `${here.run.directory}/analysis/handoff.json`
   const bytes = drive.readFile(handoff)!
   drive.write(handoff, Buffer.concat([bytes, Buffer.from(' ')]))
@@ -182,7 +182,7 @@ test('502: what a corrupt run, a failing directory and a failing model are', asy
   drive.write(handoff, bytes)
   const calls = () => model.requests.filter(({ path }) => path.endsWith('/completions')).length
   const asked = calls()
-  const takeBack = model.behave({ kind: 'broken', status: 500 })
+  const takeBack = model.setBehaviour({ kind: 'broken', status: 500 })
   expect(await problem(post(here.url, { ...good(), question: 'What fails?' }))).toMatchObject({
     status: 502,
     code: 'model',
@@ -196,7 +196,7 @@ test('502: what a corrupt run, a failing directory and a failing model are', asy
 })
 
 test('501: a run written by a newer handoff', async () => {
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   const pointer = `/handoff/${here.where.host.replace(':', '_')}/${name}/commits/${here.repository.head}.json`
   const bytes = drive.readFile(pointer)!
   drive.write(pointer, bytes.toString().replace('"version": 1', '"version": 2'))
@@ -207,7 +207,7 @@ test('501: a run written by a newer handoff', async () => {
 test('503: settings are missing, and the account has no more sandboxes', async () => {
   const bare = await here.another({ LLM_API_KEY: '' })
   expect(await problem(post(bare.url, good()))).toMatchObject({ status: 503, code: 'missing-setting' })
-  const { account } = here.world.clouds.sandboxes
+  const { account } = here.stack.clouds.sandboxes
   const most = account.concurrentLimit
   account.concurrentLimit = 0
   const full = await problem(post(here.url, { ...good(), question: 'What about limits?' }))
@@ -217,7 +217,7 @@ test('503: settings are missing, and the account has no more sandboxes', async (
 })
 
 test('503: a model that is busy says when to come back', async () => {
-  const takeBack = here.world.clouds.model.behave({ kind: 'busy', retryAfter: '30' })
+  const takeBack = here.stack.clouds.model.setBehaviour({ kind: 'busy', retryAfter: '30' })
   const answer = await problem(post(here.url, { ...good(), question: 'Is the model there?' }))
   takeBack()
   expect(answer).toMatchObject({ status: 503, code: 'model-limit' })
@@ -234,7 +234,7 @@ test('a model that is offered is the one that is asked', async () => {
 })
 
 test('507: the directory has no room', async () => {
-  const { drive } = here.world.clouds
+  const { drive } = here.stack.clouds
   const remove = drive.rule({
     method: 'PUT',
     path: /\/qa\//,

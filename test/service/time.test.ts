@@ -19,11 +19,11 @@ afterAll(async () => {
   await here?.close()
 })
 
-afterEach(() => here.world.clouds.model.clearRules())
+afterEach(() => here.stack.clouds.model.clearRules())
 
 const ask = (question: string) => ({ repository: name, run: here.run.run, question })
 /** The model says nothing before this is taken back. */
-const silence = () => here.world.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
+const silence = () => here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
 
 async function answered(self: string): Promise<Record<string, unknown>> {
   return until(
@@ -37,7 +37,7 @@ async function answered(self: string): Promise<Record<string, unknown>> {
 }
 
 test('near the deadline an answer in one piece becomes a place to look, and a job goes on with it', async () => {
-  const { sandboxes } = here.world.clouds
+  const { sandboxes } = here.stack.clouds
   const from = sandboxes.requests.length
   const takeBack = silence()
   const first = await post(short.url, ask('What takes too long?'))
@@ -76,7 +76,7 @@ test.each<[string, () => Promise<Answer>]>([
   ['a question with a name', () => post(short.url, ask('What does it hold?'), { 'idempotency-key': 'silent' })],
   ['a list of runs', () => call(short.url, `/api/runs?repository=${name}`)],
 ])('%s that a silent drive keeps waiting ends with 504, and in words', async (_what, asking) => {
-  const takeBack = here.world.clouds.drive.rule({ fault: { kind: 'hang' } })
+  const takeBack = here.stack.clouds.drive.rule({ fault: { kind: 'hang' } })
   const { status, body, headers } = await asking().finally(takeBack)
   expect([status, body.code, headers.get('content-type')]).toEqual([504, 'timeout', 'application/problem+json'])
 })
@@ -94,7 +94,7 @@ test.each(['events', 'one piece'])(
     await until('it is at work', () => here.machines() > made)
     leave.abort()
     await left
-    await until('the machine is gone', () => here.world.clouds.sandboxes.sandboxes[made]!.state === 'gone')
+    await until('the machine is gone', () => here.stack.clouds.sandboxes.sandboxes[made]!.state === 'gone')
     takeBack()
     await until('nothing is left in the background', async () => (await here.functions.state()).pending === 0)
     const { body } = await post(here.url, question)

@@ -1,6 +1,6 @@
 // Every event that GitHub's own examples show, signed and delivered: none is an error of the service, and only questions do anything.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import { askingEvents, type ExampleEvent, exampleEvents } from '../support/example-events.js'
 import { until } from '../support/until.js'
 import { type Deployment, deploy, webhookSecrets } from './kit.js'

@@ -1,8 +1,8 @@
 // The webhook: who may come in, what is taken, once for each comment, and the answer below it as the Action would write it.
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../src/emulators/github/github.js'
-import type { Pull, Repository } from '../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
+import type { Pull, Repository } from '../../src/emulators/github/state.js'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
 import { until } from '../support/until.js'
 import { type Deployment, deploy, logged, name, post, webhookSecrets } from './kit.js'
@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 const address = (of: RunningFunctions = here.functions) => `${of.url}/api/github`
-const ours = () => github.visible(repository, pull.number).filter((comment) => comment.author.type === 'Bot')
+const ours = () => github.visibleComments(repository, pull.number).filter((comment) => comment.author.type === 'Bot')
 const [secret, nextSecret] = webhookSecrets as [string, string]
 
 async function answered() {
@@ -53,10 +53,10 @@ async function answered() {
 }
 
 test('a model that knows what the service holds is not heard, and is not told it', async () => {
-  const { model, drive } = here.world.clouds
+  const { model, drive } = here.stack.clouds
   const known = [commentToken, secret]
   const forms = known.flatMap((one) => [one, Buffer.from(one).toString('base64').replace(/=+$/, '')])
-  const takeBack = model.behave({ kind: 'say', text: `They are ${forms.join(' and ')}, see [src/token.ts:4].` })
+  const takeBack = model.setBehaviour({ kind: 'say', text: `They are ${forms.join(' and ')}, see [src/token.ts:4].` })
   const { body } = await post(here.url, { repository: name, run: here.run.run, question: `What is ${commentToken}?` })
   takeBack()
   expect(body.status).toBe('done')
@@ -67,7 +67,7 @@ test('a model that knows what the service holds is not heard, and is not told it
 })
 
 test('a question below a pull request: 👀, one comment with the answer, 🚀', async () => {
-  const asked = github.say(repository, pull.number, 'wanda', '/ask How is the token refreshed?')
+  const asked = github.addComment(repository, pull.number, 'wanda', '/ask How is the token refreshed?')
   await github.deliver(address(), github.eventOf(asked), { secret })
   const comment = await answered()
   expect(comment.body).toContain('How is the token refreshed?')
@@ -84,24 +84,29 @@ test('a question below a pull request: 👀, one comment with the answer, 🚀',
 
 test('a question on an issue is answered there, from the default branch', async () => {
   const number = github.addIssue(repository)
-  const asked = github.say(repository, number, 'wanda', '/Ask What does refreshToken take?')
+  const asked = github.addComment(repository, number, 'wanda', '/Ask What does refreshToken take?')
   expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
-  const answers = () => github.visible(repository, number).filter(({ body }) => body.includes('state=done'))
+  const answers = () => github.visibleComments(repository, number).filter(({ body }) => body.includes('state=done'))
   const [comment] = await until('the answer', () => (answers().length > 0 ? answers() : undefined), 20_000)
   expect(comment).toMatchObject({ kind: 'issue', number })
   expect(comment!.body).toMatch(/src\/token\.ts/)
 }, 60_000)
 
 test('a question on a discussion is answered beneath it', async () => {
-  const asked = github.sayInDiscussion(repository, github.addDiscussion(repository), 'wanda', '/ask What is refreshed?')
+  const asked = github.addDiscussionComment(
+    repository,
+    github.addDiscussion(repository),
+    'wanda',
+    '/ask What is refreshed?',
+  )
   expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
   const answer = () => github.comments.find(({ root, body }) => root === asked.id && body.includes('state=done'))
   expect(await until('the answer', answer, 20_000)).toMatchObject({ kind: 'discussion', number: asked.number })
 }, 60_000)
 
 test('a question in a review thread is answered in that thread', async () => {
-  const root = github.sayInReview(repository, pull.number, 'wanda', 'This line looks wrong.')
-  const asked = github.sayInReview(repository, pull.number, 'wanda', '/ask What does refreshToken do?', root.id)
+  const root = github.addReviewComment(repository, pull.number, 'wanda', 'This line looks wrong.')
+  const asked = github.addReviewComment(repository, pull.number, 'wanda', '/ask What does refreshToken do?', root.id)
   expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
   const comment = await answered()
   expect({ kind: comment.kind, root: comment.root }).toEqual({ kind: 'review', root: root.id })
@@ -123,7 +128,7 @@ test('asked over HTTP with `comment`: the same comment as ever, once, however of
 test('GitHub does not wait for itself: a permission that it tells late is checked by the job', async () => {
   const slow = { kind: 'delay', milliseconds: 8_000 } as const
   const takeBack = github.server.rule({ path: /\/permission/, times: 1, fault: slow })
-  const asked = github.say(repository, pull.number, 'wanda', '/ask Which colour is it, late?')
+  const asked = github.addComment(repository, pull.number, 'wanda', '/ask Which colour is it, late?')
   const started = Date.now()
   const { status } = await github.deliver(address(), github.eventOf(asked), { secret })
   expect([status, Date.now() - started < 8_000]).toEqual([202, true])
@@ -132,7 +137,7 @@ test('GitHub does not wait for itself: a permission that it tells late is checke
 }, 60_000)
 
 test('a question that is too long is told so below it', async () => {
-  const asked = github.say(repository, pull.number, 'wanda', `/ask ${'漢'.repeat(19_000)}`)
+  const asked = github.addComment(repository, pull.number, 'wanda', `/ask ${'漢'.repeat(19_000)}`)
   expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
   const end = await until('it is told', () => ours().find(({ body }) => body.includes('state=failed')))
   expect(end.body).toContain('4,000')
@@ -148,7 +153,7 @@ test('with the credentials of an App, the App writes', async () => {
 }, 60_000)
 
 test('the same delivery again, and the same comment under another: nothing more happens', async () => {
-  const asked = github.say(repository, pull.number, 'wanda', '/ask Which colour is it?')
+  const asked = github.addComment(repository, pull.number, 'wanda', '/ask Which colour is it?')
   const event = github.eventOf(asked)
   const delivery = randomUUID()
   const before = here.machines()
@@ -165,9 +170,12 @@ test('the same delivery again, and the same comment under another: nothing more 
 
 test('deliveries that nobody numbered are known by their comments', async () => {
   const asking = ['Which colour is it, once?', 'Which colour is it, and again?'].map((question) =>
-    send(JSON.stringify(github.eventOf(github.say(repository, pull.number, 'wanda', `/ask ${question}`)).payload), {
-      'x-github-delivery': '',
-    }),
+    send(
+      JSON.stringify(github.eventOf(github.addComment(repository, pull.number, 'wanda', `/ask ${question}`)).payload),
+      {
+        'x-github-delivery': '',
+      },
+    ),
   )
   const bodies = await Promise.all((await Promise.all(asking)).map((one) => one.json()))
   expect(bodies).toEqual([{ accepted: true }, { accepted: true }])
@@ -181,7 +189,7 @@ test.each<[string, string, string]>([
   ['a command without a question', 'wanda', '/ask'],
 ])('%s is not answered', async (_what, login, body) => {
   github.addUser(login)
-  const asked = github.say(repository, pull.number, login, body)
+  const asked = github.addComment(repository, pull.number, login, body)
   const before = here.machines()
   const response = await github.deliver(address(), github.eventOf(asked), { secret })
   expect(response.status).toBe(200)
@@ -191,7 +199,7 @@ test.each<[string, string, string]>([
 })
 
 test('another event, an edited comment, an issue: seen, and nothing to do', async () => {
-  const asked = github.say(repository, pull.number, 'wanda', '/ask What?')
+  const asked = github.addComment(repository, pull.number, 'wanda', '/ask What?')
   const edited = await github.deliver(address(), github.eventOf(asked, 'edited'), { secret })
   expect(await edited.json()).toEqual({ ignored: 'The comment is not new.' })
   const ping = await send('{"zen":"Keep it logically awesome."}', { 'x-github-event': 'ping' })
@@ -218,7 +226,7 @@ test.each<[string, string, Record<string, string>, number]>([
 test('a commit without a summary: the newest of the branch answers, and says so', async () => {
   const other = github.addPull(repository, { author: 'wanda', head: { ref: 'y', sha: 'd'.repeat(40) } })
   pull = other
-  const asked = github.say(repository, other.number, 'wanda', '/ask Where is the colour?')
+  const asked = github.addComment(repository, other.number, 'wanda', '/ask Where is the colour?')
   await github.deliver(address(), github.eventOf(asked), { secret })
   expect((await answered()).body).toContain('has no summary yet')
 }, 60_000)

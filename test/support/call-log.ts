@@ -1,7 +1,7 @@
 // Which outside calls a test file saw made, and in which ways each was broken: taken down from the stand-ins themselves, whoever asked them
 // and whatever broke them. Each file keeps a ledger; `global-setup.ts` merges them.
 import type { Fault, RecordedRequest } from '../../src/emulators/faulty-server.js'
-import { routeOf } from './gate.js'
+import { routeOf } from './fault-proxy.js'
 
 /** How often each kind of fault met a call; `made` counts all of them. */
 export type CallLog = Record<string, { made: number; faults: Record<string, number> }>

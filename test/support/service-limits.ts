@@ -5,7 +5,7 @@ import { makeBudgets } from '../../src/handoff/store/caller-budgets.js'
 import { makeAdmission } from '../../src/handoff/workflows/answer/admission.js'
 import { type AnswerResult, findAnswer } from '../../src/handoff/workflows/answer/find-answer.js'
 import { answerOrJoin } from '../../src/handoff/workflows/answer/join-answer.js'
-import type { Place, QuickProcess } from './in-memory-context.js'
+import type { Scenario, TestProcess } from './scripted-stack.js'
 
 export const laterMs = 3_600_000
 const limits = { sandboxes: 1, waiting: 5, perCaller: 5, tokensPerDay: 100_000_000 }
@@ -13,7 +13,7 @@ const caller = 'a caller'
 const budgets = '/handoff/_service/budgets'
 
 /** As one process of a service has it, perhaps some time later. */
-export function limitedContext({ context, later }: QuickProcess, afterMs = 0): AppContext {
+export function limitedContext({ context, advance: later }: TestProcess, afterMs = 0): AppContext {
   later(afterMs)
   const { ports, root } = context
   return {
@@ -25,8 +25,8 @@ export function limitedContext({ context, later }: QuickProcess, afterMs = 0): A
 
 export async function askLimited(
   context: AppContext,
-  place: Place,
-  process: QuickProcess,
+  place: Scenario,
+  process: TestProcess,
   text: string,
   signal: AbortSignal,
 ): Promise<AnswerResult> {

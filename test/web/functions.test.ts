@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
 import { type SummariseResult, summarise } from '../../src/handoff/index.js'
-import { startWorld, type World } from '../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
 import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
@@ -14,7 +14,7 @@ import { token as secret } from './content.js'
 import { answered, ask, enter, newest } from './kit.js'
 
 let repository: TestRepository
-let world: World
+let stack: LocalStack
 let run: SummariseResult
 let served: RunningFunctions
 let browser: Browser | undefined
@@ -27,15 +27,15 @@ beforeAll(async () => {
     ...tokenFiles,
     'src/<img src=x onerror=alert(1)>.ts': 'export const hostileColour = "green"\n',
   })
-  world = await startWorld({ repositories: { 'octo/tools': repository.directory } })
-  const commit = world.commit('octo/tools', repository.head, 'refs/heads/main')
-  run = await summarise({ commit, attempt: 'first' }, world.context, new AbortController().signal)
+  stack = await startLocalStack({ repositories: { 'octo/tools': repository.directory } })
+  const commit = stack.commit('octo/tools', repository.head, 'refs/heads/main')
+  run = await summarise({ commit, attempt: 'first' }, stack.context, new AbortController().signal)
   const sha256 = createHash('sha256').update(secret).digest('hex')
   served = await startFunctions({
     root: join(import.meta.dirname, '../..'),
     fromSources: true,
     environment: {
-      ...world.clouds.settings,
+      ...stack.clouds.settings,
       DRIVE9_ROOT: '/handoff',
       GITHUB_SERVER_URL: 'https://git.example.org',
       HANDOFF_BEARERS: `page=${sha256}=octo/*`,
@@ -55,7 +55,7 @@ afterEach(async () => {
 afterAll(async () => {
   await browser?.close()
   await served?.[Symbol.asyncDispose]()
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
@@ -87,7 +87,7 @@ async function startWay(to: string) {
   }
 }
 
-const machines = () => world.clouds.sandboxes.sandboxes.length
+const machines = () => stack.clouds.sandboxes.sandboxes.length
 
 test('choose, read, ask, stream, follow a citation, ask again and get the stored answer at once', async () => {
   watched = await openPage(browser!, served.url)
@@ -165,13 +165,13 @@ test('a hostile file name is a name, and what does not exist is told', async () 
 })
 
 test('a wrong token reaches no cloud', async () => {
-  const before = world.clouds.drive.requests.length
+  const before = stack.clouds.drive.requests.length
   watched = await openPage(browser!, served.url)
   const { page } = watched
   await page.goto(served.url)
   await enter(page, 'wrong')
   expect(await page.getByRole('alert').innerText()).toContain('The token is not known.')
-  expect(world.clouds.drive.requests.length - before).toBe(0)
+  expect(stack.clouds.drive.requests.length - before).toBe(0)
 })
 
 test('a connection that is cut in the middle of an answer: the question is asked again, and answered', async () => {
@@ -182,7 +182,7 @@ test('a connection that is cut in the middle of an answer: the question is asked
   await enter(page)
   await page.getByLabel('Your question').waitFor()
   const before = machines()
-  const takeBack = world.clouds.model.behave({ kind: 'slow', pieceMs: 2_000 })
+  const takeBack = stack.clouds.model.setBehaviour({ kind: 'slow', pieceMs: 2_000 })
   await ask(page, 'What does requestToken need from whoever calls it?')
   await newest(page).locator('.words').getByText(/\w/).first().waitFor()
   way.cut()

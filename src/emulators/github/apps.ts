@@ -9,7 +9,7 @@ import {
   type PermissionName,
   type Repository,
   type User,
-} from './world.js'
+} from './state.js'
 
 export interface App {
   id: string

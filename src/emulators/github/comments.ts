@@ -19,7 +19,7 @@ import {
   type StoredComment,
   type StoredReaction,
   writeComment,
-} from './world.js'
+} from './state.js'
 
 const maxCharacters = 65_536
 

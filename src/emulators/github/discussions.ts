@@ -3,7 +3,7 @@ import { json, type Reply } from '../faulty-server.js'
 import { type Given, GraphqlError, type Node, runGraphql, type Value } from './graphql.js'
 import { canRead, hasPermission } from './permissions.js'
 import { formatTime, type RequestContext } from './request-context.js'
-import { editComment, fullNameOf, type Repository, removeComment, type StoredComment, writeComment } from './world.js'
+import { editComment, fullNameOf, type Repository, removeComment, type StoredComment, writeComment } from './state.js'
 
 export const discussionNode = (repository: Repository, number: number) => `D_${repository.id}_${number}`
 export const commentNode = ({ id }: StoredComment) => `DC_${id}`

@@ -14,7 +14,7 @@ import {
   type Token,
   type User,
   writeComment,
-} from './world.js'
+} from './state.js'
 
 export interface RepositoryOptions {
   /** `owner/name`. */
@@ -51,13 +51,19 @@ export interface Fixtures {
   addIssue(repository: Repository): number
   addDiscussion(repository: Repository): number
   /** Somebody writes in the conversation of an issue or a pull request. */
-  say(repository: Repository, number: number, login: string, body: string): StoredComment
+  addComment(repository: Repository, number: number, login: string, body: string): StoredComment
   /** Somebody writes at a line of the changes, or answers there (`root`). */
-  sayInReview(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
+  addReviewComment(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
   /** Somebody comments on a discussion, or replies to a comment there (`root`). */
-  sayInDiscussion(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
-  edit(comment: StoredComment, login: string, body: string): void
-  remove(comment: StoredComment, login: string): void
+  addDiscussionComment(
+    repository: Repository,
+    number: number,
+    login: string,
+    body: string,
+    root?: number,
+  ): StoredComment
+  editComment(comment: StoredComment, login: string, body: string): void
+  deleteComment(comment: StoredComment, login: string): void
   issueToken(options: TokenOptions): string
   revokeToken(token: string): void
 }
@@ -84,13 +90,13 @@ export function makeFixtures(state: GitHubState): Fixtures {
       repository.discussions.add(number)
       return number
     },
-    say: (repository, number, login, body) => say('issue', { repository, number })(login, body),
-    sayInReview: (repository, number, login, body, root) =>
+    addComment: (repository, number, login, body) => say('issue', { repository, number })(login, body),
+    addReviewComment: (repository, number, login, body, root) =>
       say('review', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
-    sayInDiscussion: (repository, number, login, body, root) =>
+    addDiscussionComment: (repository, number, login, body, root) =>
       say('discussion', { repository, number, ...(root === undefined ? {} : { root }) })(login, body),
-    edit: (comment, login, body) => editComment(comment, ensureUser(state, login), body),
-    remove: (comment, login) => removeComment(comment, ensureUser(state, login)),
+    editComment: (comment, login, body) => editComment(comment, ensureUser(state, login), body),
+    deleteComment: (comment, login) => removeComment(comment, ensureUser(state, login)),
     issueToken: (options) => issueToken(state, options),
     revokeToken: (token) => {
       const known = state.tokens.get(token)

@@ -2,7 +2,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
 import { errorReply } from './request-context.js'
-import { fullNameOf, type Repository } from './world.js'
+import { fullNameOf, type Repository } from './state.js'
 
 export interface Oidc {
   /** The `iss` of its tokens; the keys are at `<issuer>/.well-known/jwks`. */

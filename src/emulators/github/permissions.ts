@@ -1,7 +1,7 @@
 // Who is asking, what they may see, and what their token may do.
 import { json, type Reply } from '../faulty-server.js'
 import { errorReply, forbidden, notFound, type RequestContext } from './request-context.js'
-import type { GitHubState, Grant, PermissionName, Repository, Token } from './world.js'
+import type { GitHubState, Grant, PermissionName, Repository, Token } from './state.js'
 
 /** Any one of them is enough. */
 export type RequiredPermissions = { permission: PermissionName; grant: Grant }[]

@@ -21,9 +21,9 @@ export interface SecondaryLimit {
 
 export interface RateLimits {
   /** No request is left until then. */
-  exhaust(seconds: number): void
+  exhaustHourlyLimit(seconds: number): void
   /** The next requests that match are told to slow down. */
-  slowDown(limit: SecondaryLimit): void
+  addSecondaryLimit(limit: SecondaryLimit): void
 }
 
 export function makeRateLimits(options: RateLimitOptions) {
@@ -64,10 +64,10 @@ export function makeRateLimits(options: RateLimitOptions) {
   }
 
   const controls: RateLimits = {
-    exhaust: (seconds) => {
+    exhaustHourlyLimit: (seconds) => {
       Object.assign(primary, { used: perHour, resetAt: Date.now() + seconds * 1_000 })
     },
-    slowDown: (limit) => {
+    addSecondaryLimit: (limit) => {
       pending.push({ ...limit, met: 0 })
     },
   }

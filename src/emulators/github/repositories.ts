@@ -2,7 +2,7 @@
 import { json, type Reply } from '../faulty-server.js'
 import { readRef } from './git-repository.js'
 import { notFound, type RequestContext } from './request-context.js'
-import { caseFoldedName, fullNameOf, type GitHubState, type Pull, type Repository, type Role } from './world.js'
+import { caseFoldedName, fullNameOf, type GitHubState, type Pull, type Repository, type Role } from './state.js'
 
 export function repositoryReply({ state, repository, token }: RequestContext): Reply {
   const role = roleOf(repository, token.user.login)?.base

@@ -1,6 +1,6 @@
 // One request as an endpoint sees it, and the replies that several of them give.
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
-import type { GitHubState, Repository, Token } from './world.js'
+import type { GitHubState, Repository, Token } from './state.js'
 
 export interface RequestContext {
   state: GitHubState

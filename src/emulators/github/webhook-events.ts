@@ -4,7 +4,7 @@ import { commentJson } from './comments.js'
 import { commentNode, commentUrl, discussionNode } from './discussions.js'
 import { pullJson, repositoryJson } from './repositories.js'
 import { formatTime } from './request-context.js'
-import type { GitHubState, StoredComment } from './world.js'
+import type { GitHubState, StoredComment } from './state.js'
 
 export interface WebhookEvent {
   name: 'issue_comment' | 'pull_request_review_comment' | 'discussion_comment'

@@ -62,8 +62,8 @@ export interface LocalModel extends LocalServer {
   /** The prompts that were answered, in order. */
   readonly prompts: RecordedPrompt[]
   /** Makes it behave so, and returns how to take that back. */
-  behave(behaviour: Behaviour, when?: When): () => void
-  behaveWell(): void
+  setBehaviour(behaviour: Behaviour, when?: When): () => void
+  clearBehaviours(): void
 }
 
 /** What a reply may have when the request sets no limit. */
@@ -144,8 +144,8 @@ export async function startModel(options: ModelOptions = {}): Promise<LocalModel
     baseUrl: `${server.url}/v1`,
     settings: { LLM_BASE_URL: `${server.url}/v1`, LLM_API_KEY: key, LLM_MODEL: name },
     prompts,
-    behave: (behaviour, when) => behaviourRules.add(behaviour, when),
-    behaveWell: () => behaviourRules.clear(),
+    setBehaviour: (behaviour, when) => behaviourRules.add(behaviour, when),
+    clearBehaviours: () => behaviourRules.clear(),
   }
 }
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Sandbox } from 'e2b'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/index.js'
+import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
 import { rejection } from '../../contract/sandboxes/lifecycle.js'
 import { until } from '../../support/until.js'
 
@@ -102,7 +102,7 @@ test('closing the cloud ends them all, and can be done twice', async () => {
 })
 
 const program = `
-import { startSandboxCloud } from ${JSON.stringify(new URL('../../../src/emulators/e2b/index.ts', import.meta.url).href)}
+import { startSandboxCloud } from ${JSON.stringify(new URL('../../../src/emulators/e2b/server.ts', import.meta.url).href)}
 const cloud = await startSandboxCloud()
 console.log(JSON.stringify({ settings: cloud.settings, directory: cloud.directory }))
 `

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Sandbox, Template } from 'e2b'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/index.js'
+import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
 import { rejection } from '../../contract/sandboxes/lifecycle.js'
 
 let cloud: SandboxCloud

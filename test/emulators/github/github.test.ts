@@ -3,11 +3,11 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startServer } from '../../../src/emulators/faulty-server.js'
 import { fillRequiredProperties } from '../../../src/emulators/github/fill-reply.js'
-import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/github.js'
 import { signToken } from '../../../src/emulators/github/oidc.js'
 import { loadDescription } from '../../../src/emulators/github/openapi-description.js'
-import type { Pull, Repository, Token } from '../../../src/emulators/github/world.js'
-import { gitFolder } from '../../support/commits.js'
+import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/server.js'
+import type { Pull, Repository, Token } from '../../../src/emulators/github/state.js'
+import { gitFolder } from '../../support/git-folder.js'
 
 let github: LocalGitHub
 let repository: Repository
@@ -152,11 +152,11 @@ describe('comments', () => {
       ['github-actions[bot]', 'two'],
     ])
     expect(github.comments[0]!.deleted?.by).toBe('github-actions[bot]')
-    expect(github.visible(repository, pull.number)).toEqual([])
+    expect(github.visibleComments(repository, pull.number)).toEqual([])
   })
 
   test('come in pages with links to the others, and only those since a time', async () => {
-    for (let index = 0; index < 7; index += 1) github.say(repository, pull.number, 'wanda', `comment ${index}`)
+    for (let index = 0; index < 7; index += 1) github.addComment(repository, pull.number, 'wanda', `comment ${index}`)
     const token = jobToken()
     const path = `/repos/octo/tools/issues/${pull.number}/comments?per_page=3`
     const first = await call(token, 'GET', path)
@@ -177,7 +177,7 @@ describe('comments', () => {
   })
 
   test('of a review are answered in their thread, at its first comment only', async () => {
-    const root = github.sayInReview(repository, pull.number, 'wanda', 'why?')
+    const root = github.addReviewComment(repository, pull.number, 'wanda', 'why?')
     const token = jobToken()
     const reply = await call(token, 'POST', `/repos/octo/tools/pulls/${pull.number}/comments/${root.id}/replies`, {
       body: 'so',
@@ -201,7 +201,7 @@ describe('comments', () => {
   })
 
   test('take a reaction once from each, and give back only your own', async () => {
-    const comment = github.say(repository, pull.number, 'wanda', '/ask why')
+    const comment = github.addComment(repository, pull.number, 'wanda', '/ask why')
     const path = `/repos/octo/tools/issues/comments/${comment.id}/reactions`
     const mine = await call(jobToken(), 'POST', path, { content: 'eyes' })
     const again = await call(jobToken(), 'POST', path, { content: 'eyes' })
@@ -265,7 +265,7 @@ describe('what a token may do', () => {
 
 describe('limits', () => {
   test('the hour’s requests run out, and say when they come back', async () => {
-    github.limits.exhaust(30)
+    github.limits.exhaustHourlyLimit(30)
     const reply = await call(jobToken(), 'GET', '/repos/octo/tools')
     expect([reply.status, reply.headers.get('x-ratelimit-remaining')]).toEqual([403, '0'])
     const reset = Number(reply.headers.get('x-ratelimit-reset')) - Date.now() / 1_000
@@ -274,7 +274,7 @@ describe('limits', () => {
   })
 
   test('bursts are slowed down, as told or by the number of comments in a minute', async () => {
-    github.limits.slowDown({ times: 1, method: 'GET', path: /tools$/, retryAfterSeconds: 7, status: 429 })
+    github.limits.addSecondaryLimit({ times: 1, method: 'GET', path: /tools$/, retryAfterSeconds: 7, status: 429 })
     const slow = await call(jobToken(), 'GET', '/repos/octo/tools')
     expect([slow.status, slow.headers.get('retry-after')]).toEqual([429, '7'])
     expect((await call(jobToken(), 'GET', '/repos/octo/tools')).status).toBe(200)
@@ -344,10 +344,10 @@ describe("GitHub's own description", () => {
   })
 
   test.each([
-    ['webhook-issue-comment-created', 'say', 'created'],
-    ['webhook-issue-comment-edited', 'say', 'edited'],
-    ['webhook-issue-comment-deleted', 'say', 'deleted'],
-    ['webhook-pull-request-review-comment-created', 'sayInReview', 'created'],
+    ['webhook-issue-comment-created', 'addComment', 'created'],
+    ['webhook-issue-comment-edited', 'addComment', 'edited'],
+    ['webhook-issue-comment-deleted', 'addComment', 'deleted'],
+    ['webhook-pull-request-review-comment-created', 'addReviewComment', 'created'],
   ] as const)('an event holds nothing that %s has not', async (component, how, action) => {
     const description = await loadDescription()
     const schema = { $ref: `#/components/schemas/${component}` }
@@ -438,11 +438,11 @@ test('a fault of the server is a fault of its GitHub: work done, reply lost', as
   github.server.rule({ method: 'POST', path: /comments$/, times: 1, fault: { kind: 'lose-reply' } })
   const path = `/repos/octo/tools/issues/${pull.number}/comments`
   await expect(call(jobToken(), 'POST', path, { body: 'x' })).rejects.toThrow()
-  expect(github.visible(repository, pull.number).map((one) => one.body)).toEqual(['x'])
+  expect(github.visibleComments(repository, pull.number).map((one) => one.body)).toEqual(['x'])
 })
 
 test('an event is brought to a webhook with the signature that GitHub makes', async () => {
-  const comment = github.say(repository, pull.number, 'wanda', '/ask wärum?')
+  const comment = github.addComment(repository, pull.number, 'wanda', '/ask wärum?')
   const hook = await startServer('hook', () => ({ status: 202 }))
   const reply = await github.deliver(hook.url, github.eventOf(comment), { secret: 'word', delivery: 'once' })
   expect(reply.status).toBe(202)

@@ -147,17 +147,17 @@ test('a consumer that holds a message too long loses it: the next delivery comes
 test('no more deliveries run at once than the trigger allows', async () => {
   let running = 0
   let most = 0
-  const gate = Promise.withResolvers<void>()
+  const proxy = Promise.withResolvers<void>()
   handle = async () => {
     running += 1
     most = Math.max(most, running)
-    await gate.promise
+    await proxy.promise
     running -= 1
   }
   const { send } = clientWith()
   await Promise.all(Array.from({ length: 14 }, (_none, index) => send(topic, index)))
   await until('ten run', () => running === 10)
-  gate.resolve()
+  proxy.resolve()
   await deliveries(14)
   expect(most).toBe(10)
 })

@@ -14,7 +14,7 @@ import type {
 import { isHandoffError, layout, summarise } from '../../../src/handoff/index.js'
 import { runProgram } from '../../../src/handoff/sandbox/run-program.js'
 import { type OpenedRun, openRun, openSealed, readSealed } from '../../../src/handoff/store/run-store.js'
-import { startWorld, type World } from '../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 
 const never = new AbortController().signal
@@ -50,13 +50,13 @@ function wrapper(script: string): string {
 }
 
 /** Real waiting, where it is not said otherwise: a supervised mount that is refused takes half a minute. */
-const world = (path = [programFolder], scale = '1', more: { programs?: string[] } = {}) =>
-  startWorld({
+const stack = (path = [programFolder], scale = '1', more: { programs?: string[] } = {}) =>
+  startLocalStack({
     repositories: { [name]: repository.directory },
     clouds: { sandboxes: { path, environment: { E2B_DRIVE9_LOCAL_TIME_SCALE: scale }, ...more } },
   })
 
-const timer = (one: World) =>
+const timer = (one: LocalStack) =>
   summarise({ commit: one.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' }, one.context, never)
 
 async function failure(work: Promise<unknown>) {
@@ -70,13 +70,13 @@ async function failure(work: Promise<unknown>) {
   return told
 }
 
-const fromSandbox = (one: World) => (request: { headers: Record<string, string>; path: string }) =>
+const fromSandbox = (one: LocalStack) => (request: { headers: Record<string, string>; path: string }) =>
   request.headers['authorization'] !== `Bearer ${one.clouds.drive.ownerKey}`
 
 const answer = (status: number, error: string) => ({ kind: 'answer', status, body: JSON.stringify({ error }) }) as const
 
 /** Runs the program in a sandbox of its own, and keeps what it says. */
-async function runTask(one: World, task: ProgramTask, opened: Pick<OpenedRun, 'token' | 'revoke'>) {
+async function runTask(one: LocalStack, task: ProgramTask, opened: Pick<OpenedRun, 'token' | 'revoke'>) {
   const records: ProgramRecord[] = []
   const machine = { metadata: { handoff: '1' }, lifetimeMs: 60_000, egress: [] }
   const sandbox = await one.context.ports.sandboxes.open(machine, never)
@@ -98,7 +98,7 @@ async function runTask(one: World, task: ProgramTask, opened: Pick<OpenedRun, 't
 
 describe('a mount', () => {
   test('that is refused ends the run with the reason, though the clone never ends', async () => {
-    await using one = await world()
+    await using one = await stack()
     one.clouds.drive.rule({ match: fromSandbox(one), fault: answer(401, 'invalid API key') })
     one.remote.rule({ fault: { kind: 'hang' } })
     expect(await failure(timer(one))).toMatchObject({
@@ -109,20 +109,20 @@ describe('a mount', () => {
   }, 20_000)
 
   test('that meets a server which starts is tried a second time', async () => {
-    await using one = await world()
+    await using one = await stack()
     one.clouds.drive.rule({ match: fromSandbox(one), path: /\?list=1/, times: 1, fault: answer(503, 'starting') })
     await timer(one)
   }, 20_000)
 
   test('of a program that is not there ends the run', async () => {
-    await using one = await world([], '1', { programs: [] })
+    await using one = await stack([], '1', { programs: [] })
     expect(await failure(timer(one))).toMatchObject({ message: expect.stringContaining('no program called drive9') })
   }, 20_000)
 })
 
 describe('a file that cannot be stored', () => {
   test('ends the run with the quota that refused it, which only the log names', async () => {
-    await using one = await world([programFolder], '0.02')
+    await using one = await stack([programFolder], '0.02')
     one.clouds.drive.setQuota({ files: 3 })
     expect(await failure(timer(one))).toMatchObject({
       code: 'drive-quota',
@@ -132,7 +132,7 @@ describe('a file that cannot be stored', () => {
   })
 
   test('ends the run with the limit on one file', async () => {
-    await using one = await world([programFolder], '0.02')
+    await using one = await stack([programFolder], '0.02')
     const tooLarge = answer(413, 'upload too large: max 10 bytes')
     one.clouds.drive.rule({ method: 'PUT', match: fromSandbox(one), fault: tooLarge })
     expect(await failure(timer(one))).toMatchObject({
@@ -143,7 +143,7 @@ describe('a file that cannot be stored', () => {
   })
 
   test('ends the run with the state of the network', async () => {
-    await using one = await world([programFolder], '0.02')
+    await using one = await stack([programFolder], '0.02')
     one.clouds.drive.rule({ method: 'PUT', match: fromSandbox(one), fault: { kind: 'reset' } })
     expect(await failure(timer(one))).toMatchObject({
       code: 'drive',
@@ -162,7 +162,7 @@ describe('a file that cannot be stored', () => {
     echo 'commit queue: upload attempt 1/5 failed for /project/a: b.tar: tenant storage quota exceeded' >> "$log"
   done
 }`)
-    await using one = await world([path, programFolder], '0.02')
+    await using one = await stack([path, programFolder], '0.02')
     expect(await failure(timer(one))).toMatchObject({
       code: 'drive-quota',
       message: expect.stringMatching(/tar could not be stored \(ENOENT\): .*tenant storage quota exceeded/),
@@ -175,7 +175,7 @@ describe('a file that cannot be stored', () => {
 esac
 "$real" "$@" || exit
 [ "$1 $2" != "mount --profile=none" ] || { for last in "$@"; do :; done; ln -s /proc "$last/project"; }`)
-    await using one = await world([path, programFolder], '0.02')
+    await using one = await stack([path, programFolder], '0.02')
     expect(await failure(timer(one))).toMatchObject({
       code: 'drive',
       message: expect.stringMatching(/could not be stored \(ENOENT\): fs: invalid API key/),
@@ -194,7 +194,7 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
   until [ -s "$last/analysis/files.json" ] && [ -s "$last/analysis/outline.json" ] || [ $tries -gt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
   cat "$last/project/.handoff-1.tmp"
 ) >/dev/null 2>&1 </dev/null &`)
-  await using one = await world([path, programFolder], '0.02')
+  await using one = await stack([path, programFolder], '0.02')
   const { ports } = one.context
   const commit = one.commit(name, repository.head)
   const directory = layout('/handoff', commit.repository).run(makeRunId(repository.head, 'pipe'))
@@ -214,7 +214,7 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
 }, 30_000)
 
 describe('in the second sandbox', () => {
-  async function sealed(one: World) {
+  async function sealed(one: LocalStack) {
     const { directory, handoff } = await timer(one)
     const place = layout('/handoff', one.commit(name, repository.head).repository)
     const run = await readSealed(one.context.ports.drive, place, repository.head, never)
@@ -235,7 +235,7 @@ describe('in the second sandbox', () => {
     return { task, directory }
   }
 
-  async function find(one: World, task: FindTask, directory: string) {
+  async function find(one: LocalStack, task: FindTask, directory: string) {
     const opened = await openSealed(one.context.ports, directory, 60, never)
     const { outcome, records } = await runTask(one, task, opened)
     const notices = records.filter((record) => record.type === 'notice').map(({ text }) => text)
@@ -246,7 +246,7 @@ describe('in the second sandbox', () => {
     const path = wrapper(`[ "$1" != fs ] || mkdir "$HOME/failed-once" 2>/dev/null || exec "$real" "$@"
 [ "$1" = fs ] || exec "$real" "$@"
 echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
-    await using one = await world([path, programFolder])
+    await using one = await stack([path, programFolder])
     const { task, directory } = await sealed(one)
     expect(await find(one, task, directory)).toMatchObject({
       outcome: 'done',
@@ -257,7 +257,7 @@ echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
   test('a copy that fails twice ends with its reason, without an address', async () => {
     const path = wrapper(`[ "$1" = fs ] || exec "$real" "$@"
 echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)
-    await using one = await world([path, programFolder])
+    await using one = await stack([path, programFolder])
     const { task, directory } = await sealed(one)
     expect(await find(one, task, directory)).toMatchObject({
       outcome: { code: 'drive', message: expect.stringMatching(/could not be copied .*: fs: Get: EOF/) },
@@ -271,7 +271,7 @@ mount*--read-only*)
   until [ -d "$HOME/work/tools.git" ]; do sleep 0.1; tries=$((tries + 1)); [ $tries -lt 100 ] || exit 1; done ;;
 esac
 exec "$real" "$@"`)
-    await using one = await world([path, programFolder])
+    await using one = await stack([path, programFolder])
     const { task, directory } = await sealed(one)
     expect(await find(one, task, directory)).toMatchObject({ outcome: 'done' })
   }, 30_000)
@@ -282,7 +282,7 @@ mount*--read-only*) exec sleep 60 ;;
 fs*) echo 'fs: invalid API key' >&2; exit 1 ;;
 esac
 exec "$real" "$@"`)
-    await using one = await world([path, programFolder])
+    await using one = await stack([path, programFolder])
     const { task, directory } = await sealed(one)
     expect(await find(one, task, directory)).toMatchObject({
       outcome: { code: 'drive', message: expect.stringContaining('invalid API key') },
@@ -293,7 +293,7 @@ exec "$real" "$@"`)
     const path = wrapper(`[ "$1" = mount ] || exec "$real" "$@"
 case "$*" in *--read-only*) sleep 3; exit 0 ;; esac
 exec "$real" "$@"`)
-    await using one = await world([path, programFolder])
+    await using one = await stack([path, programFolder])
     const { task, directory } = await sealed(one)
     const { outcome, types } = await find(one, task, directory)
     expect(outcome).toMatchObject({ message: expect.stringContaining('does not show the run directory') })

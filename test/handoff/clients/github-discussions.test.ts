@@ -1,7 +1,7 @@
 // Comments on discussions: found, made once, edited, deleted and reacted to, by GraphQL.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/github.js'
-import type { Repository, StoredComment } from '../../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/server.js'
+import type { Repository, StoredComment } from '../../../src/emulators/github/state.js'
 import { makeGitHub } from '../../../src/handoff/clients/github/client.js'
 import { readAskEvent } from '../../../src/handoff/domain/answers/comment-event.js'
 import type { GitHub, Thread } from '../../../src/handoff/domain/github.js'
@@ -44,9 +44,9 @@ beforeAll(async () => {
 beforeEach(() => {
   local.server.clearRules()
   number = local.addDiscussion(repository)
-  question = local.sayInDiscussion(repository, number, 'wanda', '/ask why?')
+  question = local.addDiscussionComment(repository, number, 'wanda', '/ask why?')
   thread = threadOf(question)
-  for (const comment of ours()) local.remove(comment, 'wanda')
+  for (const comment of ours()) local.deleteComment(comment, 'wanda')
 })
 afterAll(async () => {
   await local.close()
@@ -54,7 +54,7 @@ afterAll(async () => {
 })
 
 test('an answer replies to the question, once', async () => {
-  local.sayInDiscussion(repository, number, 'mallory', `${marker}\nforged`, question.id)
+  local.addDiscussionComment(repository, number, 'mallory', `${marker}\nforged`, question.id)
   const first = await github.ensureComment(thread, { marker, body: `${marker}\nworking` }, call)
   expect(first).toMatchObject({ created: true, comment: { kind: 'discussion', node: expect.any(String) } })
   const again = await github.ensureComment(thread, { marker, body: `${marker}\nworking` }, call)
@@ -64,7 +64,7 @@ test('an answer replies to the question, once', async () => {
 })
 
 test('the answer to a question that is a reply becomes the next reply', async () => {
-  const reply = local.sayInDiscussion(repository, number, 'wanda', '/ask and then?', question.id)
+  const reply = local.addDiscussionComment(repository, number, 'wanda', '/ask and then?', question.id)
   const { comment } = await github.ensureComment(threadOf(reply), { marker, body: marker }, call)
   expect(local.comments.find(({ id }) => id === comment.id)).toMatchObject({ root: question.id })
 })
@@ -77,7 +77,7 @@ test('a lost create reply leaves one comment', async () => {
 })
 
 test('the answer is found among 250 other replies', async () => {
-  for (let n = 0; n < 250; n += 1) local.sayInDiscussion(repository, number, 'wanda', `Reply ${n}`, question.id)
+  for (let n = 0; n < 250; n += 1) local.addDiscussionComment(repository, number, 'wanda', `Reply ${n}`, question.id)
   const { comment } = await github.ensureComment(thread, { marker, body: marker }, call)
   expect(await github.ownComments(thread, { marker }, call)).toMatchObject([{ id: comment.id, body: marker }])
 })
@@ -103,7 +103,7 @@ test('our reactions to the question are added and removed; those of others stay'
 })
 
 test('a deleted question takes no answer and no reaction', async () => {
-  local.remove(question, 'wanda')
+  local.deleteComment(question, 'wanda')
   expect(await github.addReaction(keyOfQuestion(), 'eyes', call)).toBe(false)
   expect(await github.ownComments(thread, { marker }, call)).toEqual([])
   await expect(github.createComment(thread, marker, call)).rejects.toMatchObject({ code: 'not-found' })

@@ -19,7 +19,7 @@ beforeAll(async () => {
   local = await startModel({ key })
 })
 afterEach(() => {
-  local.behaveWell()
+  local.clearBehaviours()
   local.clearRules()
 })
 afterAll(() => local.close())

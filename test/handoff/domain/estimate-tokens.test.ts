@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { estimateTokens } from '../../../src/handoff/domain/estimate-tokens.js'
-import { anyCharacter } from '../../support/characters.js'
+import { anyCharacter } from '../../support/any-character.js'
 import { codeAndProse, otherTexts } from '../../support/token-samples.js'
 
 /** The true count. Names of reserved tokens count as plain text. */

@@ -10,7 +10,7 @@ import {
   quote,
   shaOf,
 } from '../../../src/handoff/domain/run.js'
-import { anyCharacter } from '../../support/characters.js'
+import { anyCharacter } from '../../support/any-character.js'
 
 const sha = '0123456789abcdef0123456789abcdef01234567'
 const repository = parseRepository('octo/tools', 'github.com')

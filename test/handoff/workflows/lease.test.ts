@@ -15,50 +15,50 @@ import { findAnswer, newClaim, placeOf } from '../../../src/handoff/workflows/an
 import { answerOrJoin } from '../../../src/handoff/workflows/answer/join-answer.js'
 import { leaseMs } from '../../../src/handoff/workflows/answer/lease.js'
 import { type ManualClock, manualClock } from '../../support/clock.js'
-import { startWorld, type World } from '../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 import { tokenFiles } from '../../support/token-files.js'
 import { until } from '../../support/until.js'
 
 const name = 'octo/tools'
 const never = new AbortController().signal
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 let run: SummariseResult
 
 beforeAll(async () => {
   repository = await makeRepository(tokenFiles)
-  world = await startWorld({ repositories: { [name]: repository.directory } })
-  const commit = world.commit(name, repository.head, 'refs/heads/main')
-  run = await summarise({ commit, attempt: 'first' }, world.context, never)
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  const commit = stack.commit(name, repository.head, 'refs/heads/main')
+  run = await summarise({ commit, attempt: 'first' }, stack.context, never)
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const about = (text: string): AnswerRequest => ({
-  repository: world.commit(name, repository.head).repository,
-  cloneUrl: world.remote.cloneUrl(name),
+  repository: stack.commit(name, repository.head).repository,
+  cloneUrl: stack.remote.cloneUrl(name),
   name: { run: run.run },
   question: { text, asker: 'test' },
 })
 
 /** A process with a clock of its own. */
 function processAt(clock: ManualClock) {
-  const context = world.another()
+  const context = stack.makeContext()
   return { ...context, ports: { ...context.ports, clock } }
 }
 
 /** A process that has claimed the question and waits for a sandbox, until `open` is called. */
 async function working(text: string, clock: ManualClock) {
-  const gate = Promise.withResolvers<void>()
+  const proxy = Promise.withResolvers<void>()
   const admission: Admission = {
     enter: () => ({
       ready(signal) {
-        signal.addEventListener('abort', () => gate.reject(signal.reason))
-        return gate.promise
+        signal.addEventListener('abort', () => proxy.reject(signal.reason))
+        return proxy.promise
       },
       [Symbol.dispose]: () => undefined,
     }),
@@ -68,13 +68,13 @@ async function working(text: string, clock: ManualClock) {
   const answering = answerQuestion(about(text), context, never)
   answering.catch(() => undefined)
   await until('the lease is kept', () => clock.waiting > 0)
-  return { id, answering, open: () => gate.resolve() }
+  return { id, answering, open: () => proxy.resolve() }
 }
 
 const fileOf = (id: string) => `${run.directory}/analysis/qa/${id}.json`
-const recordOf = (id: string) => decodeAnswer(world.clouds.drive.readFile(fileOf(id))!)
+const recordOf = (id: string) => decodeAnswer(stack.clouds.drive.readFile(fileOf(id))!)
 const leaseOf = (id: string) => Date.parse((recordOf(id) as ClaimedAnswer).leaseUntil)
-const machines = () => world.clouds.sandboxes.sandboxes.length
+const machines = () => stack.clouds.sandboxes.sandboxes.length
 const start = Date.now()
 const at = (milliseconds: number) => manualClock({ start: start + milliseconds })
 
@@ -129,7 +129,7 @@ test('a holder that waits for a sandbox keeps its lease for as long as it waits,
 test('while the drive refuses the renewal the work goes on, and its answer is kept', async () => {
   const clock = at(0)
   const { id, answering, open } = await working('Where is colour defined?', clock)
-  const refused = world.clouds.drive.rule({
+  const refused = stack.clouds.drive.rule({
     method: 'PUT',
     path: new RegExp(id),
     fault: { kind: 'answer', status: 403, body: '{"error":"the tenant is suspended"}' },
@@ -183,7 +183,7 @@ test('a process whose question was taken over and is still being answered stops 
 
 test('an answer is kept although a renewal of its own claim came in between', async () => {
   const { id, answering, open } = await working('What does Token hold?', at(0))
-  const { drive } = world.context.ports
+  const { drive } = stack.context.ports
   const held = { record: recordOf(id) as ClaimedAnswer, revision: (await drive.stat(fileOf(id), never))!.revision }
   const renewed = Buffer.from(JSON.stringify({ ...held.record, leaseUntil: new Date(start + 90_000).toISOString() }))
   await drive.write(fileOf(id), renewed, { expectedRevision: held.revision, signal: never })

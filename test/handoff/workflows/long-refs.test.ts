@@ -1,7 +1,7 @@
 // Branches whose names are too long for a file: their commits are summarised, found by their branch, asked about and pruned like any other.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answerQuestion, layout, planPrune, summarise } from '../../../src/handoff/index.js'
-import { startWorld, type World } from '../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 
 const name = 'octo/long'
@@ -12,18 +12,18 @@ const branches = [
   `${'feature-'.repeat(28)}one`,
   `${'feature-'.repeat(28)}two`,
 ].map((branch) => `refs/heads/${branch}`)
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 
 beforeAll(async () => {
   const files = branches.map((_, index) => ({ 'src/token.ts': `export const refreshToken = () => ${index}\n` }))
   const refs = Object.fromEntries(branches.map((ref, index) => [ref, index]))
   repository = await makeRepository(files, { refs })
-  world = await startWorld({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
@@ -31,27 +31,27 @@ const never = new AbortController().signal
 
 test.each(branches.map((ref, index) => [ref, index] as const))('%s', async (ref, index) => {
   const sha = repository.commits[index]!
-  const commit = world.commit(name, sha, ref)
-  const made = await summarise({ commit, attempt: `long-${index}` }, world.context, never)
+  const commit = stack.commit(name, sha, ref)
+  const made = await summarise({ commit, attempt: `long-${index}` }, stack.context, never)
   expect(made).toMatchObject({ reused: false, refMoved: true })
   const { repository: asked, cloneUrl } = commit
   const question = { text: 'Where is refreshToken?', asker: 'test' }
-  const answer = await answerQuestion({ repository: asked, cloneUrl, name: { ref }, question }, world.context, never)
+  const answer = await answerQuestion({ repository: asked, cloneUrl, name: { ref }, question }, stack.context, never)
   expect(answer.record.commit).toBe(sha)
 })
 
 test('each branch has a file of its own, which says whose it is', () => {
-  const place = layout('/handoff', world.commit(name, repository.head).repository)
-  const files = branches.map((ref) => JSON.parse(world.clouds.drive.readFile(place.ref(ref))!.toString()))
+  const place = layout('/handoff', stack.commit(name, repository.head).repository)
+  const files = branches.map((ref) => JSON.parse(stack.clouds.drive.readFile(place.ref(ref))!.toString()))
   expect(files).toEqual(branches.map((ref, index) => ({ version: 1, commit: repository.commits[index], ref })))
 })
 
 test('prune knows a long branch by the name in its file, and removes the file of one that is gone', async () => {
-  const { repository: asked } = world.commit(name, repository.head)
+  const { repository: asked } = stack.commit(name, repository.head)
   const request = { keepDays: 90, keepRuns: 50, unfinishedHours: 24 }
-  const cloneUrl = () => world.commit(name, repository.head).cloneUrl
+  const cloneUrl = () => stack.commit(name, repository.head).cloneUrl
   const gone = async () => {
-    const plan = await planPrune({ repository: asked, cloneUrl, ...request }, world.context, never)
+    const plan = await planPrune({ repository: asked, cloneUrl, ...request }, stack.context, never)
     return plan.repositories.flatMap(({ items }) => items.map(({ name: ref }) => ref))
   }
   expect(await gone()).toEqual([])

@@ -8,17 +8,17 @@ import {
   isHandoffError,
   summarise,
 } from '../../../src/handoff/index.js'
-import { startWorld, type World } from '../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 import { tokenFiles } from '../../support/token-files.js'
 
 const name = 'octo/tools'
 const never = new AbortController().signal
 const luna = { LLM_MODEL: 'offline/gpt-6-luna' }
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 
-const commit = (index: number, ref = 'refs/heads/main') => world.commit(name, repository.commits[index]!, ref)
+const commit = (index: number, ref = 'refs/heads/main') => stack.commit(name, repository.commits[index]!, ref)
 
 beforeAll(async () => {
   const many = Object.fromEntries(
@@ -31,29 +31,29 @@ beforeAll(async () => {
     { ...tokenFiles, ...many },
     { 'src/token/part1.ts': `${many['src/token/part1.ts']}export const added = refreshToken()\n` },
   ])
-  world = await startWorld({ repositories: { [name]: repository.directory } })
-  await summarise({ commit: commit(0, 'refs/heads/old'), attempt: 'first' }, world.context, never)
-  await summarise({ commit: commit(1), attempt: 'first' }, world.context, never)
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  await summarise({ commit: commit(0, 'refs/heads/old'), attempt: 'first' }, stack.context, never)
+  await summarise({ commit: commit(1), attempt: 'first' }, stack.context, never)
 }, 60_000)
 
 beforeEach(() => {
-  world.events.length = 0
-  world.clouds.model.behaveWell()
+  stack.events.length = 0
+  stack.clouds.model.clearBehaviours()
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const question = (text: string, more: Partial<AnswerRequest['question']> = {}): AnswerRequest => ({
   repository: commit(1).repository,
-  cloneUrl: world.remote.cloneUrl(name),
+  cloneUrl: stack.remote.cloneUrl(name),
   name: { commit: repository.commits[1]! },
   question: { text, asker: 'test', fresh: true, ...more },
 })
-const machines = () => world.clouds.sandboxes.sandboxes.length
-const notices = () => world.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
+const machines = () => stack.clouds.sandboxes.sandboxes.length
+const notices = () => stack.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
 const failure = (done: Promise<unknown>): Promise<HandoffError> =>
   done.then(
     () => expect.unreachable('it worked'),
@@ -65,14 +65,14 @@ const failure = (done: Promise<unknown>): Promise<HandoffError> =>
 
 /** The largest that a request and the limit of its reply were together, as the local model counts, since then. */
 function largest(since: number) {
-  const sent = world.clouds.model.prompts.slice(since)
+  const sent = stack.clouds.model.prompts.slice(since)
   expect(sent.length).toBeGreaterThan(0)
   return Math.max(...sent.map(({ inputTokens, maxTokens }) => inputTokens + (maxTokens ?? 0)))
 }
 
 describe('a model that thinks before it writes', () => {
   test('summarises and answers', async () => {
-    const context = world.another(luna)
+    const context = stack.makeContext(luna)
     const made = await summarise({ commit: commit(1), attempt: 'thinking', force: true }, context, never)
     expect(made.handoff.partial).toBeUndefined()
     expect(made.handoff.usage.outputTokens).toBeGreaterThan(1_500)
@@ -82,9 +82,9 @@ describe('a model that thinks before it writes', () => {
   })
 
   test('is asked for search words with the least effort that it knows', async () => {
-    const before = world.clouds.model.requests.length
-    await answerQuestion(question('Wie wird das Token erneuert und warum so früh?'), world.another(luna), never)
-    const sent = world.clouds.model.requests
+    const before = stack.clouds.model.requests.length
+    await answerQuestion(question('Wie wird das Token erneuert und warum so früh?'), stack.makeContext(luna), never)
+    const sent = stack.clouds.model.requests
       .slice(before)
       .filter(({ method }) => method === 'POST')
       .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
@@ -92,7 +92,7 @@ describe('a model that thinks before it writes', () => {
   })
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
-    const context = world.another({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
+    const context = stack.makeContext({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
     const told = await failure(answerQuestion(question('How is the token refreshed?'), context, never))
     expect(told.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
     expect(told.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
@@ -103,11 +103,11 @@ describe('a model that thinks before it writes', () => {
 
 describe('an answer', () => {
   test('that has no text is asked for once more, and the second is kept', async () => {
-    world.clouds.model.behave({ kind: 'silent' }, { task: 'answer', times: 1 })
-    const before = world.clouds.model.prompts.length
-    const { record } = await answerQuestion(question('How is the token refreshed?'), world.context, never)
+    stack.clouds.model.setBehaviour({ kind: 'silent' }, { task: 'answer', times: 1 })
+    const before = stack.clouds.model.prompts.length
+    const { record } = await answerQuestion(question('How is the token refreshed?'), stack.context, never)
     expect(record.text).toContain('src/token')
-    const [one, two] = world.clouds.model.prompts.slice(before)
+    const [one, two] = stack.clouds.model.prompts.slice(before)
     expect(two!.maxTokens).toBe(4 * one!.maxTokens!)
     expect(record.usage.inputTokens).toBe(one!.inputTokens + two!.inputTokens)
     expect(record.rounds).toBe(1)
@@ -132,17 +132,17 @@ describe('an answer', () => {
       const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
     })
-    const context = world.another({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
+    const context = stack.makeContext({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
     const { record } = await answerQuestion(question('How is the token refreshed?'), context, never)
     expect(record).toMatchObject({ truncated: false, text: 'The token is refreshed in time.' })
-    const shown = world.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
+    const shown = stack.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
     expect(shown.join('').trim()).toBe('The token is')
     expect(asked).toBe(2)
   })
 
   test('without search words goes on with those of the question', async () => {
-    world.clouds.model.behave({ kind: 'silent' }, { task: 'terms' })
-    const { record } = await answerQuestion(question('Wie wird refreshToken benutzt und warum?'), world.context, never)
+    stack.clouds.model.setBehaviour({ kind: 'silent' }, { task: 'terms' })
+    const { record } = await answerQuestion(question('Wie wird refreshToken benutzt und warum?'), stack.context, never)
     expect(record.citations.length).toBeGreaterThan(0)
     expect(notices()).toContain(
       'The model named no words to search for; the words of the question alone were searched.',
@@ -150,7 +150,7 @@ describe('an answer', () => {
   })
 
   test('counts what the service had in its cache, and what that costs less', async () => {
-    const context = world.another(luna)
+    const context = stack.makeContext(luna)
     const text = 'What does every token part do?'
     const cold = (await answerQuestion(question(text), context, never)).record
     const warm = (await answerQuestion(question(text), context, never)).record
@@ -166,14 +166,14 @@ describe('a model that takes 8,000 tokens in one request', () => {
   const small = { LLM_MODEL: 'offline-small-context', LLM_CONTEXT_TOKENS: '8000' }
 
   test('is never sent more, whatever an answer, its thread and a comparison have to show', async () => {
-    const context = world.another(small)
-    const before = world.clouds.model.prompts.length
+    const context = stack.makeContext(small)
+    const before = stack.clouds.model.prompts.length
     const thread = 'small'
     for (const text of ['How is the token refreshed?', 'And what of token 7?', 'What does each part of token do?']) {
       const { record } = await answerQuestion(question(text, { thread }), context, never)
       expect(record.citations.every(({ verified }) => verified)).toBe(true)
     }
-    world.clouds.model.behave({ kind: 'ask-more' }, { task: 'answer', times: 2 })
+    stack.clouds.model.setBehaviour({ kind: 'ask-more' }, { task: 'answer', times: 2 })
     await answerQuestion(question('What is in every token part?'), context, never)
     const { record } = await answerQuestion(
       {
@@ -191,13 +191,13 @@ describe('a model that takes 8,000 tokens in one request', () => {
   }, 30_000)
 
   test('rests its citations on the lines that it was shown, and the record names no others', async () => {
-    const before = world.clouds.model.prompts.length
+    const before = stack.clouds.model.prompts.length
     const { record } = await answerQuestion(
       question('What does every part of token refresh?'),
-      world.another(small),
+      stack.makeContext(small),
       never,
     )
-    const shown = world.clouds.model.prompts[before]!.text
+    const shown = stack.clouds.model.prompts[before]!.text
     for (const { path, from } of record.excerpts)
       expect(shown).toContain(`=== file ${JSON.stringify(path)} lines ${from}-`)
   })
@@ -215,20 +215,20 @@ describe('what can be refused', () => {
     const before = machines()
     for (const [settings, says] of wrong) {
       const request = { commit: commit(0), attempt: 'refused', force: true }
-      const told = await failure(summarise(request, world.another(settings), never))
+      const told = await failure(summarise(request, stack.makeContext(settings), never))
       expect(`${told.message} ${told.next}`).toMatch(says)
     }
     for (const settings of [{ LLM_API_KEY: 'sk-wrong' }, { LLM_MODEL: 'offline-none' }]) {
-      await failure(answerQuestion(question('Is anybody there?'), world.another(settings), never))
+      await failure(answerQuestion(question('Is anybody there?'), stack.makeContext(settings), never))
     }
     expect(machines() - before).toBe(0)
   })
 
   test('is looked at once for many questions, and again after it failed', async () => {
-    const context = world.another()
-    const looks = () => world.clouds.model.requests.filter(({ path }) => path === '/v1/models').length
+    const context = stack.makeContext()
+    const looks = () => stack.clouds.model.requests.filter(({ path }) => path === '/v1/models').length
     const before = looks()
-    world.clouds.model.rule({
+    stack.clouds.model.rule({
       method: 'GET',
       path: /models/,
       times: 1,

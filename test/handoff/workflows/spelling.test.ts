@@ -11,47 +11,47 @@ import {
   summarise,
 } from '../../../src/handoff/index.js'
 import { listRepositories, listRuns } from '../../../src/handoff/workflows/browse.js'
-import { startWorld, type World } from '../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 
 const spelled = 'Octo/Tools'
 const spellings = [spelled, 'octo/tools', 'OCTO/Tools']
 const never = new AbortController().signal
 const ref = 'refs/heads/first'
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 let made: SummariseResult
 
 beforeAll(async () => {
   const files = [1, 2].map((count) => ({ 'src/token.ts': `export const refreshToken = () => ${count}\n` }))
   repository = await makeRepository(files, { refs: { [ref]: 0 } })
-  world = await startWorld({ repositories: { [spelled]: repository.directory } })
+  stack = await startLocalStack({ repositories: { [spelled]: repository.directory } })
   made = await summarised(spelled, 0, 'first')
 }, 60_000)
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const summarised = (name: string, index: number, attempt: string) =>
   summarise(
     {
-      commit: world.commit(name, repository.commits[index]!, index === 0 ? ref : 'refs/heads/main'),
+      commit: stack.commit(name, repository.commits[index]!, index === 0 ? ref : 'refs/heads/main'),
       attempt,
       reuseFrom: { refs: [ref] },
     },
-    world.context,
+    stack.context,
     never,
   )
 
 const asked = (name: string, about: { run: string } | { commit: string } | { ref: string }, text: string) => {
-  const { repository: where } = world.commit(name, repository.head)
-  return answerQuestion({ repository: where, name: about, question: { text, asker: 'test' } }, world.context, never)
+  const { repository: where } = stack.commit(name, repository.head)
+  return answerQuestion({ repository: where, name: about, question: { text, asker: 'test' } }, stack.context, never)
 }
 
-const paths = () => world.clouds.drive.tree('/handoff').map(({ path }) => path)
-const where = () => world.commit(spelled, repository.head).repository
+const paths = () => stack.clouds.drive.tree('/handoff').map(({ path }) => path)
+const where = () => stack.commit(spelled, repository.head).repository
 const asSpelled = () => layoutAsSpelled('/handoff', where())
 
 test('a repository has one directory, in lower case, and keeps its name where it is shown', () => {
@@ -60,7 +60,7 @@ test('a repository has one directory, in lower case, and keeps its name where it
   expect(made.directory).toMatch(/\/octo\/tools\/runs\//)
   expect(made.handoff.repository).toBe(spelled)
   expect(made.handoff.artifacts.map(({ path }) => path)).toContain('project/Tools.git.tar')
-  expect(olderLayout('/handoff', world.commit('octo/tools', repository.head).repository)).toBeUndefined()
+  expect(olderLayout('/handoff', stack.commit('octo/tools', repository.head).repository)).toBeUndefined()
 })
 
 test('it is found under each spelling, by its run, its commit and its branch, and one answer serves all', async () => {
@@ -77,7 +77,7 @@ test('it is found under each spelling, by its run, its commit and its branch, an
 })
 
 test('an old directory is read under each spelling, keeps its answers, and is built on by the next commit', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const now = layout('/handoff', where()).repository
   const before = asSpelled().repository
   for (const { path, isDirectory } of drive.tree(now))
@@ -87,8 +87,8 @@ test('an old directory is read under each spelling, keeps its answers, and is bu
     const { record, run } = await asked(name, { run: made.run }, 'Where is refreshToken?')
     expect([name, run.directory, record.commit]).toEqual([name, asSpelled().run(made.run), repository.commits[0]])
     expect((await asked(name, { ref }, `Where is refreshToken in ${name}?`)).run.directory).toBe(run.directory)
-    const { repository: one } = world.commit(name, repository.head)
-    const { items } = await listRuns(world.context, one, { limit: 5 }, never)
+    const { repository: one } = stack.commit(name, repository.head)
+    const { items } = await listRuns(stack.context, one, { limit: 5 }, never)
     expect(items.map(({ run: id }) => id)).toEqual([made.run])
   }
   expect(paths().filter((path) => path.startsWith(now))).toEqual([])
@@ -104,12 +104,12 @@ test('an old directory is read under each spelling, keeps its answers, and is bu
   for (const name of spellings)
     for (const [index, { run }] of [made, next].entries())
       expect((await asked(name, { commit: repository.commits[index]! }, 'What is it?')).run.handoff.run).toBe(run)
-  const { items } = await listRuns(world.context, where(), { limit: 5 }, never)
+  const { items } = await listRuns(stack.context, where(), { limit: 5 }, never)
   expect(items.map(({ run }) => run).sort()).toEqual([made.run, next.run].sort())
 }, 120_000)
 
 test('prune takes up both directories, by the name of the repository and by looking for all', async () => {
-  const { context } = world
+  const { context } = stack
   const request = { keepDays: 0, keepRuns: 0, unfinishedHours: 1 }
   const plan = await planPrune({ repository: where(), ...request }, context, never)
   const all = await planPrune(request, context, never)

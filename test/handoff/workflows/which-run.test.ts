@@ -1,11 +1,11 @@
 // A run is handed out only for the repository that it was made of, which GitHub's number tells and its name does not.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resolveRun } from '../../../src/handoff/workflows/answer/resolve-run.js'
-import { type KeptRuns, keptRuns, never, sha } from '../../support/kept-runs.js'
+import { makeStoredRuns, never, type StoredRuns, sha } from '../../support/stored-runs.js'
 
-let there: KeptRuns
+let there: StoredRuns
 beforeAll(async () => {
-  there = await keptRuns()
+  there = await makeStoredRuns()
   await there.sealed(sha(1), { repositoryId: '7' })
   await there.sealed(sha(2))
 })

@@ -5,12 +5,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/index.js'
+import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
 import { buildTemplate, type TemplateSettings } from '../../../../src/handoff/clients/e2b/build-template.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { nodeSha256, nodeVersion, templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
 import { refusal, request } from '../../../contract/sandboxes-line.js'
-import { runProgram } from '../../../support/program.js'
+import { runProgram } from '../../../support/run-program.js'
 
 const never = new AbortController().signal
 const url = `https://raw.githubusercontent.com/mem9-ai/drive9-fe/${'c'.repeat(40)}/site/releases/drive9-linux-amd64`

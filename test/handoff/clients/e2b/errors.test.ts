@@ -1,6 +1,6 @@
 // Every row of the one table, each brought about by the unmodified SDK, so that a new version of it cannot say something else unnoticed.
 import { describe, expect, test } from 'vitest'
-import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/index.js'
+import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
 import type { Fault } from '../../../../src/emulators/faulty-server.js'
 import { buildTemplate } from '../../../../src/handoff/clients/e2b/build-template.js'
 import { makeSandboxes, type SandboxSettings } from '../../../../src/handoff/clients/e2b/client.js'

@@ -1,19 +1,19 @@
 // The GitHub client: the contract with the emulator (and with GitHub when a token is set), then faults.
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
-import type { Pull, Repository } from '../../../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
+import type { Pull, Repository } from '../../../../src/emulators/github/state.js'
 import { type GitHubOptions, makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Thread } from '../../../../src/handoff/domain/github.js'
 import { gitHubContract } from '../../../contract/github.js'
 import { manualClock } from '../../../support/clock.js'
-import { gitFolder } from '../../../support/commits.js'
+import { gitFolder } from '../../../support/git-folder.js'
 import { until } from '../../../support/until.js'
 
 const userAgent = 'handoff-test'
 
-async function localWorld(basePath: string, credentials: (local: LocalGitHub) => GitHubOptions['credentials']) {
+async function localStack(basePath: string, credentials: (local: LocalGitHub) => GitHubOptions['credentials']) {
   const local = await startGitHub({ basePath })
   const folder = gitFolder()
   folder.commit({ 'a.txt': 'one\n' })
@@ -23,7 +23,7 @@ async function localWorld(basePath: string, credentials: (local: LocalGitHub) =>
   folder.git('branch', '--force', 'main', 'side')
   const repository = local.addRepository({ name: 'octo/tools', directory: folder.directory, app: true })
   const pull = local.addPull(repository, { head: { ref: 'topic', sha: head } })
-  const root = local.sayInReview(repository, pull.number, 'wanda', 'why?')
+  const root = local.addReviewComment(repository, pull.number, 'wanda', 'why?')
   return {
     github: makeGitHub({
       apiUrl: local.apiUrl,
@@ -47,13 +47,13 @@ async function localWorld(basePath: string, credentials: (local: LocalGitHub) =>
 const jobPermissions = { contents: 'read', issues: 'write', pull_requests: 'write' } as const
 
 gitHubContract('a job of Actions sees it', () =>
-  localWorld('', (local) => ({ token: local.issueToken({ permissions: jobPermissions }) })),
+  localStack('', (local) => ({ token: local.issueToken({ permissions: jobPermissions }) })),
 )
 gitHubContract('a person sees an Enterprise Server', () =>
-  localWorld('/api/v3', (local) => ({ token: local.issueToken({ login: 'octo', permissions: jobPermissions }) })),
+  localStack('/api/v3', (local) => ({ token: local.issueToken({ login: 'octo', permissions: jobPermissions }) })),
 )
 gitHubContract('an App sees it', () =>
-  localWorld('', ({ app }) => ({ appId: app.id, privateKey: app.privateKey.replaceAll('\n', '\\n') })),
+  localStack('', ({ app }) => ({ appId: app.id, privateKey: app.privateKey.replaceAll('\n', '\\n') })),
 )
 
 // GitHub itself: needs an open pull request and the first comment of a review thread in it.
@@ -168,8 +168,8 @@ describe('faults', () => {
 
   test('a secondary rate limit waits as Retry-After says, else one minute and then two', async () => {
     const { github, clock, notices } = makeClient({ maximumWaitMs: 300_000 })
-    local.limits.slowDown({ times: 1, retryAfterSeconds: 7 })
-    local.limits.slowDown({ times: 2, retryAfterSeconds: null, status: 429 })
+    local.limits.addSecondaryLimit({ times: 1, retryAfterSeconds: 7 })
+    local.limits.addSecondaryLimit({ times: 2, retryAfterSeconds: null, status: 429 })
     const made = await github.createComment(thread, 'hello', call)
     expect(made.body).toBe('hello')
     expect(clock.slept).toEqual([7_000, 60_000, 120_000])
@@ -180,26 +180,26 @@ describe('faults', () => {
   test('the primary rate limit waits until its reset', async () => {
     const clock = manualClock({ start: Date.now() })
     const { github } = makeClient({ clock })
-    local.limits.exhaust(20)
+    local.limits.exhaustHourlyLimit(20)
     const answer = github.repository('octo/tools', call)
     await until('it waits', () => clock.waiting > 0)
     expect(clock.slept[0]).toBeGreaterThan(19_000)
     expect(clock.slept[0]).toBeLessThanOrEqual(22_000)
-    local.limits.exhaust(0)
+    local.limits.exhaustHourlyLimit(0)
     clock.advance(22_000)
     expect((await answer).fullName).toBe('octo/tools')
   })
 
   test('a wait that is too long or not wanted is reported with its seconds', async () => {
     const { github, clock } = makeClient({ maximumWaitMs: 30_000 })
-    local.limits.exhaust(1_000)
+    local.limits.exhaustHourlyLimit(1_000)
     const error = await rejection(github.repository('octo/tools', call))
     expect(error.code).toBe('git')
     expect(error.retryAfterSeconds).toBeGreaterThan(990)
     expect(error.retryAfterSeconds).toBeLessThan(1_003)
     expect(clock.slept).toEqual([])
-    local.limits.exhaust(0)
-    local.limits.slowDown({ times: 1, retryAfterSeconds: 5 })
+    local.limits.exhaustHourlyLimit(0)
+    local.limits.addSecondaryLimit({ times: 1, retryAfterSeconds: 5 })
     const hurried = await rejection(github.repository('octo/tools', { ...call, patient: false }))
     expect([hurried.retryAfterSeconds, hurried.next]).toEqual([5, 'Try again in 5 s.'])
   })
@@ -207,7 +207,7 @@ describe('faults', () => {
   test('a deadline during a wait reports the seconds left; a cancellation reports itself', async () => {
     const clock = manualClock({ start: Date.now() })
     const { github } = makeClient({ clock })
-    local.limits.slowDown({ times: 2, retryAfterSeconds: 40 })
+    local.limits.addSecondaryLimit({ times: 2, retryAfterSeconds: 40 })
     const late = new AbortController()
     const limited = rejection(github.repository('octo/tools', { signal: late.signal }))
     await until('it waits', () => clock.waiting > 0)
@@ -263,7 +263,7 @@ describe('faults', () => {
     const { github, notices } = makeClient()
     local.server.rule({ method: 'POST', path: /comments$/, times: 1, fault: { kind: 'lose-reply' } })
     const { comment } = await github.ensureComment(thread, { marker: '<!-- m -->', body: '<!-- m -->\nhi' }, call)
-    expect(local.visible(repository, pull.number).map(({ id }) => id)).toEqual([comment.id])
+    expect(local.visibleComments(repository, pull.number).map(({ id }) => id)).toEqual([comment.id])
     expect(local.comments).toHaveLength(1)
     expect(notices.join()).toContain('Checking whether the comment exists')
   })
@@ -296,8 +296,8 @@ describe('faults', () => {
 
   test('a comment in another review thread is not reused', async () => {
     const { github } = makeClient()
-    const first = local.sayInReview(repository, pull.number, 'wanda', 'one thread')
-    const second = local.sayInReview(repository, pull.number, 'wanda', 'another')
+    const first = local.addReviewComment(repository, pull.number, 'wanda', 'one thread')
+    const second = local.addReviewComment(repository, pull.number, 'wanda', 'another')
     const at = (root: number) => ({ kind: 'review', repository: 'octo/tools', number: pull.number, root }) as const
     const wanted = { marker: '<!-- m -->', body: '<!-- m -->\nhi' }
     const here = await github.ensureComment(at(first.id), wanted, call)
@@ -314,7 +314,7 @@ describe('faults', () => {
       { marker: '<!-- m -->', body: '<!-- m -->\nhi' },
       call,
     )
-    expect(local.visible(repository, pull.number).map(({ id }) => id)).toEqual([comment.id])
+    expect(local.visibleComments(repository, pull.number).map(({ id }) => id)).toEqual([comment.id])
     expect(comment.id).toBe(local.comments[0]!.id)
     expect(created).toBe(false)
   })
@@ -322,10 +322,10 @@ describe('faults', () => {
   test('a comment is ours when it starts with the marker and has our author', async () => {
     const { github } = makeClient()
     const marker = '<!-- m -->'
-    local.say(repository, pull.number, 'wanda', `${marker}\npasted`)
-    local.say(repository, pull.number, 'github-actions[bot]', `> quoted\n${marker}`)
-    for (let index = 0; index < 230; index += 1) local.say(repository, pull.number, 'wanda', `noise ${index}`)
-    const ours = local.say(repository, pull.number, 'github-actions[bot]', `${marker}\nours`)
+    local.addComment(repository, pull.number, 'wanda', `${marker}\npasted`)
+    local.addComment(repository, pull.number, 'github-actions[bot]', `> quoted\n${marker}`)
+    for (let index = 0; index < 230; index += 1) local.addComment(repository, pull.number, 'wanda', `noise ${index}`)
+    const ours = local.addComment(repository, pull.number, 'github-actions[bot]', `${marker}\nours`)
     ours.author = local.addUser('github-actions[bot]', { id: 41898282 })
     const found = await github.ownComments(thread, { marker }, call)
     expect(found.map(({ id }) => id)).toEqual([ours.id])

@@ -1,9 +1,9 @@
 // OIDC tokens of jobs: a valid one, known attacks, and the cache of GitHub's keys.
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
 import { signToken } from '../../../../src/emulators/github/oidc.js'
-import type { Repository } from '../../../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
+import type { Repository } from '../../../../src/emulators/github/state.js'
 import { makeOidcVerifier, type OidcOptions } from '../../../../src/handoff/clients/github/verify-oidc.js'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
 import { manualClock } from '../../../support/clock.js'

@@ -26,7 +26,7 @@ beforeAll(async () => {
   local = await startModel({ key })
 })
 afterEach(() => {
-  local.behaveWell()
+  local.clearBehaviours()
   local.clearRules()
   waits = []
 })
@@ -108,7 +108,7 @@ describe('a reply', () => {
   })
 
   it('has an estimated usage when the service reports none', async () => {
-    local.behave({ kind: 'no-usage' })
+    local.setBehaviour({ kind: 'no-usage' })
     const model = modelWith()
     const reply = await model.complete(request())
     expect(reply.usage).toEqual({
@@ -119,12 +119,12 @@ describe('a reply', () => {
   })
 
   it('is whole without a role in any piece', async () => {
-    local.behave({ kind: 'no-role' })
+    local.setBehaviour({ kind: 'no-role' })
     expect((await modelWith().complete(request())).text).toContain('`greet`')
   })
 
   it('is whole from a service that does not stream', async () => {
-    local.behave({ kind: 'no-stream' })
+    local.setBehaviour({ kind: 'no-stream' })
     const pieces: string[] = []
     const reply = await modelWith().complete(request({ onText: (piece) => pieces.push(piece) }))
     expect(reply).toMatchObject({ truncated: false, text: pieces.join('') })
@@ -132,22 +132,22 @@ describe('a reply', () => {
   })
 
   it('is truncated when the limit ended it', async () => {
-    local.behave({ kind: 'too-long' })
+    local.setBehaviour({ kind: 'too-long' })
     expect((await modelWith().complete(request())).truncated).toBe(true)
   })
 
   it('is truncated when the stream ended without saying so', async () => {
-    local.behave({ kind: 'no-finish' })
+    local.setBehaviour({ kind: 'no-finish' })
     expect((await modelWith().complete(request())).truncated).toBe(true)
   })
 
   it('is truncated when a filter ended it', async () => {
-    local.behave({ kind: 'filtered' })
+    local.setBehaviour({ kind: 'filtered' })
     expect((await modelWith().complete(request())).truncated).toBe(true)
   })
 
   it('without an end is read up to 64 kB, and says so', async () => {
-    local.behave({ kind: 'flood' })
+    local.setBehaviour({ kind: 'flood' })
     const pieces: string[] = []
     const reply = await modelWith().complete(request({ onText: (piece) => pieces.push(piece) }))
     expect(reply).toMatchObject({ truncated: true, text: pieces.join('') })
@@ -159,7 +159,7 @@ describe('a reply', () => {
   it('is without the thoughts before it, whichever way they come', async () => {
     const honest = (await modelWith().complete(request())).text
     for (const where of ['text', 'field'] as const) {
-      const undo = local.behave({ kind: 'think', where })
+      const undo = local.setBehaviour({ kind: 'think', where })
       const pieces: string[] = []
       const reply = await modelWith().complete(request({ onText: (piece) => pieces.push(piece) }))
       undo()
@@ -198,7 +198,7 @@ describe('thoughts in the text', () => {
 
 describe('another attempt', () => {
   it('is made twice after 429 without Retry-After, with growing waits', async () => {
-    local.behave({ kind: 'busy' }, { times: 2 })
+    local.setBehaviour({ kind: 'busy' }, { times: 2 })
     const { value, requests } = await counted(() => modelWith().complete(request()))
     expect([value.truncated, requests]).toEqual([false, 3])
     const [first, second] = waits as [number, number]
@@ -210,15 +210,15 @@ describe('another attempt', () => {
   })
 
   it('is made as often as the settings say', async () => {
-    local.behave({ kind: 'busy' })
+    local.setBehaviour({ kind: 'busy' })
     const { value, requests } = await counted(() => failure(modelWith({ retries: 1 }).complete(request())))
     expect([value.code, requests]).toEqual(['model-limit', 2])
   })
 
   it('waits as long as Retry-After says, in seconds or as a date', async () => {
-    local.behave({ kind: 'busy', retryAfter: '7' }, { times: 1 })
+    local.setBehaviour({ kind: 'busy', retryAfter: '7' }, { times: 1 })
     await modelWith().complete(request())
-    local.behave({ kind: 'busy', retryAfter: new Date(Date.now() + 20_000).toUTCString() }, { times: 1 })
+    local.setBehaviour({ kind: 'busy', retryAfter: new Date(Date.now() + 20_000).toUTCString() }, { times: 1 })
     await modelWith().complete(request())
     expect(waits[0]).toBe(7_000)
     expect(waits[1]).toBeGreaterThan(17_000)
@@ -226,14 +226,14 @@ describe('another attempt', () => {
   })
 
   it('is not waited for longer than there is patience', async () => {
-    local.behave({ kind: 'busy', retryAfter: '120' })
+    local.setBehaviour({ kind: 'busy', retryAfter: '120' })
     const { value, requests } = await counted(() => failure(modelWith().complete(request())))
     expect(value).toMatchObject({ code: 'model-limit', retryAfterSeconds: 120 })
     expect([requests, waits]).toEqual([1, []])
   })
 
   it('is not waited for longer than the signal lasts', async () => {
-    local.behave({ kind: 'busy', retryAfter: '5' })
+    local.setBehaviour({ kind: 'busy', retryAfter: '5' })
     const late = new AbortController()
     const patient: Clock = {
       ...clock,
@@ -247,7 +247,7 @@ describe('another attempt', () => {
   })
 
   it('ends at once when the wait is cancelled', async () => {
-    local.behave({ kind: 'busy', retryAfter: '5' })
+    local.setBehaviour({ kind: 'busy', retryAfter: '5' })
     const stop = new AbortController()
     const patient: Clock = {
       ...clock,
@@ -262,9 +262,9 @@ describe('another attempt', () => {
 
   for (const status of [500, 502, 503, 504]) {
     it(`is made after ${status}, twice and no more`, async () => {
-      local.behave({ kind: 'broken', status }, { times: 2 })
+      local.setBehaviour({ kind: 'broken', status }, { times: 2 })
       expect((await counted(() => modelWith().complete(request()))).requests).toBe(3)
-      local.behave({ kind: 'broken', status })
+      local.setBehaviour({ kind: 'broken', status })
       const { value, requests } = await counted(() => failure(modelWith().complete(request())))
       expect(value.code).toBe('model')
       expect(value.message).toContain(`failed (${status}`)
@@ -275,13 +275,13 @@ describe('another attempt', () => {
   it('is made after a lost connection, before the headers and after them', async () => {
     local.rule({ times: 1, fault: { kind: 'reset' } })
     expect((await counted(() => modelWith().complete(request()))).requests).toBe(2)
-    local.behave({ kind: 'cut' }, { times: 1 })
+    local.setBehaviour({ kind: 'cut' }, { times: 1 })
     expect((await counted(() => modelWith().complete(request({ onText: () => {} })))).requests).toBe(2)
   })
 
   it('is made after a cut or an error in the middle when nobody has seen the text', async () => {
-    local.behave({ kind: 'cut', after: 2 }, { times: 1 })
-    local.behave({ kind: 'error-in-stream', after: 2 }, { skip: 1, times: 1 })
+    local.setBehaviour({ kind: 'cut', after: 2 }, { times: 1 })
+    local.setBehaviour({ kind: 'error-in-stream', after: 2 }, { skip: 1, times: 1 })
     const { value, requests } = await counted(() => modelWith().complete(request()))
     expect([value.truncated, requests]).toEqual([false, 3])
   })
@@ -292,7 +292,7 @@ describe('another attempt', () => {
       { kind: 'error-in-stream', after: 2 },
       { kind: 'garbled', after: 2 },
     ] as const) {
-      const undo = local.behave(behaviour)
+      const undo = local.setBehaviour(behaviour)
       const pieces: string[] = []
       const { value, requests } = await counted(() =>
         failure(modelWith().complete(request({ onText: (piece) => pieces.push(piece) }))),
@@ -303,7 +303,7 @@ describe('another attempt', () => {
   })
 
   it('is not made for what would fail again', async () => {
-    local.behave({ kind: 'busy', quota: true })
+    local.setBehaviour({ kind: 'busy', quota: true })
     const { value, requests } = await counted(() => failure(modelWith().complete(request())))
     expect(value).toMatchObject({ code: 'model-limit', next: 'Pay at the service, or set another LLM_API_KEY.' })
     expect(requests).toBe(1)
@@ -318,20 +318,20 @@ describe('a deadline', () => {
   })
 
   it('ends a stream that begins and sends no text', async () => {
-    local.behave({ kind: 'stall' })
+    local.setBehaviour({ kind: 'stall' })
     expect((await failure(modelWith({ firstTextMs: 40 }).complete(request()))).message).toContain('sent nothing')
   })
 
   it('is not put off by comments or empty pieces that keep the connection alive', async () => {
     for (const how of ['comments', 'empty-pieces'] as const) {
-      const undo = local.behave({ kind: 'keep-alive', with: how, everyMs: 5 })
+      const undo = local.setBehaviour({ kind: 'keep-alive', with: how, everyMs: 5 })
       expect((await failure(modelWith({ firstTextMs: 60 }).complete(request()))).code).toBe('timeout')
       undo()
     }
   })
 
   it('ends a stream that stands still in the middle', async () => {
-    local.behave({ kind: 'stall', after: 2 })
+    local.setBehaviour({ kind: 'stall', after: 2 })
     const error = await failure(modelWith({ betweenTextMs: 40 }).complete(request()))
     expect(error.message).toBe(
       'The model’s service stopped in the middle of its reply and was silent for 0.04 seconds.',
@@ -339,13 +339,13 @@ describe('a deadline', () => {
   })
 
   it('is for each piece, not for the whole', async () => {
-    local.behave({ kind: 'slow', pieceMs: 15 })
+    local.setBehaviour({ kind: 'slow', pieceMs: 15 })
     const reply = await modelWith({ firstTextMs: 200, betweenTextMs: 200 }).complete(request())
     expect(reply.text.split(/\s+/).length * 15).toBeGreaterThan(300)
   })
 
   it('for the whole ends a stream however lively it is, and nobody tries again what would be as slow', async () => {
-    local.behave({ kind: 'slow', pieceMs: 15 })
+    local.setBehaviour({ kind: 'slow', pieceMs: 15 })
     const { value, requests } = await counted(() => failure(modelWith({ totalMs: 80 }).complete(request())))
     expect(value).toMatchObject({
       code: 'model',
@@ -356,13 +356,13 @@ describe('a deadline', () => {
   })
 
   it('of the caller ends the whole, however lively the stream is', async () => {
-    local.behave({ kind: 'slow', pieceMs: 15 })
+    local.setBehaviour({ kind: 'slow', pieceMs: 15 })
     const error = await failure(modelWith().complete(request({ signal: AbortSignal.timeout(80) })))
     expect(error).toMatchObject({ code: 'timeout', message: 'Time ran out while the model was answering.' })
   })
 
   it('of the caller ends a stream that stands still, which the package would take for the end', async () => {
-    local.behave({ kind: 'stall', after: 2 })
+    local.setBehaviour({ kind: 'stall', after: 2 })
     expect((await failure(modelWith().complete(request({ signal: AbortSignal.timeout(60) })))).code).toBe('timeout')
   })
 
@@ -415,7 +415,7 @@ describe('what is not a reply', () => {
   ] as const
   for (const { behaviour, says, look } of cases) {
     it(`is an error that says what to look at: ${behaviour.kind}`, async () => {
-      local.behave(behaviour)
+      local.setBehaviour(behaviour)
       const error = await failure(modelWith().complete(request()))
       expect(error).toMatchObject({
         code: 'model',
@@ -443,9 +443,9 @@ describe('what is not a reply', () => {
   })
 
   it('and an error of the limit in the stream is the limit', async () => {
-    local.behave({ kind: 'error-in-stream', code: 'rate_limit_exceeded' })
+    local.setBehaviour({ kind: 'error-in-stream', code: 'rate_limit_exceeded' })
     expect((await failure(modelWith().complete(request()))).code).toBe('model-limit')
-    local.behave({ kind: 'error-in-stream', code: 429 })
+    local.setBehaviour({ kind: 'error-in-stream', code: 429 })
     expect((await failure(modelWith().complete(request()))).code).toBe('model-limit')
   })
 
@@ -490,8 +490,8 @@ describe('a reply without text', () => {
   for (const { behaviour, says, look, widens, ...more } of cases) {
     const sent = 'sent' in more ? more.sent : 'stop'
     it(`is paid for, and says what to look at: ${JSON.stringify(behaviour)} ${sent}`, async () => {
-      if (sent !== 'stop') local.behave({ kind: sent })
-      local.behave(behaviour)
+      if (sent !== 'stop') local.setBehaviour({ kind: sent })
+      local.setBehaviour(behaviour)
       const reply = await modelWith().complete(request())
       expect(reply.text.trim()).toBe('')
       expect(reply.usage.inputTokens).toBeGreaterThan(10)
@@ -534,7 +534,7 @@ describe('a refusal', () => {
 
   it('of stream_options is taken once, named or not, and remembered', async () => {
     for (const unnamed of [true, false]) {
-      const undo = local.behave({ kind: 'refuse', parameter: 'stream_options', unnamed })
+      const undo = local.setBehaviour({ kind: 'refuse', parameter: 'stream_options', unnamed })
       const model = modelWith()
       const first = await counted(() => model.complete(request()))
       expect([first.value.usage.estimated, first.requests]).toEqual([true, 2])
@@ -544,8 +544,8 @@ describe('a refusal', () => {
   })
 
   it('of max_tokens and of temperature is taken once each, and remembered', async () => {
-    local.behave({ kind: 'refuse', parameter: 'max_tokens' }, { times: 1 })
-    local.behave({ kind: 'refuse', parameter: 'temperature' }, { skip: 1, times: 1 })
+    local.setBehaviour({ kind: 'refuse', parameter: 'max_tokens' }, { times: 1 })
+    local.setBehaviour({ kind: 'refuse', parameter: 'temperature' }, { skip: 1, times: 1 })
     const model = modelWith()
     expect((await counted(() => model.complete(request()))).requests).toBe(3)
     expect((await counted(() => model.complete(request()))).requests).toBe(1)

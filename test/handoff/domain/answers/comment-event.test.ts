@@ -1,7 +1,7 @@
 // Which events are questions, and where their answers go.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
-import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
+import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/state.js'
 import { readAskEvent } from '../../../../src/handoff/domain/answers/comment-event.js'
 
 let local: LocalGitHub
@@ -21,7 +21,7 @@ const read = (comment: StoredComment, action?: string) => {
   const { name, payload } = local.eventOf(comment, action)
   return readAskEvent(name, JSON.parse(JSON.stringify(payload)))
 }
-const say = (body: string) => local.say(repository, pull.number, 'wanda', body)
+const say = (body: string) => local.addComment(repository, pull.number, 'wanda', body)
 
 test('a question in the conversation', () => {
   const comment = say('/ask how is the token refreshed?\r\n\r\nIn src/auth, I mean.')
@@ -40,8 +40,8 @@ test('a question in the conversation', () => {
 })
 
 test('a question at a line, and one in reply there: both are answered in that thread', () => {
-  const root = local.sayInReview(repository, pull.number, 'wanda', '/ask why?')
-  const reply = local.sayInReview(repository, pull.number, 'wanda', '/ask and then?', root.id)
+  const root = local.addReviewComment(repository, pull.number, 'wanda', '/ask why?')
+  const reply = local.addReviewComment(repository, pull.number, 'wanda', '/ask and then?', root.id)
   const thread = { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id }
   expect(read(root)).toMatchObject({ target: { thread, question: root.id } })
   expect(read(reply)).toMatchObject({ target: { thread, question: reply.id } })
@@ -74,14 +74,14 @@ test.each([
 
 test('a question on an issue is about the default branch', () => {
   const number = local.addIssue(repository)
-  const comment = local.say(repository, number, 'wanda', '/ask why?')
+  const comment = local.addComment(repository, number, 'wanda', '/ask why?')
   const thread = { kind: 'issue', repository: 'octo/tools', number }
   expect(read(comment)).toMatchObject({ target: { thread, question: comment.id, branch: 'main' }, question: 'why?' })
 })
 
 test('a question on a discussion is about the default branch', () => {
   const number = local.addDiscussion(repository)
-  const comment = local.sayInDiscussion(repository, number, 'wanda', '/ask why?')
+  const comment = local.addDiscussionComment(repository, number, 'wanda', '/ask why?')
   const read = (payload: object) => readAskEvent('discussion_comment', JSON.parse(JSON.stringify(payload)))
   const { payload } = local.eventOf(comment)
   const thread = { kind: 'discussion', repository: 'octo/tools', number, comment: `DC_${comment.id}` }

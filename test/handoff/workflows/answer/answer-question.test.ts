@@ -8,11 +8,11 @@ import {
   type SummariseResult,
   summarise,
 } from '../../../../src/handoff/index.js'
-import { startWorld, type World } from '../../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 import { tokenFiles } from '../../../support/token-files.js'
 
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 let run: SummariseResult
 const name = 'octo/tools'
@@ -20,33 +20,33 @@ const never = new AbortController().signal
 
 beforeAll(async () => {
   repository = await makeRepository(tokenFiles)
-  world = await startWorld({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
   run = await summarise(
-    { commit: world.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
-    world.context,
+    { commit: stack.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
+    stack.context,
     never,
   )
 })
 
 beforeEach(() => {
-  world.events.length = 0
-  world.clouds.model.behaveWell()
+  stack.events.length = 0
+  stack.clouds.model.clearBehaviours()
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const question = (text: string, more: Partial<AnswerRequest['question']> = {}): AnswerRequest => ({
-  repository: world.commit(name, repository.head).repository,
-  cloneUrl: world.remote.cloneUrl(name),
+  repository: stack.commit(name, repository.head).repository,
+  cloneUrl: stack.remote.cloneUrl(name),
   name: { run: run.run },
   question: { text, asker: 'test', ...more },
 })
-const machines = () => world.clouds.sandboxes.sandboxes.length
+const machines = () => stack.clouds.sandboxes.sandboxes.length
 const ledger = () =>
-  world.clouds.drive
+  stack.clouds.drive
     .tree(`${run.directory}/analysis/qa`)
     .filter((entry) => !entry.isDirectory)
     .map(({ path }) => path)
@@ -60,7 +60,7 @@ async function refusal(work: Promise<unknown>) {
 }
 
 test('an answer rests on lines of the commit, and every citation is checked', async () => {
-  const { record, reused } = await answerQuestion(question('How is the token refreshed?'), world.context, never)
+  const { record, reused } = await answerQuestion(question('How is the token refreshed?'), stack.context, never)
   expect(reused).toBe(false)
   expect(record).toMatchObject({
     status: 'done',
@@ -76,23 +76,23 @@ test('an answer rests on lines of the commit, and every citation is checked', as
 })
 
 test('Sandbox B read only, had no way to the git host, and its token is revoked', () => {
-  const machine = world.clouds.sandboxes.sandboxes.at(-1)!
+  const machine = stack.clouds.sandboxes.sandboxes.at(-1)!
   expect(machine).toMatchObject({ state: 'gone', metadata: { role: 'ask', run: run.run } })
-  expect(machine.networks.at(-1)!.allowOut).toEqual(world.context.ports.drive.hosts)
-  const token = world.clouds.drive.issuedTokens().at(-1)!
+  expect(machine.networks.at(-1)!.allowOut).toEqual(stack.context.ports.drive.hosts)
+  const token = stack.clouds.drive.issuedTokens().at(-1)!
   expect(token.revoked).toBe(true)
   expect(token.scopes).toEqual([{ prefix: run.directory, ops: ['read', 'list'] }])
 })
 
 test('the same question again is answered from the ledger, without a machine', async () => {
   const before = machines()
-  const { reused } = await answerQuestion(question('  how is the token refreshed ?'), world.context, never)
+  const { reused } = await answerQuestion(question('  how is the token refreshed ?'), stack.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
 })
 
 test('nearly the same words reuse the answer and say so', async () => {
   const before = machines()
-  const { record, reused } = await answerQuestion(question('How is the token refreshed here?'), world.context, never)
+  const { record, reused } = await answerQuestion(question('How is the token refreshed here?'), stack.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
   expect(record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
   expect(record.cited?.length).toBeGreaterThan(0)
@@ -100,7 +100,7 @@ test('nearly the same words reuse the answer and say so', async () => {
 
 test('nearly the same words to another model are answered by that model', async () => {
   const asked = question('How is the token refreshed here?')
-  const { record, reused } = await answerQuestion(asked, world.another({ LLM_MODEL: 'offline-strict' }), never)
+  const { record, reused } = await answerQuestion(asked, stack.makeContext({ LLM_MODEL: 'offline-strict' }), never)
   expect(record).toMatchObject({ model: 'offline-strict', status: 'done' })
   expect({ reused, from: record.reusedFrom }).toEqual({ reused: false, from: undefined })
 })
@@ -109,15 +109,15 @@ test('fresh answers again', async () => {
   const before = machines()
   const { reused } = await answerQuestion(
     question('How is the token refreshed?', { fresh: true }),
-    world.context,
+    stack.context,
     never,
   )
   expect({ reused, machines: machines() - before }).toEqual({ reused: false, machines: 1 })
 })
 
 test('the latest answer stands whole in qa-response.md', async () => {
-  const { record } = await answerQuestion(question('Which colour is it?'), world.context, never)
-  const text = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
+  const { record } = await answerQuestion(question('Which colour is it?'), stack.context, never)
+  const text = stack.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
   expect(text).toContain('Which colour is it?')
   expect(text.startsWith(`<!-- handoff:latest accepted=${record.acceptedAt} -->\n`)).toBe(true)
 })
@@ -126,7 +126,7 @@ test('ten ask the same at once: one machine, one record, nobody gets another ans
   const before = { machines: machines(), records: ledger().length }
   const asked = question('What does requestToken need?')
   const results = await Promise.allSettled(
-    Array.from({ length: 10 }, () => answerQuestion(asked, world.another(), never)),
+    Array.from({ length: 10 }, () => answerQuestion(asked, stack.makeContext(), never)),
   )
   const answered = results.filter((result) => result.status === 'fulfilled')
   const refused = results.filter((result) => result.status === 'rejected')
@@ -138,49 +138,49 @@ test('ten ask the same at once: one machine, one record, nobody gets another ans
 
 test('different questions at once do not mix', async () => {
   const texts = ['Where is colour defined?', 'What is hour used for?', 'What do the tools do?']
-  const results = await Promise.all(texts.map((text) => answerQuestion(question(text), world.another(), never)))
+  const results = await Promise.all(texts.map((text) => answerQuestion(question(text), stack.makeContext(), never)))
   expect(results.map(({ record }) => record.question)).toEqual(texts)
   expect(new Set(results.map(({ record }) => record.id)).size).toBe(3)
 })
 
 test('a model that asks for more gets one more crossing', async () => {
-  world.clouds.model.behave({ kind: 'ask-more' }, { times: 1 })
-  const { record } = await answerQuestion(question('Tell me about issuedAt'), world.context, never)
+  stack.clouds.model.setBehaviour({ kind: 'ask-more' }, { times: 1 })
+  const { record } = await answerQuestion(question('Tell me about issuedAt'), stack.context, never)
   expect(record.rounds).toBe(2)
-  expect(world.clouds.sandboxes.sandboxes.at(-1)!.commands).toHaveLength(2)
+  expect(stack.clouds.sandboxes.sandboxes.at(-1)!.commands).toHaveLength(2)
 })
 
 test('a reply that begins like an answer and then asks for more costs no second machine and still ends in an answer', async () => {
   const thinking = `I should look at the code first.\n${'Some more thoughts that nobody wants to read. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
-  world.clouds.model.behave({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
+  stack.clouds.model.setBehaviour({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
   const before = machines()
-  const { record } = await answerQuestion(question('What does Token hold?'), world.context, never)
+  const { record } = await answerQuestion(question('What does Token hold?'), stack.context, never)
   expect({ status: record.status, machines: machines() - before }).toEqual({ status: 'done', machines: 1 })
 })
 
 test('forged citations are dropped, and the sentences that lost theirs are marked', async () => {
-  world.clouds.model.behave({ kind: 'forge', how: 'path' }, { times: 1 })
-  const { record } = await answerQuestion(question('Who calls refreshToken?'), world.context, never)
+  stack.clouds.model.setBehaviour({ kind: 'forge', how: 'path' }, { times: 1 })
+  const { record } = await answerQuestion(question('Who calls refreshToken?'), stack.context, never)
   const dropped = record.citations.filter((citation) => !citation.verified)
   expect(dropped.length).toBeGreaterThan(0)
   for (const citation of dropped) expect(record.text).not.toContain(`[${citation.path}:${citation.from}`)
 })
 
 test('a model that fails leaves a failed record, no machine, and room to ask again', async () => {
-  const takeBack = world.clouds.model.behave({ kind: 'broken', status: 500 })
+  const takeBack = stack.clouds.model.setBehaviour({ kind: 'broken', status: 500 })
   const asked = question('What is account?')
-  expect(await refusal(answerQuestion(asked, world.context, AbortSignal.timeout(20_000)))).toMatchObject({
+  expect(await refusal(answerQuestion(asked, stack.context, AbortSignal.timeout(20_000)))).toMatchObject({
     code: 'model',
   })
-  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+  expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
   takeBack()
-  const { record } = await answerQuestion(asked, world.context, never)
+  const { record } = await answerQuestion(asked, stack.context, never)
   expect(record.status).toBe('done')
 })
 
 test('an interrupted question ends its machine and says that it was stopped', async () => {
   const stop = new AbortController()
-  const context = world.another()
+  const context = stack.makeContext()
   const emit = context.ports.emit
   context.ports.emit = (event) => {
     emit(event)
@@ -189,12 +189,12 @@ test('an interrupted question ends its machine and says that it was stopped', as
   expect(await refusal(answerQuestion(question('What is stopped?'), context, stop.signal))).toMatchObject({
     code: 'cancelled',
   })
-  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+  expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
 })
 
 test('an answer whose time ends while it is being kept is kept whole, and told', async () => {
   const stop = new AbortController()
-  const context = world.another()
+  const context = stack.makeContext()
   const { drive } = context.ports
   const write: typeof drive.write = (path, bytes, options) => {
     const isDone = path.includes('/analysis/qa/') && JSON.parse(Buffer.from(bytes).toString()).status === 'done'
@@ -207,18 +207,18 @@ test('an answer whose time ends while it is being kept is kept whole, and told',
   const { record } = await answerQuestion(question('What is kept at the last moment?'), context, stop.signal)
   expect(stop.signal.aborted).toBe(true)
   expect(record.status).toBe('done')
-  const latest = world.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
+  const latest = stack.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
   expect(latest).toContain('What is kept at the last moment?')
 })
 
 test('by branch: the head of the host, and what is behind it is said', async () => {
   const byBranch = { ...question('Which colour is it?'), name: { ref: 'refs/heads/main' } }
-  expect(await answerQuestion(byBranch, world.context, never)).toMatchObject({
+  expect(await answerQuestion(byBranch, stack.context, never)).toMatchObject({
     reused: true,
     run: { handoff: { run: run.run } },
   })
   const head = await repository.commit({ 'src/later.ts': 'export const later = true\n' })
-  const { run: chosen } = await answerQuestion(byBranch, world.context, never)
+  const { run: chosen } = await answerQuestion(byBranch, stack.context, never)
   expect(chosen.behind).toEqual({ head })
 })
 
@@ -230,7 +230,7 @@ test.each([
   ['a tag', { ref: 'refs/tags/v1' }, 'invalid-input'],
 ])('%s is its own clear error, before any machine', async (_what, named, code) => {
   const before = machines()
-  expect(await refusal(answerQuestion({ ...question('What?'), name: named }, world.context, never))).toMatchObject({
+  expect(await refusal(answerQuestion({ ...question('What?'), name: named }, stack.context, never))).toMatchObject({
     code,
     next: expect.any(String),
   })
@@ -238,25 +238,25 @@ test.each([
 })
 
 test('an unfinished run, a replaced run, an unknown version and a changed handoff are four different errors', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const place = layout('/handoff', question('x').repository)
   const other = 'c'.repeat(40)
   drive.write(`${place.runs}/${other}-1/.handoff-marker`, 'x')
   expect(
-    await refusal(answerQuestion({ ...question('What?'), name: { commit: other } }, world.context, never)),
+    await refusal(answerQuestion({ ...question('What?'), name: { commit: other } }, stack.context, never)),
   ).toMatchObject({
     code: 'not-sealed',
     retryAfterSeconds: 30,
   })
-  const { clock } = world.context.ports
-  const later = { ...world.context.ports, clock: { ...clock, now: () => Date.now() + 3_700_000 } }
+  const { clock } = stack.context.ports
+  const later = { ...stack.context.ports, clock: { ...clock, now: () => Date.now() + 3_700_000 } }
   const failed = { ...question('What?'), name: { commit: other } }
-  const told = await refusal(answerQuestion(failed, { ...world.context, ports: later }, never))
+  const told = await refusal(answerQuestion(failed, { ...stack.context, ports: later }, never))
   expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })
   expect(told).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
   expect(
     await refusal(
-      answerQuestion({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, world.context, never),
+      answerQuestion({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, stack.context, never),
     ),
   ).toMatchObject({
     code: 'not-sealed',
@@ -264,24 +264,24 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
   })
   const pointer = drive.readFile(place.pointer(repository.commits[0]!))!
   drive.write(place.pointer(repository.commits[0]!), pointer.toString().replace('"version": 1', '"version": 2'))
-  expect(await refusal(answerQuestion(question('What now?'), world.context, never))).toMatchObject({
+  expect(await refusal(answerQuestion(question('What now?'), stack.context, never))).toMatchObject({
     code: 'unknown-version',
   })
   drive.write(place.pointer(repository.commits[0]!), pointer)
   const handoff = drive.readFile(`${run.directory}/analysis/handoff.json`)!
   drive.write(`${run.directory}/analysis/handoff.json`, Buffer.concat([handoff, Buffer.from(' ')]))
-  expect(await refusal(answerQuestion(question('What now?'), world.context, never))).toMatchObject({ code: 'corrupt' })
+  expect(await refusal(answerQuestion(question('What now?'), stack.context, never))).toMatchObject({ code: 'corrupt' })
   drive.write(`${run.directory}/analysis/handoff.json`, handoff)
 })
 
 test('a clone that was changed on the drive is not believed', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const path = `${run.directory}/project/tools.git.tar`
   const tar = drive.readFile(path)!
   const changed = Buffer.from(tar)
   changed[600] = (changed[600] ?? 0) ^ 1
   drive.write(path, changed)
-  expect(await refusal(answerQuestion(question('Is this believed?'), world.context, never))).toMatchObject({
+  expect(await refusal(answerQuestion(question('Is this believed?'), stack.context, never))).toMatchObject({
     code: 'corrupt',
   })
   drive.write(path, tar)
@@ -289,6 +289,6 @@ test('a clone that was changed on the drive is not believed', async () => {
 
 test.each(['', '   ', '?'.repeat(100_000)])('a question of a length that makes no sense is refused', async (text) => {
   const before = machines()
-  expect(await refusal(answerQuestion(question(text), world.context, never))).toMatchObject({ code: 'invalid-input' })
+  expect(await refusal(answerQuestion(question(text), stack.context, never))).toMatchObject({ code: 'invalid-input' })
   expect(machines()).toBe(before)
 })

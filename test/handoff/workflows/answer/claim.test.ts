@@ -7,18 +7,23 @@ import { makeAdmission } from '../../../../src/handoff/workflows/answer/admissio
 import { answerFound } from '../../../../src/handoff/workflows/answer/answer-question.js'
 import { findAnswer } from '../../../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../../../src/handoff/workflows/summarise/summarise-commit.js'
-import { type Place, type QuickProcess, type QuickWorld, startQuickWorld } from '../../../support/in-memory-context.js'
+import {
+  type Scenario,
+  type ScriptedStack,
+  startScriptedStack,
+  type TestProcess,
+} from '../../../support/scripted-stack.js'
 import { until } from '../../../support/until.js'
 
 const never = new AbortController().signal
-let clouds: QuickWorld
-let place: Place
+let clouds: ScriptedStack
+let place: Scenario
 let directory: string
 let rules: (() => void)[] = []
 
 beforeAll(async () => {
-  clouds = await startQuickWorld()
-  place = clouds.place('octo/claims')
+  clouds = await startScriptedStack()
+  place = clouds.scenario('octo/claims')
   await using process = await clouds.process({ patient: true })
   ;({ directory } = await summarise(place.summarise(process, 'first'), process.context, never))
 }, 60_000)
@@ -40,7 +45,7 @@ const recordOf = (id: string) => {
 }
 
 /** A caller that asks, and may leave. */
-async function ask(process: QuickProcess, text: string, context: AppContext = process.context) {
+async function ask(process: TestProcess, text: string, context: AppContext = process.context) {
   const found = await findAnswer(place.ask(process, text), context, never)
   const stop = new AbortController()
   const ended = answerFound(found, context, stop.signal).then(
@@ -81,7 +86,7 @@ test('a sandbox that was waited for ends when its request ends, not later', asyn
   const other = admission.enter('another caller', 1)
   const before = clouds.clouds.sandboxes.sandboxes.length
   const { ended } = await ask(process, 'How long may a sandbox live?', context)
-  process.later(10_000)
+  process.advance(10_000)
   other[Symbol.dispose]()
   expect(await ended).toBe('done')
   const [sandbox] = clouds.clouds.sandboxes.sandboxes.slice(before)

@@ -12,12 +12,12 @@ import {
   type SummariseResult,
   summarise,
 } from '../../../../src/handoff/index.js'
-import { startWorld, type World } from '../../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 
 const name = 'octo/tools'
 const never = new AbortController().signal
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 let earlier: SummariseResult
 let later: SummariseResult
@@ -46,29 +46,29 @@ beforeAll(async () => {
   ])
   const [first, second] = repository.commits as [string, string]
   await repository.git('update-ref', 'refs/heads/old', first)
-  world = await startWorld({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
   const make = (sha: string, ref: string) =>
-    summarise({ commit: world.commit(name, sha, ref), attempt: 'first' }, world.context, never)
+    summarise({ commit: stack.commit(name, sha, ref), attempt: 'first' }, stack.context, never)
   ;[earlier, later] = await Promise.all([make(first, 'refs/heads/old'), make(second, 'refs/heads/main')])
 })
 beforeEach(() => {
-  world.events.length = 0
-  world.clouds.model.behaveWell()
+  stack.events.length = 0
+  stack.clouds.model.clearBehaviours()
 })
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
 const request = (text: string, more: Partial<AnswerRequest> = {}): AnswerRequest => ({
-  repository: world.commit(name, earlier.handoff.commit).repository,
-  cloneUrl: world.remote.cloneUrl(name),
+  repository: stack.commit(name, earlier.handoff.commit).repository,
+  cloneUrl: stack.remote.cloneUrl(name),
   name: { run: later.run },
   compareWith: { ref: 'refs/heads/old' },
   question: { text, asker: 'test' },
   ...more,
 })
-const machines = () => world.clouds.sandboxes.sandboxes
+const machines = () => stack.clouds.sandboxes.sandboxes
 const refusal = (work: Promise<unknown>) =>
   work.then(
     () => 'accepted',
@@ -79,7 +79,7 @@ test('the answer rests on lines of both commits, and every citation says of whic
   const before = machines().length
   const { record, run, reused } = await answerQuestion(
     request('What changed in how the token is refreshed?'),
-    world.context,
+    stack.context,
     never,
   )
   expect({ reused, run: run.handoff.run }).toEqual({ reused: false, run: later.run })
@@ -94,7 +94,7 @@ test('the answer rests on lines of both commits, and every citation says of whic
   const used = machines().slice(before)
   expect(used.map(({ metadata }) => metadata['run']).sort()).toEqual([earlier.run, later.run].sort())
   expect(used.every(({ state }) => state === 'gone')).toBe(true)
-  const scopes = world.clouds.drive.issuedTokens().slice(-2)
+  const scopes = stack.clouds.drive.issuedTokens().slice(-2)
   expect(scopes.map(({ scopes: [scope] }) => scope)).toEqual(
     expect.arrayContaining([earlier, later].map(({ directory }) => ({ prefix: directory, ops: ['read', 'list'] }))),
   )
@@ -102,7 +102,7 @@ test('the answer rests on lines of both commits, and every citation says of whic
 })
 
 test('both machines are gone before the model is asked, and it learns what became of each file', async () => {
-  const prompt = world.clouds.model.prompts.findLast(({ task }) => task === 'compare')!
+  const prompt = stack.clouds.model.prompts.findLast(({ task }) => task === 'compare')!
   const gone = machines().slice(-2)
   for (const machine of gone) expect(machine.state).toBe('gone')
   const changes = prompt.texts.find(({ kind }) => kind === 'changes')!.lines
@@ -115,13 +115,13 @@ test('it is stored with the later run, and is answered from there the next time'
   const before = machines().length
   const { record, reused } = await answerQuestion(
     request('what changed in how the token is refreshed'),
-    world.context,
+    stack.context,
     never,
   )
   expect({ reused, machines: machines().length - before }).toEqual({ reused: true, machines: 0 })
   const chosen = { handoff: later.handoff, directory: later.directory } as never
-  expect(await getAnswer(world.context, chosen, record.id, never)).toEqual(record)
-  const latest = world.clouds.drive.readFile(`${later.directory}/analysis/qa-response.md`)!.toString()
+  expect(await getAnswer(stack.context, chosen, record.id, never)).toEqual(record)
+  const latest = stack.clouds.drive.readFile(`${later.directory}/analysis/qa-response.md`)!.toString()
   expect(latest).toContain(`Compared \`${earlier.handoff.commit.slice(0, 7)}\` with`)
 })
 
@@ -130,7 +130,7 @@ test('the other way round it is another question', async () => {
     name: { run: earlier.run },
     compareWith: { run: later.run },
   })
-  const { record, reused } = await answerQuestion(turned, world.context, never)
+  const { record, reused } = await answerQuestion(turned, stack.context, never)
   expect({ reused, run: record.run, with: record.compareWith?.run }).toEqual({
     reused: false,
     run: earlier.run,
@@ -140,12 +140,12 @@ test('the other way round it is another question', async () => {
 
 test('a job goes on with a queued comparison as a comparison', async () => {
   const asked = request('What is the margin now?')
-  const found = await findAnswer(asked, world.context, never)
-  await queueAnswer(found, world.context, never)
+  const found = await findAnswer(asked, stack.context, never)
+  await queueAnswer(found, stack.context, never)
   const { repository, cloneUrl } = asked
   const job = { repository, cloneUrl: cloneUrl!, run: later.run, id: found.id }
-  const queued = await findQueued(job, world.context, never)
-  const { record } = await answerFound(queued!, world.context, never)
+  const queued = await findQueued(job, stack.context, never)
+  const { record } = await answerFound(queued!, stack.context, never)
   expect(record).toMatchObject({ id: found.id, compareWith: { run: earlier.run } })
   expect(record.citations.some(({ commit }) => commit !== undefined)).toBe(true)
 })
@@ -153,18 +153,18 @@ test('a job goes on with a queued comparison as a comparison', async () => {
 test('a commit with itself, and one that was never summarised, are refused before a machine is paid for', async () => {
   const before = machines().length
   const same = request('What changed?', { compareWith: { commit: later.handoff.commit } })
-  expect(await refusal(answerQuestion(same, world.context, never))).toBe('invalid-input')
+  expect(await refusal(answerQuestion(same, stack.context, never))).toBe('invalid-input')
   const unknown = request('What changed?', { compareWith: { commit: 'e'.repeat(40) } })
-  expect(await refusal(answerQuestion(unknown, world.context, never))).toBe('not-found')
+  expect(await refusal(answerQuestion(unknown, stack.context, never))).toBe('not-found')
   expect(machines().length).toBe(before)
 })
 
 test('one side that is broken ends both machines and is said', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const path = `${earlier.directory}/project/tools.git.tar`
   const tar = drive.readFile(path)!
   drive.write(path, Buffer.concat([tar, Buffer.from('x')]))
-  expect(await refusal(answerQuestion(request('Is it broken?'), world.context, never))).toBe('corrupt')
+  expect(await refusal(answerQuestion(request('Is it broken?'), stack.context, never))).toBe('corrupt')
   drive.write(path, tar)
   expect(machines().every(({ state }) => state === 'gone')).toBe(true)
 })

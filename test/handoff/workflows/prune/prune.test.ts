@@ -1,7 +1,7 @@
 // What pruning takes and what it leaves, and that nobody beside it is harmed, on a drive that really keeps files and revisions.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startGitRemote } from '../../../../src/emulators/git-http-server.js'
-import { startGitHub } from '../../../../src/emulators/github/github.js'
+import { startGitHub } from '../../../../src/emulators/github/server.js'
 import { makeGitHost } from '../../../../src/handoff/clients/git/ls-remote.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { fullName, layout, parseRepository } from '../../../../src/handoff/domain/run.js'
@@ -14,13 +14,13 @@ import {
   prune,
 } from '../../../../src/handoff/index.js'
 import { point, readSealed, recoverSealed, seal } from '../../../../src/handoff/store/run-store.js'
-import { day, type KeptRuns, keptRuns, never, sha } from '../../../support/kept-runs.js'
 import { makeRepository } from '../../../support/repository.js'
+import { day, makeStoredRuns, never, type StoredRuns, sha } from '../../../support/stored-runs.js'
 
-let there: KeptRuns
+let there: StoredRuns
 
 beforeEach(async () => {
-  there = await keptRuns()
+  there = await makeStoredRuns()
 })
 afterEach(async () => {
   expect(there.drive.unexpected).toEqual([])

@@ -1,6 +1,6 @@
 // Is a kept answer still true at a newer commit? By the tables of two runs where there is no GitHub; by lines where there is.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startGitHub } from '../../../../src/emulators/github/github.js'
+import { startGitHub } from '../../../../src/emulators/github/server.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { answerIdOf } from '../../../../src/handoff/domain/answers/question.js'
 import { answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'
@@ -11,19 +11,19 @@ import {
   currentCitations,
 } from '../../../../src/handoff/index.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
-import { cited, keepAnswer, tableOf } from '../../../support/answers.js'
-import { gitFolder } from '../../../support/commits.js'
-import { type KeptRuns, keptRuns, never, sha } from '../../../support/kept-runs.js'
+import { gitFolder } from '../../../support/git-folder.js'
+import { makeCitation, storeAnswer, tableOf } from '../../../support/stored-answers.js'
+import { makeStoredRuns, never, type StoredRuns, sha } from '../../../support/stored-runs.js'
 
-let there: KeptRuns
+let there: StoredRuns
 beforeEach(async () => {
-  there = await keptRuns()
+  there = await makeStoredRuns()
 })
 afterEach(() => there[Symbol.asyncDispose]())
 
 const sealed = (commit: string, blobs: Record<string, number>) =>
   there.sealed(commit, { files: tableOf(commit, blobs) })
-const ask = (record: ReturnType<typeof keepAnswer>, head: string) =>
+const ask = (record: ReturnType<typeof storeAnswer>, head: string) =>
   checkStalenessByRuns({ repository: there.repository, record, head }, there.context, never)
 
 describe('by the tables of two runs', () => {
@@ -32,7 +32,10 @@ describe('by the tables of two runs', () => {
   test('the same blobs: still valid', async () => {
     const run = await sealed(sha(1), before)
     await sealed(sha(2), { ...before, 'c.ts': 9, 'new.ts': 5 })
-    const found = await ask(keepAnswer(there, run, [cited('a.ts', 1, 3), cited('a.ts', 9), cited('b.ts', 2)]), sha(2))
+    const found = await ask(
+      storeAnswer(there, run, [makeCitation('a.ts', 1, 3), makeCitation('a.ts', 9), makeCitation('b.ts', 2)]),
+      sha(2),
+    )
     expect(found).toMatchObject({ valid: true, changed: [], precision: 'files', answered: sha(1), head: sha(2) })
     expect(found!.told).toBe(`The head is now ${sha(2).slice(0, 7)}; still valid: none of the 3 cited ranges changed.`)
   })
@@ -40,7 +43,12 @@ describe('by the tables of two runs', () => {
   test('another blob: changed, and that the lines are not known; gone; moved as it was', async () => {
     const run = await sealed(sha(1), before)
     await sealed(sha(2), { 'a.ts': 9, 'moved/b.ts': 2, 'd.ts': 4 })
-    const record = keepAnswer(there, run, [cited('a.ts', 1), cited('b.ts', 1), cited('c.ts', 1), cited('d.ts', 1)])
+    const record = storeAnswer(there, run, [
+      makeCitation('a.ts', 1),
+      makeCitation('b.ts', 1),
+      makeCitation('c.ts', 1),
+      makeCitation('d.ts', 1),
+    ])
     const found = await ask(record, sha(2))
     expect(found!.changed.map(({ path, why }) => [path, why])).toEqual([
       ['a.ts', 'file'],
@@ -55,17 +63,17 @@ describe('by the tables of two runs', () => {
     const run = await sealed(sha(1), before)
     await sealed(sha(2), { ...before, 'a.ts': 9 })
     const citations = [
-      { ...cited('a.ts', 1), commit: sha(7) },
-      { ...cited('b.ts', 1), commit: sha(1) },
+      { ...makeCitation('a.ts', 1), commit: sha(7) },
+      { ...makeCitation('b.ts', 1), commit: sha(1) },
     ]
-    const record = keepAnswer(there, run, [...citations, { ...cited('a.ts', 5), verified: false }])
+    const record = storeAnswer(there, run, [...citations, { ...makeCitation('a.ts', 5), verified: false }])
     expect(currentCitations(record)).toEqual([{ path: 'b.ts', from: 1, to: 1 }])
     expect(await ask(record, sha(2))).toMatchObject({ valid: true })
   })
 
   test('a run that is missing says nothing; one whose table was changed is not believed', async () => {
     const run = await sealed(sha(1), before)
-    const record = keepAnswer(there, run, [cited('a.ts', 1)])
+    const record = storeAnswer(there, run, [makeCitation('a.ts', 1)])
     expect(await ask(record, sha(2))).toBeUndefined()
     const other = await sealed(sha(2), before)
     there.drive.write(
@@ -90,7 +98,7 @@ test('an answer that is shown again through a ref whose head moved says what tha
   there.ref('refs/heads/main', answered)
   const question = { text: 'What is it?' }
   const id = answerIdOf({ run, question: question.text, model: there.context.ports.model.name }, sha256)
-  const record = keepAnswer(there, run, [cited('a.ts', 2)], id)
+  const record = storeAnswer(there, run, [makeCitation('a.ts', 2)], id)
   there.context.ports.git = { heads: async () => new Map([['refs/heads/main', head]]) }
   const request = {
     repository: there.repository,
@@ -116,7 +124,7 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   const [answered, head] = [folder.commit({ 'a.ts': lines('two') }), folder.commit({ 'a.ts': lines('2') })]
   const run = await sealed(answered, { 'a.ts': 1 })
   await sealed(head, { 'a.ts': 2 })
-  const record = keepAnswer(there, run, [cited('a.ts', 1), cited('a.ts', 2)])
+  const record = storeAnswer(there, run, [makeCitation('a.ts', 1), makeCitation('a.ts', 2)])
   const of = (asked: typeof record, at: string) =>
     checkStaleness({ repository: there.repository, record: asked, head: at }, there.context, github, never)
   const found = await of(record, head)
@@ -129,7 +137,7 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   expect(shown).toContain('1 of the 2 cited ranges changed: a.ts:2')
 
   const lost = await sealed(sha(1), { 'a.ts': 1 })
-  expect(await of(keepAnswer(there, lost, [cited('a.ts', 1)]), head)).toMatchObject({
+  expect(await of(storeAnswer(there, lost, [makeCitation('a.ts', 1)]), head)).toMatchObject({
     precision: 'files',
     changed: [{ why: 'file' }],
   })

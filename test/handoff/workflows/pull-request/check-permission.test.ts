@@ -1,6 +1,6 @@
 // Who may ask: by GitHub's permissions, never by what a comment says of its author.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import type { AskLevel } from '../../../../src/handoff/domain/github.js'
 import { checkPermission } from '../../../../src/handoff/workflows/pull-request/check-permission.js'

@@ -1,9 +1,9 @@
 // What a later push means for an answer, compared in a real git repository through the local GitHub.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { headNote } from '../../../../src/handoff/workflows/pull-request/check-staleness.js'
-import { type GitFolder, gitFolder } from '../../../support/commits.js'
+import { type GitFolder, gitFolder } from '../../../support/git-folder.js'
 
 let local: LocalGitHub
 let folder: GitFolder
@@ -154,7 +154,7 @@ test('a list that GitHub cut is not taken for all', async () => {
 test('a limit or an outage costs the count only; a stop is a stop', async () => {
   const answered = folder.commit({ 'a.ts': lines(9) })
   const head = folder.commit({ 'a.ts': lines(8) })
-  local.limits.exhaust(3_000)
+  local.limits.exhaustHourlyLimit(3_000)
   expect(await note(answered, head, [cite('a.ts')])).toBe(start)
   const stopped = headNote(
     line(),

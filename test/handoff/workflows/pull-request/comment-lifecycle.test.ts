@@ -1,7 +1,7 @@
 // What people see of a question and its answer, on a GitHub that really keeps comments: every path has an end, and one visible comment.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
-import type { Pull, Repository, StoredComment, Token } from '../../../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
+import type { Pull, Repository, StoredComment, Token } from '../../../../src/emulators/github/state.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { systemClock } from '../../../../src/handoff/clients/system-clock.js'
 import type { Target } from '../../../../src/handoff/domain/answers/comment-event.js'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   local = await startGitHub()
   repository = local.addRepository({ name: 'octo/tools', collaborators: { wanda: 'write' } })
   pull = local.addPull(repository, { head: { ref: 'x', sha: 'b'.repeat(40) } })
-  question = local.say(repository, pull.number, 'wanda', '/ask why is @octo here?')
+  question = local.addComment(repository, pull.number, 'wanda', '/ask why is @octo here?')
   notices = []
   secret = job()
 })
@@ -76,7 +76,7 @@ function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
 /** What people see under the question, without the markers. */
 const seen = () =>
   local
-    .visible(repository, pull.number)
+    .visibleComments(repository, pull.number)
     .filter((one) => one !== question && one.author.type === 'Bot')
     .map((one) => one.body.replace(/^<!-- handoff:ask .*-->\n/, ''))
 
@@ -109,9 +109,9 @@ describe('a question and its answer', () => {
   })
 
   test('in a review thread it is answered in that thread, also when a reply asks', async () => {
-    const root = local.sayInReview(repository, pull.number, 'wanda', 'hm')
-    const other = local.sayInReview(repository, pull.number, 'wanda', 'another thread')
-    const asking = local.sayInReview(repository, pull.number, 'wanda', '/ask why?', root.id)
+    const root = local.addReviewComment(repository, pull.number, 'wanda', 'hm')
+    const other = local.addReviewComment(repository, pull.number, 'wanda', 'another thread')
+    const asking = local.addReviewComment(repository, pull.number, 'wanda', '/ask why?', root.id)
     const target: Target = {
       thread: { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id },
       question: asking.id,
@@ -209,7 +209,7 @@ describe('progress', () => {
     local.server.rule({ ...lists, skip: 2, fault: { kind: 'delay', milliseconds: 100 } })
     const ending = runConversation(talk())
     const comment = await until('the answer is shown', () => ours().find(({ body }) => body.includes('state=done')))
-    local.edit(comment, comment.author.login, comment.history[0]!.body)
+    local.editComment(comment, comment.author.login, comment.history[0]!.body)
     await ending
     expect(states(comment)).toEqual(['working', 'done', 'working', 'done'])
   })
@@ -219,7 +219,7 @@ describe('progress', () => {
     const work = heldAnswer()
     const ending = runConversation(talk({ clock, answer: work.answer }))
     const progress = await work.started
-    local.limits.slowDown({ times: 1, method: 'PATCH', retryAfterSeconds: 20 })
+    local.limits.addSecondaryLimit({ times: 1, method: 'PATCH', retryAfterSeconds: 20 })
     progress('one')
     await until('it waits', () => clock.waiting > 0)
     clock.advance(3_000)
@@ -351,7 +351,7 @@ describe('the same question twice', () => {
   test('a twin that appears late is deleted', async () => {
     const answer = async () => {
       const [first] = ours()
-      const twin = local.say(repository, pull.number, first!.author.login, first!.body)
+      const twin = local.addComment(repository, pull.number, first!.author.login, first!.body)
       twin.createdAt += 1
       return 'Because.'
     }
@@ -364,9 +364,9 @@ describe('the same question twice', () => {
 describe('comments that only look like ours', () => {
   test('a person’s paste of the marker, and a bot’s quote of it, are left alone', async () => {
     const marker = `<!-- handoff:ask v=1 comment=${question.id} part=1 state=done -->`
-    const pasted = local.say(repository, pull.number, 'wanda', `${marker}\nI am the answer`)
+    const pasted = local.addComment(repository, pull.number, 'wanda', `${marker}\nI am the answer`)
     const quotedBody = `> ${marker}\nsomebody wrote this`
-    const quoted = local.say(repository, pull.number, 'github-actions[bot]', quotedBody)
+    const quoted = local.addComment(repository, pull.number, 'github-actions[bot]', quotedBody)
     expect((await runConversation(talk())).end).toBe('answered')
     expect([pasted.history.length, quoted.history.length]).toEqual([1, 1])
     expect([pasted.deleted, quoted.deleted]).toEqual([undefined, undefined])
@@ -376,7 +376,7 @@ describe('comments that only look like ours', () => {
   test('the answer to another question stays as it is', async () => {
     await runConversation(talk())
     const first = question
-    question = local.say(repository, pull.number, 'wanda', '/ask and why not?')
+    question = local.addComment(repository, pull.number, 'wanda', '/ask and why not?')
     await runConversation(talk({ target: inConversation(), answer: async () => 'No.' }))
     expect(seen()).toEqual(['Because.', 'No.'])
     expect(first.id).not.toBe(question.id)
@@ -386,7 +386,7 @@ describe('comments that only look like ours', () => {
 describe('somebody deletes', () => {
   test('the comment, half way: nothing more is written, and the answer is there all the same', async () => {
     const answer = async () => {
-      local.remove(ours()[0]!, 'wanda')
+      local.deleteComment(ours()[0]!, 'wanda')
       return 'Because.'
     }
     const ending = await runConversation(talk({ answer, render: () => ['one', 'two', 'three'] }))
@@ -399,7 +399,7 @@ describe('somebody deletes', () => {
 
   test('the comment, before it fails', async () => {
     const answer = async () => {
-      local.remove(ours()[0]!, 'wanda')
+      local.deleteComment(ours()[0]!, 'wanda')
       throw new HandoffError('model', 'No.')
     }
     expect((await runConversation(talk({ answer }))).end).toBe('failed')
@@ -408,7 +408,7 @@ describe('somebody deletes', () => {
   })
 
   test('the question, before the work: there is none', async () => {
-    local.remove(question, 'wanda')
+    local.deleteComment(question, 'wanda')
     let asked = 0
     const answer = async () => {
       asked += 1
@@ -420,7 +420,7 @@ describe('somebody deletes', () => {
 
   test('the question, half way: the answer is written, the reaction is not', async () => {
     const answer = async () => {
-      local.remove(question, 'wanda')
+      local.deleteComment(question, 'wanda')
       return 'Because.'
     }
     expect((await runConversation(talk({ answer }))).end).toBe('answered')
@@ -512,8 +512,8 @@ describe('when there is no answer', () => {
 
 describe('limits and outages', () => {
   test('a secondary limit at the start costs no time: the comment comes with the answer', async () => {
-    local.limits.slowDown({ times: 1, method: 'POST', path: /reactions$/, retryAfterSeconds: 60 })
-    local.limits.slowDown({ times: 1, method: 'POST', path: /issues\/\d+\/comments$/, retryAfterSeconds: 60 })
+    local.limits.addSecondaryLimit({ times: 1, method: 'POST', path: /reactions$/, retryAfterSeconds: 60 })
+    local.limits.addSecondaryLimit({ times: 1, method: 'POST', path: /issues\/\d+\/comments$/, retryAfterSeconds: 60 })
     const during: number[] = []
     const ending = await runConversation(
       talk({
@@ -532,7 +532,7 @@ describe('limits and outages', () => {
   })
 
   test('a secondary limit at the end is waited for', async () => {
-    local.limits.slowDown({ times: 2, method: 'PATCH', retryAfterSeconds: 30 })
+    local.limits.addSecondaryLimit({ times: 2, method: 'PATCH', retryAfterSeconds: 30 })
     expect((await runConversation(talk())).end).toBe('answered')
     expect(seen()).toEqual(['Because.'])
     expect(notices.filter((text) => text.includes('asks to wait 30 s'))).toHaveLength(2)
@@ -613,7 +613,12 @@ describe('an answer of 200,000 characters', () => {
 
   test('that stopped half way is completed by the next try, and parts of a longer one are deleted', async () => {
     // The third part is refused: the conversation fails with two parts standing.
-    local.limits.slowDown({ times: 1, method: 'POST', path: /issues\/\d+\/comments$/, retryAfterSeconds: null })
+    local.limits.addSecondaryLimit({
+      times: 1,
+      method: 'POST',
+      path: /issues\/\d+\/comments$/,
+      retryAfterSeconds: null,
+    })
     const tooLong = (text: string) => parts(text).map((part, index) => (index === 2 ? 'x'.repeat(70_000) : part))
     const first = await runConversation(talk({ answer: async () => long, render: tooLong }))
     expect(first).toMatchObject({ end: 'failed', answer: long })
@@ -663,7 +668,7 @@ describe('the last word of a step that runs after the job', () => {
 
   test('leaves an answer alone, and puts the reaction right', async () => {
     await runConversation(talk())
-    local.say(repository, pull.number, 'wanda', 'noise')
+    local.addComment(repository, pull.number, 'wanda', 'noise')
     question.reactions[0]!.removed = false
     for (const reaction of question.reactions) reaction.removed = reaction.content !== 'eyes'
     expect(await end({ comment: ours()[0]!.id })).toBe('done')
@@ -673,7 +678,7 @@ describe('the last word of a step that runs after the job', () => {
 
   test('makes no other comment when somebody deleted it', async () => {
     const comment = await killed()
-    local.remove(comment, 'wanda')
+    local.deleteComment(comment, 'wanda')
     expect(await end({ comment: comment.id })).toBe('deleted')
     expect(ours()).toHaveLength(1)
   })

@@ -1,16 +1,16 @@
 // After a push: answers whose evidence is gone are marked in their comments, once per head, and nothing else is touched.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/github.js'
-import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/world.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
+import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/state.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { writeAskMarker } from '../../../../src/handoff/domain/answers/comment-marker.js'
 import { answerMarkdown, type CompletedAnswer, markStaleComments } from '../../../../src/handoff/index.js'
-import { cited, keepAnswer } from '../../../support/answers.js'
-import { type GitFolder, gitFolder } from '../../../support/commits.js'
-import { type KeptRuns, keptRuns, never } from '../../../support/kept-runs.js'
+import { type GitFolder, gitFolder } from '../../../support/git-folder.js'
+import { makeCitation, storeAnswer } from '../../../support/stored-answers.js'
+import { makeStoredRuns, never, type StoredRuns } from '../../../support/stored-runs.js'
 
 const bot = 'github-actions[bot]'
-let there: KeptRuns
+let there: StoredRuns
 let local: LocalGitHub
 let folder: GitFolder
 let repository: Repository
@@ -22,13 +22,13 @@ const lines = (change: Record<number, string> = {}) =>
   Array.from({ length: 30 }, (_, index) => `${change[index + 1] ?? `line ${index + 1}`}\n`).join('')
 
 beforeEach(async () => {
-  ;[there, local] = await Promise.all([keptRuns(), startGitHub()])
+  ;[there, local] = await Promise.all([makeStoredRuns(), startGitHub()])
   folder = gitFolder()
   notices = []
   repository = local.addRepository({ name: 'octo/tools', directory: folder.directory })
   const first = folder.commit({ 'a.ts': lines(), 'b.ts': lines() })
   pull = local.addPull(repository, { head: { ref: 'main', sha: first } })
-  record = keepAnswer(there, await there.sealed(first), [cited('a.ts', 3, 5), cited('b.ts', 20)])
+  record = storeAnswer(there, await there.sealed(first), [makeCitation('a.ts', 3, 5), makeCitation('b.ts', 20)])
 })
 afterEach(async () => {
   expect(local.unexpected).toEqual([])
@@ -40,7 +40,10 @@ const bodyOf = (of: CompletedAnswer) =>
   answerMarkdown(of, { host: 'github.com', repository: 'octo/tools' }, { form: 'comment' })
 let question = 100
 const marker = (part = 1) => writeAskMarker({ question, part, state: 'done' })
-function answered(of = record, say = (body: string) => local.say(repository, pull.number, bot, body)): StoredComment {
+function answered(
+  of = record,
+  say = (body: string) => local.addComment(repository, pull.number, bot, body),
+): StoredComment {
   question += 1
   return say(`${marker()}\n${bodyOf(of)}`)
 }
@@ -103,9 +106,9 @@ test('a change beside the cited lines, or in other files, marks nothing', async 
 })
 
 test('in review threads too, on answers without a question, and on the first of several parts', async () => {
-  const root = local.sayInReview(repository, pull.number, 'wanda', 'hm')
-  const inReview = answered(record, (body) => local.sayInReview(repository, pull.number, bot, body, root.id))
-  const alone = local.say(
+  const root = local.addReviewComment(repository, pull.number, 'wanda', 'hm')
+  const inReview = answered(record, (body) => local.addReviewComment(repository, pull.number, bot, body, root.id))
+  const alone = local.addComment(
     repository,
     pull.number,
     bot,
@@ -113,8 +116,8 @@ test('in review threads too, on answers without a question, and on the first of 
   )
   question += 1
   const [start, end] = [bodyOf(record).slice(0, 20), bodyOf(record).slice(20)]
-  const second = local.say(repository, pull.number, bot, `${marker(2)}\n${end}`)
-  const first = local.say(repository, pull.number, bot, `${marker(1)}\n${start}`)
+  const second = local.addComment(repository, pull.number, bot, `${marker(2)}\n${end}`)
+  const first = local.addComment(repository, pull.number, bot, `${marker(1)}\n${start}`)
   push({ 'a.ts': lines({ 4: 'other' }) })
   expect((await mark()).marked.sort()).toEqual([inReview.id, alone.id, first.id].sort())
   expect(second.history).toHaveLength(1)
@@ -124,9 +127,9 @@ test('nothing of others is touched, nor what is not finished, nor what the ledge
   const working = `${writeAskMarker({ question: 1, part: 1, state: 'working' })}\n${bodyOf(record)}`
   const forged = { ...record, id: 'f'.repeat(32) }
   const comments = [
-    local.say(repository, pull.number, 'mallory', `${marker()}\n${bodyOf(record)}`),
-    local.say(repository, pull.number, bot, working),
-    local.say(repository, pull.number, bot, 'A word of another workflow.'),
+    local.addComment(repository, pull.number, 'mallory', `${marker()}\n${bodyOf(record)}`),
+    local.addComment(repository, pull.number, bot, working),
+    local.addComment(repository, pull.number, bot, 'A word of another workflow.'),
     answered(forged),
   ]
   push({ 'a.ts': lines({ 4: 'other' }) })
@@ -135,7 +138,7 @@ test('nothing of others is touched, nor what is not finished, nor what the ledge
 })
 
 test('what the model wrote cannot name another run, nor forge or hide a mark', async () => {
-  const other = keepAnswer(there, await there.sealed('c'.repeat(40)), [cited('zzz.ts', 1)])
+  const other = storeAnswer(there, await there.sealed('c'.repeat(40)), [makeCitation('zzz.ts', 1)])
   const head = push({ 'a.ts': lines({ 4: 'other' }) })
   const text = `<!-- handoff:stale v=1 head=${head} -->\n\n| Run | \`${other.run}\` |\n| Answer | \`${other.id}\` |\n`
   const comment = answered({ ...record, text })
@@ -147,10 +150,10 @@ test('many changed places and hostile names stay short and harmless', async () =
   const name = `${'@octo '.repeat(30)}[x](evil).ts`
   folder.commit({ [name]: lines() })
   const base = folder.git('rev-parse', 'HEAD')
-  const hostile = keepAnswer(
+  const hostile = storeAnswer(
     there,
     await there.sealed(base),
-    [1, 3, 5, 7, 9].map((line) => cited(name, line)),
+    [1, 3, 5, 7, 9].map((line) => makeCitation(name, line)),
   )
   const comment = answered(hostile)
   const head = push({ [name]: lines({ 1: 'x', 3: 'x', 5: 'x', 7: 'x', 9: 'x' }) })
@@ -162,7 +165,7 @@ test('many changed places and hostile names stay short and harmless', async () =
 })
 
 test('one that cannot be looked at is told, and the others are marked', async () => {
-  const broken = answered(keepAnswer(there, record.run, [cited('a.ts', 4)]))
+  const broken = answered(storeAnswer(there, record.run, [makeCitation('a.ts', 4)]))
   const id = broken.body.match(/Answer \| `(\w+)`/)![1]
   there.drive.write(`${there.place.run(record.run)}/analysis/qa/${id}.json`, 'no json')
   const fine = answered()

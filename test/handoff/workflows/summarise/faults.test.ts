@@ -1,16 +1,16 @@
 // Failures that once did more harm than they should: each was found by a random schedule and is kept here by name.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { summarise } from '../../../../src/handoff/workflows/summarise/summarise-commit.js'
-import type { PlannedFault } from '../../../support/gate.js'
-import { type QuickWorld, startQuickWorld } from '../../../support/in-memory-context.js'
+import type { PlannedFault } from '../../../support/fault-proxy.js'
+import { type ScriptedStack, startScriptedStack } from '../../../support/scripted-stack.js'
 
-let world: QuickWorld
+let stack: ScriptedStack
 
 beforeAll(async () => {
-  world = await startQuickWorld()
+  stack = await startScriptedStack()
 }, 60_000)
 
-afterAll(() => world?.close())
+afterAll(() => stack?.close())
 
 const drive = (route: string, occurrence = 1): PlannedFault => ({
   cloud: 'drive',
@@ -24,12 +24,12 @@ test('when the ref and the seal are both refused, the walk ends with one error a
   const hear = (reason: unknown) => unheard.push(reason)
   process.on('unhandledRejection', hear)
   const faults = [drive('HEAD /v1/fs/…/refs/heads/{name}.json'), drive('PUT /v1/fs/…/commits/{run}.sealing.json')]
-  await using one = await world.process({ faults })
-  const place = world.place('octo/refused')
+  await using one = await stack.process({ faults })
+  const place = stack.scenario('octo/refused')
   const timer = summarise(place.summarise(one, 'first'), one.context, new AbortController().signal)
   await expect(timer).rejects.toMatchObject({ code: 'forbidden' })
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', hear)
-  expect(one.gate.passages.filter(({ fault }) => fault)).toHaveLength(2)
+  expect(one.proxy.calls.filter(({ fault }) => fault)).toHaveLength(2)
   expect(unheard).toEqual([])
 })

@@ -15,33 +15,33 @@ import {
   summarise,
 } from '../../../../src/handoff/index.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
-import { startWorld, type World } from '../../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { type Files, makeRepository, type TestRepository } from '../../../support/repository.js'
 
 const execute = promisify(execFile)
 const never = new AbortController().signal
 const token = 'ghs_ThisTokenCanOnlyReadThisRepository01'
-let world: World
+let stack: LocalStack
 const repositories: TestRepository[] = []
 
 beforeAll(async () => {
-  world = await startWorld({ repositories: {}, cloneToken: token })
+  stack = await startLocalStack({ repositories: {}, cloneToken: token })
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await Promise.all(repositories.map((repository) => repository[Symbol.asyncDispose]()))
 })
 
 async function serve(name: string, files: Files): Promise<TestRepository> {
   const repository = await makeRepository(files)
   repositories.push(repository)
-  world.remote.serve(name, repository.directory)
+  stack.remote.serve(name, repository.directory)
   return repository
 }
 
 const run = (name: string, sha: string, more: object = {}) =>
-  summarise({ commit: world.commit(name, sha), attempt: 'one', cloneToken: token, ...more }, world.context, never)
+  summarise({ commit: stack.commit(name, sha), attempt: 'one', cloneToken: token, ...more }, stack.context, never)
 
 async function refusal(work: Promise<unknown>) {
   const error = await work.then(
@@ -51,7 +51,7 @@ async function refusal(work: Promise<unknown>) {
   return isHandoffError(error) ? error.toJSON() : error
 }
 
-const stored = (result: SummariseResult, path: string) => world.clouds.drive.readFile(`${result.directory}/${path}`)
+const stored = (result: SummariseResult, path: string) => stack.clouds.drive.readFile(`${result.directory}/${path}`)
 
 /** Unpacks what was kept and asks git itself. */
 async function inClone<T>(
@@ -92,11 +92,11 @@ test.each(['tar', 'plain'] as const)(
     })
     const { record } = await answerQuestion(
       {
-        repository: world.commit(`private/${form}`, repository.head).repository,
+        repository: stack.commit(`private/${form}`, repository.head).repository,
         name: { run: result.run },
         question: { text: 'What does countSheep do?' },
       },
-      world.context,
+      stack.context,
       never,
     )
     expect(record.citations.some((citation) => citation.verified && citation.path === 'src/count.ts')).toBe(true)
@@ -105,9 +105,9 @@ test.each(['tar', 'plain'] as const)(
 
 test('the wrong credential is refused in words that say what to do', async () => {
   const repository = await serve('private/closed', ordinary)
-  const commit = world.commit('private/closed', repository.head)
+  const commit = stack.commit('private/closed', repository.head)
   const error = await refusal(
-    summarise({ commit, attempt: 'one', cloneToken: 'ghs_wrong_wrong_wrong_wrong' }, world.context, never),
+    summarise({ commit, attempt: 'one', cloneToken: 'ghs_wrong_wrong_wrong_wrong' }, stack.context, never),
   )
   expect(error).toMatchObject({ code: 'git', next: expect.stringContaining('clone-token') })
 })
@@ -149,7 +149,7 @@ test('the plain form keeps a file whose name has 255 bytes, and one that ends in
   expect(table.lost, 'a name that copies into the drive use for a moment').toEqual([
     { path: '.handoff-3.tmp', what: 'name' },
   ])
-  const below = world.clouds.drive.tree(`${result.directory}/project/long`).map(({ path }) => path.split('/').at(-1))
+  const below = stack.clouds.drive.tree(`${result.directory}/project/long`).map(({ path }) => path.split('/').at(-1))
   expect(below.sort()).toEqual(['long', 'notes.tmp', longest].sort())
 })
 
@@ -181,9 +181,9 @@ test('paths that are no text, LFS pointers, submodules, other encodings: every f
 
 /** Where there is nothing to search, that is the answer. */
 function asked(name: string, run: string) {
-  const { repository } = world.commit(name, 'd'.repeat(40))
+  const { repository } = stack.commit(name, 'd'.repeat(40))
   const stop = AbortSignal.timeout(20_000)
-  return answerQuestion({ repository, name: { run }, question: { text: 'What is in here?' } }, world.context, stop)
+  return answerQuestion({ repository, name: { run }, question: { text: 'What is in here?' } }, stack.context, stop)
 }
 
 test('a repository with no text at all is sealed and says so', async () => {
@@ -215,8 +215,8 @@ test('a repository without commits has nothing to summarise', async () => {
 test('a host that shows only its refs still gives the commit that a ref names', async () => {
   const repository = await serve('odd/strict', ordinary)
   await repository.git('config', 'uploadpack.allowAnySHA1InWant', 'false')
-  const commit = world.commit('odd/strict', repository.head, 'refs/heads/main')
-  expect(await summarise({ commit, attempt: 'one', cloneToken: token }, world.context, never)).toMatchObject({
+  const commit = stack.commit('odd/strict', repository.head, 'refs/heads/main')
+  expect(await summarise({ commit, attempt: 'one', cloneToken: token }, stack.context, never)).toMatchObject({
     reused: false,
   })
 })
@@ -226,7 +226,7 @@ test('of a long history only the commit is fetched and kept', async () => {
     Array.from({ length: 40 }, (_, index) => ({ 'a.ts': `export const a = ${index}\n` })),
   )
   repositories.push(repository)
-  world.remote.serve('odd/long', repository.directory)
+  stack.remote.serve('odd/long', repository.directory)
   const result = await run('odd/long', repository.head)
   await inClone(result, 'long', async (git) => {
     expect(await git('rev-list', '--count', 'HEAD')).toBe('1')
@@ -250,11 +250,11 @@ test.runIf(process.env['LONG'] === '1')(
 )
 
 test('nothing of all that was left half-visible', () => {
-  const pointers = world.clouds.drive.tree('/handoff').filter(({ path }) => /\/commits\/[0-9a-f]{40}\.json$/.test(path))
-  const handoffs = world.clouds.drive.tree('/handoff').filter(({ path }) => path.endsWith('/analysis/handoff.json'))
+  const pointers = stack.clouds.drive.tree('/handoff').filter(({ path }) => /\/commits\/[0-9a-f]{40}\.json$/.test(path))
+  const handoffs = stack.clouds.drive.tree('/handoff').filter(({ path }) => path.endsWith('/analysis/handoff.json'))
   expect(pointers.length).toBe(handoffs.length)
-  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+  expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
   expect(
-    world.clouds.drive.tree(layout('/handoff', world.commit('private/closed', 'a'.repeat(40)).repository).repository),
+    stack.clouds.drive.tree(layout('/handoff', stack.commit('private/closed', 'a'.repeat(40)).repository).repository),
   ).not.toContainEqual(expect.objectContaining({ path: expect.stringContaining('handoff.json') }))
 })

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parseRunId } from '../../../../src/handoff/domain/run.js'
 import { isHandoffError, layout, type RunEvent, summarise } from '../../../../src/handoff/index.js'
 import { readSealed, sha256 } from '../../../../src/handoff/store/run-store.js'
-import { startWorld, type World } from '../../../support/local-clouds.js'
+import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 
-let world: World
+let stack: LocalStack
 let repository: TestRepository
 const name = 'octo/tools'
 
@@ -17,15 +17,15 @@ beforeAll(async () => {
     'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
     'bin/run.sh': { executable: '#!/bin/sh\necho hello\n' },
   })
-  world = await startWorld({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
 })
 
 beforeEach(() => {
-  world.events.length = 0
+  stack.events.length = 0
 })
 
 afterAll(async () => {
-  await world?.close()
+  await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
 
@@ -36,22 +36,22 @@ const nextAttempt = () => {
   return `test-${attempts}`
 }
 const request = (more: object = {}) => ({
-  commit: world.commit(name, repository.head, 'refs/heads/main'),
+  commit: stack.commit(name, repository.head, 'refs/heads/main'),
   attempt: nextAttempt(),
   ...more,
 })
 const place = () => layout('/handoff', request().commit.repository)
 const storedBelow = (directory: string) =>
-  world.clouds.drive
+  stack.clouds.drive
     .tree(directory)
     .filter((entry) => !entry.isDirectory)
     .map(({ path }) => path)
 const steps = (events: RunEvent[]) => events.filter((event) => event.type === 'step-end').map((event) => event.step)
 
 test('a push becomes a sealed run that hashes to what its pointer says', async () => {
-  const result = await summarise(request(), world.context, never)
+  const result = await summarise(request(), stack.context, never)
   expect(result).toMatchObject({ reused: false, refMoved: true })
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const pointer = JSON.parse(drive.readFile(place().pointer(repository.head))!.toString())
   expect(pointer).toMatchObject({ version: 1, run: result.run })
   expect(sha256(drive.readFile(`${result.directory}/analysis/handoff.json`)!)).toBe(pointer.handoff)
@@ -74,14 +74,14 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
 })
 
 test('the sandbox is gone before the model is asked, and no note is left', () => {
-  const { sandboxes } = world.clouds.sandboxes
+  const { sandboxes } = stack.clouds.sandboxes
   expect(sandboxes).toHaveLength(1)
-  expect(sandboxes[0]!.killedAt!.getTime()).toBeLessThanOrEqual(world.clouds.model.prompts[0]!.at)
+  expect(sandboxes[0]!.killedAt!.getTime()).toBeLessThanOrEqual(stack.clouds.model.prompts[0]!.at)
   expect(storedBelow(place().commits)).toEqual([place().pointer(repository.head)])
 })
 
 test('the machine knew its run from outside, had a lifetime and an egress list', () => {
-  const [machine] = world.clouds.sandboxes.sandboxes
+  const [machine] = stack.clouds.sandboxes.sandboxes
   expect(machine!.metadata).toMatchObject({
     handoff: '1',
     role: 'summarise',
@@ -93,63 +93,63 @@ test('the machine knew its run from outside, had a lifetime and an egress list',
 })
 
 test('its token opened one directory, for a time, and is revoked', () => {
-  const [token] = world.clouds.drive.issuedTokens()
+  const [token] = stack.clouds.drive.issuedTokens()
   expect(token).toMatchObject({ revoked: true, scopes: [{ prefix: expect.stringContaining('/runs/') }] })
 })
 
 test('the same commit again needs no sandbox and no model', async () => {
   const before = {
-    sandboxes: world.clouds.sandboxes.sandboxes.length,
-    prompts: world.clouds.model.prompts.length,
+    sandboxes: stack.clouds.sandboxes.sandboxes.length,
+    prompts: stack.clouds.model.prompts.length,
   }
-  const result = await summarise(request(), world.context, never)
+  const result = await summarise(request(), stack.context, never)
   expect(result).toMatchObject({ reused: true, refMoved: true })
   expect(result.summary).toContain('## What it is and for whom')
   expect({
-    sandboxes: world.clouds.sandboxes.sandboxes.length,
-    prompts: world.clouds.model.prompts.length,
+    sandboxes: stack.clouds.sandboxes.sandboxes.length,
+    prompts: stack.clouds.model.prompts.length,
   }).toEqual(before)
 })
 
 test('a ref that a crash left behind is mended on the way', async () => {
-  world.clouds.drive.remove(place().ref('refs/heads/main'))
-  await summarise(request(), world.context, never)
-  expect(world.clouds.drive.readFile(place().ref('refs/heads/main'))).toBeDefined()
+  stack.clouds.drive.remove(place().ref('refs/heads/main'))
+  await summarise(request(), stack.context, never)
+  expect(stack.clouds.drive.readFile(place().ref('refs/heads/main'))).toBeDefined()
 })
 
 test('a ref that cannot be written costs a notice, not the sealed run', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   drive.remove(place().ref('refs/heads/main'))
   const refuse = drive.rule({
     method: 'PUT',
     path: /\/refs\/heads\//,
     fault: { kind: 'answer', status: 403, body: '{"error":"no"}' },
   })
-  const again = await summarise(request({ force: true }), world.context, never)
+  const again = await summarise(request({ force: true }), stack.context, never)
   expect(again).toMatchObject({ reused: false, refMoved: false })
-  const reused = await summarise(request(), world.context, never)
+  const reused = await summarise(request(), stack.context, never)
   expect(reused).toMatchObject({ reused: true, refMoved: false })
   refuse()
-  const notices = world.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
+  const notices = stack.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
   expect(notices.filter((text) => text.includes('refs/heads/main'))).toHaveLength(2)
-  expect((await summarise(request(), world.context, never)).refMoved).toBe(true)
+  expect((await summarise(request(), stack.context, never)).refMoved).toBe(true)
 })
 
 test('a pointer that a crash left behind is mended from the note, without a sandbox', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const pointer = drive.readFile(place().pointer(repository.head))!
   const { run } = JSON.parse(pointer.toString())
   drive.write(place().sealNote(run), pointer)
   drive.remove(place().pointer(repository.head))
-  const before = world.clouds.sandboxes.sandboxes.length
-  const result = await summarise(request(), world.context, never)
+  const before = stack.clouds.sandboxes.sandboxes.length
+  const result = await summarise(request(), stack.context, never)
   expect(result).toMatchObject({ run, reused: true })
-  expect(world.clouds.sandboxes.sandboxes.length).toBe(before)
+  expect(stack.clouds.sandboxes.sandboxes.length).toBe(before)
   expect(JSON.parse(drive.readFile(place().pointer(repository.head))!.toString())).toMatchObject({ run })
 })
 
 test('a handoff that a sandbox forged is not believed without a note of the host', async () => {
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const pointer = drive.readFile(place().pointer(repository.head))!
   const { run } = JSON.parse(pointer.toString())
   const real = drive.readFile(`${place().run(run)}/analysis/handoff.json`)!
@@ -157,43 +157,43 @@ test('a handoff that a sandbox forged is not believed without a note of the host
   drive.remove(place().sealNote(run))
   const forged = `${repository.head}-forged`
   drive.write(`${place().runs}/${forged}/analysis/handoff.json`, real.toString().replaceAll(run, forged))
-  const result = await summarise(request(), world.context, never)
+  const result = await summarise(request(), stack.context, never)
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(forged)
 })
 
 test('force makes a new run, and the pointer never shows anything half', async () => {
   const seen: string[] = []
-  const { drive } = world.clouds
+  const { drive } = stack.clouds
   const before = JSON.parse(drive.readFile(place().pointer(repository.head))!.toString()) as { run: string }
   let running = true
   const watch = (async () => {
     while (running) {
-      const sealed = await readSealed(world.context.ports.drive, place(), repository.head, never)
+      const sealed = await readSealed(stack.context.ports.drive, place(), repository.head, never)
       seen.push(sealed?.handoff.run ?? 'nothing')
     }
   })()
-  const result = await summarise(request({ force: true }), world.context, never)
+  const result = await summarise(request({ force: true }), stack.context, never)
   running = false
   await watch
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(before.run)
   expect(new Set(seen)).toEqual(new Set(seen.includes(result.run) ? [before.run, result.run] : [before.run]))
-  expect(await readSealed(world.context.ports.drive, place(), repository.head, never)).toMatchObject({
+  expect(await readSealed(stack.context.ports.drive, place(), repository.head, never)).toMatchObject({
     handoff: { run: result.run },
   })
 })
 
 test('of attempts that race for one commit one wins, and the others return its run and leave nothing', async () => {
   const two = await makeRepository({ 'a.ts': 'export const a = 1\n' })
-  world.remote.serve('octo/race', two.directory)
-  const commit = world.commit('octo/race', two.head, 'refs/heads/main')
+  stack.remote.serve('octo/race', two.directory)
+  const commit = stack.commit('octo/race', two.head, 'refs/heads/main')
   const results = await Promise.all(
-    [1, 2, 3].map((n) => summarise({ commit, attempt: `race-${n}` }, world.another(), never)),
+    [1, 2, 3].map((n) => summarise({ commit, attempt: `race-${n}` }, stack.makeContext(), never)),
   )
   expect(new Set(results.map((result) => result.run)).size).toBe(1)
   expect(results.filter((result) => !result.reused)).toHaveLength(1)
-  const runs = world.clouds.drive
+  const runs = stack.clouds.drive
     .tree(layout('/handoff', commit.repository).runs)
     .filter(({ path }) => path.endsWith('handoff.json'))
   expect(runs).toHaveLength(1)
@@ -201,8 +201,8 @@ test('of attempts that race for one commit one wins, and the others return its r
 })
 
 test('steps are told in the order of the story', async () => {
-  await summarise(request({ force: true }), world.context, never)
-  const order = steps(world.events)
+  await summarise(request({ force: true }), stack.context, never)
+  const order = steps(stack.events)
   for (const [first, later] of [
     ['look up', 'open sandbox'],
     ['clone', 'survey'],
@@ -225,37 +225,37 @@ async function refusal(work: Promise<unknown>) {
 }
 
 test('a commit that does not exist is a clear error, and nothing is sealed', async () => {
-  const commit = world.commit(name, 'f'.repeat(40))
-  expect(await refusal(summarise({ commit, attempt: 'absent' }, world.context, never))).toMatchObject({
+  const commit = stack.commit(name, 'f'.repeat(40))
+  expect(await refusal(summarise({ commit, attempt: 'absent' }, stack.context, never))).toMatchObject({
     code: 'not-found',
     next: expect.stringContaining('commit id'),
   })
-  expect(world.clouds.drive.readFile(place().pointer('f'.repeat(40)))).toBeUndefined()
+  expect(stack.clouds.drive.readFile(place().pointer('f'.repeat(40)))).toBeUndefined()
 })
 
 test('an attempt whose directory somebody began is refused, and nothing of theirs is touched', async () => {
   const sha = 'd'.repeat(40)
   const path = `${place().run(parseRunId(`${sha}-taken`))}/.handoff-marker`
-  await world.context.ports.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })
-  const error = await refusal(summarise({ commit: world.commit(name, sha), attempt: 'taken' }, world.context, never))
+  await stack.context.ports.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })
+  const error = await refusal(summarise({ commit: stack.commit(name, sha), attempt: 'taken' }, stack.context, never))
   expect(error).toMatchObject({ code: 'conflict' })
-  expect(world.clouds.drive.readFile(path)!.toString()).toBe('of somebody else\n')
-  expect(world.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)).toEqual([])
+  expect(stack.clouds.drive.readFile(path)!.toString()).toBe('of somebody else\n')
+  expect(stack.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)).toEqual([])
 })
 
 test('a repository that is not there is a clear error', async () => {
   const commit = { ...request().commit, cloneUrl: request().commit.cloneUrl.replace('tools', 'nothing') }
   expect(
-    await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, world.context, never)),
+    await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, stack.context, never)),
   ).toMatchObject({ code: 'git' })
 })
 
 test('an interrupted walk leaves no sandbox and no pointer', async () => {
   const stop = new AbortController()
   const fresh = await makeRepository({ 'b.ts': 'export const b = 2\n' })
-  world.remote.serve('octo/stopped', fresh.directory)
-  const commit = world.commit('octo/stopped', fresh.head)
-  const context = world.another()
+  stack.remote.serve('octo/stopped', fresh.directory)
+  const commit = stack.commit('octo/stopped', fresh.head)
+  const context = stack.makeContext()
   const emit = context.ports.emit
   context.ports.emit = (event) => {
     emit(event)
@@ -264,7 +264,7 @@ test('an interrupted walk leaves no sandbox and no pointer', async () => {
   expect(await refusal(summarise({ commit, attempt: 'stopped' }, context, stop.signal))).toMatchObject({
     code: 'cancelled',
   })
-  expect(world.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
-  expect(world.clouds.drive.readFile(layout('/handoff', commit.repository).pointer(fresh.head))).toBeUndefined()
+  expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
+  expect(stack.clouds.drive.readFile(layout('/handoff', commit.repository).pointer(fresh.head))).toBeUndefined()
   await fresh[Symbol.asyncDispose]()
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
 import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
 import { writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
-import { anyCharacter } from '../../../support/characters.js'
+import { anyCharacter } from '../../../support/any-character.js'
 import { countByBytes, type Files, order, previousOf, scriptedModel, sealedFile, sourceText, surveyOf } from './kit.js'
 
 const runs = process.env['LONG'] ? 1_000 : 50

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SurveyLimits } from '../../../../../src/handoff/domain/sandbox-protocol.js'
-import { anyCharacter } from '../../../../support/characters.js'
+import { anyCharacter } from '../../../../support/any-character.js'
 import { type Content, makeRepository } from '../../../../support/repository.js'
 import { expectSound, surveyIn } from './survey-repository.js'
 

@@ -11,16 +11,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 
-export interface Canned {
+export interface RecordedRun {
   /** By path relative to the run directory; the clone under `project/`. */
   files: { path: string; bytes: Uint8Array }[]
   summarise: ProgramRecord[]
   find: ProgramRecord[]
 }
 
-export interface InProcessProgram extends AsyncDisposable {
+export interface ScriptedProgram extends AsyncDisposable {
   /** What the program stores and prints from now on. Returns what it did until then. */
-  can(canned: (before: Canned) => Canned): Canned
+  can(canned: (before: RecordedRun) => RecordedRun): RecordedRun
   /** To come first on the PATH of the sandboxes. */
   folder: string
   program: () => Promise<string>
@@ -29,10 +29,10 @@ export interface InProcessProgram extends AsyncDisposable {
 }
 
 /** With `finds`, whatever program is sent to find something is taken for this one: for houses that bring the real program along. */
-export async function startInProcessProgram({ finds = false } = {}): Promise<InProcessProgram> {
+export async function startScriptedProgram({ finds = false } = {}): Promise<ScriptedProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'quick-'))
   chmodSync(folder, 0o755)
-  let canned: Canned = { files: [], summarise: [], find: [] }
+  let canned: RecordedRun = { files: [], summarise: [], find: [] }
   const server = createServer((socket) => void serve(socket, () => canned))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -74,7 +74,7 @@ interface Task {
 }
 
 /** The exit code, then what is printed. */
-async function serve(socket: Socket, canned: () => Canned): Promise<void> {
+async function serve(socket: Socket, canned: () => RecordedRun): Promise<void> {
   const stop = new AbortController()
   socket.on('error', () => undefined)
   socket.once('close', () => stop.abort())
@@ -99,7 +99,7 @@ function wordsFrom(socket: Socket): Promise<string[]> {
 }
 
 async function work(
-  canned: Canned,
+  canned: RecordedRun,
   { task, repositoryName }: Task,
   call: Caller,
 ): Promise<{ code: number; records: object[] }> {

@@ -1,4 +1,4 @@
-// What `asking-child.ts` starts: asks the question in its environment with the house as production wires it.
+// The child process of ask-in-child-process.ts: asks the question in its environment, with a context wired as in production.
 import { readFileSync } from 'node:fs'
 import { answerQuestion, createContext, parseSettings } from '../../src/handoff/index.js'
 
@@ -8,5 +8,5 @@ context.ports.drive = { ...context.ports.drive, server: process.env['INSIDE'] ??
 await answerQuestion(JSON.parse(process.env['ASK'] ?? '{}'), context, AbortSignal.timeout(30_000)).catch(
   () => undefined,
 )
-// Whoever started us wants to kill us; ending by ourselves would be no kill.
+// The parent process kills this one; it must not exit by itself.
 setInterval(() => undefined, 1_000)

@@ -14,7 +14,6 @@ import { authenticate, checkPermissions } from './permissions.js'
 import { makeRateLimits, type RateLimitOptions, type RateLimits } from './rate-limits.js'
 import { errorReply, notFound, type RequestContext, validationError } from './request-context.js'
 import { findRoute, type Route, routes } from './routes.js'
-import { deliver, makeCommentEvent, type WebhookEvent } from './webhook-events.js'
 import {
   caseFoldedName,
   ensureUser,
@@ -23,7 +22,8 @@ import {
   type Repository,
   type StoredComment,
   type Token,
-} from './world.js'
+} from './state.js'
+import { deliver, makeCommentEvent, type WebhookEvent } from './webhook-events.js'
 
 export interface GitHubOptions {
   port?: number
@@ -44,7 +44,7 @@ export interface LocalGitHub extends stock.Fixtures, AsyncDisposable {
   /** Every comment there ever was, in the order of their making, deleted ones too. */
   comments: StoredComment[]
   /** What people see now. */
-  visible(repository: Repository, number: number): StoredComment[]
+  visibleComments(repository: Repository, number: number): StoredComment[]
   /** Who stands under a comment with what, as `login:content`. */
   reactionsOf(comment: StoredComment): string[]
   /** What a workflow finds in its event file, and a webhook in its body, when this comment is made (or edited, …). */
@@ -126,7 +126,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     server,
     unexpected,
     comments: state.comments,
-    visible: (repository, number) =>
+    visibleComments: (repository, number) =>
       state.comments.filter((one) => one.repository === repository && one.number === number && !one.deleted),
     reactionsOf: (comment) =>
       comment.reactions.filter((one) => !one.removed).map((one) => `${one.user.login}:${one.content}`),

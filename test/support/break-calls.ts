@@ -1,24 +1,24 @@
 // Breaks the calls to one stand-in without a gate before it: some of the first by chance, and each kind of call when it comes for the first time,
 // because some are only made when another failed.
 import type { Fault, LocalServer, RecordedRequest } from '../../src/emulators/faulty-server.js'
-import { type CloudName, routeOf } from './gate.js'
+import { type CloudName, routeOf } from './fault-proxy.js'
 import type { Random } from './random.js'
 
 type Server = Pick<LocalServer, 'rule'>
 
-export interface Breaker {
+export interface CallBreaker {
   /** One to three of the first requests, each once; in words. */
-  some(server: Server, random: Random, among: number): string
+  breakSome(server: Server, random: Random, among: number): string
   /** Each kind of request that no server of this breaker was asked before. */
-  whatIsNew(server: Server): void
+  breakNewKinds(server: Server): void
   /** How many kinds there were so far. */
   readonly kinds: number
 }
 
-export function breaker(cloud: CloudName, faults: readonly Fault[]): Breaker {
+export function makeCallBreaker(cloud: CloudName, faults: readonly Fault[]): CallBreaker {
   const met = new Set<string>()
   return {
-    some(server, random, among) {
+    breakSome(server, random, among) {
       const plan = Array.from({ length: 1 + random.below(3) }, () => {
         const skip = random.below(among)
         const fault = random.pick(faults)
@@ -27,7 +27,7 @@ export function breaker(cloud: CloudName, faults: readonly Fault[]): Breaker {
       })
       return plan.join(', ')
     },
-    whatIsNew(server) {
+    breakNewKinds(server) {
       const turns = new WeakMap<RecordedRequest, number>()
       const turn = (request: RecordedRequest) => {
         const route = routeOf(cloud, request)

@@ -1,5 +1,5 @@
-// A whole world on loopback for one test file: the three clouds, a git remote with one repository, and a house wired to them by the production
-// `connect`. When it is taken down it looks for what must never be there: a sandbox that lives, a request nobody knows, a secret out of place.
+// Everything a test needs on loopback: emulators of the three clouds, a git server with repositories, and a context wired as in production.
+// `close` fails the test if a sandbox is alive, a request was unknown, or a secret stands where it must not.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
@@ -9,7 +9,7 @@ import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { type AppContext, createContext, type RunEvent } from '../../src/handoff/index.js'
 import { leaksOf } from './secrets.js'
 
-export interface WorldOptions {
+export interface LocalStackOptions {
   clouds?: CloudsOptions
   /** Bare repositories or work trees by name (`owner/name`). */
   repositories: Record<string, string>
@@ -18,22 +18,22 @@ export interface WorldOptions {
   settings?: Record<string, string>
 }
 
-export interface World extends AsyncDisposable {
+export interface LocalStack extends AsyncDisposable {
   clouds: Required<Clouds>
   remote: GitRemote
   context: AppContext
   events: RunEvent[]
-  /** Secrets in play beyond those that the world made itself. */
+  /** Further secrets that `close` looks for. */
   secrets: string[]
-  /** A second house on the same clouds: another process. */
-  another(settings?: Record<string, string>): AppContext
+  /** A second context on the same emulators, as in another process. */
+  makeContext(settings?: Record<string, string>): AppContext
   commit(name: string, sha: string, ref?: string): Commit
   close(): Promise<void>
 }
 
 const program = (name: string) => readFile(join(import.meta.dirname, `../../dist/sandbox-${name}.js`), 'utf8')
 
-export async function startWorld(options: WorldOptions): Promise<World> {
+export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const [clouds, remote] = await Promise.all([
     startClouds(options.clouds) as Promise<Required<Clouds>>,
     startGitRemote({
@@ -60,9 +60,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       ...clouds.sandboxes.unsupported,
       ...clouds.drive.unexpected.map((request) => `${request.method} ${request.path}`),
     ]
-    if (living.length > 0) throw new Error(`sandboxes that still live: ${living.join(', ')}`)
+    if (living.length > 0) throw new Error(`sandboxes that are still alive: ${living.join(', ')}`)
     if (leaks.length > 0) throw new Error(`secrets out of place:\n${leaks.join('\n')}`)
-    if (unknown.length > 0) throw new Error(`requests nobody knows:\n${unknown.join('\n')}`)
+    if (unknown.length > 0) throw new Error(`unknown requests:\n${unknown.join('\n')}`)
   }
   return {
     clouds,
@@ -70,7 +70,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     context: another(),
     events,
     secrets,
-    another,
+    makeContext: another,
     commit: (name, sha, ref) => ({
       repository: parseRepository(name, 'git.example.org'),
       sha,

@@ -3,14 +3,14 @@ import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.
 import { encodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
 import type { RunId } from '../../src/handoff/domain/run.js'
 import { shaOf } from '../../src/handoff/domain/run.js'
-import type { KeptRuns } from './kept-runs.js'
+import type { StoredRuns } from './stored-runs.js'
 
 let count = 0
 
-export const cited = (path: string, from: number, to = from): Citation => ({ path, from, to, verified: true })
+export const makeCitation = (path: string, from: number, to = from): Citation => ({ path, from, to, verified: true })
 
 /** An answer in the ledger of a run. */
-export function keepAnswer(there: KeptRuns, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
+export function storeAnswer(there: StoredRuns, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
   count += 1
   const record: CompletedAnswer = {
     version: 1,

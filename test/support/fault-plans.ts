@@ -1,8 +1,8 @@
-// Which calls are broken, and how: plans that follow from a seed alone, and a ledger of what was broken so far.
+// Fault plans: which calls are broken, and how. A plan depends on its seed only. A log records every injected fault.
 //
-// The first calls of a plan go round systematically, so that a hundred seeds break every call of an undisturbed walk in several ways; up to
-// two more are drawn by chance, because the interesting failures are those that meet.
-import { type CloudName, type FaultName, faultNames, type Passage, type PlannedFault } from './gate.js'
+// The first fault of a plan is chosen systematically, so that a hundred seeds break every call of an undisturbed run in several ways. Up to two
+// more faults are drawn at random, because combined faults find the most defects.
+import { type CloudName, type FaultName, faultNames, type PlannedFault, type ProxiedCall } from './fault-proxy.js'
 import { randomFrom } from './random.js'
 
 export interface CallTarget {
@@ -11,10 +11,10 @@ export interface CallTarget {
   occurrence: number
 }
 
-/** Every call of an undisturbed walk, each route's first, second, … by itself. Sorted: the order of a walk differs from time to time. */
-export function targetsIn(passages: readonly Passage[]): CallTarget[] {
+/** Every call of an undisturbed run, numbered within its route. Sorted, because the order of calls differs between runs. */
+export function listTargets(proxiedCalls: readonly ProxiedCall[]): CallTarget[] {
   const counted = new Map<string, number>()
-  return passages
+  return proxiedCalls
     .map(({ cloud, route }) => {
       const occurrence = (counted.get(nameOf({ cloud, route })) ?? 0) + 1
       counted.set(nameOf({ cloud, route }), occurrence)
@@ -27,7 +27,7 @@ export function targetsIn(passages: readonly Passage[]): CallTarget[] {
 const possible = (cloud: CloudName) =>
   cloud === 'inside' ? faultNames.filter((name) => !name.startsWith('dies')) : faultNames
 
-export function planFrom(seed: number, targets: readonly CallTarget[]): PlannedFault[] {
+export function makePlan(seed: number, targets: readonly CallTarget[]): PlannedFault[] {
   const random = randomFrom(seed)
   const index = seed % targets.length
   const first = targets[index]!
@@ -43,8 +43,8 @@ export function planFrom(seed: number, targets: readonly CallTarget[]): PlannedF
   return plan
 }
 
-/** A seed far from the next one's, so that a few meet very different calls; and many meet every call. */
-export function strided(seed: number, targets: readonly CallTarget[]): number {
+/** Spreads neighbouring seeds over the targets: a few seeds meet very different calls, many seeds meet every call. */
+export function spreadSeed(seed: number, targets: readonly CallTarget[]): number {
   let stride = 7
   while (divisor(stride, targets.length) !== 1) stride += 1
   return seed * stride
@@ -60,22 +60,22 @@ export const planText = (plan: readonly PlannedFault[]) =>
   plan.map(({ cloud, route, occurrence, fault }) => `${cloud} ${route} #${occurrence} ${fault}`).join('; ')
 
 /** What was broken beside the plan. A seed that is replayed alone meets the same, and perhaps more: nothing was broken before it. */
-export function metText(passages: readonly Passage[], plan: readonly PlannedFault[]): string {
-  const isPlanned = (passage: Passage) => plan.some((one) => nameOf(one) === nameOf(passage))
-  const met = passages.filter((passage) => passage.fault && !isPlanned(passage))
-  return met.map((passage) => `; met ${nameOf(passage)} ${passage.fault}`).join('')
+export function unplannedFaultsText(proxiedCalls: readonly ProxiedCall[], plan: readonly PlannedFault[]): string {
+  const isPlanned = (call: ProxiedCall) => plan.some((one) => nameOf(one) === nameOf(call))
+  const met = proxiedCalls.filter((call) => call.fault && !isPlanned(call))
+  return met.map((call) => `; met ${nameOf(call)} ${call.fault}`).join('')
 }
 
-export interface FaultLedger {
+export interface FaultLog {
   /** What was asked for, and which of it was broken; once for each list. */
-  add(passages: readonly Passage[]): void
+  add(proxiedCalls: readonly ProxiedCall[]): void
   /** Calls that production makes and nobody broke. */
   unbroken(): string[]
   /**
    * For a gate: breaks each call that nobody broke yet when it comes, in ways that go round. Calls that are planned for are left to their plans;
    * the others are made because something failed, and come when they will.
    */
-  breakTheRest(planned?: readonly CallTarget[]): (call: Passage) => FaultName | undefined
+  breakRemaining(planned?: readonly CallTarget[]): (call: ProxiedCall) => FaultName | undefined
   injected(): number
   /** A line for each call: how often it was made, and how it was broken. */
   report(): string
@@ -86,29 +86,29 @@ interface Known {
   faults: Map<FaultName, number>
 }
 
-export function faultLedger(): FaultLedger {
-  /** Lists that may still grow: a process that died, or was told to stop, makes calls for a moment. */
-  const lists = new Set<readonly Passage[]>()
+export function makeFaultLog(): FaultLog {
+  /** These lists may still grow: a process that died or was stopped makes calls for a moment. */
+  const lists = new Set<readonly ProxiedCall[]>()
   /** Those that are about to be added, too. */
   const broken = new Set<string>()
   function calls(): Map<string, Known> {
     const all = new Map<string, Known>()
-    for (const passage of [...lists].flat()) {
-      const name = nameOf(passage)
-      const call: Known = all.get(name) ?? { made: 0, faults: new Map() }
-      all.set(name, call)
-      call.made += 1
-      if (passage.fault !== undefined) call.faults.set(passage.fault, (call.faults.get(passage.fault) ?? 0) + 1)
+    for (const call of [...lists].flat()) {
+      const name = nameOf(call)
+      const known: Known = all.get(name) ?? { made: 0, faults: new Map() }
+      all.set(name, known)
+      known.made += 1
+      if (call.fault !== undefined) known.faults.set(call.fault, (known.faults.get(call.fault) ?? 0) + 1)
     }
     return all
   }
   return {
-    add(passages) {
-      lists.add(passages)
-      for (const passage of passages) if (passage.fault !== undefined) broken.add(nameOf(passage))
+    add(proxiedCalls) {
+      lists.add(proxiedCalls)
+      for (const call of proxiedCalls) if (call.fault !== undefined) broken.add(nameOf(call))
     },
     unbroken: () => [...calls()].filter(([, { faults }]) => faults.size === 0).map(([name]) => name),
-    breakTheRest(planned = []) {
+    breakRemaining(planned = []) {
       const left = new Set(planned.map(nameOf))
       return (call) => {
         const name = nameOf(call)

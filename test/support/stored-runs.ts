@@ -18,7 +18,7 @@ import { point, seal, sha256 } from '../../src/handoff/store/run-store.js'
 export const day = 86_400_000
 export const never = new AbortController().signal
 
-export interface KeptRuns extends AsyncDisposable {
+export interface StoredRuns extends AsyncDisposable {
   drive: LocalDrive
   context: AppContext
   repository: Repository
@@ -28,14 +28,14 @@ export interface KeptRuns extends AsyncDisposable {
   /** Does something so many days ago. */
   daysAgo<T>(days: number, work: () => Promise<T>): Promise<T>
   /** A sealed run, spoken for. */
-  sealed(sha: string, options?: SealedOptions): Promise<RunId>
+  sealed(sha: string, options?: SealedRunOptions): Promise<RunId>
   /** What an attempt that died leaves: its marker, and whatever of these files. */
   attempt(sha: string, files?: string[], name?: string): RunId
   ref(ref: string, commit: string): void
   files(path?: string): string[]
 }
 
-export interface SealedOptions {
+export interface SealedRunOptions {
   days?: number
   ref?: string
   name?: string
@@ -48,7 +48,7 @@ export interface SealedOptions {
 
 export const sha = (digit: string | number) => String(digit).padStart(4, '0').repeat(10)
 
-export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
+export async function makeStoredRuns(of = 'octo/tools'): Promise<StoredRuns> {
   const time = { now: Date.parse('2026-11-18T10:00:00Z') }
   const drive = await startDrive({ now: () => time.now })
   const settings = {
@@ -107,14 +107,14 @@ export async function keptRuns(of = 'octo/tools'): Promise<KeptRuns> {
   }
 }
 
-const contents = ({ files }: SealedOptions): Record<string, string> => ({
+const contents = ({ files }: SealedRunOptions): Record<string, string> => ({
   'project/tools.git.tar': 'a tar',
   [artifact.files]: '{}',
   [artifact.summary]: '# Summary\n',
   ...files,
 })
 
-function handoffOf(repository: Repository, commit: string, options: SealedOptions, at: Date): Handoff {
+function handoffOf(repository: Repository, commit: string, options: SealedRunOptions, at: Date): Handoff {
   return {
     version: 1,
     run: makeRunId(commit, options.name ?? 'first'),

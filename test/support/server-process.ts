@@ -7,7 +7,7 @@ import { until } from './until.js'
 const root = join(import.meta.dirname, '../..')
 const program = ['--import', join(root, 'src/build/ts-loader.mjs'), join(root, 'src/service/server/main.ts')]
 
-export interface OwnServer extends AsyncDisposable {
+export interface ServerProcess extends AsyncDisposable {
   url: string
   /** All that it printed. */
   output(): string
@@ -22,10 +22,10 @@ export interface OwnServer extends AsyncDisposable {
 const alone = { command: [process.execPath, ...program], cwd: '/' }
 export const byNpm = { command: ['npm', 'start'], cwd: root }
 
-export async function startOwnServer(
+export async function startServerProcess(
   environment: Record<string, string>,
   { command: [file = '', ...rest], cwd } = alone,
-): Promise<OwnServer> {
+): Promise<ServerProcess> {
   const child = spawn(file, rest, {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

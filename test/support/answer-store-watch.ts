@@ -5,7 +5,7 @@ import type { AnswerRecord } from '../../src/handoff/domain/answer.js'
 import { decodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
 import { artifact } from '../../src/handoff/domain/run.js'
 
-export interface LedgerWatch {
+export interface AnswerStoreWatch {
   look(): void
   records(): AnswerRecord[]
   wrong: string[]
@@ -13,7 +13,7 @@ export interface LedgerWatch {
 
 const stamp = /^<!-- handoff:latest accepted=(\S+) -->\n/
 
-export function watchLedger(drive: LocalDrive, directory: string): LedgerWatch {
+export function watchAnswerStore(drive: LocalDrive, directory: string): AnswerStoreWatch {
   const done = new Map<string, Buffer>()
   let latest = ''
   const wrong: string[] = []

@@ -1,8 +1,8 @@
-// The way out of one process: every call it makes to the clouds goes through here, where it is written down and may be broken.
+// A proxy between one process and the emulators. It records every call and breaks the calls that a plan or a test names.
 //
-// A gate stands for one orchestrating process and the sandboxes it opens. A planned fault names a call by its route and by which of its kind
-// it is, so that the same plan means the same thing however the calls of a walk overtake each other. When the process "dies" nothing of it
-// gets out any more, as if it had been killed at that call; what it has opened elsewhere goes on, and so do its sandboxes' own calls.
+// A proxy serves one orchestrating process and the sandboxes it opens. A planned fault names a call by its route and its number within the route,
+// so that a plan does not depend on how calls overtake each other. When the process "dies", the proxy drops its further calls, as if the process
+// had been killed at that call. Open sandboxes and their own calls go on.
 import { Agent, request as ask, type IncomingHttpHeaders } from 'node:http'
 import {
   type Fault,
@@ -54,31 +54,31 @@ export interface PlannedFault {
   fault: FaultName
 }
 
-export interface Passage {
+export interface ProxiedCall {
   cloud: CloudName
   route: string
   fault?: FaultName
 }
 
-export interface Gate extends AsyncDisposable {
+export interface FaultProxy extends AsyncDisposable {
   url: Record<CloudName, string>
   /** Every call so far, in the order in which it came. */
-  passages: Passage[]
+  calls: ProxiedCall[]
   /** Resolves when the process is dead. */
   died: Promise<void>
   close(): Promise<void>
 }
 
-export interface GateOptions {
+export interface FaultProxyOptions {
   targets: Record<CloudName, string>
   faults?: PlannedFault[]
   /** Asked about each call that no planned fault meets: how to break it. */
-  breaking?: (call: Passage) => FaultName | undefined
+  breaking?: (call: ProxiedCall) => FaultName | undefined
   /** Called at each moment at which the drive may have changed. */
   watch?: () => void
 }
 
-/** Later than any deadline of a quick house. */
+/** Longer than any deadline in a scripted stack. */
 export const lateMs = 750
 
 const kinds: Record<FaultName, Fault> = {
@@ -104,21 +104,21 @@ function faultOf(cloud: CloudName, name: FaultName): Fault {
   return rest
 }
 
-export async function startGate(options: GateOptions): Promise<Gate> {
+export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const { targets, faults = [], breaking = () => undefined, watch = () => undefined } = options
-  const passages: Passage[] = []
-  const noted = new WeakMap<RecordedRequest, Passage>()
+  const proxiedCalls: ProxiedCall[] = []
+  const noted = new WeakMap<RecordedRequest, ProxiedCall>()
   // A connection for each call: one that is kept may be closed at the other end in the very moment it is used again.
   const agent = new Agent({ keepAlive: false })
   const death = Promise.withResolvers<void>()
   const servers = new Map<CloudName, LocalServer>()
 
-  const note = (cloud: CloudName, request: RecordedRequest): Passage => {
+  const note = (cloud: CloudName, request: RecordedRequest): ProxiedCall => {
     const known = noted.get(request)
     if (known) return known
-    const passage: Passage = { cloud, route: routeOf(cloud, request) }
+    const passage: ProxiedCall = { cloud, route: routeOf(cloud, request) }
     noted.set(request, passage)
-    passages.push(passage)
+    proxiedCalls.push(passage)
     return passage
   }
   const die = () => {
@@ -127,7 +127,7 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   }
 
   async function open(cloud: CloudName): Promise<void> {
-    // What came through stands in `passages`; nobody looks for the requests themselves.
+    // What came through stands in `proxiedCalls`; nobody looks for the requests themselves.
     const server = await startServer(cloud, forwardTo(targets[cloud], agent, watch), { keepRequests: 0 })
     servers.set(cloud, server)
     // Matches nothing: it only sees every request first.
@@ -168,7 +168,7 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   }
   return {
     url: Object.fromEntries([...servers].map(([cloud, { url }]) => [cloud, url])) as Record<CloudName, string>,
-    passages,
+    calls: proxiedCalls,
     died: death.promise,
     close,
     [Symbol.asyncDispose]: close,

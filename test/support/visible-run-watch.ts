@@ -7,7 +7,7 @@ import { artifact, type Layout } from '../../src/handoff/domain/run.js'
 import { readTombstone } from '../../src/handoff/domain/tombstone.js'
 import { sha256 } from '../../src/handoff/store/run-store.js'
 
-export interface Reader {
+export interface VisibleRunWatch {
   /** Looks; remembers what is wrong instead of throwing, because it is called where nobody would hear. */
   look(): void
   /** What the test itself takes away is not looked at: a call that somebody gave up may still come through then. */
@@ -20,10 +20,15 @@ export interface Reader {
 }
 
 /** With `mayBeReplaced` one run may take the place of another, and a run may be removed. */
-export function readerOf(drive: LocalDrive, layout: Layout, sha: string, { mayBeReplaced = false } = {}): Reader {
+export function watchVisibleRun(
+  drive: LocalDrive,
+  layout: Layout,
+  sha: string,
+  { mayBeReplaced = false } = {},
+): VisibleRunWatch {
   let last: Buffer | undefined
   let looks = true
-  const reader: Reader = {
+  const reader: VisibleRunWatch = {
     wrong: [],
     looked: 0,
     bytesCompared: 0,

@@ -1,6 +1,5 @@
-// A world in which a walk takes a tenth of a second, and a house for each process in it, wired as `connect` does but with short waits.
-//
-// The clouds are the local ones. What the program in a sandbox does is taken down once from the real program and repeated by a tiny one.
+// A stack in which a workflow takes a tenth of a second: emulators, one repository, and test processes that reach them through a fault proxy.
+// The real sandbox program runs once and is recorded; a tiny program then repeats its output. Deadlines and waits are short.
 import { execFileSync } from 'node:child_process'
 import { type LocalServer, type Reply, startServer } from '../../src/emulators/faulty-server.js'
 import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
@@ -10,27 +9,34 @@ import { type Commit, type Layout, layout, parseRepository } from '../../src/han
 import type { RunEvent } from '../../src/handoff/domain/run-events.js'
 import type { AnswerRequest } from '../../src/handoff/workflows/answer/find-answer.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
-import { type CloudName, type FaultName, type Gate, type Passage, type PlannedFault, startGate } from './gate.js'
-import { houseAt, type Wiring } from './in-memory-clients.js'
-import { type InProcessProgram, startInProcessProgram } from './in-process-program.js'
+import {
+  type CloudName,
+  type FaultName,
+  type FaultProxy,
+  type PlannedFault,
+  type ProxiedCall,
+  startFaultProxy,
+} from './fault-proxy.js'
+import { realProgram, recordSummary } from './record-program.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
+import { connectThrough, type Wiring } from './scripted-context.js'
+import { type ScriptedProgram, startScriptedProgram } from './scripted-program.js'
 import { leaksOf } from './secrets.js'
-import { realProgram, takeDown } from './taken-down.js'
 
-export interface QuickWorld extends AsyncDisposable {
+export interface ScriptedStack extends AsyncDisposable {
   clouds: Required<Clouds>
   remote: GitRemote
   repository: TestRepository
-  sandboxProgram: InProcessProgram
-  /** Where each cloud really is. */
+  sandboxProgram: ScriptedProgram
+  /** The addresses of the emulators behind the proxy. */
   targets: Record<CloudName, string>
-  /** Everything that any process said. */
+  /** The events of all processes. */
   events: RunEvent[]
   /** A repository of its own for one scenario, with the same commit in it. */
-  place(name: string): Place
-  /** A process whose way out is a gate. With `real` its sandboxes run the real program. */
-  process(plan?: PlannedProcess): Promise<QuickProcess>
-  /** Drops what the clouds remember of long ago, so that thousands of scenarios fit into memory. */
+  scenario(name: string): Scenario
+  /** A process whose way out is a proxy. With `real` its sandboxes run the real program. */
+  process(plan?: PlannedProcess): Promise<TestProcess>
+  /** Drops old records of the emulators, so that thousands of scenarios fit into memory. */
   forget(): void
   close(): Promise<void>
 }
@@ -38,33 +44,33 @@ export interface QuickWorld extends AsyncDisposable {
 export interface PlannedProcess {
   faults?: PlannedFault[]
   /** How to break a call that no fault was planned for. */
-  breaking?: (call: Passage) => FaultName | undefined
+  breaking?: (call: ProxiedCall) => FaultName | undefined
   watch?: () => void
   patient?: boolean
   real?: boolean
 }
 
-export interface Place {
+export interface Scenario {
   /** The name of its repository; written on every sandbox of the scenario. */
   name: string
   layout: Layout
   summarise(
-    process: QuickProcess,
+    process: TestProcess,
     attempt: string,
     more?: Partial<SummariseRequest> & { ref?: string },
   ): SummariseRequest
-  ask(process: QuickProcess, question: string, more?: Partial<AnswerRequest>): AnswerRequest
+  ask(process: TestProcess, question: string, more?: Partial<AnswerRequest>): AnswerRequest
 }
 
-export interface QuickProcess extends AsyncDisposable {
+export interface TestProcess extends AsyncDisposable {
   close(): Promise<void>
   context: AppContext
-  gate: Gate
-  /** Moves this process's idea of now, for leases. */
-  later(milliseconds: number): void
+  proxy: FaultProxy
+  /** Moves the clock of this process, for leases. */
+  advance(milliseconds: number): void
 }
 
-export interface QuickWorldOptions {
+export interface ScriptedStackOptions {
   files?: Files
   /** The clone's size in bytes; below 50,000 it is stored and read in one piece. */
   cloneBytes?: number
@@ -75,7 +81,7 @@ const smallRepository: Files = {
   'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
   'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
 }
-/** So many that their tables travel by upload. */
+/** With enough files, their tables are stored by upload. */
 export const manyFiles = (count: number): Files =>
   Object.fromEntries(
     Array.from({ length: count }, (_, index) => [
@@ -83,19 +89,19 @@ export const manyFiles = (count: number): Files =>
       `export const value${index} = ${index}\n`,
     ]),
   )
-/** For who wants every kind of file. */
+/** Every kind of file. */
 export const withLink: Files = { ...smallRepository, 'docs/tools.md': { symlink: '../README.md' } }
-/** The drive9 program waits as often as it would, and much shorter. */
-const hastyDrive = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
+/** The emulated drive9 program waits as often as the real one, for a much shorter time. */
+const shortDriveWaits = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
 
-export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<QuickWorld> {
+export async function startScriptedStack(options: ScriptedStackOptions = {}): Promise<ScriptedStack> {
   const [repository, sandboxProgram] = await Promise.all([
     makeRepository(options.files ?? smallRepository),
-    startInProcessProgram(),
+    startScriptedProgram(),
   ])
   // The host's ref of a pull request.
   execFileSync('git', ['-C', repository.directory, 'update-ref', 'refs/pull/7/head', repository.head])
-  const sandboxes = { environment: hastyDrive, path: [sandboxProgram.folder, programFolder] }
+  const sandboxes = { environment: shortDriveWaits, path: [sandboxProgram.folder, programFolder] }
   const [clouds, remote] = await Promise.all([
     startClouds({ sandboxes }) as Promise<Required<Clouds>>,
     startGitRemote(),
@@ -110,7 +116,7 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     inside: clouds.drive.url,
   }
   const wiring: Wiring = { clouds, events }
-  const canned = await takeDown(
+  const canned = await recordSummary(
     wiring,
     remote,
     repository,
@@ -132,28 +138,28 @@ export async function startQuickWorld(options: QuickWorldOptions = {}): Promise<
     sandboxProgram,
     targets,
     events,
-    place(name) {
+    scenario(name) {
       remote.serve(name, repository.directory)
       return placeOf(name, repository.head)
     },
     async process(plan = {}) {
-      const gate = await startGate({ targets, ...plan })
+      const proxy = await startFaultProxy({ targets, ...plan })
       const clock = { offset: 0 }
-      const context = houseAt(
+      const context = connectThrough(
         wiring,
-        gate.url,
+        proxy.url,
         plan.real ? realProgram : plan.patient ? sandboxProgram.patient : sandboxProgram.program,
         plan.patient === true,
         clock,
       )
       return {
         context,
-        gate,
-        later: (milliseconds) => {
+        proxy,
+        advance: (milliseconds) => {
           clock.offset += milliseconds
         },
-        close: gate.close,
-        [Symbol.asyncDispose]: gate.close,
+        close: proxy.close,
+        [Symbol.asyncDispose]: proxy.close,
       }
     },
     forget() {
@@ -188,10 +194,10 @@ function startEcho(remote: GitRemote): Promise<LocalServer> {
   })
 }
 
-function placeOf(name: string, sha: string): Place {
+function placeOf(name: string, sha: string): Scenario {
   const repository = parseRepository(name, 'git.example.org')
-  const urlOf = ({ gate }: QuickProcess) => `${gate.url.git}/${name}.git`
-  const commit = (process: QuickProcess): Commit => ({
+  const urlOf = ({ proxy }: TestProcess) => `${proxy.url.git}/${name}.git`
+  const commit = (process: TestProcess): Commit => ({
     repository,
     sha,
     cloneUrl: urlOf(process),

@@ -14,7 +14,7 @@ import { noBudgets } from '../../src/handoff/store/caller-budgets.js'
 import { uniqueId } from '../../src/handoff/util/unique-id.js'
 import { unlimitedAdmission } from '../../src/handoff/workflows/answer/admission.js'
 import { manualClock } from './clock.js'
-import type { CloudName } from './gate.js'
+import type { CloudName } from './fault-proxy.js'
 import { keysOf } from './secrets.js'
 
 export interface Wiring {
@@ -30,7 +30,7 @@ const hasty = {
 }
 
 /** `connect`, with its waits. */
-export function houseAt(
+export function connectThrough(
   { clouds, events }: Wiring,
   url: Record<CloudName, string>,
   program: AppContext['program'],

@@ -8,32 +8,32 @@ import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js
 import { createRecordReader } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { sha256 } from '../../src/handoff/store/run-store.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
-import { houseAt, type Wiring } from './in-memory-clients.js'
-import type { Place, QuickProcess } from './in-memory-context.js'
-import type { Canned } from './in-process-program.js'
 import type { TestRepository } from './repository.js'
+import { connectThrough, type Wiring } from './scripted-context.js'
+import type { RecordedRun } from './scripted-program.js'
+import type { Scenario, TestProcess } from './scripted-stack.js'
 
 const never = new AbortController().signal
 export const realProgram = (name: string) =>
   readFile(join(import.meta.dirname, `../../dist/sandbox-${name}.js`), 'utf8')
 
 /** One summary by the real program, everything it stored and printed; and what one would find in that repository. */
-export async function takeDown(
+export async function recordSummary(
   wiring: Wiring,
   remote: GitRemote,
   repository: TestRepository,
   cloneBytes: number,
-  place: Place,
-): Promise<Canned> {
+  place: Scenario,
+): Promise<RecordedRun> {
   const { clouds } = wiring
   remote.serve(place.name, repository.directory)
   const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
-  const context = houseAt(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, {
+  const context = connectThrough(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, {
     offset: 0,
   })
   const heard: ProgramRecord[] = []
-  context.ports.sandboxes = listening(context.ports.sandboxes, (record) => heard.push(record))
-  const at = { context, gate: { url: { git: remote.url } } } as QuickProcess
+  context.ports.sandboxes = recordOutput(context.ports.sandboxes, (record) => heard.push(record))
+  const at = { context, proxy: { url: { git: remote.url } } } as TestProcess
   const { directory } = await summarise(place.summarise(at, 'taken-down'), context, never)
   const stored = heard.filter((record) => record.type === 'stored')
   const files = stored.map(({ path }) => {
@@ -44,11 +44,11 @@ export async function takeDown(
     }
   })
   clouds.drive.remove(place.layout.repository)
-  return { files, summarise: heard.map((record) => restated(record, files)), find: foundIn(heard) }
+  return { files, summarise: heard.map((record) => restated(record, files)), find: searchRecords(heard) }
 }
 
 /** The first lines of each file that was read. */
-export function foundIn(records: ProgramRecord[]): ProgramRecord[] {
+export function searchRecords(records: ProgramRecord[]): ProgramRecord[] {
   const texts = records.filter((record) => record.type === 'text').slice(0, 5)
   const excerpts = texts.map(({ path, blob, text }): ProgramRecord => {
     return {
@@ -80,7 +80,7 @@ function restated(record: ProgramRecord, files: { path: string; bytes: Uint8Arra
 }
 
 /** Listens to what is printed inside. */
-export function listening(sandboxes: Sandboxes, take: (record: ProgramRecord) => void): Sandboxes {
+export function recordOutput(sandboxes: Sandboxes, take: (record: ProgramRecord) => void): Sandboxes {
   return {
     ...sandboxes,
     async open(request, signal) {
