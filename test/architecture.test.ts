@@ -17,6 +17,12 @@ const product = ['index', 'context', 'workflows', 'store', 'sandbox', 'clients',
 
 const layers: Layer[] = [
   {
+    name: 'page',
+    holds: /^web\//,
+    mayImport: ['page', 'domain'],
+    reason: 'the page runs in a browser and shares types with the domain, nothing else',
+  },
+  {
     name: 'index',
     holds: /^src\/handoff\/(index|stored-answer)\.ts$/,
     mayImport: product,
@@ -122,7 +128,7 @@ function filesBelow(folder: string): string[] {
     .filter((name) => /\.m?ts$/.test(name))
 }
 
-const sources = ['src', 'api']
+const sources = ['src', 'api', 'web']
   .flatMap(filesBelow)
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
@@ -178,6 +184,14 @@ function cyclesIn(edges: Map<string, string[]>): string[][] {
   for (const file of edges.keys()) if (!order.has(file)) visit(file)
   return cycles
 }
+
+test('the page imports types of the product only', () => {
+  const wrong = sources
+    .filter(({ path }) => path.startsWith('web/'))
+    .flatMap(({ path, text }) => runtimeImportsOf(text).map((specifier) => `${path} imports ${specifier}`))
+    .filter((found) => found.includes('/src/'))
+  expect(wrong, 'parsers and SDKs stay on the server').toEqual([])
+})
 
 test('no files import each other in a circle', () => {
   expect(

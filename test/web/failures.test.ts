@@ -1,8 +1,8 @@
-// What the page says when something fails, and what it offers next. It never leaves anybody with nothing to do.
+// What the page says when something fails, and what it offers next.
 import { expect, test } from 'vitest'
 import { question, someAnswer } from './content.js'
 import { answered, ask, enter, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
-import { answerInSteps, fromLedger, problem } from './service.js'
+import { answerInSteps, fromStore, problem } from './service.js'
 
 const desk = useDesk()
 const path = /^\/api\/ask/
@@ -18,7 +18,7 @@ const answerWith = (reply: ReturnType<typeof problem>) => ({
   body: String(reply.body),
 })
 
-test('a wrong token is refused at the door, with the reason and the way to ask for help', async () => {
+test('a wrong token is refused with the reason, the next step and the request', async () => {
   const page = await desk.visit()
   await enter(page, 'wrong')
   expect(await linesOf(problemIn(page))).toEqual([
@@ -30,7 +30,7 @@ test('a wrong token is refused at the door, with the reason and the way to ask f
   expect(await page.evaluate('document.activeElement.id')).toBe('token')
 })
 
-test('what cannot be a token is not sent', async () => {
+test('text that cannot be a token is not sent', async () => {
   const page = await desk.visit()
   await enter(page, 'two words…')
   expect(await page.getByRole('alert').innerText()).toContain('That is not a token')
@@ -185,7 +185,7 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   const page = await desk.visitRun()
   await ask(page, 'Which one fails?')
   await problemIn(newest(page)).waitFor()
-  desk.service.script.play = fromLedger
+  desk.service.script.play = fromStore
   await ask(page, question)
   await newest(page).getByText('Answered before').waitFor()
   await page.getByText('What happens when the partner').click()
@@ -211,7 +211,7 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   await expect.poll(() => desk.service.questions.length).toBe(3)
 })
 
-test('of a machine whose end nobody heard of, because the question was stopped, nothing is claimed', async () => {
+test('the end of a sandbox is unknown when the question was stopped before it was reported', async () => {
   const page = await desk.visitRun()
   desk.service.script.play = async ({ send, pause }) => {
     send('status', { state: 'sandbox-open', id: 'i1', template: 'base' })
@@ -224,7 +224,7 @@ test('of a machine whose end nobody heard of, because the question was stopped, 
   expect(await newest(page).locator('.steps .time').innerText()).toMatch(/^unknown after /)
 })
 
-test('a token that is taken back leads to the door', async () => {
+test('a revoked token leads to the token form', async () => {
   const page = await desk.visitRun()
   desk.service.rule({ path, fault: answerWith(problem(401, 'Not signed in')) })
   await ask(page, question)
@@ -256,7 +256,7 @@ test('lines that come late, or fail late, are not shown for another citation, of
   }
 })
 
-test('a token that is taken back is noticed by the code too, and leads to the door', async () => {
+test('a revoked token leads to the token form from the code dialog too', async () => {
   const page = await desk.visitRun()
   await page.getByText('Which partners are there?').click()
   desk.service.rule({ path: /\/files/, fault: answerWith(problem(401, 'Not signed in')) })

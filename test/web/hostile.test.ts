@@ -1,5 +1,5 @@
-// Texts of a model, names of files, repositories and branches, and even the service's own problems are somebody else's words. None of them may
-// become anything but words. The browser watches too: the test pages carry a policy under which turning text into markup is an error.
+// Texts of a model, names of files, repositories and branches, and the service's own problems are untrusted. None of them may become anything
+// but words. The browser watches too: the test pages carry a policy under which turning text into markup is an error.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -81,7 +81,7 @@ export async function listenTo(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate<string[]>('window.said')
 }
 
-/** What somebody reads there, line by line. */
+/** The visible text, line by line. */
 export async function linesOf(place: Locator): Promise<string[]> {
   return (await place.innerText()).split('\n').filter((line) => line.trim() !== '')
 }

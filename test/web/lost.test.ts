@@ -171,7 +171,7 @@ test('the page says that it looks, no machine counts on, and after two minutes i
   expect(desk.service.questions).toHaveLength(1)
 })
 
-test('whoever is told that an answer may still come is led to the earlier ones, which are read again each time', async () => {
+test('a reader whose answer may still come is led to the earlier answers, which are read again each time', async () => {
   desk.service.script.answers = []
   desk.service.rule({ path: /^\/api\/ask/, fault: { kind: 'reset' } })
   const page = await desk.visitRun()

@@ -74,7 +74,7 @@ test('the first stop is the way past the head, and stopping by keyboard leaves i
   await expect.poll(() => focused(page)).toMatch(/^question-/)
 })
 
-test('whoever asks again is led to the answer: by the keyboard after a failure, and by the eye from far below', async () => {
+test('asking again moves the focus to the answer after a failure, and scrolls to it from far below', async () => {
   desk.service.script.answers = [...Array(30).fill(someAnswer({ question: 'Which partners are there?' })), earlier[1]!]
   desk.service.rule({ path: /^\/api\/ask/, times: 1, fault: { kind: 'answer', status: 502 } })
   const page = await desk.visitRun()

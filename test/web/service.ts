@@ -202,7 +202,7 @@ async function answer(
   return undefined
 }
 
-/** The first time through a sandbox; from then on from the ledger. `pace` stretches it for those who want to look. */
+/** Plays all steps of a question. `pace` makes them slower, for screenshots. */
 export const answerInSteps = (events: Events, question: Record<string, unknown>) => inSteps(events, question, 0)
 
 export async function inSteps(events: Events, question: Record<string, unknown>, pace: number): Promise<void> {
@@ -234,8 +234,8 @@ export async function inSteps(events: Events, question: Record<string, unknown>,
   send('answer', someAnswer({ question: question['question'] }))
 }
 
-/** The ledger has it: no sandbox. */
-export async function fromLedger({ send }: Events, question: Record<string, unknown>): Promise<void> {
+/** A stored answer: no sandbox. */
+export async function fromStore({ send }: Events, question: Record<string, unknown>): Promise<void> {
   send('status', { state: 'looking', requestId: 'req-ask' })
   send('status', { state: 'reused', id: someAnswer()['id'] })
   send(

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { answerText, commit, pieces, question, run, someAnswer, token } from './content.js'
 import { answered, ask, enter, newest, runAddress, useDesk } from './kit.js'
-import { fromLedger } from './service.js'
+import { fromStore } from './service.js'
 
 const desk = useDesk()
 
@@ -37,7 +37,7 @@ test('from the token to an answer, its code, and the same answer again', async (
   )
   await code.getByRole('button', { name: 'Close' }).click()
 
-  service.script.play = fromLedger
+  service.script.play = fromStore
   await ask(page, question)
   await newest(page).getByText('Answered before').waitFor()
   expect(await newest(page).locator('.timeline').innerText()).toMatch(/^Stored answer, read in .* without a sandbox$/)
@@ -214,7 +214,7 @@ test('an answer anew is asked for as such, by the box and by the button', async 
   await ask(page, question)
   await answered(page)
   expect(await page.getByLabel('Answer anew').isChecked(), 'the wish was for one question').toBe(false)
-  desk.service.script.play = fromLedger
+  desk.service.script.play = fromStore
   await ask(page, question)
   await newest(page).getByRole('button', { name: 'Ask anew' }).click()
   await expect.poll(() => desk.service.questions.length).toBe(3)
