@@ -67,7 +67,7 @@ beforeAll(async () => {
   await answerQuestion(place.ask(process, 'What is here?'), process.context, never)
   ledger.add(process.proxy.calls)
   targets = listTargets(process.proxy.calls)
-  stack.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.ledger}`)
+  stack.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.answers}`)
 }, 60_000)
 
 afterAll(() => stack?.close())

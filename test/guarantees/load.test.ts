@@ -161,7 +161,7 @@ function forget(): void {
   const machines = sandboxes.sandboxes as SandboxRecord[]
   machines.splice(0, machines.length, ...machines.filter(({ state }) => state !== 'gone'))
   // So does the local drive of every answer.
-  drive.remove(`${directory}/${artifact.ledger}`)
+  drive.remove(`${directory}/${artifact.answers}`)
   secretWatch.look()
 }
 

@@ -41,7 +41,7 @@ export function watchAnswerStore(drive: LocalDrive, directory: string): AnswerSt
 
   const paths = () =>
     drive
-      .tree(`${directory}/${artifact.ledger}`)
+      .tree(`${directory}/${artifact.answers}`)
       .filter((entry) => !entry.isDirectory)
       .map(({ path }) => path)
   return {

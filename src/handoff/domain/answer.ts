@@ -1,15 +1,15 @@
-// Questions and what became of them.
+// Questions and the records of their answers.
 import type { RunId } from './run.js'
 
 export interface Question {
   text: string
-  /** Questions of one thread know of each other: a review thread, a pull request, a page's conversation. */
+  /** Answers see the earlier questions of the same thread: a review thread, a pull request, a conversation on the page. */
   thread?: string
   /** Answer again although there is an answer already. */
   fresh?: boolean
-  /** What makes a `fresh` answer one of its own; whoever repeats a request hands in the same again. */
+  /** Distinguishes `fresh` answers; a repeated request sends the same value again. */
   nonce?: string
-  /** Who asks, for the record: `github:octocat`, `bearer:team-a`. Not a secret, not checked here. */
+  /** The asker, for the record: `github:octocat`, `bearer:team-a`. Not a secret and not checked here. */
   asker?: string
 }
 
@@ -20,12 +20,12 @@ export interface Excerpt {
   blob: string
   from: number
   lines: string[]
-  /** Where it came from: `code`, or `summary` for the model's own earlier words. */
+  /** The source: `code`, or `summary` for a text of the model. */
   source: 'code' | 'summary'
   score: number
 }
 
-/** A place an answer rests on. `verified` means: the path and the lines exist at the commit, were shown to the model, and hold the quote. */
+/** Lines that an answer cites. `verified`: path and lines exist at the commit, were shown to the model, and contain the quote. */
 export interface Citation {
   path: string
   /** Set in comparisons only: the commit that the path is of. */
@@ -34,7 +34,7 @@ export interface Citation {
   to: number
   quote?: string
   verified: boolean
-  /** Set when the model's range was off by some lines and the quote showed where it meant. */
+  /** True if the range was corrected by its quote. */
   moved?: boolean
   /** Why it was dropped, when it was. */
   problem?: 'not-shown' | 'no-such-path' | 'no-such-lines' | 'quote-not-found'
@@ -48,7 +48,7 @@ export interface Usage {
   cachedInputTokens?: number
   /** The part of the input that the service wrote to its cache. */
   cacheWriteTokens?: number
-  /** True when the model's service did not say and we counted. */
+  /** True if the service reported no usage and handoff estimated it. */
   estimated?: boolean
 }
 
@@ -63,7 +63,7 @@ interface AnswerHead {
   question: string
   thread?: string
   asker?: string
-  /** A question about two commits: the earlier run. The record stands in the ledger of the later one. */
+  /** A question about two commits: the earlier run. The record is stored with the later one. */
   compareWith?: ComparedRun
   model: string
   acceptedAt: string

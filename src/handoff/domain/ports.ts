@@ -15,7 +15,7 @@ export interface Ports {
   clock: Clock
   /** Time-ordered, unique, lowercase letters and digits. */
   uniqueId: () => string
-  /** Told what happens as it happens. Must not throw; may be slow-free only (nobody waits for it). */
+  /** Called with each event. Must return at once and must not throw. */
   emit: (event: RunEvent) => void
 }
 

@@ -1,11 +1,11 @@
-// How foreign text stands in a prompt: in blocks whose every line is numbered or prefixed, so that nothing inside can forge a block's edge.
+// Puts untrusted text into a prompt: in blocks whose every line is numbered or prefixed, so that no text can forge the end of a block.
 
 export interface NumberedLine {
   number: number
   text: string
 }
 
-/** Longer lines are cut: nobody reads them, and one of them could fill a prompt. */
+/** Longer lines are cut, because one of them could fill a prompt. */
 export const longestLine = 2_000
 
 /** A path as a JSON string, on one line whatever it holds. What cannot be seen is escaped, so that nothing hides in a name. */

@@ -42,7 +42,7 @@ export function judgeRuns(runs: readonly RetentionRun[], rules: RetentionRules):
 
 function whyNeeded(run: RetentionRun, heads: ReadonlySet<RunId>, { needed }: RetentionRules): string | undefined {
   if (heads.has(run.run)) return `the newest of ${run.branch}`
-  return needed.get(run.sha) ?? (run.busy ? 'somebody asks about it' : undefined)
+  return needed.get(run.sha) ?? (run.busy ? 'a question about it is recent' : undefined)
 }
 
 function whyExpired(run: RetentionRun, newer: number, { keepDays, keepRuns, now }: RetentionRules): string | undefined {

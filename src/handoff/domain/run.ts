@@ -109,7 +109,7 @@ export const artifact = {
   summary: 'analysis/code-summary.md',
   handoff: 'analysis/handoff.json',
   latestAnswer: 'analysis/qa-response.md',
-  ledger: 'analysis/qa',
+  answers: 'analysis/qa',
   answer: (id: string) => `analysis/qa/${id}.json`,
 } as const
 

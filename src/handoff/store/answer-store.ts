@@ -230,7 +230,7 @@ export async function listAnswers(
   directory: string,
   signal: AbortSignal,
 ): Promise<{ id: string; at: string }[]> {
-  const entries = await drive.list(`${directory}/${artifact.ledger}`, signal)
+  const entries = await drive.list(`${directory}/${artifact.answers}`, signal)
   return entries
     .filter((entry) => /^[0-9a-f]{32}\.json$/.test(entry.name))
     .map((entry) => ({ id: entry.name.slice(0, 32), at: entry.modifiedAt ?? '' }))

@@ -94,11 +94,11 @@ async function neededNow(
 ): Promise<string | undefined> {
   const [refs, asked] = await Promise.all([
     listRefs(drive, place, signal),
-    drive.list(`${place.run(run)}/${artifact.ledger}`, signal),
+    drive.list(`${place.run(run)}/${artifact.answers}`, signal),
   ])
   const ref = refs.find((one) => one.commit === shaOf(run))
   if (ref) return `${ref.ref} points to it now`
-  return asked.some((entry) => (entry.modifiedAt ?? '') > since) ? 'somebody asks about it' : undefined
+  return asked.some((entry) => (entry.modifiedAt ?? '') > since) ? 'a question about it is recent' : undefined
 }
 
 /**

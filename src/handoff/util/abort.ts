@@ -1,11 +1,11 @@
-// Wishes to stop, put together.
+// Helpers for abort signals.
 import { abortError } from '../domain/errors.js'
 
 const heldFor = new WeakMap<AbortSignal, AbortSignal[]>()
 
 /**
- * Aborted with the first of them. An early Node 22 forgets a time limit that nobody but the combination holds, at the next collection of garbage: so
- * it is held here.
+ * A signal that aborts with the first of these. Early versions of Node 22 collect a timeout signal that only the combination references, so it is
+ * referenced here.
  */
 export function anySignal(...signals: AbortSignal[]): AbortSignal {
   const combined = AbortSignal.any(signals)
@@ -13,7 +13,7 @@ export function anySignal(...signals: AbortSignal[]): AbortSignal {
   return combined
 }
 
-/** Rejects as soon as the signal is aborted; the work goes on, and is somebody else's to wait for. */
+/** Rejects as soon as the signal is aborted. The work itself goes on; the caller must await it elsewhere. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, doing: string): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const stop = () => aborted.reject(abortError(signal, doing))

@@ -1,4 +1,5 @@
-// Many small pieces of work, so many at a time. Results in the order of the items; the first error ends it, after what was begun has ended.
+// Maps items with bounded concurrency. Results keep the order of the items. After an error nothing new starts, and it is thrown once all started
+// work has ended.
 
 export async function mapConcurrent<T, R>(
   width: number,

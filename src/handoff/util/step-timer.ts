@@ -1,14 +1,14 @@
-// What both walks share: steps that are timed and told, and a sandbox that dies on every path.
+// Measures the steps of a workflow and emits their events; opens a sandbox that is killed on every path.
 import { bothFailures } from '../domain/errors.js'
 import type { Ports, Sandbox, SandboxRequest } from '../domain/ports.js'
 import { type Step, steps } from '../domain/run-events.js'
 
 export interface StepTimer {
-  /** Does one step, tells its start and its end, and keeps its time. */
+  /** Runs one step, emits its start and end, and records its time. */
   step<T>(step: Step, work: () => Promise<T>): Promise<T>
-  /** For steps that happen elsewhere and are told afterwards. */
+  /** Records a step that ran elsewhere, such as in the sandbox. */
   note(step: Step, milliseconds: number): void
-  /** Milliseconds by step so far, in the order of the story. */
+  /** Milliseconds by step so far, in the order of the workflow. */
   durations(): Record<string, number>
 }
 
@@ -42,7 +42,7 @@ export function startTimer(ports: Pick<Ports, 'emit' | 'clock'>): StepTimer {
   }
 }
 
-/** A machine that is ours until `close`: idempotent, awaited on every path, and told. */
+/** A sandbox that the caller owns until `close`, which is idempotent and must be awaited on every path. */
 export interface OwnedSandbox {
   sandbox: Sandbox
   close(): Promise<void>
@@ -66,8 +66,8 @@ export async function openSandbox(
 }
 
 /**
- * Does the work, then undoes in order whatever happened. The work's own error is told first; an undoing that fails is told too, also after
- * good work, because the caller was promised that it is done.
+ * Runs the work, then the cleanup steps in order, also after a failure. The work's error comes first; a failed cleanup is reported too, even
+ * after successful work.
  */
 export async function withCleanup<T>(work: () => Promise<T>, undo: (() => Promise<unknown>)[]): Promise<T> {
   let result: { value: T } | { error: unknown }
@@ -87,7 +87,7 @@ export async function withCleanup<T>(work: () => Promise<T>, undo: (() => Promis
   return result.value
 }
 
-/** Both at once. When one fails the other is still waited for, and `release` gets what it had made. */
+/** Opens two resources side by side. If one fails, the other is awaited and released. */
 export async function openBoth<A, B>(
   first: Promise<A>,
   second: Promise<B>,
@@ -101,12 +101,12 @@ export async function openBoth<A, B>(
   throw a.status === 'rejected' ? a.reason : (b as PromiseRejectedResult).reason
 }
 
-/** A time of its own for cleaning up: the walk's signal may have been aborted long before. */
+/** A separate timeout for cleanup, because the workflow's signal may be aborted already. */
 export function cleanupSignal(): AbortSignal {
   return AbortSignal.timeout(10_000)
 }
 
-/** Aborted so long after the other: what has begun may end, because whether it was done is worth knowing. */
+/** Aborts some time after the other signal, so that a started request can still report its result. */
 export function delayAbort(signal: AbortSignal, milliseconds: number): AbortSignal {
   const later = new AbortController()
   const wait = () => setTimeout(() => later.abort(signal.reason), milliseconds).unref()

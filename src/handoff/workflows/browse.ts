@@ -1,4 +1,4 @@
-// What there is to see without a machine: repositories, runs, one run's summary, answers, and the lines that answers cite. Only reads.
+// Lists and reads repositories, runs, summaries, answers and cited lines, without a sandbox.
 
 import type { AppContext, ReadContext } from '../context.js'
 import type { AnswerRecord, CompletedAnswer } from '../domain/answer.js'
@@ -124,7 +124,7 @@ export async function getAnswer(
   })
 }
 
-/** What the newest summarised commit of the run's own ref changed of what an answer rests on; undefined when nothing, or nobody can tell. */
+/** The staleness of an answer at the newest summarised commit of the run's ref; undefined if there is none or it is unknown. */
 export async function staleSince(
   context: AppContext,
   request: Pick<AnswerRequest, 'repository' | 'github'>,

@@ -1,4 +1,4 @@
-// The file table of a sealed run, believed only when it hashes to what was sealed: which blob stood under which path at the commit.
+// Reads the blobs by path of a sealed run, if the file table matches its sealed hash.
 
 import type { ReadContext } from '../context.js'
 import { HandoffError } from '../domain/errors.js'

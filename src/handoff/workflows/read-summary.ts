@@ -1,4 +1,4 @@
-// The summary of a run, believed when it is the one that was sealed.
+// Reads the summary of a run, if it matches its sealed hash.
 
 import type { ReadContext } from '../context.js'
 import { HandoffError } from '../domain/errors.js'

@@ -1,4 +1,4 @@
-// `analysis/qa/<answer-id>.json`: how the records of the ledger are read and written. Durable, version 1.
+// `analysis/qa/<answer-id>.json`: encodes and decodes the records of the answer store. Format version 1.
 
 import * as read from '../../util/decode.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../answer.js'

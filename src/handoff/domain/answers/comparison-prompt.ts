@@ -30,7 +30,7 @@ export interface ComparePrompt {
   from: Side
   to: Side
   changes: readonly PathChange[]
-  /** Files that differ in all; absent when nobody knows. */
+  /** Files that differ in all; absent if unknown. */
   changedInAll?: number
 }
 

@@ -1,5 +1,5 @@
-// What a model's reply is: an answer, or a wish to see more. Real models wrap replies in code fences, think aloud first, put a sentence before
-// the word that was asked for, or forget quotation marks; all that is understood. How much may be asked for is not negotiable.
+// Parses a model's reply: an answer, or a request for more code. Accepts common deviations: code fences around the reply, thinking before it,
+// a sentence before the keyword, missing quotation marks. The limits of a request are fixed.
 import { cleanText, cutText } from '../markdown/clean-text.js'
 import type { MoreRequest } from '../sandbox-protocol.js'
 
@@ -53,7 +53,7 @@ function unfenced(text: string): string {
   return alone ? inner.join('\n') : text
 }
 
-/** The requests after MORE, when the reply is that; whoever begins an answer with "More than one…" has answered. */
+/** The requests after MORE, if the reply asks for more. An answer that begins with "More than one…" does not. */
 function requestsIn(lines: string[]): MoreRequest[] | undefined {
   const at = moreLine(lines)
   if (at === undefined) return undefined

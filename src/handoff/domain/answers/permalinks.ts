@@ -1,5 +1,4 @@
-// Addresses of files at a commit, as people see them on the git host. They are built here, from the commit and a checked path; an address that
-// a model wrote is never used.
+// Builds addresses of files at a commit on the git host, from the commit and a verified path. An address that a model wrote is never used.
 import { writtenAddress } from '../markdown/allowed-links.js'
 
 export type PermalinkStyle = 'github' | 'gitlab' | 'bitbucket' | 'none'
@@ -11,7 +10,7 @@ export interface AnswerPlace {
   repository: string
   /** Where people look at things, when it is not `https://` and the host. */
   serverUrl?: string
-  /** Told by whoever knows the host; guessed from its name otherwise. */
+  /** The style of addresses, if known; otherwise it is guessed from the host. */
   permalinks?: PermalinkStyle
 }
 
@@ -21,7 +20,7 @@ export interface CodePlace {
   to: number
 }
 
-/** Null for a host we know nothing of, and for a path that no address can hold. */
+/** Null for an unknown host, and for a path that no address can express. */
 export function permalink(place: AnswerPlace, commit: string, code: CodePlace): string | null {
   const style = place.permalinks ?? guessStyle(place.host)
   if (style === 'none' || !code.path.isWellFormed() || /[\ufffd\0]/.test(code.path)) return null

@@ -4,7 +4,7 @@ import { cleanText } from '../markdown/clean-text.js'
 import { codeRanges } from '../markdown/code-ranges.js'
 
 export const longestQuestion = 4_000
-/** Nobody looks further than this into what is too long anyway. */
+/** Characters that are parsed of a text that is too long. */
 const readable = 100_000
 
 /** The text of a question as it is kept and asked, or a sentence about why it cannot be. */
@@ -113,7 +113,7 @@ function stem(word: string): string {
 }
 
 export interface AskCommand {
-  /** May be empty: somebody wrote the command alone. */
+  /** Empty if the comment holds the command alone. */
   question: string
   /** `/ask --fresh …`: answer again. */
   fresh: boolean
@@ -121,7 +121,7 @@ export interface AskCommand {
 
 /**
  * Reads `/ask …` from the first line of a comment; what follows on other lines belongs to the question. Quoted replies and code begin
- * otherwise and are no commands. Comments that people cannot see are taken out: nobody asks in them.
+ * otherwise and are no commands. HTML comments are removed, because people cannot see them.
  */
 export function parseAskCommand(body: string): AskCommand | null {
   const text = body.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n')

@@ -1,5 +1,5 @@
-// One record, one renderer: what a completed answer looks like as a file, as a comment, in a job summary, as plain text and as data. All text
-// that is not ours goes through safe-markdown; addresses are made from the commit.
+// Renders a completed answer as a file, a comment, a job summary, plain text or data. Untrusted text goes through sanitize.ts; addresses are
+// built from the commit.
 import type { Citation, CompletedAnswer } from '../answer.js'
 import { citationLabel, citationRatio, shortCommit } from '../citations/citation-label.js'
 import { cleanText } from '../markdown/clean-text.js'
@@ -13,15 +13,15 @@ export type { AnswerPlace } from './permalinks.js'
 export interface AnswerOptions {
   /** `file` is read without a renderer, so it holds no HTML; `plain` is the answer's words alone. */
   form: 'file' | 'comment' | 'job-summary' | 'plain'
-  /** The answer was in the ledger already. */
+  /** True if the answer was stored already. */
   reused?: boolean
-  /** What a reader should know first, a sentence each: which run was used, and why. */
+  /** Sentences shown above the answer: which run was used, and why. */
   notes?: readonly string[]
-  /** Is it still true at a newer commit? A sentence, as `staleSentence` makes it. */
+  /** The sentence of `staleSentence`, if the answer was compared with a newer commit. */
   stale?: string
 }
 
-/** An answer as data, for those who show it themselves. */
+/** An answer as data, for the HTTP API. */
 export interface AnswerData {
   id: string
   run: string

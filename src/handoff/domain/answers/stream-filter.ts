@@ -1,15 +1,14 @@
-// An answer as it comes, fit to be shown while it is being written: citations are held back until they are whole and then shown short, and a
-// reply that asks for more, thoughts, and the fence around everything are not shown at all. What is shown is not checked yet, and not safe
-// Markdown either: whoever shows it shows it as plain text.
+// Filters a streamed answer for display: shows a citation once it is complete, and hides requests for more code, thinking and an outer fence.
+// The output is not verified and no safe Markdown, so it must be shown as plain text.
 
 import { citationLabel } from '../citations/citation-label.js'
 import { citationEnd, readCitation } from '../citations/parse-citations.js'
 import { afterNotFound, lastMoreLine, longestPreface, mayBecomeKeyword, parseReply } from './parse-reply.js'
 
 export interface StreamFilter {
-  /** A piece as it came; returns what can be shown now, often nothing. */
+  /** Takes a piece of the reply; returns the text that can be shown now, often none. */
   push(piece: string): string
-  /** The reply is over; returns the rest. */
+  /** Ends the reply; returns the rest of the text. */
   end(): string
   /**
    * True as soon as the reply cannot be a wish to see more; a short reply is known to be an answer only at its end. One case escapes: thoughts

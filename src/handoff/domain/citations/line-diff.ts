@@ -1,5 +1,5 @@
-// Is an answer still true at a newer commit? Its cited lines are laid over the difference between the two commits. Lines that did not change
-// are still evidence; lines that did are not; and where the difference is not known, that is said.
+// Checks cited lines against the difference between two commits: unchanged lines are still evidence, changed lines are not, and an unknown
+// difference is reported as unknown.
 import type { LineRange } from './shown-files.js'
 
 /** One file as a git host compares it; `path` is what it is called now. */
@@ -12,7 +12,7 @@ export interface ComparedFile {
   blob?: string | null
   /** Hunks in unified form; absent for binary and very large changes. */
   patch?: string
-  /** It is known to be another file now, and nobody can tell which of its lines are others. */
+  /** True if the file changed and its changed lines are unknown. */
   whole?: true
 }
 

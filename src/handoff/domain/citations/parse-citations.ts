@@ -111,7 +111,7 @@ function fromJson(text: string): string {
   }
 }
 
-/** Every citation of an answer, in order. In code only places of files that are known count: `a[[x:10]]` is somebody's program. */
+/** Every citation of an answer, in order. In code only known files count: `a[[x:10]]` may be program text. */
 export function findCitations(text: string, isKnown: IsKnown): CitationHit[] {
   const code = codeRanges(text)
   const hits: CitationHit[] = []

@@ -1,6 +1,5 @@
-// Checks what an answer says it rests on. A citation counts when its file is part of the commit, its lines were shown to the model, and its
-// quote stands in them; one that is off by some lines is moved to where its quote stands. What fails is taken out, and a sentence that has
-// nothing left to rest on says so.
+// Verifies the citations of an answer. A citation counts if its file is part of the commit, its lines were shown to the model, and they contain
+// its quote. A range that is off is moved to its quote. Failed citations are removed, and a sentence without any is marked as unsupported.
 import type { Citation, Excerpt } from '../answer.js'
 import { cutText } from '../markdown/clean-text.js'
 import { citationLabel } from './citation-label.js'
@@ -18,7 +17,7 @@ export interface CheckedAnswer {
 
 /** How far a range may be off. */
 const near = 5
-/** A shorter quote stands in too many places to show where somebody meant. */
+/** A shorter quote occurs in too many places to correct a range. */
 const tellingQuote = 6
 /** What a record may hold. */
 const mostCitations = 1_000

@@ -1,5 +1,5 @@
 // Which addresses a text that is not ours may link to: files and folders of a repository on the git host itself, and the repository's own
-// page. An address that names an issue, a pull request or a commit leaves a cross reference there, and one that logs somebody in or out, or
+// page. An address that names an issue, a pull request or a commit leaves a cross reference there, and one that logs an account in or out, or
 // grants something, is nothing a model should hand to people.
 
 const repositoryPage = /^\/[\w.~-]+\/[\w.~-]+\/?$/

@@ -54,7 +54,7 @@ export function codeSpan(text: string): string {
   return `${ticks}${pad}${content}${pad}${ticks}`
 }
 
-/** Nobody writes so many backticks in a row but to make the fence around them as long. */
+/** Longer runs of backticks are shortened, so that the fence around them stays short. */
 export function shortenTicks(text: string): string {
   return text.replace(/`{100,}/g, '`'.repeat(99))
 }
@@ -77,7 +77,7 @@ export function sealLines(markdown: string): string {
     .join('\n')
 }
 
-/** Somebody's words as they are: no Markdown of theirs is obeyed. Empty lines separate paragraphs. */
+/** Untrusted text without any effect of its Markdown. Empty lines separate paragraphs. */
 export function safeText(text: string): string {
   return cleanText(text)
     .split(/\n\s*\n/)

@@ -63,7 +63,7 @@ function readBlock(reader: Reader): Block | undefined {
   )
 }
 
-/** A comment may span blocks: nobody sees what it says, so nobody gets it. The rest of its last line is text again. */
+/** Removes an HTML comment, which may span blocks. The rest of its last line is text again. */
 function skipComment(reader: Reader): boolean {
   const { lines, at } = reader
   if (reader.noCommentEnds || !/^ {0,3}<!--/.test(lines[at]!)) return false

@@ -112,7 +112,7 @@ const tagNames = new Set(
   ).split(' '),
 )
 
-/** Tags of HTML go and what they enclose stays; anything else in angle brackets is somebody's `Map<string>` and stays as words. */
+/** Tags of HTML go and what they enclose stays; anything else in angle brackets may be code such as `Map<string>` and stays as text. */
 function readAngle(scanner: Scanner): void {
   const { text, at } = scanner
   const other = match(scanner, /<\?[^<>]*>|<![A-Z[][^<>]*>/iy)

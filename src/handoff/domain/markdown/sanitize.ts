@@ -1,6 +1,6 @@
 // Makes text of a model or a repository safe to post: read into blocks and words, then written again from nothing but a small safe subset.
 //
-// What is written cannot mention anybody, refer to an issue, begin a slash command or a workflow command, load an image, hold HTML or a hidden
+// The output cannot mention an account, refer to an issue, begin a slash command or a workflow command, load an image, hold HTML or a hidden
 // marker, open what it does not close, or link anywhere but to files on the git host. Code stays what it was. Nothing here depends on the
 // reading being right: whatever was taken for words is escaped as words.
 

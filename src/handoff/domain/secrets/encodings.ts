@@ -1,7 +1,5 @@
-// In which clothes a secret may walk out: written backwards, in base64 (at any of its three alignments, inside other text), in hexadecimal, for
-// an address, for JSON, as character codes. Signs between the letters do not count, nor does the case of letters.
-//
-// This is worked out before the first text can go anywhere, so what the platform does in one call is left to it.
+// Encodings in which a secret may leak: reversed, base64 (at each of its three alignments), hexadecimal, URL-encoded, JSON-escaped, and as
+// character codes. Punctuation between the letters and the case of letters are ignored.
 
 /** Found as they are. */
 export interface SecretForms {
@@ -13,7 +11,7 @@ export interface SecretForms {
 /** Longer secrets are found by their plainer forms; the wordy ones would only cost memory. */
 const longestWordy = 400
 
-/** What people put where a key is wanted and none is needed. These are no secrets, and hiding them would make holes in ordinary text. */
+/** Placeholders that people write for a key. These are no secrets; redacting them would damage ordinary text. */
 const placeholders =
   /^(?:none|null|undefined|empty|test|testing|dummy|example|placeholder|ollama|lm-studio|not-needed|no-key|unused|secret|password|changeme|x+|-+|\*+)$/i
 

@@ -1,4 +1,4 @@
-// What is a credential in a file of a repository. Each rule is one expression whose groups are (what stands before)(the value) and, where the
+// The rules that find credentials in files of a repository. Each rule is one expression whose groups are (what stands before)(the value) and, where the
 // shape alone says too little, a test of the value. All expressions are bounded: none of them can be made slow by the text it looks at.
 import { credentials } from './credential-patterns.js'
 
@@ -63,7 +63,7 @@ const assignment: Rule = {
   accept: (value, before) => looksRandom(value, /["'`]$/.test(before)),
 }
 
-/** Whether the end of a text may lead up to a value that a rule would take; for whoever comes upon something random and looks back. */
+/** True if the end of the text may precede a secret value, for example an assignment to a password. */
 export function leadsToSecret(text: string): boolean {
   return leading.test(text)
 }

@@ -1,5 +1,5 @@
-// What credentials of well-known services look like. These catch keys that nobody told us about; keys that we hold are found by their own
-// characters (redact.ts), so a shape may be strict and leave ordinary code alone.
+// Patterns of credentials of well-known services, to find keys that handoff does not hold. Keys that it holds are found by their own characters
+// (redactor.ts), so a pattern may be strict and leave ordinary code alone.
 import { credentials } from './credential-patterns.js'
 
 export interface SecretShape {

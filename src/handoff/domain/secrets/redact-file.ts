@@ -1,5 +1,4 @@
-// Credentials that somebody left in a repository: where they stand, and the text without them. Pure, and shared by everything that shows
-// lines of a repository to somebody.
+// Finds and redacts credentials in files of a repository. Used by everything that shows lines of a repository.
 //
 // What stands in place of a value is the same for the same rule and class of length, never the value's hash, and keeps the number of lines:
 // a line number means the same before and after. Give it whole files: the middle of a private key is known by how the key begins.

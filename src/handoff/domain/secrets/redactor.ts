@@ -1,5 +1,5 @@
-// Takes secrets out of text before anybody sees it: the keys we hold, in every form we can think of and in pieces of twelve characters, and
-// whatever has the shape of a well-known credential.
+// Redacts secrets in text: the keys that handoff holds, in all encodings and in pieces of twelve characters, and everything that matches the
+// pattern of a well-known credential.
 //
 // Twelve, because a shorter piece of a random key is worth nothing to a thief and would begin to meet ordinary words. Letters and digits are
 // compared without what stands between them (up to `widestGap` signs), so spaces, dashes, quotation marks or line ends do not help either.

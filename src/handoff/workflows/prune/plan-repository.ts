@@ -184,7 +184,7 @@ async function sealedRuns(
   }
   const lately = new Date(clock.now() - busyMs).toISOString()
   return mapConcurrent(width, whole, async ({ sha, pointer, handoff }) => {
-    const asked = await drive.list(`${inventory.place.run(pointer.run)}/${artifact.ledger}`, signal)
+    const asked = await drive.list(`${inventory.place.run(pointer.run)}/${artifact.answers}`, signal)
     const busy = asked.some((entry) => (entry.modifiedAt ?? '') > lately)
     const branch = handoff.ref?.startsWith('refs/heads/') ? { branch: handoff.ref } : {}
     return { run: pointer.run, sha, sealedAt: pointer.sealedAt, busy, ...branch }
@@ -215,8 +215,8 @@ async function findLeftovers(pruning: PruneContext, inventory: Inventory, signal
   return [
     ...pointers,
     ...attempts.filter((item) => item !== undefined),
-    ...notes.map((note) => fileItem('note', note, 'the note of a seal that is long done')),
-    ...checkpoints.map((file) => fileItem('checkpoint', file, 'parts of a summary that nobody went on with')),
+    ...notes.map((note) => fileItem('note', note, 'the record of a seal that has ended')),
+    ...checkpoints.map((file) => fileItem('checkpoint', file, 'an abandoned checkpoint of a summary')),
   ]
 }
 

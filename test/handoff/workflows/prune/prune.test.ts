@@ -239,7 +239,7 @@ describe('what stays, whatever the limits say', () => {
       [pointed]: 'refs/heads/main points to it',
       [inBranch]: 'the newest of refs/heads/old/branch',
       [ofPull]: 'refs/pull/7 points to it',
-      [asked]: 'somebody asks about it',
+      [asked]: 'a question about it is recent',
     })
     expect(going(made).sort()).toEqual([`run ${none}`, `run ${olderInBranch}`].sort())
   })
@@ -347,7 +347,7 @@ describe('beside others', () => {
     there.ref('refs/heads/revived', sha(1))
     there.time.now += 5_000
     there.drive.write(`${there.place.run(runs[1]!)}/analysis/qa/${'0'.repeat(32)}.json`, '{}')
-    expect((await act(made)).sort()).toEqual(['refs/heads/revived points to it now', 'somebody asks about it'])
+    expect((await act(made)).sort()).toEqual(['a question about it is recent', 'refs/heads/revived points to it now'])
     for (const commit of [sha(1), sha(2)]) expect(await look(commit)).toBeDefined()
   })
 
