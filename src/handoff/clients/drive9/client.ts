@@ -1,9 +1,4 @@
-// The line to drive9: the durable directory over plain HTTP. Knows the service's addresses, headers and quirks; nobody else does.
-//
-//   drive9-calls.ts   deadlines, safe retries, redirects to the object storage, bodies that stall or break off
-//   drive9-wire.ts    one request and its reply
-//   drive9-writes.ts  loaded at the first write: writes of any size and what became of them when the answer was lost
-//   drive9-errors.ts  answers as our own errors; drive9-time.ts deadlines and pauses
+// Client of drive9: the run directory over plain HTTP. Only this folder knows the service's paths, headers and quirks.
 //
 // Quirks met here: a missing directory lists as empty; small files ignore ranges; large ones are a 302 to an address that must not be shown our key; a completed upload does not say its revision; a stat of nothing is a 404 without a body.
 
@@ -22,7 +17,7 @@ import {
 import { quote } from '../../domain/run.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
-import { type DriveTimes, Lost, usualTimes } from './deadlines.js'
+import { type DriveTimes, defaultTimes, Lost } from './deadlines.js'
 import { notDrive9 } from './errors.js'
 import { type Call, makeCaller, readJson } from './request.js'
 import type { Ground } from './upload.js'
@@ -40,7 +35,7 @@ export interface DriveSettings {
 
 export function makeDrive(settings: DriveSettings): Drive {
   const server = settings.server.replace(/\/+$/, '')
-  const times = { ...usualTimes, ...settings.times }
+  const times = { ...defaultTimes, ...settings.times }
   const clock = settings.clock ?? systemClock
   const caller = makeCaller(settings.key, times, clock)
   const address = (path: string) => `${server}${path}`
@@ -144,7 +139,7 @@ export function makeDrive(settings: DriveSettings): Drive {
       body,
     }
     const answer = await caller.ask(asked, signal).catch((error: unknown) => {
-      // A token whose secret nobody received opens one directory for a time and then ends by itself; a second one is not asked for.
+      // A token whose secret was lost expires by itself, so it is not retried here.
       throw error instanceof Lost ? error.error : error
     })
     const { token, token_id: id, expires_at: expiresAt } = readJson(named, answer.body)

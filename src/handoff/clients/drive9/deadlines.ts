@@ -8,8 +8,8 @@ export interface DriveTimes {
   /** For an answer without much data, and for the first byte of one with much. */
   answerMs: number
   /**
-   * For an answer that comes at once when all is well: so short that what is lost is noticed, and made again or looked up, within the ten seconds that
-   * somebody cleans up in. Twice as long with each further try, up to `answerMs`: a service that is slow today is slow, not lost.
+   * For an answer that normally comes at once. It is short, so that a lost answer is noticed and settled within the ten seconds of a cleanup. It
+   * doubles with each attempt, up to `answerMs`.
    */
   smallAnswerMs: number
   /** For a body under way: the longest silence. */
@@ -24,7 +24,7 @@ export interface DriveTimes {
   settingUpMs: number
 }
 
-export const usualTimes: DriveTimes = {
+export const defaultTimes: DriveTimes = {
   connectMs: 10_000,
   answerMs: 20_000,
   smallAnswerMs: 4_000,
@@ -35,7 +35,7 @@ export const usualTimes: DriveTimes = {
   settingUpMs: 120_000,
 }
 
-/** Whether the work was done is not known; `error` is what to say when nobody can find out. */
+/** It is unknown whether the server did the work. `error` is thrown when that cannot be found out. */
 export class Lost extends Error {
   readonly error: HandoffError
 

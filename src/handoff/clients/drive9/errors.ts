@@ -33,7 +33,7 @@ export function refusal(call: CallName, status: number, said: string, retryAfter
     case 404:
       return new HandoffError('not-found', `It is not on drive9: ${answer}`)
     case 409:
-      return new HandoffError('conflict', `Somebody else was there first: ${answer}`)
+      return new HandoffError('conflict', `Another writer was first: ${answer}`)
     case 413:
       return new HandoffError('drive', `This is larger than drive9 takes: ${answer}`, {
         next: driveAdvice.tooLarge,
@@ -63,13 +63,13 @@ export function brokenConnection(call: CallName, cause: unknown, received?: numb
   const details: ErrorDetails = { next: driveAdvice.unreachable, cause }
   return new HandoffError(
     'drive',
-    `The connection to drive9 failed at ${nameOf(call)}: ${how}${reasonOf(cause)}.`,
+    `The connection to drive9 failed at ${nameOf(call)}: ${how}${codeSuffix(cause)}.`,
     details,
   )
 }
 
 /** `ECONNREFUSED` and its like; never a whole message, which may carry an address with a signature. */
-function reasonOf(cause: unknown): string {
+function codeSuffix(cause: unknown): string {
   const code = errorCode(cause)
   return code !== undefined && /^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''
 }

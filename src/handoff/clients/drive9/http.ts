@@ -18,9 +18,9 @@ export interface Reply {
   status: number
   /** By its name in small letters; null where it is not there. */
   header(name: string): string | null
-  /** Ends where the connection does: in an error, unless the signal ended it. Then it may look whole, and whoever reads has to ask the signal. */
+  /** Throws when the connection breaks. After an abort it just ends: the reader must check the signal. */
   body: AsyncIterable<Uint8Array>
-  /** Nobody wants the rest. */
+  /** Closes the connection without reading the rest. */
   drop(): void
 }
 
@@ -49,7 +49,7 @@ export async function send(url: string, sent: Sent): Promise<Reply> {
     // With a connection of its own, which cannot have been closed before.
     return send(url, { ...sent, againWhenClosed: false, agent: false })
   }
-  // Not by the request, whose error would find nobody when the last bytes have just come.
+  // Destroys the reply, not the request: the request's error would have no listener after the last bytes.
   const drop = () => void reply.destroy()
   reply.once('close', whenAborted(signal, drop))
   // Who has answered before all was sent does not read the rest.
@@ -74,9 +74,8 @@ function bytesBefore(request: ClientRequest): () => number | undefined {
 }
 
 /**
- * A server that closes a connection nobody has used for a while does not know that a request is on its way, and says nothing to it, not half a word.
- * One that has taken a request up answers; that it ends instead, on a kept connection and before its first byte, is so rare that in practice nothing
- * was done.
+ * A server may close an idle kept-alive connection while a request is on its way. Then the reset comes before the first byte of an answer, and the
+ * server did not handle the request.
  */
 function wasClosed(request: ClientRequest, before: number | undefined, error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException

@@ -107,12 +107,12 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     const silenceMs = Math.min(call.smallAnswerMs ?? times.silenceMs, times.silenceMs)
     const listen = () => watch.until(silenceMs, () => silence(call, silenceMs / 1000, received))
     try {
-      const packed = isPacked(call, reply)
+      const packed = isCompressed(call, reply)
       if (packed && reply.status < 300) throw new Lost(notDrive9(call, 'packed data'))
       listen()
       for await (const piece of reply.body) {
         received += piece.length
-        // What somebody on the way packed is no words of the service.
+        // A body that a proxy compressed is not the service's message.
         if (!packed) consume(piece)
         listen()
       }
@@ -153,10 +153,10 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     for (let number = 1; ; ) {
       let problem: HandoffError
       try {
-        const result = await attempt(atTry(call, number))
+        const result = await attempt(forAttempt(call, number))
         const error = judge(result)
         if (!error) return { ...result, afterLoss }
-        if (asksToWait(result)) {
+        if (requestsWait(result)) {
           // Never sooner than we would by ourselves: a server that says 0 is not to be asked without end.
           const ownWait = Math.min(times.pauseMs * 2 ** waits++, 5_000)
           const wait = Math.max((retryAfter(result, clock) ?? 1) * 1_000, ownWait)
@@ -201,7 +201,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
 }
 
 /** The same call at its second, third, … try: it is waited for longer. */
-export function atTry(call: Call, number: number): Call {
+export function forAttempt(call: Call, number: number): Call {
   const { smallAnswerMs } = call
   return smallAnswerMs === undefined ? call : { ...call, smallAnswerMs: smallAnswerMs * 2 ** (number - 1) }
 }
@@ -273,8 +273,8 @@ export function objectAddress(call: CallName, from: string, to: string | null): 
   return href
 }
 
-/** Nobody asked for that, so it was not the service. */
-function isPacked(call: Call, reply: Reply): boolean {
+/** The request did not accept compression, so a proxy compressed the reply. */
+function isCompressed(call: Call, reply: Reply): boolean {
   const encoding = reply.header('content-encoding')?.toLowerCase() || 'identity'
   return encoding !== 'identity' && call.method !== 'HEAD'
 }
@@ -286,7 +286,7 @@ function checkLength(call: Call, reply: Reply, received: number): void {
   throw new Lost(brokenConnection(call, undefined, received))
 }
 
-const asksToWait = ({ status, header }: Head) => (status === 503 || status === 429) && header('retry-after') !== null
+const requestsWait = ({ status, header }: Head) => (status === 503 || status === 429) && header('retry-after') !== null
 
 function retryAfter({ header }: Head, clock: Clock): number | undefined {
   const wait = retryAfterMs(header('retry-after'), clock.now())

@@ -9,7 +9,7 @@ import type { Clock } from '../../domain/ports.js'
 import { type DriveStat, smallFileBytes } from '../../domain/ports.js'
 import { type DriveTimes, Lost } from './deadlines.js'
 import { type CallName, notDrive9, refusal } from './errors.js'
-import { type Answer, atTry, type Caller, objectAddress, readJson } from './request.js'
+import { type Answer, type Caller, forAttempt, objectAddress, readJson } from './request.js'
 
 export interface WriteOptions {
   expectedRevision?: number
@@ -40,14 +40,14 @@ export async function writeFile(ground: Ground, path: string, bytes: Uint8Array,
     try {
       return await work(ground, path, bytes, options, number)
     } catch (error) {
-      // After a loss somebody else who was first may have been our own try, which was only late.
+      // After a lost answer the conflicting writer may be our own earlier attempt.
       const unsure = error instanceof Lost || (number > 1 && isHandoffError(error, 'conflict'))
       if (!unsure) throw error
       const settled = await settle(ground, path, bytes, options)
       if (settled.written) return { revision: settled.revision }
       if (!(error instanceof Lost)) throw error
       if (options.expectedRevision !== undefined && settled.revision !== options.expectedRevision) {
-        throw overtaken(path, settled.revision)
+        throw conflictAfterLoss(path, settled.revision)
       }
       if (number >= tries) throw error.error
       // Two who upload the same file end each other's uploads; waiting unequally long lets one of them finish.
@@ -68,10 +68,10 @@ async function holds(ground: Ground, path: string, bytes: Uint8Array, signal: Ab
   return (await ground.digest(path, signal))?.sha256 === ground.sha256(bytes)
 }
 
-function overtaken(path: string, revision: number): HandoffError {
+function conflictAfterLoss(path: string, revision: number): HandoffError {
   return new HandoffError(
     'conflict',
-    `While the answer to PUT ${path} was lost, somebody else wrote revision ${revision}.`,
+    `While the answer to PUT ${path} was lost, another writer wrote revision ${revision}.`,
   )
 }
 
@@ -82,7 +82,7 @@ async function putWhole(ground: Ground, path: string, bytes: Uint8Array, options
   const { smallAnswerMs } = ground.times
   const call = { method: 'PUT', path, url: ground.file(path), withKey: true, idempotent: false, smallAnswerMs }
   const headers = { 'content-type': 'application/octet-stream', ...condition }
-  const { body } = await ground.caller.ask(atTry({ ...call, headers, body: bytes }, number), signal)
+  const { body } = await ground.caller.ask(forAttempt({ ...call, headers, body: bytes }, number), signal)
   const { revision } = readJson(call, body)
   if (typeof revision !== 'number') throw new Lost(notDrive9(call, 'a reply without a revision'))
   return { revision }
@@ -104,7 +104,7 @@ async function uploadInParts(ground: Ground, path: string, bytes: Uint8Array, op
     const parts = await putParts(ground, path, bytes, upload, stop)
     await askUpload(ground, path, `/v2/uploads/${upload.id}/complete`, { parts }, { signal, idempotent: false })
   } catch (error) {
-    if (!(error instanceof Lost)) abandon(ground, path, upload)
+    if (!(error instanceof Lost)) abortUpload(ground, path, upload)
     if (signal.aborted) throw abortError(signal, `writing ${path} to drive9`)
     throw error
   } finally {
@@ -197,8 +197,8 @@ async function putPart(ground: Ground, path: string, upload: Upload, part: Part,
   return etag
 }
 
-/** Frees what the service holds for an upload that will not be completed. Nobody waits for it: it ends by itself after a day. */
-function abandon(ground: Ground, path: string, upload: Upload): void {
+/** Frees the storage of an upload that will not be completed. It is not awaited: the upload expires after a day. */
+function abortUpload(ground: Ground, path: string, upload: Upload): void {
   const signal = AbortSignal.timeout(5_000)
   const url = `/v2/uploads/${upload.id}/abort`
   void ask(ground, path, url, {}, { signal, idempotent: false }).catch(() => undefined)
@@ -214,7 +214,7 @@ async function ask(ground: Ground, path: string, to: string, value: object, opti
   const reply = readJson(call, answer.body)
   if (answer.status !== 409) return reply
   const said = String(reply['error'] ?? '')
-  // Somebody's upload of this file, perhaps our own that broke off, is in the way; that says nothing of the file's revision.
+  // Another active upload of this file blocks ours, perhaps our own that broke off. The file's revision may be unchanged.
   throw said.includes('active upload') ? new Lost(uploadEnded(path)) : refusal(call, 409, said)
 }
 

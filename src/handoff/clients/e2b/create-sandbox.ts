@@ -1,11 +1,11 @@
-// Making a machine, so that there is never one that nobody knows of.
+// Creates a sandbox without leaving an orphan.
 //
-// The service has no way to say «this request again»: when the reply to it is lost, a machine may run and cost. So each request writes a word
-// of its own on the machine it asks for. Whoever does not know what became of a request looks for that word, and keeps or kills what it finds.
+// E2B has no idempotency key: when the reply to a create call is lost, a sandbox may run and cost money. So each create call sets a unique metadata
+// tag. After a lost reply we find the sandbox by that tag, and keep or kill it.
 import type { Sandbox as SdkSandbox } from 'e2b'
 import { abortError } from '../../domain/errors.js'
 import type { SandboxRequest } from '../../domain/ports.js'
-import { explain, isWithoutEffect } from './errors.js'
+import { explainFailure, isWithoutEffect } from './errors.js'
 import { keepAlive, untilKey } from './keep-alive.js'
 import {
   allowedOptions,
@@ -15,7 +15,7 @@ import {
   type RefusedOption,
   refusedOption,
 } from './network-options.js'
-import { findSandboxes, killSandbox, lower, pause, replied, type Service } from './sdk-calls.js'
+import { findSandboxes, killSandbox, lower, pause, type Service, replied as withReply } from './sdk-calls.js'
 
 export interface Created {
   sandbox: SdkSandbox
@@ -56,7 +56,7 @@ export async function createSandbox(
       return { sandbox, template, options, letDie: keepAlive(service, sandbox.sandboxId, until) }
     } catch (error) {
       const refused = refusedOption(error, options)
-      if (refused === undefined) throw explain(error, doingOf(template))
+      if (refused === undefined) throw explainFailure(error, doingOf(template))
       refusals.push(refused)
       options = { ...options, [refused.option]: false }
     }
@@ -77,7 +77,7 @@ async function createOnce(
   const { Sandbox } = await service.sdk()
   const word = crypto.randomUUID()
   const stop = new AbortController()
-  const creating = replied(service, stop.signal, (connection) =>
+  const creating = withReply(service, stop.signal, (connection) =>
     Sandbox.create(template, {
       ...connection,
       metadata: {
@@ -92,7 +92,7 @@ async function createOnce(
   )
   const outcome = await settle(creating, signal, stop)
   if (signal.aborted) {
-    await clearAway(service, outcome, word)
+    await removeSandbox(service, outcome, word)
     throw abortError(signal, doing)
   }
   if (outcome.sandbox) return outcome.sandbox
@@ -100,7 +100,7 @@ async function createOnce(
   try {
     return await adopt(service, word, request.lifetimeMs, outcome.error, signal)
   } catch (error) {
-    if (error !== outcome.error) await clearAway(service, outcome, word)
+    if (error !== outcome.error) await removeSandbox(service, outcome, word)
     throw signal.aborted ? abortError(signal, doing) : error
   }
 }
@@ -136,23 +136,23 @@ async function adopt(
   lost: unknown,
   signal: AbortSignal,
 ): Promise<SdkSandbox> {
-  const [first, ...others] = await lookFor(service, word, signal)
+  const [first, ...others] = await findByTag(service, word, signal)
   if (first === undefined) throw lost
   await Promise.all(others.map((id) => killSandbox(service, id, signal)))
   const { Sandbox } = await service.sdk()
-  return replied(service, signal, (connection) => Sandbox.connect(first, { ...connection, timeoutMs: lifetimeMs }))
+  return withReply(service, signal, (connection) => Sandbox.connect(first, { ...connection, timeoutMs: lifetimeMs }))
 }
 
-/** Nobody will use the machine: it must go, whether we know it or have to look for it. */
-async function clearAway(service: Service, outcome: Outcome, word: string): Promise<void> {
+/** Kills the sandbox of a failed create call, found by its tag where its id is unknown. */
+async function removeSandbox(service: Service, outcome: Outcome, word: string): Promise<void> {
   const sweep = AbortSignal.timeout(sweepMs)
   const unknown = !outcome.sandbox && !isWithoutEffect(outcome.error)
-  const looked = unknown ? await lookFor(service, word, sweep).catch(() => []) : []
+  const looked = unknown ? await findByTag(service, word, sweep).catch(() => []) : []
   const known = outcome.sandbox ? [outcome.sandbox.sandboxId] : looked
   await Promise.allSettled(known.map((id) => killSandbox(service, id, sweep)))
 }
 
-async function lookFor(service: Service, word: string, signal: AbortSignal): Promise<string[]> {
+async function findByTag(service: Service, word: string, signal: AbortSignal): Promise<string[]> {
   for (const milliseconds of lookWaits) {
     await pause(milliseconds, signal, 'looking for a sandbox whose creation was not answered')
     const found = await findSandboxes(service, { [requestWord]: word }, signal)

@@ -129,7 +129,7 @@ export const errorRows: ErrorRow[] = [
     row: 'machine gone',
     when: ended,
     code: 'sandbox',
-    says: 'the sandbox is gone: somebody killed it, or it died',
+    says: 'the sandbox is gone: it was killed, or it died',
     next: 'Try again.',
   },
   {
@@ -168,7 +168,7 @@ export const errorRows: ErrorRow[] = [
 ]
 
 /** `doing` begins the sentence: «Creating a sandbox». */
-export function explain(error: unknown, doing: string, lifetimeOver = false): HandoffError {
+export function explainFailure(error: unknown, doing: string, lifetimeOver = false): HandoffError {
   if (error instanceof HandoffError) return error
   const { code, says, next } = rowFor(error, lifetimeOver)
   const status = failureOf(error).status

@@ -7,7 +7,7 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { RunOptions, Sandbox } from '../../domain/ports.js'
 import { anySignal } from '../../util/abort.js'
 import type { Created } from './create-sandbox.js'
-import { exitCodeOf, explain } from './errors.js'
+import { exitCodeOf, explainFailure } from './errors.js'
 import { killSandbox, lower, type Service } from './sdk-calls.js'
 
 const tailCharacters = 4_000
@@ -27,7 +27,7 @@ export function makeMachine(
 
   async function kill(): Promise<void> {
     letDie()
-    // Whoever waits for a command need not wait for the machine's end too.
+    // Running commands fail at once; they do not wait for the kill.
     gone.abort(new HandoffError('cancelled', `Sandbox ${sandbox.sandboxId} was killed by us.`))
     await killSandbox(service, sandbox.sandboxId, AbortSignal.timeout(killMachineMs))
   }
@@ -95,7 +95,7 @@ function whyStopped(
   // What the listener threw is not the sandbox's doing and goes on as it is.
   if (thrown) return thrown.error
   if (stop.aborted) return abortError(stop, lower(doing))
-  return explain(error, doing, lifetimeOver)
+  return explainFailure(error, doing, lifetimeOver)
 }
 
 function makeListener(onOutput: (text: string) => void) {

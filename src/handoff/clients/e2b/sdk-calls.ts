@@ -3,7 +3,7 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { FoundSandbox } from '../../domain/ports.js'
 import { publishedDrive9 } from '../../domain/settings.js'
 import { systemClock } from '../system-clock.js'
-import { explain, failureOf, isWithoutEffect } from './errors.js'
+import { explainFailure, failureOf, isWithoutEffect } from './errors.js'
 import type { ProgramSource } from './release.js'
 
 export interface SandboxSettings {
@@ -137,12 +137,12 @@ export async function killSandbox(service: Service, id: string, signal: AbortSig
       return killed || perhaps
     } catch (error) {
       if (signal.aborted) throw abortError(signal, lower(doing))
-      if (isWithoutEffect(error) && !isPassing(error)) throw explain(error, doing)
+      if (isWithoutEffect(error) && !isPassing(error)) throw explainFailure(error, doing)
       perhaps ||= !isWithoutEffect(error)
       last = error
     }
   }
-  throw explain(last, doing)
+  throw explainFailure(last, doing)
 }
 
 /** Refused now, but perhaps not in a moment. */
@@ -163,7 +163,7 @@ export async function asOurs<T>(signal: AbortSignal, doing: string, call: () => 
     return await call()
   } catch (error) {
     if (signal.aborted && !(error instanceof HandoffError)) throw abortError(signal, lower(doing))
-    throw explain(error, doing)
+    throw explainFailure(error, doing)
   }
 }
 

@@ -32,7 +32,7 @@ export type ServiceErrors = Pick<typeof OpenAI, 'APIError' | 'APIConnectionError
 /** How long to wait before it makes sense to ask again, where the service does not say. */
 const defaultRetrySeconds = 5
 
-/** What may pass by itself says when to come back; what somebody has to change does not. */
+/** A transient failure gets a `Retry-After`; a failure that needs a change of settings does not. */
 export function explainFailure(error: unknown, service: Service): Failure {
   const failure = classifyFailure(error, service)
   const told = failure.error

@@ -1,4 +1,4 @@
-// The line to drive9 when the service, the network or somebody else misbehaves.
+// The drive9 client when the service, the network or a proxy misbehaves.
 import { createHash, randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -134,7 +134,7 @@ describe('what the service answers', () => {
     expect(reads.includes('an HTML page')).toBe(type === 'text/html')
   })
 
-  test('what somebody on the way has packed is not taken for the file', async () => {
+  test('a body that a proxy compressed is not taken for the file', async () => {
     const packed = gzipSync('{"entries":[]}').toString('latin1')
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' }
     local.rule({ fault: { kind: 'answer', status: 200, headers, body: packed } })
@@ -221,11 +221,11 @@ describe('connections that fail', () => {
     }
   })
 
-  test('nobody there is said with the code of the system', async () => {
+  test('a refused connection is reported with the code of the system', async () => {
     const gone = await startServer('gone', () => json(200, {}))
     await gone.close()
-    const nobody = connect({ server: gone.url })
-    const error = await failure(nobody.list('/a', signal))
+    const unreachable = connect({ server: gone.url })
+    const error = await failure(unreachable.list('/a', signal))
     expect(error).toMatchObject({ code: 'drive', next: expect.stringContaining('DRIVE9_SERVER') })
     expect(error.message).toContain('GET /a?list=1')
     expect(error.message).toContain('ECONNREFUSED')
@@ -457,14 +457,14 @@ describe('writes whose answer is lost', () => {
     },
   )
 
-  test('are a conflict when somebody else wrote meanwhile', async () => {
+  test('are a conflict when another writer wrote meanwhile', async () => {
     breakAt('PUT', /./, { kind: 'reset' }, 1)
     breakAt('HEAD', /./, { kind: 'delay', milliseconds: 100 })
     const writing = failure(create('/a'))
     await until('the write was lost', () => asked('PUT', /./).length === 1)
-    local.write('/a', 'somebody else')
+    local.write('/a', 'another writer')
     expect((await writing).code).toBe('conflict')
-    expect([asked('PUT', /./).length, local.readFile('/a')?.toString()]).toEqual([1, 'somebody else'])
+    expect([asked('PUT', /./).length, local.readFile('/a')?.toString()]).toEqual([1, 'another writer'])
   })
 
   test('are no conflict when the lost try was only late', async () => {
@@ -503,13 +503,13 @@ describe('writes whose answer is lost', () => {
     expect(asked('POST', /initiate/).length).toBe(initiated)
   })
 
-  test('of large files are a conflict when somebody else was first', async () => {
+  test('of large files are a conflict when another writer was first', async () => {
     breakAt('POST', /complete/, { kind: 'delay', milliseconds: 100 })
     const writing = failure(create('/a', large))
     await until('it is about to complete', () => asked('POST', /complete/).length === 1)
-    local.write('/a', 'somebody else')
+    local.write('/a', 'another writer')
     expect((await writing).code).toBe('conflict')
-    expect(local.readFile('/a')?.toString()).toBe('somebody else')
+    expect(local.readFile('/a')?.toString()).toBe('another writer')
   })
 
   test('an upload that is in the way is waited for, and is no conflict', async () => {
@@ -613,7 +613,7 @@ describe('settings', () => {
     })
   })
 
-  test('from a secure service nobody is led to a connection that is not', () => {
+  test('a redirect from https to http is refused', () => {
     const call = { method: 'GET', path: '/a' }
     const lead = (from: string, to: string | null) => () => objectAddress(call, from, to)
     expect(lead('https://api.example/v1', 'https://s3.example/a?sign=1')()).toBe('https://s3.example/a?sign=1')

@@ -49,7 +49,7 @@ const ended = (work: Promise<unknown>) =>
 
 const withoutLength = 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nhalf of it'
 
-/** Listens and takes nobody in: when its short queue is full, a connection is neither made nor refused. */
+/** Listens and accepts no connection: when its short queue is full, a connection is neither made nor refused. */
 const deafServer = `
   const { parentPort } = require('node:worker_threads')
   const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
@@ -78,7 +78,7 @@ test('an answer that changes the protocol is a failure, at once', async () => {
   expect(await ended(drive.stat('/a', never))).toMatchObject({ code: 'drive' })
 })
 
-test('a body that nobody measured is not taken for whole when it falls silent, is cut, or nobody wants it any more', async () => {
+test('a body without a length is not complete when it stalls, is cut, or its reader stops', async () => {
   const silent = await lineTo((socket) => socket.write(withoutLength))
   expect(await ended(silent.digest('/a', never))).toMatchObject({ code: 'timeout' })
   const stop = new AbortController()
@@ -123,7 +123,7 @@ test('who stops in the moment of the last bytes breaks nothing', async () => {
   const pieces: string[] = []
   for await (const piece of reply.body) {
     pieces.push(Buffer.from(piece).toString())
-    // An error that nobody listens to any more would end the process.
+    // An error without a listener would end the process.
     stop.abort()
   }
   expect(pieces).toEqual(['ok'])
@@ -133,7 +133,7 @@ test('who stops in the moment of the last bytes breaks nothing', async () => {
 const wholeAnswer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`
 
-test('a write whose answer hangs, or its second half, is found done within the time that somebody cleans up in', async () => {
+test('a write whose answer hangs, or its second half, is found done within the time of a cleanup', async () => {
   for (const answer of ['', 'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"revis']) {
     const url = await startServer((socket, head) => {
       if (head.startsWith('PUT')) return socket.write(answer)
@@ -182,7 +182,7 @@ test('a token is asked for again, once, where a kept connection was closed just 
   }
 })
 
-test('what somebody on the way has packed says nothing but its status: a failure passes, a write is found done', async () => {
+test('a reply that a proxy compressed counts by its status only: a failure passes, a write is found done', async () => {
   let calls = 0
   const packed = gzipSync('{"revision":1}')
   const with200 = (extra: string, body: Buffer) =>

@@ -220,7 +220,7 @@ describe('a reply that is lost', () => {
     expect(running()).toEqual([])
   })
 
-  test('when the caller stops, whatever the client forgets: nobody waits for the reply', async () => {
+  test('when the caller stops: the call does not wait for the reply', async () => {
     cloud.rule({ ...creation, times: 1, fault: { kind: 'hang' } })
     const stop = new AbortController()
     const opening = refusal(sandboxes.open(request(), stop.signal))

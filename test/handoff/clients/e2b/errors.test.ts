@@ -4,13 +4,13 @@ import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/
 import type { Fault } from '../../../../src/emulators/faulty-server.js'
 import { buildTemplate } from '../../../../src/handoff/clients/e2b/build-template.js'
 import { makeSandboxes, type SandboxSettings } from '../../../../src/handoff/clients/e2b/client.js'
-import { errorRows, explain, rowFor } from '../../../../src/handoff/clients/e2b/errors.js'
+import { errorRows, explainFailure, rowFor } from '../../../../src/handoff/clients/e2b/errors.js'
 import type { Sandbox } from '../../../../src/handoff/domain/ports.js'
 import { refusal, request, runOptions } from '../../../contract/sandboxes-line.js'
 
 const never = new AbortController().signal
 /** Printed, sent or answered in every case, and never to be seen in an error. */
-const secret = 'word-that-nobody-may-see'
+const secret = 'value-that-must-stay-secret'
 
 function makeStage(cloud: SandboxCloud) {
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
@@ -107,15 +107,15 @@ describe('the table of errors', () => {
   })
 
   test('leaves our own errors as they are, and takes anything for an error', () => {
-    const ours = explain('a text', 'Doing something')
+    const ours = explainFailure('a text', 'Doing something')
     expect(ours.message).toBe(
       'Doing something failed: E2B answered something that its own library does not understand.',
     )
-    expect(explain(ours, 'Doing more')).toBe(ours)
+    expect(explainFailure(ours, 'Doing more')).toBe(ours)
   })
 })
 
-test('a machine that is killed by somebody else in the middle of a command is gone', async () => {
+test('a sandbox that is killed during a command by another process is gone', async () => {
   await using cloud = await startSandboxCloud()
   const { open, settings } = makeStage(cloud)
   const sandbox = await open()
