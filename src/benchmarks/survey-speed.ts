@@ -2,15 +2,12 @@
 // survey take turns, each in a process of its own, its start included; what counts is the ratio of neighbours, so that a busy machine weighs
 // on both. The survey works on a bare clone, one commit deep, as in a sandbox.
 import { execFile, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { repositoryRoot } from '../cli/sandbox-program.js'
-import { drawGrowth, type GrowthPoint } from './growth.js'
-import { checkOut, cut, type Place, prepare } from './survey-fixture.js'
+import { type Place, prepare } from './survey-fixture.js'
 import type { ChildReport } from './survey-process.js'
 
 const rounds = 5
@@ -39,13 +36,10 @@ export async function benchSurvey(repositories: readonly string[]): Promise<void
     say(
       `\nSurvey: ${textBytes} bytes of text, ${rounds} rounds, floor and survey by turns; idle Node has ${megabytes(bench.idleKilobytes)} MB`,
     )
-    let largest: { place: Place; files: number } | undefined
     for (const repository of repositories) {
       const place = await prepare(bench.folder, repository)
-      const files = await measure(bench, place)
-      if (!largest || files > largest.files) largest = { place, files }
+      await measure(bench, place)
     }
-    if (largest) await measureGrowth(bench, largest.place, largest.files)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -122,60 +116,7 @@ async function measure(bench: Bench, place: Place): Promise<number> {
   say(
     `    memory over idle:   ${megabytes(memory)} MB, ${times((memory * 1024) / first.bytes)} of the text that may be chosen (goal 2.0)${first.bytes < 10e6 ? ': nearly all of it is what V8 takes for any such program' : ''}`,
   )
-  await compare(bench, place, median(runs.map((row) => row.survey.milliseconds)))
   return first.files
-}
-
-/** A widely used packer, where it is on the PATH; its checks and its counts of tokens are not ours, so only the order of size says something. */
-async function compare({ folder }: Bench, place: Place, ours: number): Promise<void> {
-  const program = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .map((part) => join(part, 'repomix'))
-    .find(existsSync)
-  if (!program) return
-  const begin = performance.now()
-  await run(program, ['--quiet', '--output', join(folder, 'packed.xml'), place.tree], {
-    maxBuffer: 1e9,
-    env: { ...process.env, REPOMIX_TOKEN_CACHE: '0' },
-  })
-  const theirs = performance.now() - begin
-  say(`    repomix:            ${Math.round(theirs)} ms, ${times(theirs / ours)} of ours (goal for a large one 10)`)
-}
-
-/** The same repository cut to fewer files: how does the time grow? */
-async function measureGrowth(bench: Bench, place: Place, files: number): Promise<void> {
-  const points: GrowthPoint[] = []
-  for (const count of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000].filter((size) => size < files * 1.3)) {
-    const commit = await cut(place, Math.min(count, files))
-    const { tree, list: paths } = await checkOut(bench.folder, place.git, commit, `${place.name}-${count}`)
-    const survey = async () => (await start(bench.child, ['survey', place.git, commit, String(textBytes)])).milliseconds
-    const floor = async () => (await start(bench.child, ['floor', tree, paths])).milliseconds
-    await floor()
-    const pairs = [
-      [await floor(), await survey()],
-      [await floor(), await survey()],
-      [await floor(), await survey()],
-    ] as const
-    points.push({
-      files: Math.min(count, files),
-      floor: median(pairs.map(([one]) => one)),
-      survey: median(pairs.map(([, two]) => two)),
-    })
-    await rm(tree, { recursive: true, force: true })
-  }
-  const [first, last] = [points[0], points.at(-1)]
-  if (!first || !last || first === last) return
-  const slope = last.survey / first.survey / (last.files / first.files)
-  say(
-    `  growth of ${place.name}: ${points.map(({ files: count, survey }) => `${count} files ${Math.round(survey)} ms`).join(', ')}`,
-  )
-  say(
-    `    ${last.files / first.files} times the files take ${times(last.survey / first.survey)} the time: ${slope <= 1 ? 'linear or better' : 'worse than linear'}`,
-  )
-  const file = join(repositoryRoot, 'build', 'survey-growth.svg')
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, drawGrowth(place.name, points))
-  say(`    drawn in build/survey-growth.svg`)
 }
 
 const list = (values: number[]) => values.map(Math.round).join(', ')
