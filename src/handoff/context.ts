@@ -26,6 +26,8 @@ export interface AppContext {
     deadlineMs: number
     /** When a sandbox that answers ends by itself, in milliseconds since 1970, where a minute after the deadline is too late. */
     sandboxBy?: number
+    /** How long a question waits while the E2B account is full; not at all when absent. */
+    accountWaitMs?: number
   }
   prices?: Prices
   /** What the drive9 program in a sandbox must hash to, where that is pinned. */

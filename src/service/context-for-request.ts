@@ -14,6 +14,9 @@ export interface RequestTime {
 /** The sandbox's own timeout exceeds the deadline of the work by this. */
 const graceMs = 5_000
 
+/** After so long the caller is told to come back, or the job is delivered again. */
+const longestAccountWaitMs = 60_000
+
 /** Sends events to the request, and bounds all work by its deadlines. */
 export function contextForRequest(
   context: Product.AppContext,
@@ -33,6 +36,11 @@ export function contextForRequest(
     ...context,
     background,
     ports: { ...ports, emit, model: traced },
-    limits: { ...limits, deadlineMs: Math.min(limits.deadlineMs, leftMs), sandboxBy: workBy + graceMs },
+    limits: {
+      ...limits,
+      deadlineMs: Math.min(limits.deadlineMs, leftMs),
+      sandboxBy: workBy + graceMs,
+      accountWaitMs: Math.min(longestAccountWaitMs, leftMs / 2),
+    },
   }
 }

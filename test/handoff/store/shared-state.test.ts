@@ -8,7 +8,6 @@ import { HandoffError, isHandoffError } from '../../../src/handoff/domain/errors
 import type { Clock } from '../../../src/handoff/domain/ports.js'
 import { makeBudgets } from '../../../src/handoff/store/caller-budgets.js'
 import { sharedFile } from '../../../src/handoff/store/optimistic-file.js'
-import { makeTurns } from '../../../src/handoff/store/sandbox-slots.js'
 import { manualClock } from '../../support/clock.js'
 
 let local: LocalDrive
@@ -136,11 +135,6 @@ test('who loses against others all the time goes on as long as there is time, an
   expect(longest).toBeGreaterThan(500)
   expect(longest).toBeLessThanOrEqual(2_000)
 })
-
-const limits = { sandboxes: 2, waiting: 3, perCaller: 10 }
-const _turns = (clock = systemClock, more = {}) =>
-  makeTurns(drive(), `${root}/turns.json`, { ...limits, ...more }, clock)
-const _soon = () => Date.now() + 60_000
 
 test('what was spent is charged though the drive fails when it is settled, and once', async () => {
   const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z'), jump: true })

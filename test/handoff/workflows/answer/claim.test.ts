@@ -93,3 +93,27 @@ test('a sandbox that was waited for ends when its request ends, not later', asyn
   // The process believes that ten seconds passed while it waited: the sandbox gets ten seconds less.
   expect(sandbox!.endsAt.getTime()).toBeLessThanOrEqual(sandboxBy - 10_000 + 2_000)
 })
+
+test('a service waits while other processes fill the E2B account, and answers when there is room', async () => {
+  await using process = await clouds.process({ patient: true })
+  const { account } = clouds.clouds.sandboxes
+  const usual = account.concurrentLimit
+  account.concurrentLimit = 0
+  const context: AppContext = { ...process.context, limits: { ...process.context.limits, accountWaitMs: 60_000 } }
+  const refused = () => clouds.clouds.sandboxes.requests.filter(({ status }) => status === 429).length
+  const before = refused()
+  const { ended } = await ask(process, 'Is there room?', context)
+  await until('the account refused it twice', () => refused() - before >= 2)
+  account.concurrentLimit = usual
+  expect(await ended).toBe('done')
+})
+
+test('where nothing is said of waiting, a full account is told at once', async () => {
+  await using process = await clouds.process({ patient: true })
+  const { account } = clouds.clouds.sandboxes
+  const usual = account.concurrentLimit
+  account.concurrentLimit = 0
+  const { ended } = await ask(process, 'Is there no room?')
+  expect(await ended).toBe('sandbox-limit')
+  account.concurrentLimit = usual
+})
