@@ -19,7 +19,7 @@ import { makeSandboxes } from '../../src/handoff/index.js'
 import { node, root } from './kit.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
 
-test('the step after the job ends the sandbox it knows, though nobody tells it of the others', async () => {
+test('the post step ends the sandbox it knows, even if the list of others fails', async () => {
   const clouds = await startClouds({ drive: false, model: false })
   const { settings } = clouds.sandboxes!
   const sandboxes = makeSandboxes({

@@ -104,7 +104,7 @@ test('deep files, folders that are new, and a file beside the folders', async ()
   await hears(/^vercel\.json changed: begun again$/)
 })
 
-test('the page is built again, tests and other sources are nobody’s business, and many changes are one', async () => {
+test('the page is built again, other sources are ignored, and many changes cause one build', async () => {
   write('web/page.ts')
   await hears(/^web\/page\.ts changed: reload the page$/)
   expect(pages).toBe(1)

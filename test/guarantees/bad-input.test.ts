@@ -1,4 +1,4 @@
-// Whatever somebody sends: it is taken, or refused by an error of ours, soon, and what is shown of it is harmless. The decoders of the handoff and
+// Any input is accepted, or rejected soon with a defined error, and what is shown of it is harmless. The decoders of the handoff and
 // of a sandbox's records, the run ids and the Markdown itself are fuzzed where they are tested; this is the rest of what strangers reach.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Many at once, and services that are full, slow or not ready: everybody gets an answer or an honest reason with an honest time, the limits of the
+// Many callers at once, and services that are full, slow or not ready: each caller gets an answer, or a true reason and retry time, the limits of the
 // account hold, and neither memory nor sockets grow with the number of those who asked.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -49,7 +49,7 @@ async function patiently(process: TestProcess, text: string): Promise<AnswerResu
       await new Promise((resolve) => setTimeout(resolve, (long ? 1_000 : 50) * (error.retryAfterSeconds ?? 2)))
     }
   }
-  throw new HandoffError('timeout', 'Nobody was ever answered.')
+  throw new HandoffError('timeout', 'No caller was ever answered.')
 }
 
 /** Questions that have no words in common, so that none is taken for another. */

@@ -1,5 +1,5 @@
 // What is stored today must be readable for ever. Files of every version decode in test/handoff/domain/handoff-record.test.ts; here is what would change
-// the format without anybody noticing: a field that is new, gone, or suddenly needed.
+// the format unnoticed: a field that is new, gone, or suddenly needed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Comments under faults: however GitHub fails, a question has at most one visible answer, and it ends with one when somebody comes again.
+// Comments under faults: however GitHub fails, a question has at most one visible answer, and a later attempt ends with one.
 //
 // Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs five hundred.
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Nobody is anybody until a proof holds: every way in that must not be one, each refused for its own reason, before any cloud was reached.
+// Authentication: each invalid credential is rejected for its own reason, before any outside service is called.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signToken } from '../../src/emulators/github/oidc.js'
@@ -45,7 +45,7 @@ describe('refused before any cloud was reached', () => {
     ['another scheme', () => ({ authorization: `Basic ${btoa(`x:${token}`)}` }), 401, /not `Bearer/],
     ['a token with a space', () => ({ authorization: `Bearer ${token} x` }), 401, /not `Bearer/],
     ['two tokens', () => ({ authorization: `Bearer x, Bearer ${token}` }), 401, /not `Bearer/],
-    ['a token that nobody has', () => ({ authorization: 'Bearer nobody-has-this' }), 401, /not known/],
+    ['an unknown token', () => ({ authorization: 'Bearer nobody-has-this' }), 401, /not known/],
     ['a token cut short', () => ({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, /not known/],
     ['the hash instead of the token', () => ({ authorization: `Bearer ${sha256(token)}` }), 401, /not known/],
     ['a token of enormous length', () => ({ authorization: `Bearer ${'a'.repeat(15_000)}` }), 401, /not known/],

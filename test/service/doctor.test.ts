@@ -54,7 +54,7 @@ test('a key that E2B does not take, a webhook that cannot answer, an address tha
   expect([asked.status, asked.body.code, asked.headers.get('retry-after')]).toEqual([503, 'missing-setting', null])
 })
 
-test('no address, nobody at the address', async () => {
+test('no address, and an address where no server listens', async () => {
   expect(await doctor('nowhere')).toMatchObject({ code: 1, text: expect.stringContaining('is not an http(s) address') })
   const gone = await startServer('nobody', () => ({ status: 200 }))
   await gone.close()

@@ -69,7 +69,7 @@ function watchLog(name: string) {
   return { told: () => told.map((line) => JSON.parse(line) as Record<string, unknown>), kept }
 }
 
-test('whoever asks has the answer before its line is in the log, and the platform waits for the line', async () => {
+test('the caller has the answer before its log line is written, and the platform waits for the line', async () => {
   const { told, kept } = watchLog('told')
   const handler = (exchange: RequestContext) => {
     exchange.note({ seen: 'hidden' })

@@ -63,7 +63,7 @@ export interface DeploymentOptions {
   withoutFunctions?: boolean
   /** The repository's number on its host. */
   repositoryId?: string
-  /** Every question finds the same, at once: for whoever looks at what is around an answer, and asks often. */
+  /** Each search returns the same at once, for tests that ask often and do not check the search. */
   quickFinds?: boolean
   /** The instances run as on Vercel: jobs wait in its queues. Else they wait in the memory of each instance. */
   onVercel?: boolean
@@ -174,7 +174,7 @@ function takenDown(context: AppContext, sandboxProgram: ScriptedProgram): AppCon
   return { ...context, ports: { ...context.ports, sandboxes } }
 }
 
-/** Lines of a log that begin with a brace, as they are read by whoever looks for something. */
+/** Parses the JSON lines of a log. */
 export const logged = (functions: RunningFunctions): Record<string, unknown>[] =>
   functions.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
 

@@ -147,7 +147,7 @@ test.each([
   'http://127.0.0.1.evil.example',
   'http://localhost.evil.example',
   'http://git.example/_services/token',
-])('jobs are let in by the keys of an issuer like %j only where nobody can change them on their way', (issuer) => {
+])('jobs are let in by the keys of an issuer like %j only over a secure connection', (issuer) => {
   const environment = { ...needed, HANDOFF_OIDC_AUDIENCE: 'https://x', HANDOFF_OIDC_ISSUER: issuer }
   const { oidc, wrong } = readServiceSettings(environment)
   const address = URL.canParse(issuer) ? new URL(issuer) : undefined

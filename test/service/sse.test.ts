@@ -34,7 +34,7 @@ test('a ping between events, and none after the end', async () => {
   )
 })
 
-test('a reader who leaves is noticed, and nothing is written to nobody', async () => {
+test('a client that disconnects is noticed, and nothing more is written', async () => {
   const pinging = handPinging()
   const stream = eventStream(pinging)
   await stream.response.body!.cancel('gone')

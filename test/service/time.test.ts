@@ -43,7 +43,7 @@ test('near the deadline an answer in one piece becomes a place to look, and a jo
   const first = await post(short.url, ask('What takes too long?'))
   expect(first.status).toBe(202)
   expect(first.headers.get('location')).toBe(first.body.self)
-  // Nobody wished for that.
+  // The caller did not ask for that.
   expect(first.headers.get('preference-applied')).toBeNull()
   // The machine is told to die by itself soon after the function must be over.
   const created = sandboxes.requests

@@ -168,7 +168,7 @@ test('the same delivery again, and the same comment under another: nothing more 
   expect(here.machines() - before).toBe(1)
 }, 60_000)
 
-test('deliveries that nobody numbered are known by their comments', async () => {
+test('deliveries without an id are identified by their comments', async () => {
   const asking = ['Which colour is it, once?', 'Which colour is it, and again?'].map((question) =>
     send(
       JSON.stringify(github.eventOf(github.addComment(repository, pull.number, 'wanda', `/ask ${question}`)).payload),
@@ -183,7 +183,7 @@ test('deliveries that nobody numbered are known by their comments', async () => 
 }, 60_000)
 
 test.each<[string, string, string]>([
-  ['somebody who may only read', 'remy', '/ask What?'],
+  ['an account with read permission only', 'remy', '/ask What?'],
   ['a bot', 'helper[bot]', '/ask What?'],
   ['no command', 'wanda', 'What about /ask?'],
   ['a command without a question', 'wanda', '/ask'],

@@ -7,7 +7,7 @@ import type { Clock, Drive } from '../domain/ports.js'
 import { budgetPath } from '../domain/run.js'
 import * as read from '../util/decode.js'
 import { uniqueId } from '../util/unique-id.js'
-import { type GivingBack, type Kept, once, type SharedFile, sharedFile } from './optimistic-file.js'
+import { type OptimisticFile, once, optimisticFile, type Release, type Revisioned } from './optimistic-file.js'
 import { sha256 } from './run-store.js'
 
 export interface BudgetLimits {
@@ -29,7 +29,7 @@ export interface Budgets {
   reserve(caller: string, id: string, amount: Amount, until: number): Promise<(spent?: Amount) => Promise<void>>
 }
 
-interface State extends Kept {
+interface State extends Revisioned {
   version: 1
   /** `2026-11-18`. */
   day: string
@@ -58,7 +58,7 @@ export const noBudgets: Budgets = { reserve: async () => async () => {} }
 
 export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, clock: Clock): Budgets {
   if (limits.tokensPerDay === undefined && limits.costPerDay === undefined) return noBudgets
-  const files = new Map<string, SharedFile<State>>()
+  const files = new Map<string, OptimisticFile<State>>()
   const fileOf = (caller: string) => {
     const path = budgetPath(root, sha256(caller).slice(0, 32))
     const known = files.get(path) ?? budgetFile(drive, path, clock)
@@ -75,31 +75,31 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
       const file = fileOf(caller)
       // Unique per reservation, because another process may take over the question.
       const id = `${question} ${uniqueId()}`
-      const settling = (spent?: Amount): GivingBack<State> => ({
+      const settling = (spent?: Amount): Release<State> => ({
         change: (state, now) => settle(state, { id, until }, spent, now),
         until,
       })
-      await file.take((state, now) => {
-        turnDay(state, now)
+      await file.acquire((state, now) => {
+        startDay(state, now)
         // The same id is there if the write was delivered twice.
         const others = state.reserved.filter((one) => one.id !== id)
-        refuse({ ...state, reserved: others }, amount, limits, now)
+        checkBudget({ ...state, reserved: others }, amount, limits, now)
         state.reserved = [...others, { id, ...amount, until }]
       }, settling())
-      return once((spent?: Amount) => file.giveBack(settling(spent)))
+      return once((spent?: Amount) => file.release(settling(spent)))
     },
   }
 }
 
-function budgetFile(drive: Drive, path: string, clock: Clock): SharedFile<State> {
-  return sharedFile<State>({
+function budgetFile(drive: Drive, path: string, clock: Clock): OptimisticFile<State> {
+  return optimisticFile<State>({
     drive,
     path,
     clock,
     decode: (bytes) => decodeVersioned(bytes, shape, "the caller's budget"),
     encode,
     empty: () => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] }),
-    crowded: () =>
+    contentionError: () =>
       new HandoffError('budget', 'This caller asks too many questions at the same time.', {
         next: 'Ask again in a moment.',
         retryAfterSeconds: 10,
@@ -107,7 +107,7 @@ function budgetFile(drive: Drive, path: string, clock: Clock): SharedFile<State>
   })
 }
 
-function turnDay(state: State, now: number): void {
+function startDay(state: State, now: number): void {
   state.reserved = state.reserved.filter((one) => one.until > now)
   if (state.day === dayOf(now)) return
   Object.assign(state, { day: dayOf(now), tokens: 0, cost: 0 })
@@ -121,14 +121,14 @@ function settle(
   now: number,
 ): void {
   const isOpen = until <= now || state.reserved.some((one) => one.id === id)
-  turnDay(state, now)
+  startDay(state, now)
   if (!isOpen) return
   state.reserved = state.reserved.filter((one) => one.id !== id)
   state.tokens += spent?.tokens ?? 0
   state.cost = Math.round((state.cost + (spent?.cost ?? 0)) * 1e6) / 1e6
 }
 
-function refuse(state: State, amount: Amount, limits: BudgetLimits, now: number): void {
+function checkBudget(state: State, amount: Amount, limits: BudgetLimits, now: number): void {
   const over = (spent: Amount) =>
     spent.tokens + amount.tokens > (limits.tokensPerDay ?? Number.POSITIVE_INFINITY) ||
     spent.cost + amount.cost > (limits.costPerDay ?? Number.POSITIVE_INFINITY) + 1e-9

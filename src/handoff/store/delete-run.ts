@@ -7,17 +7,17 @@ import { decodePointer, sealLimit } from '../domain/handoff-record.js'
 import type { Drive } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { encodeTombstone, readTombstone } from '../domain/tombstone.js'
-import { type FileThere, listRefs } from './inventory.js'
+import { listRefs, type StoredFile } from './inventory.js'
 
 /** Why an item was kept; undefined when it was deleted. */
-export type Stayed = string | undefined
+export type KeptReason = string | undefined
 
-const movedOn = 'it was written again meanwhile'
+const changedMeanwhile = 'it was written again meanwhile'
 
 /** Deletes a small file without dependents, unless it has changed since it was listed. */
-export async function removeFile(drive: Drive, file: FileThere, signal: AbortSignal): Promise<Stayed> {
+export async function removeFile(drive: Drive, file: StoredFile, signal: AbortSignal): Promise<KeptReason> {
   const now = await drive.stat(file.path, signal)
-  if (now !== null && now.revision !== file.revision) return movedOn
+  if (now !== null && now.revision !== file.revision) return changedMeanwhile
   await drive.remove(file.path, { recursive: false, signal })
   return undefined
 }
@@ -26,7 +26,7 @@ export interface SealedHere {
   place: Layout
   run: RunId
   /** The pointer as it was listed. */
-  pointer: FileThere
+  pointer: StoredFile
   /** A question asked after this time keeps the run. */
   since: string
 }
@@ -37,12 +37,12 @@ export async function removeSealed(
   { place, run, pointer, since }: SealedHere,
   removedAt: string,
   signal: AbortSignal,
-): Promise<Stayed> {
+): Promise<KeptReason> {
   const before = await drive.read(pointer.path, { maxBytes: sealLimit, signal })
   if (before !== null) {
-    const marked = await mark(drive, pointer.path, pointer.revision, { run, removedAt }, signal)
-    if (marked === undefined) return movedOn
-    const need = await neededNow(drive, place, run, since, signal)
+    const marked = await writeTombstone(drive, pointer.path, pointer.revision, { run, removedAt }, signal)
+    if (marked === undefined) return changedMeanwhile
+    const need = await findNeed(drive, place, run, since, signal)
     if (need !== undefined) {
       await drive.write(pointer.path, before, { expectedRevision: marked, signal })
       return need
@@ -57,19 +57,19 @@ export async function removeSealed(
 /** Deletes a dangling pointer, or the tombstone of a process that died. */
 export async function removePointer(
   drive: Drive,
-  pointer: FileThere,
+  pointer: StoredFile,
   removedAt: string,
   signal: AbortSignal,
-): Promise<Stayed> {
-  if ((await mark(drive, pointer.path, pointer.revision, { run: '', removedAt }, signal)) === undefined) {
-    return (await drive.stat(pointer.path, signal)) === null ? undefined : movedOn
+): Promise<KeptReason> {
+  if ((await writeTombstone(drive, pointer.path, pointer.revision, { run: '', removedAt }, signal)) === undefined) {
+    return (await drive.stat(pointer.path, signal)) === null ? undefined : changedMeanwhile
   }
   await drive.remove(pointer.path, { recursive: false, signal })
   return undefined
 }
 
 /** Writes a tombstone. Returns undefined on a conflict. */
-async function mark(
+async function writeTombstone(
   drive: Drive,
   path: string,
   expectedRevision: number,
@@ -85,7 +85,7 @@ async function mark(
   }
 }
 
-async function neededNow(
+async function findNeed(
   drive: Drive,
   place: Layout,
   run: RunId,
@@ -111,12 +111,12 @@ export async function removeUnsealed(
   run: RunId,
   removedAt: string,
   signal: AbortSignal,
-): Promise<Stayed> {
+): Promise<KeptReason> {
   const directory = place.run(run)
   const seal = `${directory}/${artifact.handoff}`
   const empty = () => emptyBut(drive, directory, artifact.handoff.split('/'), signal)
   const isMarked = async () => {
-    if ((await mark(drive, seal, 0, { run, removedAt }, signal)) !== undefined) return true
+    if ((await writeTombstone(drive, seal, 0, { run, removedAt }, signal)) !== undefined) return true
     const there = await drive.read(seal, { maxBytes: sealLimit, signal })
     return there === null || readTombstone(there) !== undefined
   }
@@ -140,7 +140,7 @@ async function removeBroken(
   run: RunId,
   removedAt: string,
   signal: AbortSignal,
-): Promise<Stayed> {
+): Promise<KeptReason> {
   await drive.remove(place.sealNote(run), { recursive: false, signal })
   await removeItsPointer(drive, place, run, removedAt, signal)
   await drive.remove(place.run(run), { recursive: true, signal })
@@ -163,16 +163,16 @@ async function emptyBut(
 }
 
 /** Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. */
-export async function removeUnspoken(
+export async function removeNonCanonical(
   drive: Drive,
   place: Layout,
   run: RunId,
   removedAt: string,
   signal: AbortSignal,
-): Promise<Stayed> {
+): Promise<KeptReason> {
   // Without its write-ahead record the run cannot be recovered any more. A recovery just before that is visible now.
   await drive.remove(place.sealNote(run), { recursive: false, signal })
-  if (await speaks(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
+  if (await isCanonical(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
   await drive.remove(place.run(run), { recursive: true, signal })
   await removeItsPointer(drive, place, run, removedAt, signal)
   return undefined
@@ -188,17 +188,17 @@ async function removeItsPointer(
   const path = place.pointer(shaOf(run))
   // The revision first, so that the content is never older than the revision at which it is deleted.
   const revision = (await drive.stat(path, signal))?.revision ?? 0
-  if (await speaks(drive, place, run, signal))
+  if (await isCanonical(drive, place, run, signal))
     await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
 }
 
 /** Deletes the rest of an attempt that was emptied long ago. */
-export async function removeEmptied(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<Stayed> {
+export async function removeEmptied(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<KeptReason> {
   await drive.remove(place.run(run), { recursive: true, signal })
   return undefined
 }
 
-async function speaks(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
+async function isCanonical(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
   const bytes = await drive.read(place.pointer(shaOf(run)), { maxBytes: sealLimit, signal })
   return bytes !== null && !readTombstone(bytes) && decodePointer(bytes).run === run
 }

@@ -15,9 +15,9 @@ import { mapConcurrent } from '../util/map-concurrent.js'
 import { readHandoff } from './run-store.js'
 
 /** Concurrent requests to the drive. */
-export const width = 8
+export const concurrentRequests = 8
 
-export interface FileThere {
+export interface StoredFile {
   path: string
   bytes: number
   revision: number
@@ -32,28 +32,28 @@ export type PointerState =
   | { state: 'marked'; mark: Tombstone }
   | { state: 'unreadable'; why: string }
 
-export type PointerThere = FileThere & PointerState & { sha: string }
-export type RefThere = FileThere & { ref: string; commit?: string }
+export type StoredPointer = StoredFile & PointerState & { sha: string }
+export type StoredRef = StoredFile & { ref: string; commit?: string }
 
 export interface Inventory {
   place: Layout
-  pointers: PointerThere[]
+  pointers: StoredPointer[]
   runs: { run: RunId; path: string }[]
-  notes: (FileThere & { run: RunId })[]
-  checkpoints: FileThere[]
-  refs: RefThere[]
+  notes: (StoredFile & { run: RunId })[]
+  checkpoints: StoredFile[]
+  refs: StoredRef[]
   /** Paths with unexpected names. */
   strange: string[]
 }
 
-export async function takeInventory(drive: Drive, place: Layout, signal: AbortSignal): Promise<Inventory> {
+export async function listInventory(drive: Drive, place: Layout, signal: AbortSignal): Promise<Inventory> {
   const [commits, folders, refs] = await Promise.all([
     drive.list(place.commits, signal),
     drive.list(place.runs, signal),
     listRefs(drive, place, signal),
   ])
   const inventory: Inventory = { place, pointers: [], runs: [], notes: [], checkpoints: [], refs, strange: [] }
-  const pointers: (FileThere & { sha: string })[] = []
+  const pointers: (StoredFile & { sha: string })[] = []
   for (const entry of commits) {
     const file = fileAt(place.commits, entry)
     const [, sha, rest] = /^([0-9a-f]{40})(.*)\.json$/.exec(entry.name) ?? []
@@ -68,14 +68,14 @@ export async function takeInventory(drive: Drive, place: Layout, signal: AbortSi
     if (run) inventory.runs.push({ run, path: place.run(run) })
     else inventory.strange.push(`${place.runs}/${entry.name}`)
   }
-  inventory.pointers = await mapConcurrent(width, pointers, async (file) => ({
+  inventory.pointers = await mapConcurrent(concurrentRequests, pointers, async (file) => ({
     ...file,
     ...(await follow(drive, place, file.path, signal)),
   }))
   return inventory
 }
 
-export const fileAt = (folder: string, entry: DriveEntry): FileThere => ({
+export const fileAt = (folder: string, entry: DriveEntry): StoredFile => ({
   path: `${folder}/${entry.name}`,
   bytes: entry.size,
   revision: entry.revision,
@@ -109,7 +109,7 @@ async function follow(drive: Drive, place: Layout, path: string, signal: AbortSi
 }
 
 /** Lists the stored refs with their commits. An unreadable file has no commit. */
-export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal): Promise<RefThere[]> {
+export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal): Promise<StoredRef[]> {
   const kinds = ['heads', 'pull'] as const
   const listed = await Promise.all(kinds.map((kind) => drive.list(`${place.refs}/${kind}`, signal)))
   const files = kinds.flatMap((kind, index) =>
@@ -118,13 +118,17 @@ export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal)
       named: refOf(kind, entry.name),
     })),
   )
-  const found = await mapConcurrent(width, files, async ({ named, ...file }): Promise<RefThere | undefined> => {
-    const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
-    const pointer = bytes === null ? undefined : pointerIn(bytes)
-    // The ref in the file counts only if it fits the file's name.
-    const ref = pointer?.ref !== undefined && isFileOf(place, pointer.ref, file.path) ? pointer.ref : named
-    return ref === undefined ? undefined : { ...file, ref, ...(pointer && { commit: pointer.commit }) }
-  })
+  const found = await mapConcurrent(
+    concurrentRequests,
+    files,
+    async ({ named, ...file }): Promise<StoredRef | undefined> => {
+      const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
+      const pointer = bytes === null ? undefined : pointerIn(bytes)
+      // The ref in the file counts only if it fits the file's name.
+      const ref = pointer?.ref !== undefined && isFileOf(place, pointer.ref, file.path) ? pointer.ref : named
+      return ref === undefined ? undefined : { ...file, ref, ...(pointer && { commit: pointer.commit }) }
+    },
+  )
   return found.filter((one) => one !== undefined)
 }
 
@@ -169,7 +173,7 @@ export async function measure(drive: Drive, directory: string, signal: AbortSign
   const sum: Measure = { files: 0, bytes: 0 }
   let folders = [directory]
   while (folders.length > 0) {
-    const listed = await mapConcurrent(width, folders, async (folder) => ({
+    const listed = await mapConcurrent(concurrentRequests, folders, async (folder) => ({
       folder,
       entries: await drive.list(folder, signal),
     }))

@@ -8,45 +8,45 @@ import type { Clock, Drive } from '../domain/ports.js'
 import { cleanupSignal } from '../util/step-timer.js'
 
 /** The state contains its own revision, so that one read returns both. Older versions did not write it. */
-export interface Kept {
+export interface Revisioned {
   revision?: number
 }
 
-export interface SharedFile<T> {
+export interface OptimisticFile<T> {
   /**
    * Applies a change, which may mutate the state, and resolves with its result. After a conflict the change is applied again to the newer state. When
    * the change throws, its mutations may still be written, together with other changes of the batch.
    */
   update<R>(change: Change<T, R>): Promise<R>
   /** Applies a change that acquires something. When it rejects, nothing was acquired, or it was released again. */
-  take<R>(change: Change<T, R>, back: GivingBack<T>): Promise<R>
+  acquire<R>(change: Change<T, R>, back: Release<T>): Promise<R>
   /** Retries for some seconds while the drive fails. Also resolves when the acquisition has expired. */
-  giveBack(back: GivingBack<T>): Promise<void>
+  release(back: Release<T>): Promise<void>
 }
 
 export type Change<T, R> = (state: T, now: number) => R
 
-export interface GivingBack<T> {
+export interface Release<T> {
   /** Does nothing if there is nothing to release. */
   change: Change<T, void>
   /** When the acquisition expires, in milliseconds since 1970. */
   until: number
 }
 
-export interface SharedFileOptions<T> {
+export interface OptimisticFileOptions<T> {
   drive: Drive
   path: string
   decode: (bytes: Uint8Array) => T
   encode: (state: T) => Uint8Array
   empty: () => T
   /** Creates the error for too many conflicts; `state` is the last one that was read. */
-  crowded: (state: T) => HandoffError
+  contentionError: (state: T) => HandoffError
   clock: Clock
 }
 
 interface Pending<T> {
   change: Change<T, unknown>
-  givesBack: boolean
+  isRelease: boolean
   /** Whether the last write contained it. Such a write may have succeeded even if its request failed. */
   applied: boolean
   resolve: (value: unknown) => void
@@ -58,25 +58,25 @@ interface Known {
   revision: number
 }
 
-const most = 4_000_000
+const maximumBytes = 4_000_000
 /** How long a change is retried after conflicts. */
-export const longestFightMs = 20_000
+export const contentionTimeoutMs = 20_000
 /**
  * How long a release is retried. The caller waits for it, because an instance may be stopped as soon as it has responded.
  */
-const longestGivingBackMs = 10_000
+const releaseTimeoutMs = 10_000
 const shortestPauseMs = 250
 /** The first backoff after a second conflict. It doubles each time. */
 const shortestAsideMs = 50
 const longestPauseMs = 2_000
 
-export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): SharedFile<T> {
+export function optimisticFile<T extends Revisioned>(options: OptimisticFileOptions<T>): OptimisticFile<T> {
   const { drive, path, clock } = options
   let pending: Pending<T>[] = []
   let working = false
   let kept: Known | undefined
 
-  const read = () => drive.read(path, { maxBytes: most, signal: cleanupSignal() })
+  const read = () => drive.read(path, { maxBytes: maximumBytes, signal: cleanupSignal() })
 
   /** `lostAt` is the revision of the last conflict. A state that claims it again was written by a process that does not update the revision. */
   async function load(lostAt: number | undefined): Promise<Known> {
@@ -88,7 +88,7 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
     return { bytes: stat === null ? null : await read(), revision: stat?.revision ?? 0 }
   }
 
-  async function workOff(): Promise<void> {
+  async function writePending(): Promise<void> {
     working = true
     while (pending.length > 0) {
       const batch = pending
@@ -112,7 +112,7 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
       kept = undefined
       const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
       const settles = batch.map((one) => attempt(one, state, clock.now()))
-      if (same(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
+      if (equalBytes(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
         // A result without a write must rest on a fresh read.
         if (!fresh) continue
         kept = known
@@ -129,9 +129,9 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
       for (const one of batch) one.applied = false
       losses += 1
       lostAt = known.revision
-      if (clock.now() - start >= longestFightMs) throw options.crowded(state)
+      if (clock.now() - start >= contentionTimeoutMs) throw options.contentionError(state)
       // The first conflict may come from a stale cache, so it causes no pause. Random pauses keep one process from always winning.
-      if (losses > 1) await clock.sleep(aside(losses - 2, batch), cleanupSignal())
+      if (losses > 1) await clock.sleep(backoff(losses - 2, batch), cleanupSignal())
     }
   }
 
@@ -144,15 +144,15 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
     }
   }
 
-  function add<R>(change: Change<T, R>, givesBack = false): { one: Pending<T>; result: Promise<R> } {
+  function add<R>(change: Change<T, R>, isRelease = false): { one: Pending<T>; result: Promise<R> } {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const one: Pending<T> = { change, givesBack, applied: false, resolve, reject }
+    const one: Pending<T> = { change, isRelease, applied: false, resolve, reject }
     pending.push(one)
-    if (!working) void workOff()
+    if (!working) void writePending()
     return { one, result: promise as Promise<R> }
   }
 
-  async function giveBack({ change, until }: GivingBack<T>): Promise<void> {
+  async function release({ change, until }: Release<T>): Promise<void> {
     const start = clock.now()
     for (let pause = shortestPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
       try {
@@ -160,7 +160,7 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
       } catch (error) {
         const now = clock.now()
         if (now >= until) return
-        if (now - start + pause > longestGivingBackMs) throw error
+        if (now - start + pause > releaseTimeoutMs) throw error
         await clock.sleep(pause, cleanupSignal())
       }
     }
@@ -168,17 +168,17 @@ export function sharedFile<T extends Kept>(options: SharedFileOptions<T>): Share
 
   return {
     update: (change) => add(change).result,
-    async take(change, back) {
+    async acquire(change, back) {
       const { one, result } = add(change)
       try {
         return await result
       } catch (error) {
         // If it was not applied, the change threw or nothing was sent.
-        if (one.applied) await giveBack(back).catch(() => undefined)
+        if (one.applied) await release(back).catch(() => undefined)
         throw error
       }
     },
-    giveBack,
+    release,
   }
 }
 
@@ -198,8 +198,8 @@ export function once<How extends unknown[]>(work: (...how: How) => Promise<void>
 }
 
 /** The backoff after a conflict. A release reduces contention, so its backoff is shorter. */
-function aside(times: number, batch: { givesBack: boolean }[]): number {
-  const longest = batch.some(({ givesBack }) => givesBack) ? longestPauseMs / 4 : longestPauseMs
+function backoff(times: number, batch: { isRelease: boolean }[]): number {
+  const longest = batch.some(({ isRelease }) => isRelease) ? longestPauseMs / 4 : longestPauseMs
   return Math.random() * Math.min(shortestAsideMs * 2 ** times, longest)
 }
 
@@ -215,4 +215,4 @@ function attempt<T>(one: Pending<T>, state: T, now: number): () => void {
   }
 }
 
-const same = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
+const equalBytes = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0

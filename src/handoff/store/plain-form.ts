@@ -8,7 +8,7 @@ import type { Artifact } from '../domain/handoff-record.js'
 import { type Drive, smallFileBytes, smallFilesAtOnce } from '../domain/ports.js'
 import { artifact, type Repository } from '../domain/run.js'
 import { array, count, DecodeError, decodeJson, object, sha256 as sha256Text, string } from '../util/decode.js'
-import { notAsStored, sha256 } from './run-store.js'
+import { sha256, verificationError } from './run-store.js'
 
 const sampled = 4
 const requestsAtOnce = 4
@@ -36,7 +36,7 @@ export async function verifyPlainForm(
       const isSmall = batch[0]!.bytes < smallFileBytes
       const found = isSmall ? await drive.digestSmall(paths, signal) : [await drive.digest(paths[0]!, signal)]
       const wrong = batch.findIndex((file, index) => found[index]?.sha256 !== file.sha256)
-      if (wrong >= 0) throw notAsStored(place(batch[wrong]!), found[wrong] ?? null)
+      if (wrong >= 0) throw verificationError(place(batch[wrong]!), found[wrong] ?? null)
     }
   }
   await Promise.all(Array.from({ length: requestsAtOnce }, check))
@@ -48,7 +48,7 @@ async function readTable(drive: Drive, directory: string, stored: Artifact[], si
     wanted &&
     (await drive.read(`${directory}/${wanted.path}`, { maxBytes: Math.min(wanted.bytes, tableBytes), signal }))
   if (!bytes || sha256(bytes) !== wanted.sha256)
-    throw notAsStored(artifact.treeTable, bytes ? { bytes: bytes.length, sha256: sha256(bytes) } : null)
+    throw verificationError(artifact.treeTable, bytes ? { bytes: bytes.length, sha256: sha256(bytes) } : null)
   try {
     return decodeJson(Buffer.from(bytes).toString('utf8'), table).files
   } catch (error) {

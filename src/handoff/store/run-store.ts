@@ -45,7 +45,7 @@ export async function openRun(
     writeOnce(ports.drive, `${directory}/${markerPath}`, marker, signal),
   ])
   if (token.status === 'rejected') throw token.reason
-  const revoke = revoker(ports.drive, token.value)
+  const revoke = makeRevoke(ports.drive, token.value)
   if (marked.status === 'rejected') {
     await revoke().catch(() => undefined)
     throw isHandoffError(marked.reason, 'conflict') ? startedBefore(directory) : marked.reason
@@ -67,7 +67,7 @@ export async function openSealed(
   signal: AbortSignal,
 ): Promise<Pick<OpenedRun, 'token' | 'revoke'>> {
   const token = await issue(ports, directory, ['read', 'list'], lifetimeSeconds, signal)
-  return { token, revoke: revoker(ports.drive, token) }
+  return { token, revoke: makeRevoke(ports.drive, token) }
 }
 
 /** How long to wait for a requested token after an abort. A token with a known id can be revoked. */
@@ -98,7 +98,7 @@ async function issue(
   }
 }
 
-function revoker(drive: Drive, token: DriveToken): () => Promise<void> {
+function makeRevoke(drive: Drive, token: DriveToken): () => Promise<void> {
   let revoking: Promise<void> | undefined
   return () => (revoking ??= drive.revokeToken(token.id, cleanupSignal()))
 }
@@ -115,13 +115,13 @@ export async function verifyStored(
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const found = await drive.digest(`${directory}/${next.path}`, signal)
       if (found?.bytes === next.bytes && found.sha256 === next.sha256) continue
-      throw notAsStored(next.path, found)
+      throw verificationError(next.path, found)
     }
   }
   await Promise.all(Array.from({ length: Math.min(8, stored.length) }, check))
 }
 
-export function notAsStored(path: string, found: FileDigest | null): HandoffError {
+export function verificationError(path: string, found: FileDigest | null): HandoffError {
   const what = found === null ? 'is not there' : 'has other bytes than were sent'
   return new HandoffError('drive', `${path} ${what}, although drive9 reported success. Nothing was sealed.`, {
     next: 'Try again; if it stays so, look at the quota and the health of the drive9 server.',
@@ -207,7 +207,7 @@ export async function recoverSealed(
     .sort((a, b) => a.pointer.sealedAt.localeCompare(b.pointer.sealedAt))[0]
   if (!first) return undefined
   check(first.handoff)
-  const winner = await point(drive, place, first.pointer, 0, signal)
+  const winner = await writePointer(drive, place, first.pointer, 0, signal)
   return winner.run === first.pointer.run ? first : readSealed(drive, place, sha, signal)
 }
 
@@ -263,7 +263,7 @@ async function writeOnce(drive: Drive, path: string, bytes: Uint8Array, signal: 
  * Makes a run canonical if the pointer is still at revision `seen` (0: no pointer). Returns the pointer of the canonical run. While an older run is
  * being deleted, waits for the end of the deletion.
  */
-export async function point(
+export async function writePointer(
   drive: Drive,
   place: Layout,
   pointer: CommitPointer,

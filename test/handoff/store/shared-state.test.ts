@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/handoff/clients/system-clock.js'
 import { HandoffError, isHandoffError } from '../../../src/handoff/domain/errors.js'
 import type { Clock } from '../../../src/handoff/domain/ports.js'
 import { makeBudgets } from '../../../src/handoff/store/caller-budgets.js'
-import { sharedFile } from '../../../src/handoff/store/optimistic-file.js'
+import { optimisticFile } from '../../../src/handoff/store/optimistic-file.js'
 import { manualClock } from '../../support/clock.js'
 
 let local: LocalDrive
@@ -42,14 +42,14 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 function counter(clock: Clock = systemClock) {
-  return sharedFile<{ count: number; revision?: number }>({
+  return optimisticFile<{ count: number; revision?: number }>({
     drive: drive(),
     path: `${root}/turns.json`,
     clock,
     decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number; revision?: number },
     encode: (state) => new TextEncoder().encode(JSON.stringify(state)),
     empty: () => ({ count: 0 }),
-    crowded: ({ count }) => new HandoffError('sandbox-limit', `Crowded at ${count}.`),
+    contentionError: ({ count }) => new HandoffError('sandbox-limit', `Crowded at ${count}.`),
   })
 }
 

@@ -6,7 +6,14 @@ import { decodeHandoff, sealLimit } from '../../domain/handoff-record.js'
 import { judgeRuns, type RetentionRun } from '../../domain/retention.js'
 import { artifact, fullName, layoutAsSpelled, type Repository, type RunId, shaOf } from '../../domain/run.js'
 import { readTombstone } from '../../domain/tombstone.js'
-import { type FileThere, type Inventory, measure, type RefThere, takeInventory, width } from '../../store/inventory.js'
+import {
+  concurrentRequests,
+  type Inventory,
+  listInventory,
+  measure,
+  type StoredFile,
+  type StoredRef,
+} from '../../store/inventory.js'
 import { hostRef } from '../../store/ref-store.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './types.js'
@@ -29,7 +36,7 @@ export async function planRepository(
   signal: AbortSignal,
 ): Promise<RepositoryPlan> {
   const { request, context } = pruning
-  const inventory = await takeInventory(context.ports.drive, layoutAsSpelled(context.root, repository), signal)
+  const inventory = await listInventory(context.ports.drive, layoutAsSpelled(context.root, repository), signal)
   for (const path of inventory.strange) pruning.notices.push(`${path} is not a name of ours; it stays.`)
   const refs = await judgeRefs(pruning, repository, inventory.refs, signal)
   const verdicts = judgeRuns(await sealedRuns(pruning, repository, inventory, signal), {
@@ -41,7 +48,7 @@ export async function planRepository(
   })
   const pointers = new Map(inventory.pointers.map((pointer) => [pointer.sha, pointer]))
   const removed = await mapConcurrent(
-    width,
+    concurrentRequests,
     verdicts.filter((verdict) => !verdict.keep),
     async ({ run: { run, sha }, why }): Promise<PruneItem> => {
       const pointer = pointers.get(sha)!
@@ -80,7 +87,7 @@ interface JudgedRefs {
 async function judgeRefs(
   pruning: PruneContext,
   repository: Repository,
-  refs: RefThere[],
+  refs: StoredRef[],
   signal: AbortSignal,
 ): Promise<JudgedRefs> {
   const judged: JudgedRefs = { items: [], needed: new Map(), gone: new Set() }
@@ -109,7 +116,7 @@ function need({ needed }: JudgedRefs, sha: string | undefined, why: string): voi
 async function goneBranches(
   { request, context, notices }: PruneContext,
   repository: Repository,
-  branches: RefThere[],
+  branches: StoredRef[],
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const address = request.cloneUrl?.(repository)
@@ -129,7 +136,7 @@ async function goneBranches(
 async function judgePulls(
   pruning: PruneContext,
   repository: Repository,
-  pulls: RefThere[],
+  pulls: StoredRef[],
   judged: JudgedRefs,
   signal: AbortSignal,
 ): Promise<void> {
@@ -183,7 +190,7 @@ async function sealedRuns(
       notices.push(`The run of ${pointer.sha} of ${nameOf(repository)} stays: ${pointer.why}`)
   }
   const lately = new Date(clock.now() - busyMs).toISOString()
-  return mapConcurrent(width, whole, async ({ sha, pointer, handoff }) => {
+  return mapConcurrent(concurrentRequests, whole, async ({ sha, pointer, handoff }) => {
     const asked = await drive.list(`${inventory.place.run(pointer.run)}/${artifact.answers}`, signal)
     const busy = asked.some((entry) => (entry.modifiedAt ?? '') > lately)
     const branch = handoff.ref?.startsWith('refs/heads/') ? { branch: handoff.ref } : {}
@@ -197,7 +204,7 @@ async function findLeftovers(pruning: PruneContext, inventory: Inventory, signal
   // The run of an unreadable pointer is unknown, so every run of that commit is kept.
   const unknown = new Set(inventory.pointers.flatMap((one) => (one.state === 'unreadable' ? [one.sha] : [])))
   const silent = inventory.runs.filter(({ run }) => !spoken.has(run) && !unknown.has(shaOf(run)))
-  const attempts = await mapConcurrent(width, silent, ({ run, path }) =>
+  const attempts = await mapConcurrent(concurrentRequests, silent, ({ run, path }) =>
     judgeUnpointedRun(pruning, inventory, run, path, signal),
   )
   const pointers = inventory.pointers.flatMap((one) => {
@@ -244,7 +251,7 @@ async function judgeUnpointedRun(
 
 /** True for a sealed run that a crash hid. Its write-ahead record lets the next lookup recover it. */
 function isRecoverable({ request, context }: PruneContext, { notes, pointers }: Inventory, run: RunId): boolean {
-  const note: FileThere | undefined = notes.find((one) => one.run === run)
+  const note: StoredFile | undefined = notes.find((one) => one.run === run)
   const spokenFor = pointers.some((one) => one.sha === shaOf(run) && one.state === 'whole')
   const oldest = context.ports.clock.now() - request.keepDays * 24 * hourMs
   return note?.at !== undefined && !spokenFor && Date.parse(note.at) > oldest

@@ -14,7 +14,7 @@ import {
   serviceDirectory,
 } from '../../domain/run.js'
 import * as removal from '../../store/delete-run.js'
-import { fileAt, measure, runOf, width } from '../../store/inventory.js'
+import { concurrentRequests, fileAt, measure, runOf } from '../../store/inventory.js'
 import { olderSpellings } from '../../store/spellings.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { listRepositories } from '../browse.js'
@@ -81,7 +81,7 @@ async function serviceLeftovers(context: AppContext, signal: AbortSignal): Promi
     { folder: `${service}/deliveries`, days: 7, why: 'written by an earlier version' },
     { folder: `${service}/accepted`, days: 14, why: 'written by an earlier version' },
   ]
-  const lists = await mapConcurrent(width, folders, async ({ folder, days, why }) => {
+  const lists = await mapConcurrent(concurrentRequests, folders, async ({ folder, days, why }) => {
     const before = new Date(context.ports.clock.now() - days * dayMs).toISOString()
     const old = (await context.ports.drive.list(folder, signal)).filter(
       (entry) => !entry.isDirectory && entry.modifiedAt !== undefined && entry.modifiedAt < before,
@@ -142,7 +142,7 @@ async function remove(
   plan: PrunePlan,
   context: AppContext,
   signal: AbortSignal,
-): Promise<removal.Stayed> {
+): Promise<removal.KeptReason> {
   const { drive, clock } = context.ports
   const at = new Date(clock.now()).toISOString()
   switch (act.how) {
@@ -154,7 +154,7 @@ async function remove(
     case 'unsealed':
       return removal.removeUnsealed(drive, act.place, act.run, at, signal)
     case 'unspoken':
-      return removal.removeUnspoken(drive, act.place, act.run, at, signal)
+      return removal.removeNonCanonical(drive, act.place, act.run, at, signal)
     case 'emptied':
       return removal.removeEmptied(drive, act.place, act.run, signal)
     case 'pointer':

@@ -2,7 +2,7 @@
 
 import type { GitHub } from '../../domain/github.js'
 import { fullName, type Layout, type Repository, type RunId } from '../../domain/run.js'
-import type { FileThere } from '../../store/inventory.js'
+import type { StoredFile } from '../../store/inventory.js'
 
 export interface PruneRequest {
   /** All repositories if absent. */
@@ -47,10 +47,10 @@ export interface PruneItem {
 
 /** How an item is removed. */
 export type PruneAction =
-  | { how: 'sealed'; place: Layout; run: RunId; pointer: FileThere }
+  | { how: 'sealed'; place: Layout; run: RunId; pointer: StoredFile }
   | { how: 'unsealed' | 'unspoken' | 'emptied'; place: Layout; run: RunId }
-  | { how: 'pointer'; file: FileThere }
-  | { how: 'file'; file: FileThere }
+  | { how: 'pointer'; file: StoredFile }
+  | { how: 'file'; file: StoredFile }
 
 export interface PruneResult {
   item: PruneItem
@@ -60,7 +60,7 @@ export interface PruneResult {
   why?: string
 }
 
-export function fileItem(kind: PruneItem['kind'], file: FileThere, why: string, name?: string): PruneItem {
+export function fileItem(kind: PruneItem['kind'], file: StoredFile, why: string, name?: string): PruneItem {
   const shown = name ?? file.path.split('/').slice(-2).join('/')
   return { kind, name: shown, why, files: 1, bytes: file.bytes, act: { how: 'file', file } }
 }

@@ -20,7 +20,15 @@ import {
 } from '../../domain/run.js'
 import { verifyPlainForm } from '../../store/plain-form.js'
 import { prepareRef } from '../../store/ref-store.js'
-import { point, readSealed, recoverSealed, type SealedRun, seal, sha256, verifyStored } from '../../store/run-store.js'
+import {
+  readSealed,
+  recoverSealed,
+  type SealedRun,
+  seal,
+  sha256,
+  verifyStored,
+  writePointer,
+} from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { readSummary } from '../read-summary.js'
 import { buildArtifacts, readCommitFiles, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
@@ -88,7 +96,7 @@ async function createRun(
   const handoff = buildHandoff(request, context, run, found, artifacts, previous, timer, sealedAt)
   const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, artifacts.files, signal))
   const [canonical, refMoved] = await timer.step('point', () =>
-    Promise.all([point(ports.drive, place, pointer, revision, signal), ref.finish(signal)]),
+    Promise.all([writePointer(ports.drive, place, pointer, revision, signal), ref.finish(signal)]),
   )
   await removeTemporaryFiles(context, place, run, signal)
   if (canonical.run !== run) return useOtherRun(request, context, place, run, signal)

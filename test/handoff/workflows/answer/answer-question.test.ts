@@ -122,7 +122,7 @@ test('the latest answer stands whole in qa-response.md', async () => {
   expect(text.startsWith(`<!-- handoff:latest accepted=${record.acceptedAt} -->\n`)).toBe(true)
 })
 
-test('ten ask the same at once: one machine, one record, nobody gets another answer', async () => {
+test('ten callers ask the same at once: one sandbox, one record, and the same answer for all', async () => {
   const before = { machines: machines(), records: ledger().length }
   const asked = question('What does requestToken need?')
   const results = await Promise.allSettled(
@@ -198,7 +198,7 @@ test('an answer whose time ends while it is being kept is kept whole, and told',
   const { drive } = context.ports
   const write: typeof drive.write = (path, bytes, options) => {
     const isDone = path.includes('/analysis/qa/') && JSON.parse(Buffer.from(bytes).toString()).status === 'done'
-    // It lands, and whoever waits for the reply hears that it is over.
+    // The write succeeds, and the waiting caller gets an abort error.
     const landing = drive.write(path, bytes, options)
     if (isDone) stop.abort()
     return landing

@@ -13,7 +13,7 @@ import {
   planPrune,
   prune,
 } from '../../../../src/handoff/index.js'
-import { point, readSealed, recoverSealed, seal } from '../../../../src/handoff/store/run-store.js'
+import { readSealed, recoverSealed, seal, writePointer } from '../../../../src/handoff/store/run-store.js'
 import { makeRepository } from '../../../support/repository.js'
 import { day, makeStoredRuns, never, type StoredRuns, sha } from '../../../support/stored-runs.js'
 
@@ -358,7 +358,7 @@ describe('beside others', () => {
     const old = (await look(sha(1)))!
     const revision = (await drive.stat(there.place.pointer(sha(1)), never))!.revision
     const handoff = { ...old.handoff, run: `${sha(1)}-anew` as typeof old.handoff.run }
-    await point(drive, there.place, await seal(drive, there.place, handoff, [], never), revision, never)
+    await writePointer(drive, there.place, await seal(drive, there.place, handoff, [], never), revision, never)
     expect(await act(made)).toEqual(['it was written again meanwhile'])
     expect((await look(sha(1)))?.handoff.run).toBe(`${sha(1)}-anew`)
   })
@@ -373,7 +373,7 @@ describe('beside others', () => {
     expect(going(made)).toEqual([`attempt ${won}`, `attempt ${lost}`])
     const sealing = (run: typeof won, commit: string) =>
       seal(drive, there.place, { ...template, run, commit }, [], never)
-    await point(drive, there.place, await sealing(won, sha(1)), 0, never)
+    await writePointer(drive, there.place, await sealing(won, sha(1)), 0, never)
     expect(await act(made)).toEqual(['it was sealed meanwhile', 'removed'])
     expect((await look(sha(1)))?.handoff.run).toBe(won)
     await expect(sealing(lost, sha(2))).rejects.toMatchObject({ code: 'conflict' })
@@ -455,7 +455,7 @@ describe('beside others', () => {
       removedAt: new Date(there.time.now).toISOString(),
     })
     there.drive.write(pointerPath, mark)
-    const pointing = point(drive, there.place, pointer, 1, never)
+    const pointing = writePointer(drive, there.place, pointer, 1, never)
     await expect
       .poll(
         () => there.drive.requests.filter(({ method, path }) => method === 'GET' && path.endsWith(pointerPath)).length,
