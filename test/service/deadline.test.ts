@@ -99,7 +99,9 @@ describe('a deadline that is near', () => {
   })
 
   test('what takes longer is handed to a job in time: in one piece with 202, in events with the place of the answer', async () => {
-    const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'hang' } })
+    // Longer than the request has, and not so long that the job has to wait for it.
+    const slow = { path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 6_000 } } as const
+    const takeBack = here.stack.clouds.model.rule(slow)
     const first = await post(functions.url, ask())
     const last = await lastEvent()
     takeBack()

@@ -1,4 +1,4 @@
-// What is wrong with a function is found before somebody asks it, though it loads the file in question only when there is work.
+// Checks that every import of a route can be resolved, also of a file that is loaded only when there is work.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +9,9 @@ let root: string
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'functions-check-'))
-  mkdirSync(join(root, 'src/service/functions'), { recursive: true })
-  write('src/service/functions/ask.ts', "import 'openai'\nexport default () => import('../_lazy.js')\n")
+  mkdirSync(join(root, 'api'))
+  mkdirSync(join(root, 'src/service'), { recursive: true })
+  write('api/ask.ts', "import 'openai'\nexport default () => import('../src/service/lazy.js')\n")
   write('src/service/lazy.ts', 'export const later: number = 1\n')
 })
 
@@ -18,9 +19,15 @@ afterEach(() => rmSync(root, { recursive: true }))
 
 const write = (path: string, text: string) => writeFileSync(join(root, path), text)
 
-test('what is as it should be is said nothing of, and nothing is written', async () => {
+test('a route without a fault passes, and nothing is written', async () => {
   await checkFunctions(root)
-  expect(readdirSync(root)).toEqual(['api'])
+  expect(readdirSync(root, { recursive: true }).sort()).toEqual([
+    'api',
+    'api/ask.ts',
+    'src',
+    'src/service',
+    'src/service/lazy.ts',
+  ])
 })
 
 test.each([
@@ -32,7 +39,7 @@ test.each([
   ['a file that is not there', "\nimport './nowhere.js'\n", 'src/service/lazy.ts:2: Could not resolve "./nowhere.js"'],
   [
     'a name that is not there',
-    "import { one } from './_other.js'\nexport const later = one\n",
+    "import { one } from './other.js'\nexport const later = one\n",
     'src/service/lazy.ts:1: No matching export in "src/service/other.ts" for import "one"',
   ],
 ])('%s is named with its place', async (_what, text, sentence) => {
