@@ -119,7 +119,7 @@ async function timeOf(subject: Subject, folder: string, nextRequest: () => Promi
   return time
 }
 
-/** A server that answers nobody: all that is asked is when it is called. */
+/** A server that never replies: the benchmark measures only when a request arrives. */
 async function startOutside() {
   let tell = () => {}
   const server = createServer(() => tell())

@@ -1,5 +1,6 @@
-// Processes that answer a request over HTTP and end, as the platform's instances do: the function is loaded, a server listens, and what it is
-// asked becomes a `Request`. Each is timed from its start until its answer is here: how long it takes to be gone is nobody's wait.
+// Processes that answer a request over HTTP and exit, as the platform's instances do. Each loads the function, starts a server and converts
+// HTTP requests to `Request` objects. The measured time runs from process start to the reply. It excludes process exit, which no client
+// waits for.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

@@ -44,7 +44,7 @@ const shown = (numbers: number[]) => numbers.map((one) => one.toFixed(0)).join('
 /** What the subjects are compared with, built by the same builder. */
 const yardsticks = {
   'empty function': "export default { fetch: () => new Response('{}') }\n",
-  // What a stored answer cannot do without: who asks, three files side by side, the one vouching for the other, and the record told.
+  // The minimum work for a stored answer: hash the caller's token, read three files concurrently, hash and parse them, reply.
   'floor of a stored answer': `import { createHash } from 'node:crypto'
 import { get } from 'node:http'
 import { buffer } from 'node:stream/consumers'

@@ -1,5 +1,5 @@
-// A model for measuring what is sent to one. It writes about as much as a good one would, names the places it was shown, and never repeats
-// itself when something it was shown changed: so every change goes all the way up, and a measurement flatters nobody.
+// A model for measuring how much text is sent to a model. Its replies are as long as those of a good model, and cite the lines in the prompt.
+// When the prompt changes, the reply changes too. So every change reaches the top summary, and the measurement is not too optimistic.
 import type { Model, ModelReply, ModelRequest } from '../handoff/domain/ports.js'
 
 interface Place {

@@ -90,7 +90,7 @@ async function listen(server: Server, wanted: number | undefined): Promise<numbe
   }
 }
 
-/** Told of every request to every server of this process, with what was done to it, before it is. */
+/** Called for every request to every server of this process, with the faults, before they are applied. */
 export type Witness = (server: string, request: RecordedRequest, faults: readonly Fault[]) => void
 
 const witnesses = new Set<Witness>()

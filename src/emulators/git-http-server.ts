@@ -1,6 +1,6 @@
-// A git host on loopback: the real `git http-backend`, run as CGI for each request. It serves bare repositories and work trees by name
-// (`/owner/name.git`), to everybody or to those who bear a credential, and takes no pushes. Nothing is written to what it serves: what it
-// allows is said to git in its environment.
+// A git host on loopback that runs the real `git http-backend` as CGI for each request. It serves bare repositories and work trees by name
+// (`/owner/name.git`), with public access or with a credential, and refuses pushes. It writes nothing to the served directories: git gets
+// its settings through the environment.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
@@ -12,7 +12,7 @@ export interface GitRemoteOptions {
   port?: number
   /** Directories by name (`owner/name`): bare repositories, or work trees with a `.git` in them. */
   repositories?: Record<string, string>
-  /** Without them anybody may read. */
+  /** When absent, every client may read. */
   credentials?: { username: string; password: string }
   /** Whether any commit may be asked for by its id, as on GitHub; true when absent. */
   anyCommit?: boolean
@@ -24,7 +24,7 @@ export interface GitRemote extends LocalServer {
   cloneUrl(name: string): string
   /** Serves one more repository, or another directory under the same name. */
   serve(name: string, directory: string): void
-  /** What is asked of a reader from now on; undefined lets everybody in. */
+  /** Sets the credentials that readers need from now on; undefined makes access public. */
   require(credentials: { username: string; password: string } | undefined): void
 }
 

@@ -118,7 +118,7 @@ async function gitHubLinter(published: string, action: string): Promise<Lint> {
   }
 }
 
-/** The package imports a JSON file the way bundlers do; Node wants to be told that it is JSON. */
+/** The package imports JSON files without an import attribute, as bundlers allow. Node requires `type: json`. */
 async function loadLanguageService() {
   const from = import.meta.resolve('@actions/languageservice')
   const hooks = registerHooks({

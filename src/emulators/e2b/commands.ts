@@ -1,8 +1,10 @@
-// envd's process service: start a command and stream what it prints, join it later, feed it, end it.
+// envd's process service: starts a command and streams its output, connects to it later, writes to its stdin, ends it.
 //
-// As the real one has it: a client that goes away ends nothing; what nobody listens to is lost; a deadline or a kill ends only the process
-// itself and not its children; a command ends for its listeners when everybody has closed its output, or at once when it was killed; how it
-// ended is remembered for half a minute.
+// It behaves as the real service:
+//   - a client that disconnects ends no command, and output without a listener is lost;
+//   - a deadline or a kill ends only the process itself, not its children;
+//   - for listeners a command ends when every process has closed its output, or at once after a kill;
+//   - the exit status is kept for half a minute.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
@@ -63,7 +65,7 @@ async function launch(sandbox: LocalSandbox, user: UserName, configuration: Conf
     const child = spawn(configuration.cmd, configuration.args, {
       cwd,
       env: environmentOf(sandbox, user, configuration.envs),
-      // A session of its own: it can be told from ours, and a Ctrl-C in our terminal is not for it.
+      // A separate session distinguishes the command from the emulator, and Ctrl-C in the emulator's terminal does not reach it.
       detached: true,
       stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     })
@@ -116,7 +118,7 @@ function follow(command: RunningCommand, record: CommandRecord): void {
     child[channel]?.on('error', () => undefined)
   }
   child.once('exit', () => {
-    // Whoever was killed does not wait for children that hold its output.
+    // A killed command ends without waiting for children that hold its output open.
     if (command.killed) for (const output of [child.stdout, child.stderr]) output?.destroy()
   })
   child.once('close', (code, signal) => {

@@ -75,7 +75,7 @@ export interface MessageStream {
   end: (error?: Refusal) => void
   /** Drops the connection, as when the machine disappears. */
   drop: () => void
-  /** Resolves when nothing more can be sent, whoever ended it. */
+  /** Resolves when nothing more can be sent, whichever side closed the stream. */
   closed: Promise<void>
 }
 

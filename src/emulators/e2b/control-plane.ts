@@ -28,7 +28,7 @@ import {
 export interface Cloud {
   account: Account
   apiKeys: readonly string[]
-  /** Begins the id of each sandbox; nobody else's begin so. */
+  /** Prefix of each sandbox id, unique to this emulator. */
   prefix: string
   directory: string
   searchPath: string

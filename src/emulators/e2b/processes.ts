@@ -111,7 +111,7 @@ function readRow(id: number, { marker, directory }: Belonging): Row | undefined 
   }
 }
 
-/** Of each process what its environment said: most of a machine's processes are nobody's, and are met at every look. */
+/** Cache of markers by process id. Each scan meets the same processes, and most of them belong to no sandbox. */
 const marks = new Map<number, { started: string; mark: string }>()
 const mostMarks = 1_000
 

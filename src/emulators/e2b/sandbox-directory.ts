@@ -1,8 +1,8 @@
-// The directories of a sandbox, how a path of the sandbox becomes a path of this machine, and how a directory is taken away.
+// The directories of a sandbox: creates and removes them, and maps sandbox paths to paths of this machine.
 //
-// Not isolated: commands see this machine's file system, network and process table. What is its own are a home for `user`, one for `root`, a
-// folder for temporary files and the environment. `files.*` of the SDK sees only the sandbox's directory, as if it were the top: a command
-// should say $HOME and $TMPDIR where it means /home/user and /tmp. Nobody gains a privilege: `root` is a home, not a user.
+// Not isolated: commands see this machine's file system, network and process table. A sandbox has its own home for `user`, home for `root`,
+// temporary folder and environment. `files.*` of the SDK sees only the sandbox's directory, as its root. So commands should use $HOME and
+// $TMPDIR instead of /home/user and /tmp. Commands gain no privilege: `root` is a home directory, not a user.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -78,8 +78,8 @@ function locate(path: string, directory: string, home: string): string | undefin
 const withoutSlash = (path: string) => (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path)
 
 /**
- * Removes a directory and all below it, but never what is mounted there: a mount is taken off first, and if it stays, so does the directory,
- * because to remove through it would be to remove what somebody keeps elsewhere.
+ * Removes a directory and all below it, but never the content of a mount. Mounts are unmounted first. If one cannot be unmounted, the
+ * directory stays, because removing it would delete the mounted files.
  */
 export async function clearDirectory(directory: string): Promise<void> {
   for (const mount of mountsBelow(directory).reverse()) {

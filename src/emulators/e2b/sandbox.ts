@@ -70,7 +70,7 @@ export interface LocalSandbox extends SandboxRecord {
   readonly home: Home
   readonly accessToken: string
   readonly belonging: Belonging & { leaders: Map<number, string> }
-  /** By process id; ended ones stay, because somebody may still ask how they ended. */
+  /** By process id. Ended commands stay, because a client may still request their exit status. */
   readonly running: Map<number, RunningCommand>
   /** What is open to clients and breaks when the machine goes. */
   readonly streams: Set<MessageStream>
@@ -78,7 +78,7 @@ export interface LocalSandbox extends SandboxRecord {
   ending?: Promise<void>
 }
 
-/** What envd's services are given: somebody asks something of a running machine. */
+/** The input of envd's services: a request to a running sandbox. */
 export interface EnvdRequest {
   sandbox: LocalSandbox
   user: UserName
@@ -132,7 +132,7 @@ export function setDeadline(sandbox: LocalSandbox, seconds: number): void {
   sandbox.endsAt = new Date(Date.now() + seconds * 1000)
   sandbox.clock = setTimeout(() => {
     const done = sandbox.specification.pausesAtDeadline ? pauseSandbox(sandbox, true) : endSandbox(sandbox, 'deadline')
-    // A process that does not die is tried again by whoever closes the cloud, and by the guard.
+    // If a process survives, `close` of the emulator and the clean-up guard try again.
     done.catch(() => undefined)
   }, seconds * 1000)
   sandbox.clock.unref()

@@ -40,7 +40,7 @@ export interface SandboxCloudOptions {
   environment?: Record<string, string>
   /** Names of templates that exist from the start beside `base`; `handoff` when absent, and an empty list is a new account. */
   templates?: string[]
-  /** How long a build takes that nobody watches; a second when absent. */
+  /** Duration of a build whose log no client reads; one second when absent. */
   buildMilliseconds?: number
   account?: Partial<Account>
 }

@@ -1,6 +1,6 @@
-// The template builder of the cloud: takes a definition, checks it, reports on it as the real one does, and from then on knows its name.
+// The template builder: checks a definition, reports the build as the real service does, and registers the template's name.
 //
-// Nothing is carried out: this machine must not be changed by somebody's `apt-get`. Every template is the same machine, this one.
+// It runs no build step, because an `apt-get` in a definition must not change this machine. Every template is this machine.
 import { randomUUID } from 'node:crypto'
 import { freshId, json, type Reply } from '../faulty-server.js'
 import { Refusal } from './connect-protocol.js'
@@ -72,7 +72,7 @@ export function requestBuild(shelf: TemplateShelf, body: Record<string, unknown>
   const [name = '', tag] = String(body['name'] ?? '').split(':')
   if (!/^[a-z0-9-_]{1,128}$/.test(name) || name === 'base') throw new Refusal(400, `Invalid name: ${name}`)
   const asked = [...(tag ? [tag] : []), ...((body['tags'] as string[] | undefined) ?? [])]
-  // Whoever names tags and not this one gets a template that cannot be found by its bare name.
+  // A build with tags but without `default` cannot be found by its bare name.
   const tags = asked.length > 0 ? [...new Set(asked)] : ['default']
   const known = shelf.templates.find((entry) => entry.name === name)
   const template = known ?? { ...newTemplate(name), tags: [] }

@@ -26,7 +26,7 @@ const maxCharacters = 65_536
 /** A comment on a pull request belongs to the pull request, whatever the address says. */
 export function conversationPermissions(context: RequestContext, grant: 'read' | 'write'): RequiredPermissions {
   const number = Number(context.parameters['number'] ?? issueComment(context)?.number)
-  // A comment that is not there is not found, whoever asks.
+  // A missing comment gives 404 to every caller.
   if (Number.isNaN(number)) return []
   return [{ permission: context.repository.pulls.has(number) ? 'pull_requests' : 'issues', grant }]
 }

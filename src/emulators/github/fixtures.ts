@@ -50,11 +50,11 @@ export interface Fixtures {
   addPull(repository: Repository, options: PullOptions): Pull
   addIssue(repository: Repository): number
   addDiscussion(repository: Repository): number
-  /** Somebody writes in the conversation of an issue or a pull request. */
+  /** Adds a comment to the conversation of an issue or a pull request. */
   addComment(repository: Repository, number: number, login: string, body: string): StoredComment
-  /** Somebody writes at a line of the changes, or answers there (`root`). */
+  /** Adds a review comment to a changed line, or a reply to the review comment `root`. */
   addReviewComment(repository: Repository, number: number, login: string, body: string, root?: number): StoredComment
-  /** Somebody comments on a discussion, or replies to a comment there (`root`). */
+  /** Adds a comment to a discussion, or a reply to the comment `root`. */
   addDiscussionComment(
     repository: Repository,
     number: number,

@@ -16,7 +16,7 @@ export interface Oidc {
   mint(claims?: Record<string, unknown>): string
   /** For tests that forge. */
   key: { id: string; privateKey: KeyObject; publicKey: KeyObject }
-  /** From now on another key signs; the old one stays published unless told otherwise. */
+  /** Signs with a new key from now on. The old key stays published unless `forgetOld` is set. */
   rotate(options?: { forgetOld?: boolean }): void
 }
 
@@ -28,7 +28,7 @@ interface Key {
   publicKey: KeyObject
 }
 
-// Making a key takes a tenth of a second: the first of a process is shared, and made when somebody signs or wants to verify.
+// Generating a key takes a tenth of a second. The process shares one first key, which is generated on first use.
 let first: Key | undefined
 
 function freshKey(): Key {
@@ -88,7 +88,7 @@ function published(key: Key) {
   return { ...createPublicKey(key.privateKey).export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: key.id }
 }
 
-/** What a job of this repository says of itself. Nobody may take `sub` apart: its form changes. */
+/** The claims of a job of this repository. Clients must not parse `sub`: its format changes. */
 export function jobClaims(repository: Repository, job: { ref: string; sha: string; event: string; actorId: number }) {
   const name = fullNameOf(repository)
   return {

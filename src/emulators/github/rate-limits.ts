@@ -22,7 +22,7 @@ export interface SecondaryLimit {
 export interface RateLimits {
   /** No request is left until then. */
   exhaustHourlyLimit(seconds: number): void
-  /** The next requests that match are told to slow down. */
+  /** The next matching requests get a secondary rate limit error. */
   addSecondaryLimit(limit: SecondaryLimit): void
 }
 

@@ -169,7 +169,7 @@ interface ReceivedRequest {
   wrong: string[]
 }
 
-/** A path with a wrong value leads nowhere; anything else is told. */
+/** An invalid path parameter gives 404; any other error gives a validation error with the reasons. */
 function replyToInvalidRequest(wrong: string[]): Reply {
   if (wrong.some((why) => why.startsWith('path '))) return notFound()
   return validationError('Request', 'request', wrong.join('; '))
@@ -214,7 +214,7 @@ function checkRoutePermissions(route: Route, context: RequestContext): Reply | n
   return route.need ? checkPermissions(context, route.need(context)) : null
 }
 
-// Making a key takes a tenth of a second: one serves all Apps of a process, and is made when somebody wants it.
+// Generating a key takes a tenth of a second. All Apps of a process share one key, which is generated on first use.
 let sharedKey: ReturnType<typeof generateKey> | undefined
 
 const generateKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 })

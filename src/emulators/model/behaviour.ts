@@ -1,5 +1,5 @@
-// How the local model can be told to behave other than well. One behaviour for the words, one for how they are sent, and one for the pace
-// may meet in one request; of two of a kind the newest wins.
+// The faults that a test can configure in the local model. One request can combine a behaviour for the text, one for the transport and one
+// for the pace. If two behaviours of the same group match, the newest wins.
 import type { Forgery } from './forged-citations.js'
 
 /** What goes wrong with the words. */
@@ -8,7 +8,7 @@ export type WordsBehaviour =
   | { kind: 'say'; text: string }
   /** Cites wrongly. */
   | { kind: 'forge'; how: Forgery }
-  /** Does what the repository's text tells it to. Without orders in the text it answers honestly, unless told `always`. */
+  /** Obeys instructions in the repository's text. Without such instructions it answers correctly, unless `always` is set. */
   | { kind: 'obey'; always?: boolean; plants?: string[] }
   /** Asks for more before it answers; the requests are lines of the grammar. */
   | { kind: 'ask-more'; requests?: string[] }

@@ -12,7 +12,7 @@ export function shorten(text: string): string {
   return text.length <= 160 ? text : `${text.slice(0, 159).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** Somebody's words inside one of our sentences: short, and without the full stop that ours has. */
+/** Quotes a text inside a sentence: shortened, and without its final full stop. */
 export const quoted = (text: string) => `“${shorten(text).replace(/\.$/, '')}”`
 
 /** Those of the parts, in order, that fit into so many bytes together; `otherwise` when not one does. */

@@ -21,7 +21,7 @@ export function writePart(prompt: Prompt, maxBytes: number): string {
   return joinWithin(said.length > 0 ? said : [nothing], maxBytes, '\n\n')
 }
 
-/** Every file has its first fact told before one has its second; tests and settings come after the rest. */
+/** Lists the first fact of every file before any second fact. Tests and settings come after the other files. */
 function describe(files: FileBlock[]): Fact[] {
   const later = files.filter(
     (file) => file.kind === 'test' || file.kind === 'configuration' || file.path.startsWith('.'),

@@ -39,7 +39,7 @@ export async function buildFunctions(root: string, into = usualPlace()): Promise
   return { directory, functions, milliseconds: Date.now() - started }
 }
 
-/** What was built from older sources is of no use once nobody runs it any more. */
+/** Deletes builds older than `keptMs`, on the assumption that no process runs them any more. */
 async function forgetOld(into: string): Promise<void> {
   const before = Date.now() - keptMs
   for (const name of await readdir(into)) {

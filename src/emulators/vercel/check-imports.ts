@@ -1,4 +1,4 @@
-// Whether the functions can be loaded as they are written. What is loaded only when there is work would say so no sooner than somebody asks.
+// Checks that all imports of the functions resolve. A broken dynamic import would otherwise fail only at the first request that needs it.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BuildFailure, build, type Message } from 'esbuild'

@@ -1,5 +1,5 @@
-// One instance of the platform in a process of its own: started by `functions.ts`, told what to serve by its argument, and with nothing in its
-// environment but what the functions are to find there. Says on its channel where it listens.
+// One instance of the platform in a separate process, started by `start.ts`. Its argument is the configuration (`Instance`). Its environment
+// has only the variables meant for the functions. It sends its address on the IPC channel.
 import { createHook } from 'node:async_hooks'
 import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'

@@ -40,7 +40,7 @@ export interface RunningFunctions extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** What the process of an instance is told. */
+/** The configuration of an instance process. */
 export interface Instance {
   root: string
   port: number

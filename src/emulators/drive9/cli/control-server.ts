@@ -8,7 +8,7 @@ export interface ControlRequest {
   timeout?: number
 }
 
-/** One JSON line in, one out. Whoever cannot read the state file does not know the secret. */
+/** Reads one JSON line and writes one. The state file holds the secret, so only callers that can read the file are accepted. */
 export async function listen(
   secret: string,
   answer: (request: ControlRequest) => Promise<object>,
@@ -35,7 +35,7 @@ export async function listen(
   if (address === null || typeof address === 'string') throw new Exit(4, 'no control port')
   return {
     port: address.port,
-    /** Whoever is still waiting for an answer gets it first, for a moment. */
+    /** Waits at most one second for open connections, then calls `closed`. */
     close(closed) {
       server.close(closed)
       setTimeout(closed, 1_000)

@@ -279,7 +279,7 @@ export function makeMirror(options: MirrorOptions, queue: () => Queue): Mirror {
     }
   }
 
-  /** One refusal may be somebody's hiccup; the mount is broken when the plainest question is refused too. */
+  /** A single 401 may be temporary. The mount is broken only if the status request also gets 401. */
   async function keyIsRefused(): Promise<boolean> {
     try {
       await remote.status()

@@ -1,4 +1,4 @@
-// The process behind a mount: it lives until it is unmounted, told to stop, or its directory is gone (a sandbox that was destroyed).
+// The process behind a mount. It runs until it is unmounted or stopped, or until its directory disappears with a destroyed sandbox.
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -68,7 +68,7 @@ function openLog(file: string): (text: string) => void {
     try {
       appendFileSync(file, `${new Date().toISOString()} ${text}\n`, { mode: 0o600 })
     } catch {
-      // Nobody is left to read it.
+      // The log directory is gone, so the line has no reader.
     }
   }
 }

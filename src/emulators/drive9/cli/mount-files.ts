@@ -104,8 +104,8 @@ function readJson<T>(file: string): T | undefined {
 }
 
 /**
- * What tells a process from a later one with the same id: when it started, in the kernel's ticks. Undefined when there is no such process,
- * or only the remains of one that nobody collected; 0 where the system does not say.
+ * The start time of a process in kernel ticks. It distinguishes the process from a later one with the same id.
+ * Undefined when there is no such process or only a zombie; 0 where the system gives no start time.
  */
 export function birthOf(pid: number): number | undefined {
   if (process.platform !== 'linux') return existsHere(pid) ? 0 : undefined

@@ -1,8 +1,8 @@
-// `drive9 mount`: becomes the process behind the mount, and tells whoever waits when it is ready, or when the real program would have given up.
+// `drive9 mount`: becomes the process behind the mount. It notifies the caller when the mount is ready, or when the real program would give up.
 //
-// The real program starts that process and waits for it. Here `bin/drive9` does, so that one program is started for a mount and not two.
-// The real program's manners of failing are kept: supervised (the default) it retries for half a minute and then says nothing but that time
-// ran out; unsupervised it fails at once; in the foreground it says why and exits with a code of its own. The truth is always in the log.
+// The real program starts that process and waits for it. In the emulator `bin/drive9` does this, so a mount starts one program and not two.
+// Failures look as in the real program. Supervised (the default), it retries for half a minute and then reports only a timeout. Unsupervised,
+// it fails at once. In the foreground, it reports the reason and exits with a specific code. The log always has the reason.
 import { appendFileSync, closeSync, mkdirSync, readdirSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findCredentials } from './credentials.js'
@@ -86,7 +86,7 @@ async function inForeground(words: string[], environment: Environment): Promise<
   return serve(settings, places, { ready: () => undefined, failing: () => undefined })
 }
 
-/** Says what the caller is to be told, and with which code to go on; whoever waits goes on then. */
+/** Sends the message and the exit code to the caller, which then stops waiting. */
 type Teller = (text: string, code: number) => void
 
 function makeTeller(descriptor: number): Teller {
@@ -94,7 +94,7 @@ function makeTeller(descriptor: number): Teller {
     try {
       writeSync(descriptor, `${text}${code}\n`)
     } catch {
-      // Nobody waits any more; the mount stands all the same.
+      // The caller no longer waits; the mount stays active.
     }
     closeSync(descriptor)
   }
@@ -111,7 +111,7 @@ async function prepare(words: string[], environment: Environment): Promise<Prepa
   const [remoteRoot, mountpoint] = positions(given)
   const settings = settingsOf(given, remoteRoot, environment)
   const places = placesOf(mountpoint, environment, given.text('cache-dir'))
-  // The list of processes is for everybody to read.
+  // Every user can read the process list, so the key must not stay in it.
   if (given.text('api-key') !== undefined) process.title = `drive9 mount ${mountpoint}`
   await prepareDirectory(places, given)
   return { given, settings, places }
@@ -205,7 +205,7 @@ function failed(places: Places, { code, message }: StartFailure): number {
   return code
 }
 
-/** In the foreground somebody reads it; behind, it stands in the log. */
+/** Writes to stderr and to the log: only a foreground mount has a reader on stderr. */
 function complain(places: Places, text: string): void {
   process.stderr.write(text)
   mkdirSync(dirname(places.log), { recursive: true })

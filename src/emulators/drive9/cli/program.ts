@@ -12,8 +12,8 @@
 //   - everything is downloaded when it is mounted; what others write later is not seen until it is mounted again;
 //   - `mountpoint -q` says no, `stat -f` shows the disk below, and the directory must be empty before it is mounted;
 //   - `close`, `fsync` and every `--durability` answer at once; an upload begins 60 ms after the last write, or at a drain;
-//   - creating and removing never gives EACCES, EAGAIN, EROFS or ENOSPC. On a read-only mount new files are taken away again and changes never
-//     leave; files carry no write bit, which stops everybody but root;
+//   - creating and removing never gives EACCES, EAGAIN, EROFS or ENOSPC. A read-only mount removes new files again and never uploads changes.
+//     Its files have no write bit, which stops every user but root;
 //   - once the server refuses the key, reading any file gives EIO and creating one in a folder that the server has gives ENOENT (on Linux),
 //     where the real one gives EIO for both; listing, and creating elsewhere, still work, and what is created is lost and the next drain says so;
 //   - one process stands for the supervisor and its worker: killed with SIGKILL, it is not started again and the directory stays as it is;

@@ -17,7 +17,7 @@ export interface QueueOptions {
   /** True when uploads happen inside `close`, which spoils large files whose mode is not 0644. */
   strict: boolean
   log: (text: string) => void
-  /** Told once when the server no longer takes our key. */
+  /** Called when the server rejects the key (401). */
   onUnauthorized: () => void
 }
 

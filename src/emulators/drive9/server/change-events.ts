@@ -18,7 +18,7 @@ export function makeChanges(now: () => number): Changes {
 
   const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
-  /** What changes the shape of the tree is told as a reset. */
+  /** A change to the structure of the tree is sent as a `reset` event. */
   function wordsFor(line: TableLine): string {
     const path = String(line['to'] ?? line['path'] ?? '')
     const op = operations[line.op]

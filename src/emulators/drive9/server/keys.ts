@@ -25,7 +25,7 @@ export type Caller = { owner: true } | { owner: false; token: IssuedToken }
 
 export interface Keys {
   ownerKey: string
-  /** Undefined when nobody has this key, or when it is over or taken back. */
+  /** Undefined when the key does not exist, is expired or is revoked. */
   caller(key: string): Caller | undefined
   issue(subject: string, seconds: number, scopes: Scope[]): { token: IssuedToken; secret: string }
   /** False when there is no such token, or it is revoked already. */
@@ -101,7 +101,7 @@ export function makeKeys(table: Table, now: () => number, wantedOwnerKey: string
 
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
-/** `drive9_` and a JWT, as the service's keys look. The signature is random noise under a key that nobody keeps. */
+/** `drive9_` and a JWT, the format of the service's keys. The signing key is random and not stored. */
 function signedKey(claims: Record<string, unknown>): string {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...claims, nonce: randomUUID() })}`

@@ -40,11 +40,11 @@ export interface LocalDrive extends LocalServer {
   readonly unexpected: RecordedRequest[]
   /** Everything below a path, names in order, directories first. */
   tree(path?: string): { path: string; size: number; isDirectory: boolean }[]
-  /** Every byte that is stored, also in uploads that nobody ended: for scans. */
+  /** All stored bytes, including those of unfinished uploads. For scans. */
   readAll(): { path: string; bytes: Buffer }[]
   /** Undefined when there is no such file. */
   readFile(path: string): Buffer | undefined
-  /** Writes past every check, as somebody else with an owner's key would. */
+  /** Writes without checks, as another client with an owner key. */
   write(path: string, bytes: Uint8Array | string): void
   remove(path: string): void
   issuedTokens(): IssuedToken[]

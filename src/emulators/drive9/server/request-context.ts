@@ -31,7 +31,7 @@ export interface Call {
   origin: string
 }
 
-/** Presigned addresses: whoever has one may do one thing with one object for some minutes, without a key. */
+/** Presigned URLs: each allows one operation on one object for some minutes, without a key. */
 export interface Links {
   sign(use: LinkUse): { path: string; expiresAt: number }
   open(path: string): { use: LinkUse; expired: boolean } | undefined

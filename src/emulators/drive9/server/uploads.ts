@@ -86,7 +86,7 @@ function initiate({ drive, request, caller }: Call): Reply {
   })
 }
 
-/** An upload that somebody began for this path and never ended must not block the next. */
+/** Aborts the open uploads for a path: an unfinished upload must not block the next one. */
 function supersede(drive: DriveState, path: string): void {
   for (const upload of drive.uploads.values()) {
     if (upload.path === path && upload.state === 'open') close(upload, 'aborted')
