@@ -3,19 +3,19 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { programFolder } from '../../../src/emulators/start-all.js'
-import { artifact, makeRunId } from '../../../src/handoff/domain/run.js'
+import { programFolder } from '../../../../src/emulators/start-all.js'
+import { artifact, makeRunId } from '../../../../src/handoff/domain/run.js'
 import type {
   FindTask,
   ProgramRecord,
   ProgramTask,
   SummariseTask,
-} from '../../../src/handoff/domain/sandbox-protocol.js'
-import { isHandoffError, layout, summarise } from '../../../src/handoff/index.js'
-import { runProgram } from '../../../src/handoff/sandbox/run-program.js'
-import { type OpenedRun, openRun, openSealed, readSealed } from '../../../src/handoff/store/run-store.js'
-import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
-import { makeRepository, type TestRepository } from '../../support/repository.js'
+} from '../../../../src/handoff/domain/sandbox-protocol.js'
+import { isHandoffError, layout, summarise } from '../../../../src/handoff/index.js'
+import { runProgram } from '../../../../src/handoff/sandbox/run-program.js'
+import { type OpenedRun, openRun, openSealed, readSealed } from '../../../../src/handoff/store/run-store.js'
+import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
+import { makeRepository, type TestRepository } from '../../../support/repository.js'
 
 const never = new AbortController().signal
 const name = 'octo/tools'
