@@ -31,7 +31,7 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
     let held: DriveUnderTest
     let drive: Drive
     let place = 0
-    /** A path nobody used before. */
+    /** Returns an unused path. */
     const fresh = (name = 'file.txt') => {
       place += 1
       return `${held.root}/${place}/${name}`

@@ -72,7 +72,7 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
     child.stdin.on('error', () => undefined).end(input)
     return new Promise((resolve, reject) => {
       child.on('error', reject)
-      // Not before everybody has let go of its output: a mount that held it would be found here.
+      // Waits until every process has closed the output. A mount that keeps it open makes the test fail here.
       child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr, milliseconds: Date.now() - start }))
     })
   }
@@ -148,7 +148,7 @@ function isMounted(directory: string): boolean {
   )
 }
 
-/** A process that ended and that nobody collected yet has ended. */
+/** A zombie process counts as ended. */
 function isAlive(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -247,7 +247,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(await a.run('cd "$MOUNT" && readlink link && cat link')).toMatchObject({ stdout: 'marker.txt\nmarker' })
       })
 
-      test('uploads by itself when nobody drains, and again what was written meanwhile', async () => {
+      test('uploads without a drain, and uploads later changes too', async () => {
         await using a = await machine(program)
         await a.mount()
         await a.files.write('a', 'one')
@@ -673,7 +673,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect([a.text('/run/new'), a.text('/run/marker.txt')]).toEqual([undefined, 'marker'])
       })
 
-      test('when the token ends by itself nobody has to ask, and with nothing written the drain is fine', async () => {
+      test('when the token expires, reads fail, and a drain with nothing written succeeds', async () => {
         await using a = await machine(program)
         const { secret } = await a.token(['read', 'list', 'write', 'delete'], 3)
         await a.mount('', { DRIVE9_API_KEY: secret })
@@ -692,7 +692,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(await a.files.text('marker.txt')).toBe('marker')
       })
 
-      test('when its process is killed, writes land on the machine’s own disk and a drain says that nobody is there', async () => {
+      test('when its process is killed, writes go to the local disk and a drain fails', async () => {
         await using a = await machine(program)
         await a.mount()
         const { pid } = a.state()

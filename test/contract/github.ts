@@ -50,7 +50,7 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubFixt
       expect(await github.compare(repository, base, 'f'.repeat(40), call)).toBeNull()
     })
 
-    test('tells what somebody may do, and that nobody may nothing', async () => {
+    test('returns the permission of an account, and none for an unknown account', async () => {
       const { github, repository } = stack
       const owner = repository.split('/')[0]!
       const known = await github.permissionOf(repository, owner, call)

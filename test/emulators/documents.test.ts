@@ -14,7 +14,7 @@ const daysBetween = (from: string, to: string) => Math.round((Date.parse(to) - D
 const lookAgainDays = 180
 const warningDays = 60
 
-/** What somebody who maintains this project must do about the model that documents name; undefined when nothing. */
+/** What a maintainer must do about the model that the documents name. Undefined when there is nothing to do. */
 function reminder(row: ModelRow | undefined, today: string): string | undefined {
   const change =
     'Choose another model in exampleModel (src/handoff/domain/model-prices.ts), give it a row, and run `npm run build`.'

@@ -1,4 +1,4 @@
-// Questions that several processes ask at once, broken at every call they make, and asked again by whoever comes next.
+// Several processes ask the same questions at once. Each of their calls fails in some schedule, and a later process asks again.
 //
 // Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs two thousand, and more processes that are really killed.
 import { isDeepStrictEqual } from 'node:util'
@@ -49,7 +49,7 @@ const figures = {
   'answered by whoever came next': 0,
   'orphans swept': 0,
 }
-/** Each breaks what nobody broke before; when there is nothing left they end. */
+/** Each round breaks calls that no earlier round broke. The rounds end when no such call is left. */
 const rounds = 12
 let stack: ScriptedStack
 let targets: CallTarget[]
@@ -117,7 +117,7 @@ interface Asking extends PlannedProcess {
   question: string
 }
 
-/** Asked by several processes at once, and then by whoever comes next. */
+/** Several processes ask at once, and then a later process asks again. */
 async function broken(place: SealedPlace, askings: Asking[]): Promise<Schedule> {
   const watch = watchAnswerStore(stack.clouds.drive, place.directory)
   let met = ''
@@ -170,7 +170,7 @@ async function disturbed(
   return leaks.length === 0 ? undefined : leaks.join(', ')
 }
 
-/** Somebody else, when every lease has run out. */
+/** A later process asks after every lease has expired. */
 async function whoComesNext(place: Scenario, question: string): Promise<AnswerResult> {
   await using process = await stack.process({ patient: true })
   process.advance(3_600_000)

@@ -48,7 +48,7 @@ afterAll(async () => {
   await Promise.all([stack?.close(), github?.close()])
 })
 
-/** What was asked of whoever costs money. */
+/** Number of requests to each service that costs money. */
 const spent = () => [stack.clouds.sandboxes.requests.length, stack.clouds.model.requests.length]
 
 async function refusal(work: Promise<unknown>): Promise<object> {
@@ -185,7 +185,7 @@ const line = (more: Partial<GitHubOptions> = {}) =>
   })
 
 test.each([
-  ['somebody who may only read', 'rita', {}, { allowed: false, reason: 'permission' }],
+  ['an account with read permission only', 'rita', {}, { allowed: false, reason: 'permission' }],
   ['a stranger', 'mallory', {}, { allowed: false, reason: 'permission' }],
   ['a bot', 'wanda[bot]', { type: 'Bot' }, { allowed: false, reason: 'bot' }],
   ['an account that took over a name', 'wanda', { id: 999_999 }, { allowed: false, reason: 'somebody-else' }],

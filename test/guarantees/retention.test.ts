@@ -1,5 +1,5 @@
-// What is kept does not grow for ever: runs, attempts, refs and small files are removed when they are old. Whatever call fails meanwhile, a run
-// is visible and whole or not visible, what is young stays, and whoever comes next removes the rest.
+// Stored data does not grow for ever: pruning removes old runs, attempts, refs and small files. When any call fails meanwhile, a run
+// is either visible and complete or not visible. Recent data stays, and the next prune removes the rest.
 //
 // Each schedule follows from its seed. SEED=17 replays one; LONG=1 runs five hundred.
 import { inspect } from 'node:util'
@@ -98,7 +98,7 @@ const plan = ({ context }: StoredRuns) =>
     never,
   )
 
-/** By somebody whom nothing disturbs. */
+/** Prunes without faults. */
 async function remove(there: StoredRuns): Promise<void> {
   for (const { outcome, why } of await prune(await plan(there), there.context, never))
     if (outcome === 'failed') throw new Error(why)

@@ -266,7 +266,7 @@ async function disturbed(stack: ScriptedStack, process: TestProcess, request: Su
   return [...(isHandoffError(error) ? [] : [`not an error of ours: ${told}`]), ...leaksIn('the error', told, keys)]
 }
 
-/** Whoever asks next sees a whole run or is told that there is none. It may mend what a crash left between seal and pointer. */
+/** The next reader finds a complete run or no run. It may repair what a crash left between seal and pointer. */
 async function readByProduction(stack: ScriptedStack, place: Scenario): Promise<string[]> {
   await using process = await stack.process({ patient: true })
   const { repository, name } = place.ask(process, 'x')

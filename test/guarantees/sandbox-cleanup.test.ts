@@ -12,7 +12,7 @@ import { until } from '../support/until.js'
 
 const never = new AbortController().signal
 let stack: ScriptedStack
-/** What goes on after its test: nobody has to wait for it before the end. */
+/** Work that continues after its test. Only the end of the file waits for it. */
 const walking: Promise<unknown>[] = []
 
 beforeAll(async () => {
@@ -92,10 +92,10 @@ test.each<[string, PlannedFault[]]>([
     [broken('POST /v2/sandboxes', 'loses its reply')],
   ],
   ['a reply to the creation that is cut', [broken('POST /v2/sandboxes', 'is cut')]],
-  ['a creation that comes later than anybody waited for', [broken('POST /v2/sandboxes', 'is late')]],
+  ['a creation that completes after the client stopped waiting', [broken('POST /v2/sandboxes', 'is late')]],
   ['a reply to the killing that is lost', [broken('DELETE /sandboxes/{id}', 'loses its reply')]],
   ['a killing that fails at first', [broken('DELETE /sandboxes/{id}', 'answers 500')]],
-  ['a killing that nobody answers', [broken('DELETE /sandboxes/{id}', 'hangs')]],
+  ['a kill request without a reply', [broken('DELETE /sandboxes/{id}', 'hangs')]],
 ])('after %s, no sandbox is left', async (what, faults) => {
   const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
   for (const [index, { walk, process, place }] of [summary, answer].entries()) {

@@ -1,5 +1,5 @@
-// Keys have a place each: the owner's keys with the host, a scoped token in one sandbox. After every scenario of the suite a stack looks for them
-// where they must not be when it is taken down; here the scenarios are such that somebody tries to carry them out.
+// Each key has one place: the host holds the owner's keys, and one sandbox holds a scoped token. After every scenario of the suite, the stack
+// searches all other places for them. In the scenarios of this file, an attacker tries to make them leak.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ let repository: TestRepository
 const name = 'octo/keys'
 
 beforeAll(async () => {
-  // The keys of the clouds are known once those are up; a repository may hold them all the same, because somebody committed them.
+  // The keys of the clouds are known only after those start. The repository also contains committed keys.
   stack = await startLocalStack({ repositories: {}, cloneToken })
   repository = await makeRepository({
     'README.md': `# Keys\n\nThis tool sends the key ${committed['a token of GitHub']} to the service.\n`,
@@ -67,7 +67,7 @@ test('a repository with keys is summarised and asked about, and no key leaves it
 
 test('no file, record or comment has a key, in any usual encoding', () => {
   const all = { ...keysOf(stack.clouds), ...committed, 'the clone token': cloneToken }
-  // The clone is the repository itself, keys and all: whoever may read the directory may read the repository.
+  // The clone is the repository itself, with its keys. A user who may read the directory may read the repository.
   const stored = stack.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
   expect(stored.length).toBeGreaterThan(6)
   expect(

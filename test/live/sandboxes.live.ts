@@ -1,4 +1,4 @@
-// The same suites against a real E2B account. A setting that is missing is a failure: whoever asks for this run wants it to look.
+// The same suites against a real E2B account. A missing setting is a failure, not a skip.
 import { expect, test } from 'vitest'
 import { makeSandboxes } from '../../src/handoff/clients/e2b/client.js'
 import { sandboxServiceContract } from '../contract/sandboxes.js'

@@ -1,5 +1,5 @@
-// Which outside calls a test file saw made, and in which ways each was broken: taken down from the stand-ins themselves, whoever asked them
-// and whatever broke them. Each file keeps a ledger; `global-setup.ts` merges them.
+// Records which outside calls a test file makes and which faults each call meets. The emulators report them, for every caller and every fault.
+// Each file keeps its own log; `global-setup.ts` merges them.
 import type { Fault, RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { routeOf } from './fault-proxy.js'
 
@@ -56,7 +56,7 @@ export function isScoped(text: string): boolean {
   return Buffer.from(claims, 'base64url').toString().includes('"token_version":2')
 }
 
-/** A delay that nobody notices breaks nothing. */
+/** A short delay is not a fault. */
 function describeFault(fault: Fault): string[] {
   if (fault.kind === 'delay') return fault.milliseconds < 500 ? [] : ['late']
   return [fault.kind === 'answer' ? `${fault.status}` : fault.kind]

@@ -4,7 +4,7 @@ import { abortError } from '../../src/handoff/domain/errors.js'
 import type { Clock } from '../../src/handoff/domain/ports.js'
 
 export interface ManualClock extends Clock {
-  /** Moves time and wakes whoever waited long enough. */
+  /** Advances the time and wakes the sleepers whose time has come. */
   advance(milliseconds: number): void
   /** How long each sleeper asked to sleep, in order; also those who woke. */
   slept: number[]
@@ -12,7 +12,7 @@ export interface ManualClock extends Clock {
   readonly waiting: number
 }
 
-/** With `jump` nobody waits: a sleep moves the clock itself and is over. */
+/** With `jump`, a sleep advances the clock and returns at once. */
 export function manualClock(options: { start?: number; jump?: boolean } = {}): ManualClock {
   let time = options.start ?? 1_700_000_000_000
   let sleepers: { until: number; wake: () => void }[] = []

@@ -69,11 +69,11 @@ export function unplannedFaultsText(proxiedCalls: readonly ProxiedCall[], plan: 
 export interface FaultLog {
   /** What was asked for, and which of it was broken; once for each list. */
   add(proxiedCalls: readonly ProxiedCall[]): void
-  /** Calls that production makes and nobody broke. */
+  /** Calls that production makes and no schedule broke. */
   unbroken(): string[]
   /**
-   * For a gate: breaks each call that nobody broke yet when it comes, in ways that go round. Calls that are planned for are left to their plans;
-   * the others are made because something failed, and come when they will.
+   * For a gate: breaks each call that was not broken yet, and rotates through the faults. Planned calls are left to their plans.
+   * The other calls are made after a failure, at unpredictable times.
    */
   breakRemaining(planned?: readonly CallTarget[]): (call: ProxiedCall) => FaultName | undefined
   injected(): number

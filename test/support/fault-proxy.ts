@@ -127,7 +127,7 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
   }
 
   async function open(cloud: CloudName): Promise<void> {
-    // What came through stands in `proxiedCalls`; nobody looks for the requests themselves.
+    // `proxiedCalls` records the calls. No test reads the requests themselves.
     const server = await startServer(cloud, forwardTo(targets[cloud], agent, watch), { keepRequests: 0 })
     servers.set(cloud, server)
     // Matches nothing: it only sees every request first.

@@ -1,4 +1,4 @@
-// A program of the project in a process of its own, as somebody at a terminal starts it.
+// Runs a program of the project in its own process, as a user starts it at a terminal.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 

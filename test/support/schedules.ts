@@ -39,7 +39,7 @@ export async function runSchedules(
   return failures
 }
 
-/** The figures of a suite, on one line, for whoever reads the log of a long run. */
+/** The figures of a suite on one line, for the log of a long run. */
 export function figuresText(figures: Record<string, number>): string {
   return Object.entries(figures)
     .map(([name, value]) => `${name}: ${Math.round(value).toLocaleString('en-GB')}`)

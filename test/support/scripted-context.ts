@@ -1,4 +1,4 @@
-// `connect` for quick houses: the same lines, with short waits and a clock on which nobody waits. A patient house waits as production does.
+// `connect` for quick contexts: the same clients, with short waits and a clock that jumps. A patient context waits as production does.
 
 import type { Clouds } from '../../src/emulators/start-all.js'
 import { makeDrive } from '../../src/handoff/clients/drive9/client.js'

@@ -24,7 +24,7 @@ export interface ScriptedProgram extends AsyncDisposable {
   /** To come first on the PATH of the sandboxes. */
   folder: string
   program: () => Promise<string>
-  /** The same, which waits as long as it takes: for walks that nobody disturbs, on a machine that is busy. */
+  /** The same, but without a short timeout: for workflows without faults on a busy machine. */
   patient: () => Promise<string>
 }
 

@@ -1,8 +1,8 @@
-// Looks for secrets in everything that a test file's scenarios let out, whoever wrote the test.
+// Searches for secrets in all output of a test file's scenarios. Tests need no code of their own for this.
 //
-// Nobody has to name a key: whatever opened one of the stand-ins, and whatever a caller showed to anybody, is one. Nobody has to hand over a text
-// either: what the stand-ins were told, what came back over HTTP from anybody else, and the command lines of processes are heard on their way;
-// kits add what they alone see (logs, outputs, pages). Keys may become known after a text that holds them, so the looking is done at the end.
+// It finds the keys itself: every credential in the headers of a request is a key. It also collects most texts itself:
+// requests to emulators, HTTP responses of other servers, and command lines of processes. Test kits add logs, outputs and pages.
+// A key may become known after a text that contains it, so the search runs at the end.
 
 import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { gramFinder } from '../../src/handoff/domain/secrets/ngram-index.js'
@@ -12,11 +12,11 @@ import { encodings } from './secrets.js'
 export interface SecretWatch {
   /** A secret that never opens a stand-in, such as one that signs. */
   addSecret(name: string, secret: string): void
-  /** Something that anybody may come to see. */
+  /** A text that people outside may see. */
   addText(where: string, text: string): void
   /** A request that a stand-in was asked. */
   addRequest(server: string, request: RecordedRequest): void
-  /** The headers of a request to anybody else. */
+  /** The headers of a request that this process sends. Their credentials count as keys. */
   addHeaders(headers: Record<string, string>): void
   /** Looks through what was heard so far, and keeps it no longer. */
   look(): void

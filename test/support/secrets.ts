@@ -41,7 +41,7 @@ function disguise(secret: string): string[] {
   return [...new Set(forms)]
 }
 
-/** Most of a long key is as good as all of it to whoever finds it, and messages are cut. How such keys begin is the same for all of a kind. */
+/** Parts of a long key. A large part is as dangerous as the whole key, and messages are cut. Keys of one kind begin alike. */
 function pieces(secret: string): string[] {
   if (secret.length < 96) return []
   return [0.5, 0.65, 0.8].map((share) => secret.slice(Math.floor(secret.length * share)).slice(0, 24))
@@ -55,7 +55,7 @@ export function leaksIn(where: string, text: string, secrets: Record<string, str
   )
 }
 
-/** Everything that a scenario said or kept outside the clouds: answers, comments, logs, errors, in whatever form somebody may look at it. */
+/** Finds secrets in what a scenario returned or stored outside the clouds: answers, comments, logs and errors, in every printed form. */
 export function leaksInValues(values: Record<string, unknown>, secrets: Record<string, string>): string[] {
   return Object.entries(values).flatMap(([name, value]) =>
     [

@@ -1,5 +1,5 @@
-// The Action as somebody else's job finds it: its dist in a folder of its own, with no package anywhere above it. One copy serves the whole suite,
-// and what Node compiled of it is kept beside it from one step to the next.
+// The Action as a job in another repository finds it: its dist in its own folder, with no package in any parent folder.
+// The whole suite shares one copy. Node's compile cache is kept beside it between steps.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

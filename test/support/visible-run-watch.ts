@@ -8,9 +8,9 @@ import { readTombstone } from '../../src/handoff/domain/tombstone.js'
 import { sha256 } from '../../src/handoff/store/run-store.js'
 
 export interface VisibleRunWatch {
-  /** Looks; remembers what is wrong instead of throwing, because it is called where nobody would hear. */
+  /** Checks the visible run. Records problems instead of throwing, because its callers would not see an exception. */
   look(): void
-  /** What the test itself takes away is not looked at: a call that somebody gave up may still come through then. */
+  /** Stops the checks before the test itself deletes the run. An abandoned call may still complete then. */
   stopLooking(): void
   /** The run that is visible now. */
   run(): string | undefined

@@ -80,7 +80,7 @@ export function commandContract(bench: Bench): void {
     expect((await rejection(run(`: ${'x'.repeat(140_000)}`))).name).toBe('InvalidArgumentError')
   })
 
-  test('a command ends when everybody who holds its output has closed it', async () => {
+  test('a command ends when every process that holds its output has closed it', async () => {
     const held = await run('(sleep 0.3; echo late) & echo early')
     expect(held.stdout).toBe('early\nlate\n')
     const left = await run('setsid nohup sleep 600 >/dev/null 2>&1 </dev/null & echo $!')

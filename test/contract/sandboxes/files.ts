@@ -6,7 +6,7 @@ import { rejection } from './lifecycle.js'
 export function fileContract(bench: Bench): void {
   const files = () => bench.shared.files
 
-  test('what is written is read, whatever it is and whoever reads it', async () => {
+  test('files and commands read back exactly what was written', async () => {
     const written = await files().write('deep/er/text.txt', 'a line\nand é\n')
     expect(written).toMatchObject({ name: 'text.txt', path: '/home/user/deep/er/text.txt', type: 'file' })
     expect(await files().read('/home/user/deep/er/text.txt')).toBe('a line\nand é\n')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { until } from '../../support/until.js'
 import type { Bench } from '../sandboxes.js'
 
-/** What the SDK rejects with, as far as somebody may rely on it. */
+/** Returns the error that the SDK rejects with. Checks only the parts that callers may rely on. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { statusCode?: number }> {
   const error: unknown = await promise.then(
     (value) => expect.unreachable(`resolved with ${JSON.stringify(value)}`),

@@ -402,7 +402,7 @@ describe('limits and time', () => {
     }
   })
 
-  test('every stored byte can be looked at, also of uploads that nobody ended', async () => {
+  test('every stored byte can be read, also of unfinished uploads', async () => {
     await using local = await startDrive()
     local.write('/a', 'aa')
     const headers = { authorization: `Bearer ${local.ownerKey}` }

@@ -88,7 +88,7 @@ test('files go once', async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('whoever names other tags has to name them', async () => {
+test('a template built with its own tags is found only by those tags', async () => {
   await Template.build(Template().fromBaseImage(), 'tagged', { ...connection, tags: ['v1'] })
   expect((await rejection(Sandbox.create('tagged', connection))).statusCode).toBe(404)
   await (await Sandbox.create('tagged:v1', connection)).kill()

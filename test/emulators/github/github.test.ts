@@ -96,7 +96,7 @@ describe('facts', () => {
     expect(body).toMatchObject({ permission, role_name: role, user: { login } })
   })
 
-  test('a stranger to a private repository has no permission, and nobody is not found', async () => {
+  test('a user without access to a private repository has no permission, and an unknown user is not found', async () => {
     github.addRepository({ name: 'octo/secret', private: true })
     github.addUser('passer-by')
     const shown = await call(jobToken(), 'GET', '/repos/octo/secret/collaborators/passer-by/permission')

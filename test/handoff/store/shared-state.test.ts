@@ -1,4 +1,4 @@
-// The state that holds across instances, on a real drive: many processes at once, clocks moved by hand, and what is left when somebody dies.
+// Shared state of several instances, on the drive9 emulator: concurrent processes, manual clocks, and what a crashed process leaves.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type LocalDrive, startDrive } from '../../../src/emulators/drive9/server/main.js'
 import type { Fault } from '../../../src/emulators/faulty-server.js'
@@ -53,7 +53,7 @@ function counter(clock: Clock = systemClock) {
   })
 }
 
-/** Before each of so many writes somebody else writes: `next` says what, given what stands there. */
+/** Another process writes before each of the next `times` writes. `next` computes its text from the current text. */
 function othersAreQuicker(times: number, next: (text: string | undefined) => string): void {
   const path = `${root}/turns.json`
   let left = times
@@ -167,7 +167,7 @@ test('a budget is reserved before and settled after, over two processes, and is 
   await here.reserve('x', 'five', { tokens: 80, cost: 0 }, later())
 })
 
-test('a reservation of somebody who died does not stay', async () => {
+test('a reservation of a crashed process expires', async () => {
   const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z') })
   const budgets = makeBudgets(drive(), root, { costPerDay: 1 }, clock)
   await budgets.reserve('x', 'dead', { tokens: 0, cost: 0.9 }, clock.now() + 1_000)

@@ -86,7 +86,7 @@ describe('a reply', () => {
     expect(pieces.join('')).toBe(reply.text)
   })
 
-  it('is streamed also when nobody listens, so that its deadlines hold', async () => {
+  it('is streamed also without a listener, so that its deadlines hold', async () => {
     await modelWith().complete(request())
     expect(bodies(1)[0]).toEqual({
       model: 'offline-extractive',
@@ -279,7 +279,7 @@ describe('another attempt', () => {
     expect((await counted(() => modelWith().complete(request({ onText: () => {} })))).requests).toBe(2)
   })
 
-  it('is made after a cut or an error in the middle when nobody has seen the text', async () => {
+  it('is made after a cut or an error in the middle while no caller has received text', async () => {
     local.setBehaviour({ kind: 'cut', after: 2 }, { times: 1 })
     local.setBehaviour({ kind: 'error-in-stream', after: 2 }, { skip: 1, times: 1 })
     const { value, requests } = await counted(() => modelWith().complete(request()))
@@ -344,7 +344,7 @@ describe('a deadline', () => {
     expect(reply.text.split(/\s+/).length * 15).toBeGreaterThan(300)
   })
 
-  it('for the whole ends a stream however lively it is, and nobody tries again what would be as slow', async () => {
+  it('for the whole request ends a stream that still sends text, and the client does not retry', async () => {
     local.setBehaviour({ kind: 'slow', pieceMs: 15 })
     const { value, requests } = await counted(() => failure(modelWith({ totalMs: 80 }).complete(request())))
     expect(value).toMatchObject({
@@ -366,7 +366,7 @@ describe('a deadline', () => {
     expect((await failure(modelWith().complete(request({ signal: AbortSignal.timeout(60) })))).code).toBe('timeout')
   })
 
-  it('that has passed asks nobody', async () => {
+  it('that has passed sends no request', async () => {
     const { value, requests } = await counted(() =>
       failure(modelWith().complete(request({ signal: AbortSignal.abort() }))),
     )

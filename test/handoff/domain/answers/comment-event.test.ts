@@ -89,7 +89,7 @@ test('a question on a discussion is about the default branch', () => {
   expect(read({ ...payload, discussion: undefined })).toHaveProperty('ignored')
 })
 
-test('an edit, a deletion, another event and nobody’s comment ask nothing', () => {
+test('an edit, a deletion, another event and a comment without an author are ignored', () => {
   const comment = say('/ask why?')
   expect(read(comment, 'edited')).toEqual({ ignored: 'The comment is not new.' })
   expect(read(comment, 'deleted')).toEqual({ ignored: 'The comment is not new.' })

@@ -230,7 +230,7 @@ describe('permalinks', () => {
     expect(at('github.com', 'README.md')).toMatch(/\/README\.md\?plain=1#L10-L20$/)
   })
 
-  it('follow whoever knows the host', () => {
+  it('follow the configured kind of host', () => {
     expect(at('git.example.org')).toBeNull()
     expect(at('git.example.org', 'a.ts', { permalinks: 'github' })).toBe(
       `https://git.example.org/o/r/blob/${commit}/a.ts#L10-L20`,

@@ -24,7 +24,7 @@ const key = secretOf(16, 80, '_-')
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const reversed = (text: string) => [...text].reverse().join('')
 
-/** What somebody may do to a secret to carry it out. */
+/** Encodings in which a secret may leak. */
 const clothes: [string, (secret: string, noise: string) => string][] = [
   ['as it is', (secret) => secret],
   ['inside other words', (secret, noise) => `${noise}${secret}${noise}`],

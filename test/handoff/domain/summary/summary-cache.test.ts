@@ -138,7 +138,7 @@ describe('prose that is not ours', () => {
     expect(isHandoffError(failure, 'corrupt')).toBe(true)
   })
 
-  it.each(cases)('is told and ignored by whoever can do without: %s', (_, bytes) => {
+  it.each(cases)('is reported and ignored when the reader can continue without it: %s', (_, bytes) => {
     const notices: string[] = []
     expect(readSummaryCache(bytes, (notice) => notices.push(notice))).toBeUndefined()
     expect(notices).toEqual(['The summary cache of the earlier run cannot be read; the repository is described anew.'])

@@ -53,7 +53,7 @@ describe('a reply', () => {
     expect(renamed).toBe(4)
   })
 
-  it('loses what stands before the first heading, and keeps headings that nobody asked for as part of a section', () => {
+  it('drops text before the first heading, and keeps unrequested headings as part of a section', () => {
     const { sections } = parseSections(
       `Sure, here it is!\n\n## ${how}\n\nB.\n\n## The cache\n\nIt is fast.\n\n# Another title\n\nC.`,
     )

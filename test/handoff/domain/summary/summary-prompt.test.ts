@@ -86,7 +86,7 @@ describe('data', () => {
     }
   })
 
-  it('cuts lines that nobody reads', () => {
+  it('cuts very long lines', () => {
     const text = data(partMessages({ files: [file('a.ts', 'x'.repeat(5_000))] }))
     expect(text).toContain(`10| ${'x'.repeat(2_000)}… (3000 more characters)\n`)
   })

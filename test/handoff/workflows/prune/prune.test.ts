@@ -1,4 +1,4 @@
-// What pruning takes and what it leaves, and that nobody beside it is harmed, on a drive that really keeps files and revisions.
+// What pruning removes and what it keeps, on a drive emulator that stores files and revisions. Pruning does not disturb concurrent processes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startGitRemote } from '../../../../src/emulators/git-http-server.js'
 import { startGitHub } from '../../../../src/emulators/github/server.js'
@@ -78,7 +78,7 @@ describe('what goes', () => {
       `checkpoint commits/${sha(1)}.parts.json`,
     ])
     expect(await act(first)).toEqual(['removed', 'removed', 'removed'])
-    // What stays of them makes sure that they are never sealed; it goes when nobody can be that late.
+    // The tombstones prevent a later seal of these attempts. Pruning removes them when no writer can be that late.
     const left = [sha(1), sha(4)].map((commit) => `${there.place.runs}/${commit}-died/analysis/handoff.json`)
     const ofToday = there.files(there.place.run(today))
     expect(there.files(there.place.runs)).toEqual([left[0], ...ofToday, left[1]])
@@ -332,7 +332,7 @@ describe('refs', () => {
     expect(local.unexpected).toEqual([])
   })
 
-  test('of pull requests all stay without a token, unless those that nobody writes are to be taken for closed', async () => {
+  test('of pull requests all stay without a token, unless unused refs count as closed', async () => {
     await there.daysAgo(100, async () => there.ref('refs/pull/1', sha(1)))
     there.ref('refs/pull/2', sha(1))
     expect(going(await plan())).toEqual([])

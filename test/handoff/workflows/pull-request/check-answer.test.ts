@@ -109,7 +109,7 @@ test('an answer that is shown again through a ref whose head moved says what tha
   const shown = await askAgain({ ...request, github: async () => github }, there.context, never)
   expect(shown).toMatchObject({ reused: true, record: { id: record.id }, run: { behind: { head } } })
   expect(shown.stale).toMatchObject({ head, valid: false, sentence: 'the one cited range changed: a.ts:2' })
-  // Nobody to ask, and no run of the head: the answer comes all the same.
+  // Without a GitHub client and without a run of the head, the answer is still returned.
   const alone = await askAgain(request, there.context, never)
   expect({ id: alone.record.id, stale: alone.stale }).toEqual({ id, stale: undefined })
 })

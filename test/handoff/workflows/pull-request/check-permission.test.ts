@@ -81,7 +81,7 @@ test.each([
   expect(local.server.requests.length).toBe(before)
 })
 
-test('somebody who took over a name has not its permissions', async () => {
+test('an account that took over a name does not get its permissions', async () => {
   const answer = await checkPermission(
     { github: line(), repository: 'octo/open', user: { login: 'wanda', id: 7, type: 'User' }, allow: 'write' },
     call,

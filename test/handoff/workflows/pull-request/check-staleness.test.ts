@@ -143,7 +143,7 @@ test('a list that GitHub cut is not taken for all', async () => {
   expect(await note(answered, head, [cite('f1000.ts')])).toBe(
     `${start}, at least 1 cited file changed; the one cited range changed: f1000.ts:1`,
   )
-  // The line of the one is as it was, but of the other nobody knows.
+  // The cited line of one file is unchanged. The state of the other is unknown.
   const both = [cite('f1000.ts', 2), cite('f1319.ts', 2)]
   expect(await note(answered, head, both)).toBe(
     `${start}, at least 1 cited file changed; whether 1 of the 2 ${unknown('f1319.ts:2').replace('range ', 'ranges ')}`,

@@ -383,7 +383,7 @@ describe('comments that only look like ours', () => {
   })
 })
 
-describe('somebody deletes', () => {
+describe('a user deletes', () => {
   test('the comment, half way: nothing more is written, and the answer is there all the same', async () => {
     const answer = async () => {
       local.deleteComment(ours()[0]!, 'wanda')
@@ -676,7 +676,7 @@ describe('the last word of a step that runs after the job', () => {
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
   })
 
-  test('makes no other comment when somebody deleted it', async () => {
+  test('makes no other comment when a user deleted it', async () => {
     const comment = await killed()
     local.deleteComment(comment, 'wanda')
     expect(await end({ comment: comment.id })).toBe('deleted')

@@ -233,7 +233,7 @@ test('a commit that does not exist is a clear error, and nothing is sealed', asy
   expect(stack.clouds.drive.readFile(place().pointer('f'.repeat(40)))).toBeUndefined()
 })
 
-test('an attempt whose directory somebody began is refused, and nothing of theirs is touched', async () => {
+test('an attempt whose directory already exists is refused, and its files stay unchanged', async () => {
   const sha = 'd'.repeat(40)
   const path = `${place().run(parseRunId(`${sha}-taken`))}/.handoff-marker`
   await stack.context.ports.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })

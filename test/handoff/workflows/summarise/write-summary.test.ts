@@ -158,7 +158,7 @@ describe('limits', () => {
     expect(model.requests).toHaveLength(0)
   })
 
-  it('show no price for a model that nobody knows', async () => {
+  it('show no price for an unknown model', async () => {
     const { emit, events } = recorder()
     const written = await writeSummary(order(small, scriptedModel(), { emit }))
     expect(written.cost).toBeUndefined()
