@@ -346,9 +346,12 @@ describe('comments', () => {
     })
     const [before, sent, machines] = [files(), here.queues.requests.length, here.machines()]
     const from = github.server.requests.length
+    // The last reaction to an earlier question may still be on its way.
+    const earlier = github.comments.map(({ id }) => `/comments/${id}/`)
     const response = await deliver('/ask What may I see?', 'remy')
     expect([response.status, await response.json()]).toMatchObject([200, { ignored: expect.stringContaining('remy') }])
-    expect(github.server.requests.slice(from).map(({ path }) => path)).toEqual([
+    const paths = github.server.requests.slice(from).map(({ path }) => path)
+    expect(paths.filter((path) => !earlier.some((one) => path.includes(one)))).toEqual([
       expect.stringMatching(/\/collaborators\/remy\/permission$/),
     ])
     expect([files(), here.queues.requests.length, here.machines()]).toEqual([before, sent, machines])
