@@ -217,8 +217,8 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/^\/v1\/fs\/[\w/-]+\/_service\/(\w+)\/.+/, '/v1/fs/_service/$1/{name}')
     .replace(/^\/v1\/fs\/[\w/-]+\/_service\//, '/v1/fs/_service/')
     .replace(/^\/v1\/fs\/handoff\/smoke\/[^/]+/, '/v1/fs/smoke/{id}')
-    // Owners may be several names, one in the other.
-    .replace(/^\/v1\/fs\/handoff\/[^/]+\/.+?\/(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
+    // An owner may be several names, one in the other, and a repository may be called `runs`.
+    .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/(?:[^/]+\/)+?(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/.+/, '/v1/fs/…')
     .replace(/^\/v1\/fs\/handoff(?:\/.+)?$/, '/v1/fs/{folder}')
     .replace(/\/refs\/(heads|pull)\/.+\.json/, '/refs/$1/{name}.json')
@@ -226,6 +226,7 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/\b[0-9a-f]{40}-[a-z0-9-]+/g, '{run}')
     .replace(/\b[0-9a-f]{40}\b/g, '{sha}')
     .replace(/(\/(?:sandboxes|tokens|uploads|s3|qa)\/)(?!initiate$)[0-9a-zA-Z_-]{8,}/g, '$1{id}')
+    .replace(/^\/v1\/models\/.+/, '/v1/models')
     .replace(/^\/templates\/aliases\/.+/, '/templates/aliases/{name}')
     .replace(/(\/templates\/)(?!aliases)[0-9a-z]+/, '$1{id}')
     .replace(/(\/builds\/)[0-9a-f-]+/, '$1{id}')

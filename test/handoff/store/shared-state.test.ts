@@ -44,7 +44,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 function counter(clock: Clock = systemClock) {
   return optimisticFile<{ count: number; revision?: number }>({
     drive: drive(),
-    path: `${root}/turns.json`,
+    path: `${root}/budgets/counter.json`,
     clock,
     decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { count: number; revision?: number },
     encode: (state) => new TextEncoder().encode(JSON.stringify(state)),
@@ -55,7 +55,7 @@ function counter(clock: Clock = systemClock) {
 
 /** Another process writes before each of the next `times` writes. `next` computes its text from the current text. */
 function othersAreQuicker(times: number, next: (text: string | undefined) => string): void {
-  const path = `${root}/turns.json`
+  const path = `${root}/budgets/counter.json`
   let left = times
   const match = ({ method, path: at }: { method: string; path: string }) => {
     if (method === 'PUT' && at.includes(root) && left-- > 0) local.write(path, next(local.readFile(path)?.toString()))
@@ -107,7 +107,7 @@ test('one look tells content and revision; what says no revision, or a wrong one
     state.count += 1
     return state.count
   }
-  const path = `${root}/turns.json`
+  const path = `${root}/budgets/counter.json`
   expect(await asked(() => counter().update(add))).toEqual(['GET', 'PUT'])
   expect(await asked(() => counter().update(add))).toEqual(['GET', 'PUT'])
   local.write(path, JSON.stringify({ count: 5 }))
