@@ -15,7 +15,7 @@ export interface RequestTime {
 const graceMs = 5_000
 
 /** After so long the caller is told to come back, or the job is delivered again. */
-const longestAccountWaitMs = 60_000
+const longestAccountWaitMs = 20_000
 
 /** Sends events to the request, and bounds all work by its deadlines. */
 export function contextForRequest(
