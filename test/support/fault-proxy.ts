@@ -219,6 +219,7 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/^\/v1\/fs\/handoff\/smoke\/[^/]+/, '/v1/fs/smoke/{id}')
     // An owner may be several names, one in the other, and a repository may be called `runs`.
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/(?:[^/]+\/)+?(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
+    .replace(/^\/v1\/fs\/…\/runs\/(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/.+/, '/v1/fs/…')
     .replace(/^\/v1\/fs\/handoff(?:\/.+)?$/, '/v1/fs/{folder}')
     .replace(/\/refs\/(heads|pull)\/.+\.json/, '/refs/$1/{name}.json')
