@@ -61,6 +61,12 @@ const later = { prefer: 'respond-async' }
 const ask = (question: string, more: object = {}) => ({ repository: name, run: here.run.run, question, ...more })
 /** The model says nothing until this is taken back. */
 const silence = () => here.stack.clouds.model.rule({ fault: { kind: 'hang' } })
+/** The messages of one job, by an answer's id or a comment's question. Messages of earlier tests may still wait for a delivery. */
+const messagesOf = (name: string) =>
+  here.queues.messages().filter(({ body }) => {
+    const { job } = (body ?? {}) as { job?: { id?: string; question?: string } | null }
+    return job?.id === name || job?.question === name
+  })
 const comments = (number = pull.number) =>
   github.visibleComments(repository, number).filter(({ author }) => author.type === 'Bot')
 
@@ -106,7 +112,7 @@ describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kin
     })
     expect(await answered(instance.url, body.self)).toMatchObject({ id: body.id, acceptedAt: body.acceptedAt })
     expect(here.machines() - before).toBe(1)
-    await until('no job is left', () => here.queues.messages().length === 0)
+    await until('its job is over', async () => messagesOf(body.id).length + (await instance.state()).pending === 0)
   })
 
   test('a question that runs out of time is answered by a job', async () => {
@@ -168,14 +174,14 @@ describe('deliveries of Vercel Queues', () => {
     expireLease(here, body.id)
     here.queues.advance(60)
     expect(await answered(instance.url, body.self)).toMatchObject({ id: body.id, acceptedAt: body.acceptedAt })
-    await until('no job is left', () => here.queues.messages().length === 0)
+    await until('its job is over', () => messagesOf(body.id).length === 0)
   })
 
   test('a failure that passes is tried again when it may have passed, and GET says that the question waits', async () => {
     const takeBack = here.stack.clouds.model.setBehaviour({ kind: 'busy', retryAfter: '40' })
     const { body } = await post(instance.url, ask('What waits for a busy model?'), later)
     const [message] = await until('the job waits', () => {
-      const waiting = here.queues.messages().filter(({ dueInSeconds }) => dueInSeconds < 100)
+      const waiting = messagesOf(body.id).filter(({ dueInSeconds }) => dueInSeconds < 100)
       return waiting[0]?.deliveryCount === 1 && waiting[0].dueInSeconds > 0 ? waiting : undefined
     })
     expect(message!.dueInSeconds).toBeLessThanOrEqual(40)
@@ -195,7 +201,7 @@ describe('deliveries of Vercel Queues', () => {
       return seen.status === 'failed' ? seen : undefined
     })
     expect(failed.error.code).toBe('model')
-    await until('no job is left', () => here.queues.messages().length === 0)
+    await until('its job is over', () => messagesOf(body.id).length === 0)
     takeBack()
     const again = await post(instance.url, question, later)
     expect(again).toMatchObject({ status: 202, body: { id: body.id } })
@@ -221,11 +227,12 @@ describe('deliveries of Vercel Queues', () => {
       post: { pull: pull.number },
     }
     const before = here.reached()
+    const sent: (string | null)[] = []
     for (const message of [signJob(job, 'another key'), { job }, { job: null, signature: '' }, null, 'text', []])
-      await send('handoff-jobs', message)
+      sent.push((await send('handoff-jobs', message)).messageId)
     const ignored = () => logged(instance).filter((line) => line['ignored'] !== undefined && line['route'] === 'queue')
     await until('all are ignored', () => ignored().length === 6)
-    await until('no job is left', () => here.queues.messages().length === 0)
+    await until('they are acknowledged', () => !here.queues.messages().some((message) => sent.includes(message.id)))
     expect([here.reached() - before, comments()]).toEqual([0, []])
   })
 
@@ -257,7 +264,7 @@ describe('deliveries of Vercel Queues', () => {
     const asked = { repository: name, pull: pull.number, question: 'What is posted late?', comment: true }
     const { body } = await post(instance.url, asked, later)
     await answered(instance.url, body.self)
-    await until('the job waits', () => here.queues.messages().some(({ deliveryCount }) => deliveryCount === 1), 30_000)
+    await until('the job waits', () => messagesOf(body.id)[0]?.deliveryCount === 1, 30_000)
     takeBack()
     await until('its comment', () => {
       here.queues.advance(20)
@@ -273,7 +280,7 @@ describe('deliveries of Vercel Queues', () => {
     const { body } = await post(victim.url, ask('Who is asked?', { model: 'a-second-model' }), later)
     await until('it is at work', () => here.living() > 0)
     victim.kill()
-    await until('the delivery broke', () => here.queues.messages().some(({ dueInSeconds }) => dueInSeconds > 0))
+    await until('the delivery broke', () => messagesOf(body.id).some(({ dueInSeconds }) => dueInSeconds > 0))
     expireLease(here, body.id)
     instance = await here.another()
     here.queues.advance(60)
@@ -325,7 +332,7 @@ describe('comments', () => {
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
     const takeBack = github.server.rule({ ...down, fault: refused })
     expect((await deliver('/ask What is told late?')).status).toBe(202)
-    await until('the job waits', () => here.queues.messages().some(({ deliveryCount }) => deliveryCount === 1), 30_000)
+    await until('the job waits', () => messagesOf('What is told late?')[0]?.deliveryCount === 1, 30_000)
     takeBack()
     await until('the answer', () => {
       here.queues.advance(20)
@@ -341,6 +348,7 @@ describe('comments', () => {
         .filter(({ isDirectory }) => !isDirectory)
         .map(({ path }) => path)
     await until('earlier jobs are over', async () => {
+      here.queues.advance(60)
       const { pending } = await instance.state()
       return here.queues.messages().length === 0 && pending === 0
     })
