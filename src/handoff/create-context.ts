@@ -2,7 +2,7 @@
 // question needs, and all SDKs, are loaded when the first call needs them.
 
 import { makeDrive } from './clients/drive9/client.js'
-import type { SandboxSettings } from './clients/e2b/client.js'
+import type { SandboxSettings } from './clients/e2b/settings.js'
 import type { GitHostConfig } from './clients/git/ls-remote.js'
 import { makeModel } from './clients/openai/client.js'
 import { guardModel } from './clients/redacting-model.js'

@@ -13,7 +13,6 @@ import {
   secretsIn,
 } from '../handoff/stored-answer.js'
 import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
-import type { JobQueue } from './jobs/queue.js'
 import type { Environment, ServiceSettings } from './settings.js'
 import { reportKeyRefusals } from './upstream-auth-errors.js'
 
@@ -28,7 +27,6 @@ export interface App {
   /** Rejects when neither a token nor a GitHub App is set. */
   github(): Promise<Product.GitHub>
   hasGitHub: boolean
-  queue(): Promise<JobQueue>
   /** One line of JSON, without secrets. */
   log(fields: Record<string, unknown>): void
 }
@@ -86,7 +84,7 @@ function createApp(environment: Environment): App {
     })
   }
 
-  const app: App = {
+  return {
     settings,
     ownerKey: environment['DRIVE9_API_KEY']?.trim() ?? '',
     product,
@@ -99,13 +97,8 @@ function createApp(environment: Environment): App {
     verifier: lazy(createVerifier),
     github: lazy(createGitHub),
     hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
-    queue: lazy(async () => {
-      const { openJobQueue } = await import('./jobs/open-queue.js')
-      return openJobQueue(app)
-    }),
     log: (fields) => console.log(redact(JSON.stringify({ at: new Date().toISOString(), ...fields }))),
   }
-  return app
 }
 
 /** Loads the product only when a budget is set, to compare it with the cost of one question. */
@@ -137,10 +130,4 @@ let created: App | undefined
 export function getApp(): App {
   created ??= createApp(processEnvironment())
   return created
-}
-
-/** Stops the jobs of this process. */
-export async function stopJobs(): Promise<void> {
-  const queue = await created?.queue()
-  await queue?.stop?.()
 }

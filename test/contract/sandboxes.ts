@@ -5,27 +5,14 @@ import { Sandbox, type SandboxOpts } from 'e2b'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { commandContract } from './sandboxes/commands.js'
 import { fileContract } from './sandboxes/files.js'
+import type { SandboxFixture, SandboxService } from './sandboxes/fixture.js'
 import { failureContract, lifecycleContract } from './sandboxes/lifecycle.js'
 import { watchContract } from './sandboxes/watch.js'
-
-export interface SandboxService {
-  /** What every call of the SDK is given. */
-  connection: { apiKey: string; domain?: string; apiUrl?: string; sandboxUrl?: string }
-  template: string
-  stop: () => Promise<void>
-}
-
-/** A service with a machine that the tests of one room share. */
-export interface Bench extends SandboxService {
-  /** One that is up for all tests that do not end it. */
-  shared: Sandbox
-  open: (options?: SandboxOpts) => Promise<Sandbox>
-}
 
 export function sandboxServiceContract(name: string, start: () => Promise<SandboxService>): void {
   describe(name, () => {
     const opened: Sandbox[] = []
-    const bench = {} as Bench
+    const fixture = {} as SandboxFixture
 
     beforeAll(async () => {
       const service = await start()
@@ -38,18 +25,18 @@ export function sandboxServiceContract(name: string, start: () => Promise<Sandbo
         opened.push(sandbox)
         return sandbox
       }
-      Object.assign(bench, service, { open, shared: await open() })
+      Object.assign(fixture, service, { open, shared: await open() })
     })
 
     afterAll(async () => {
       await Promise.allSettled(opened.map((sandbox) => sandbox.kill()))
-      await bench.stop?.()
+      await fixture.stop?.()
     })
 
-    describe('lifecycle', () => lifecycleContract(bench))
-    describe('failures', () => failureContract(bench))
-    describe('commands', () => commandContract(bench))
-    describe('files', () => fileContract(bench))
-    describe('watching', () => watchContract(bench))
+    describe('lifecycle', () => lifecycleContract(fixture))
+    describe('failures', () => failureContract(fixture))
+    describe('commands', () => commandContract(fixture))
+    describe('files', () => fileContract(fixture))
+    describe('watching', () => watchContract(fixture))
   })
 }

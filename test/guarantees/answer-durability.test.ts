@@ -24,14 +24,9 @@ import {
 } from '../support/fault-plans.js'
 import { lateMs, type PlannedFault } from '../support/fault-proxy.js'
 import { randomFrom } from '../support/random.js'
+import type { PlannedProcess, Scenario, TestProcess } from '../support/scenario.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
-import {
-  type PlannedProcess,
-  type Scenario,
-  type ScriptedStack,
-  startScriptedStack,
-  type TestProcess,
-} from '../support/scripted-stack.js'
+import { type ScriptedStack, startScriptedStack } from '../support/scripted-stack.js'
 import { keysOf, leaksInValues } from '../support/secrets.js'
 import { askLimited, laterMs, limitedContext, reservationsLeft, tokensOf } from '../support/service-limits.js'
 import { sweepOrphans } from '../support/sweep-orphans.js'

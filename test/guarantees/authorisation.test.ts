@@ -17,7 +17,8 @@ import { findPreviousRun } from '../../src/handoff/workflows/summarise/previous-
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
 import { manualClock } from '../support/clock.js'
-import { type ScriptedStack, startScriptedStack, type TestProcess } from '../support/scripted-stack.js'
+import type { TestProcess } from '../support/scenario.js'
+import { type ScriptedStack, startScriptedStack } from '../support/scripted-stack.js'
 
 const never = new AbortController().signal
 const audience = 'https://handoff.example'

@@ -10,8 +10,9 @@ import { answerQuestion } from '../../src/handoff/workflows/answer/answer-questi
 import type { AnswerResult } from '../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { secretWatch } from '../support/recorded-requests.js'
+import type { Scenario, TestProcess } from '../support/scenario.js'
 import { figuresText } from '../support/schedules.js'
-import { type Scenario, type ScriptedStack, startScriptedStack, type TestProcess } from '../support/scripted-stack.js'
+import { type ScriptedStack, startScriptedStack } from '../support/scripted-stack.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal

@@ -19,16 +19,9 @@ import {
 } from '../support/fault-plans.js'
 import type { FaultName, PlannedFault } from '../support/fault-proxy.js'
 import { randomFrom } from '../support/random.js'
+import type { PlannedProcess, Scenario, TestProcess } from '../support/scenario.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
-import {
-  manyFiles,
-  type PlannedProcess,
-  type Scenario,
-  type ScriptedStack,
-  startScriptedStack,
-  type TestProcess,
-  withLink,
-} from '../support/scripted-stack.js'
+import { manyFiles, type ScriptedStack, startScriptedStack, withLink } from '../support/scripted-stack.js'
 import { leaksIn } from '../support/secrets.js'
 import { sweepOrphans } from '../support/sweep-orphans.js'
 import { watchVisibleRun } from '../support/visible-run-watch.js'

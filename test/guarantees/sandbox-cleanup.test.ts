@@ -7,7 +7,8 @@ import { answerQuestion } from '../../src/handoff/workflows/answer/answer-questi
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { FaultName, PlannedFault } from '../support/fault-proxy.js'
 import { runProgram } from '../support/run-program.js'
-import { type Scenario, type ScriptedStack, startScriptedStack, type TestProcess } from '../support/scripted-stack.js'
+import type { Scenario, TestProcess } from '../support/scenario.js'
+import { type ScriptedStack, startScriptedStack } from '../support/scripted-stack.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal

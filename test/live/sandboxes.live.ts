@@ -1,8 +1,8 @@
 // The same suites against a real E2B account. A missing setting is a failure, not a skip.
 import { expect, test } from 'vitest'
 import { makeSandboxes } from '../../src/handoff/clients/e2b/client.js'
+import { sandboxesContract } from '../contract/sandbox-client.js'
 import { sandboxServiceContract } from '../contract/sandboxes.js'
-import { sandboxesContract } from '../contract/sandboxes-line.js'
 
 const { E2B_API_KEY: apiKey = '', E2B_TEMPLATE: template = '', E2B_DOMAIN: domain } = process.env
 

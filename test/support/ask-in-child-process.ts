@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FaultProxy } from './fault-proxy.js'
-import type { Scenario, ScriptedStack, TestProcess } from './scripted-stack.js'
+import type { Scenario, TestProcess } from './scenario.js'
+import type { ScriptedStack } from './scripted-stack.js'
 
 const here = import.meta.dirname
 

@@ -9,9 +9,9 @@ import { createRecordReader } from '../../src/handoff/domain/sandbox-protocol-de
 import { sha256 } from '../../src/handoff/store/run-store.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { TestRepository } from './repository.js'
+import type { Scenario, TestProcess } from './scenario.js'
 import { connectThrough, type Wiring } from './scripted-context.js'
 import type { RecordedRun } from './scripted-program.js'
-import type { Scenario, TestProcess } from './scripted-stack.js'
 
 const never = new AbortController().signal
 export const realProgram = (name: string) =>

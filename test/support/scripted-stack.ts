@@ -4,21 +4,12 @@ import { execFileSync } from 'node:child_process'
 import { type LocalServer, type Reply, startServer } from '../../src/emulators/faulty-server.js'
 import { type GitRemote, startGitRemote } from '../../src/emulators/git-http-server.js'
 import { type Clouds, programFolder, startClouds } from '../../src/emulators/start-all.js'
-import type { AppContext } from '../../src/handoff/context.js'
-import { type Commit, type Layout, layout, parseRepository } from '../../src/handoff/domain/run.js'
+import { type Commit, layout, parseRepository } from '../../src/handoff/domain/run.js'
 import type { RunEvent } from '../../src/handoff/domain/run-events.js'
-import type { AnswerRequest } from '../../src/handoff/workflows/answer/find-answer.js'
-import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'
-import {
-  type CloudName,
-  type FaultName,
-  type FaultProxy,
-  type PlannedFault,
-  type ProxiedCall,
-  startFaultProxy,
-} from './fault-proxy.js'
+import { type CloudName, startFaultProxy } from './fault-proxy.js'
 import { realProgram, recordSummary } from './record-program.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
+import type { PlannedProcess, Scenario, TestProcess } from './scenario.js'
 import { connectThrough, type Wiring } from './scripted-context.js'
 import { type ScriptedProgram, startScriptedProgram } from './scripted-program.js'
 import { leaksOf } from './secrets.js'
@@ -39,35 +30,6 @@ export interface ScriptedStack extends AsyncDisposable {
   /** Drops old records of the emulators, so that thousands of scenarios fit into memory. */
   forget(): void
   close(): Promise<void>
-}
-
-export interface PlannedProcess {
-  faults?: PlannedFault[]
-  /** How to break a call that no fault was planned for. */
-  breaking?: (call: ProxiedCall) => FaultName | undefined
-  watch?: () => void
-  patient?: boolean
-  real?: boolean
-}
-
-export interface Scenario {
-  /** The name of its repository; written on every sandbox of the scenario. */
-  name: string
-  layout: Layout
-  summarise(
-    process: TestProcess,
-    attempt: string,
-    more?: Partial<SummariseRequest> & { ref?: string },
-  ): SummariseRequest
-  ask(process: TestProcess, question: string, more?: Partial<AnswerRequest>): AnswerRequest
-}
-
-export interface TestProcess extends AsyncDisposable {
-  close(): Promise<void>
-  context: AppContext
-  proxy: FaultProxy
-  /** Moves the clock of this process, for leases. */
-  advance(milliseconds: number): void
 }
 
 export interface ScriptedStackOptions {

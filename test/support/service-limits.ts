@@ -5,7 +5,7 @@ import { makeBudgets } from '../../src/handoff/store/caller-budgets.js'
 import { makeAdmission } from '../../src/handoff/workflows/answer/admission.js'
 import { type AnswerResult, findAnswer } from '../../src/handoff/workflows/answer/find-answer.js'
 import { answerOrJoin } from '../../src/handoff/workflows/answer/join-answer.js'
-import type { Scenario, TestProcess } from './scripted-stack.js'
+import type { Scenario, TestProcess } from './scenario.js'
 
 export const laterMs = 3_600_000
 const limits = { sandboxes: 1, waiting: 5, perCaller: 5, tokensPerDay: 100_000_000 }

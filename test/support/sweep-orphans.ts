@@ -1,5 +1,6 @@
 // What a dead process leaves running is found from outside by what is written on it, and ended: as the sweep does it, for one scenario.
-import type { Scenario, ScriptedStack, TestProcess } from './scripted-stack.js'
+import type { Scenario, TestProcess } from './scenario.js'
+import type { ScriptedStack } from './scripted-stack.js'
 
 export interface SweepResult {
   /** Machines that had lost their owner. */

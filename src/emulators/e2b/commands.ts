@@ -5,35 +5,21 @@
 //   - a deadline or a kill ends only the process itself, not its children;
 //   - for listeners a command ends when every process has closed its output, or at once after a kill;
 //   - the exit status is kept for half a minute.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
 import { keepAliveOf, type MessageStream, openStream, Refusal, readEnvelope, readJson } from './connect-protocol.js'
 import { startOf } from './processes.js'
-import { type CommandRecord, type EnvdRequest, environmentOf, type LocalSandbox } from './sandbox.js'
+import {
+  type CommandConfiguration,
+  type CommandEnd,
+  type CommandRecord,
+  type EnvdRequest,
+  environmentOf,
+  type LocalSandbox,
+  type RunningCommand,
+} from './sandbox.js'
 import type { UserName } from './sandbox-directory.js'
-
-interface Configuration {
-  cmd: string
-  args: string[]
-  envs: Record<string, string>
-  cwd?: string
-}
-
-export interface RunningCommand {
-  configuration: Configuration
-  tag: string | undefined
-  child: ChildProcess
-  listeners: Set<MessageStream>
-  /** By a client or by its deadline. */
-  killed: boolean
-  end?: CommandEnd
-}
-
-interface CommandEnd {
-  at: number
-  event: { exitCode: number; exited: boolean; status: string; error?: string }
-}
 
 const chunkBytes = 32 * 1024
 const rememberMs = 30_000
@@ -57,7 +43,7 @@ export async function startCommand(asked: EnvdRequest): Promise<undefined> {
 }
 
 /** `stdin` is open unless the client says that it will not use it. */
-async function launch(sandbox: LocalSandbox, user: UserName, configuration: Configuration, stdin: boolean) {
+async function launch(sandbox: LocalSandbox, user: UserName, configuration: CommandConfiguration, stdin: boolean) {
   const cwd = sandbox.home.locate(configuration.cwd ?? '', user)
   if (cwd === undefined || !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw new Refusal('invalid_argument', `cwd '${configuration.cwd}' does not exist`)
@@ -78,13 +64,13 @@ async function launch(sandbox: LocalSandbox, user: UserName, configuration: Conf
   }
 }
 
-function readConfiguration(value: unknown): Configuration {
-  const { cmd, args = [], envs = {}, cwd } = (value ?? {}) as Partial<Configuration>
+function readConfiguration(value: unknown): CommandConfiguration {
+  const { cmd, args = [], envs = {}, cwd } = (value ?? {}) as Partial<CommandConfiguration>
   if (typeof cmd !== 'string' || cmd === '') throw new Refusal('invalid_argument', 'no command was given')
   return { cmd, args, envs, ...(cwd ? { cwd } : {}) }
 }
 
-function keepRecord(sandbox: LocalSandbox, user: UserName, { cmd, args, envs, cwd }: Configuration, id: number) {
+function keepRecord(sandbox: LocalSandbox, user: UserName, { cmd, args, envs, cwd }: CommandConfiguration, id: number) {
   const record: CommandRecord = {
     command: args[0] === '-l' && args[1] === '-c' ? (args[2] ?? '') : cmd,
     arguments: args,

@@ -1,7 +1,7 @@
 // One machine of the cloud: its directory, its environment, its clock, and its end. What runs in it is in commands.ts.
+import type { ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { freshId, type RecordedRequest } from '../faulty-server.js'
-import type { RunningCommand } from './commands.js'
 import type { MessageStream } from './connect-protocol.js'
 import { type Belonging, endProcesses, freeze, markerName, markerOf, thaw } from './processes.js'
 import { clearDirectory, type Home, makeHome, type UserName } from './sandbox-directory.js'
@@ -39,6 +39,28 @@ export interface CommandRecord {
   readonly endedAt?: Date
   /** Minus one for a signal. */
   readonly exitCode?: number
+}
+
+export interface CommandConfiguration {
+  cmd: string
+  args: string[]
+  envs: Record<string, string>
+  cwd?: string
+}
+
+export interface RunningCommand {
+  configuration: CommandConfiguration
+  tag: string | undefined
+  child: ChildProcess
+  listeners: Set<MessageStream>
+  /** By a client or by its deadline. */
+  killed: boolean
+  end?: CommandEnd
+}
+
+export interface CommandEnd {
+  at: number
+  event: { exitCode: number; exited: boolean; status: string; error?: string }
 }
 
 export interface NetworkRules {

@@ -5,6 +5,16 @@ export interface Message {
   content: string
 }
 
+export interface WireRequest {
+  model?: unknown
+  messages: Message[]
+  stream?: unknown
+  stream_options?: { include_usage?: unknown } | null
+  max_tokens?: number | null
+  max_completion_tokens?: number | null
+  [parameter: string]: unknown
+}
+
 export function isMessage(value: unknown): value is Message {
   const message = value as Partial<Message> | null
   return typeof message?.role === 'string' && typeof message.content === 'string'

@@ -12,19 +12,12 @@ import { freshId, json, type LocalServer, type RecordedRequest, type Reply, star
 import { type ActiveBehaviours, type Behaviour, makeBehaviours, type When } from './behaviour.js'
 import { invalidRequestReply } from './error-response.js'
 import { localModelNamed, localModels, offlineModel, thinkingFor } from './models.js'
-import { countPieces, isMessage, type Message, type Prompt, readPrompt } from './parse-prompt.js'
+import { countPieces, isMessage, type Message, type Prompt, readPrompt, type WireRequest } from './parse-prompt.js'
 import { cacheUsage } from './prompt-cache.js'
 import { completion, type OutgoingReply, pause, streamReply } from './send-reply.js'
 import { makeSerialQueue } from './serial-queue.js'
 import { truncatePrompt } from './truncate-prompt.js'
-import {
-  invalidKeyReply,
-  limitOf,
-  unknownModelReply,
-  type ValidRequest,
-  validateRequest,
-  type WireRequest,
-} from './validate-request.js'
+import { invalidKeyReply, limitOf, unknownModelReply, type ValidRequest, validateRequest } from './validate-request.js'
 import { writeReply } from './write-reply.js'
 
 export interface ModelOptions {

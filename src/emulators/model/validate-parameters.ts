@@ -2,7 +2,7 @@
 import type { Reply } from '../faulty-server.js'
 import { invalidRequestReply } from './error-response.js'
 import { type ModelProfile, usualFields } from './models.js'
-import type { WireRequest } from './validate-request.js'
+import type { WireRequest } from './parse-prompt.js'
 
 /** Remembers how often each unsteady field was sent. */
 export type SeenFields = Map<string, number>

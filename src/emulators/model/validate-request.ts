@@ -3,18 +3,8 @@ import { json, type Reply } from '../faulty-server.js'
 import type { SendingBehaviour } from './behaviour.js'
 import { errorReply, invalidRequestReply } from './error-response.js'
 import { localModelNamed, type ModelProfile } from './models.js'
-import { countPieces, isMessage, type Message } from './parse-prompt.js'
+import { countPieces, isMessage, type WireRequest } from './parse-prompt.js'
 import { fieldRefusal, type SeenFields } from './validate-parameters.js'
-
-export interface WireRequest {
-  model?: unknown
-  messages: Message[]
-  stream?: unknown
-  stream_options?: { include_usage?: unknown } | null
-  max_tokens?: number | null
-  max_completion_tokens?: number | null
-  [parameter: string]: unknown
-}
 
 /** A request that may be answered, with the model that it names and the tokens of its messages. */
 export interface ValidRequest {

@@ -193,7 +193,7 @@ async function sendJobFor(
   { app, question, context, pull, caller, exchange }: Found,
   delaySeconds: number,
 ): Promise<string | undefined> {
-  const [{ queueAnswer }, { sendJob }] = await Promise.all([app.product(), import('../jobs/queue.js')])
+  const [{ queueAnswer }, { sendJob }] = await Promise.all([app.product(), import('../jobs/send-job.js')])
   const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
   const queued = await queueAnswer(question, context, signal)
   if (queued === undefined && pull === undefined) return undefined
@@ -208,7 +208,7 @@ async function sendJobFor(
     caller: caller.name,
     ...(pull === undefined ? {} : { post: { pull } }),
   }
-  await sendJob(app, job, delaySeconds)
+  await sendJob(job, delaySeconds)
   return acceptedAt
 }
 

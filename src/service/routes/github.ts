@@ -8,7 +8,7 @@ import { parseJson, readBody, wantJsonBody } from '../http/parse-request.js'
 import { HttpError } from '../http/problem-details.js'
 import { readPermission } from '../jobs/comment-job.js'
 import type { CommentJob } from '../jobs/job.js'
-import { sendJob } from '../jobs/queue.js'
+import { sendJob } from '../jobs/send-job.js'
 
 /** A comment has at most 65,536 characters, so no handled event is larger. */
 const maximumBytes = 1_000_000
@@ -61,7 +61,7 @@ async function acceptComment(
     throw error
   })
   if (may?.allowed === false) return ignored(exchange, may.text)
-  await sendJob(app, job)
+  await sendJob(job)
   return jsonResponse(202, { accepted: true })
 }
 

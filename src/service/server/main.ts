@@ -2,7 +2,7 @@
 // ends.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { stopJobs } from '../app.js'
+import { stopJobs } from '../jobs/send-job.js'
 import { functionNames, functionSettings, readPlatformSettings } from './platform-settings.js'
 import { type RunningServer, type ServedFunction, startServer } from './server.js'
 import { readServerSettings, type ServerSettings } from './server-settings.js'

@@ -2,14 +2,13 @@
 import { CommandExitError, type CommandStartOpts } from 'e2b'
 import { expect, test } from 'vitest'
 import { until } from '../../support/until.js'
-import type { Bench } from '../sandboxes.js'
-import { rejection } from './lifecycle.js'
+import { rejection, type SandboxFixture } from './fixture.js'
 
-export function commandContract(bench: Bench): void {
+export function commandContract(fixture: SandboxFixture): void {
   const run = (command: string, options: CommandStartOpts = {}) =>
-    bench.shared.commands.run(command, { ...options, background: false })
+    fixture.shared.commands.run(command, { ...options, background: false })
   const start = (command: string, options: CommandStartOpts = {}) =>
-    bench.shared.commands.run(command, { ...options, background: true })
+    fixture.shared.commands.run(command, { ...options, background: true })
   const isAlive = async (id: number | string) =>
     (await run(`kill -0 ${id} 2>/dev/null && echo yes || true`)).stdout === 'yes\n'
 
@@ -101,30 +100,30 @@ export function commandContract(bench: Bench): void {
 
   test('commands are listed, killed once, and not found afterwards', async () => {
     const handle = await start('sleep 600', { timeoutMs: 0, envs: { SEEN: 'by all' } })
-    const listed = (await bench.shared.commands.list()).find(({ pid }) => pid === handle.pid)
+    const listed = (await fixture.shared.commands.list()).find(({ pid }) => pid === handle.pid)
     expect(listed).toMatchObject({ cmd: '/bin/bash', args: ['-l', '-c', 'sleep 600'], envs: { SEEN: 'by all' } })
     const ended = rejection(handle.wait())
     expect(await handle.kill()).toBe(true)
     expect(await ended).toMatchObject({ exitCode: -1, error: 'signal: killed' })
     await until(
       'it is not listed',
-      async () => !(await bench.shared.commands.list()).some(({ pid }) => pid === handle.pid),
+      async () => !(await fixture.shared.commands.list()).some(({ pid }) => pid === handle.pid),
     )
-    expect(await bench.shared.commands.kill(handle.pid)).toBe(false)
-    expect((await rejection(bench.shared.commands.sendStdin(handle.pid, 'x'))).name).toBe('NotFoundError')
-    expect((await rejection(bench.shared.commands.connect(999_999_999))).name).toBe('NotFoundError')
+    expect(await fixture.shared.commands.kill(handle.pid)).toBe(false)
+    expect((await rejection(fixture.shared.commands.sendStdin(handle.pid, 'x'))).name).toBe('NotFoundError')
+    expect((await rejection(fixture.shared.commands.connect(999_999_999))).name).toBe('NotFoundError')
   })
 
   test('a command that was left runs on and can be joined, also just after its end', async () => {
     const handle = await start('cat; exit 5', { stdin: true, timeoutMs: 60_000 })
     await handle.disconnect()
     const seen: string[] = []
-    const joined = await bench.shared.commands.connect(handle.pid, { onStdout: (text) => void seen.push(text) })
-    await bench.shared.commands.sendStdin(handle.pid, 'for whoever listens\n')
+    const joined = await fixture.shared.commands.connect(handle.pid, { onStdout: (text) => void seen.push(text) })
+    await fixture.shared.commands.sendStdin(handle.pid, 'for whoever listens\n')
     await until('the joined one hears it', () => seen.join('') === 'for whoever listens\n')
-    await bench.shared.commands.closeStdin(handle.pid)
+    await fixture.shared.commands.closeStdin(handle.pid)
     expect(await rejection(joined.wait())).toMatchObject({ exitCode: 5 })
-    const late = await bench.shared.commands.connect(handle.pid)
+    const late = await fixture.shared.commands.connect(handle.pid)
     expect(await rejection(late.wait())).toMatchObject({ exitCode: 5 })
   })
 
@@ -136,8 +135,8 @@ export function commandContract(bench: Bench): void {
     const error = await waiting
     expect(error.name).toBe('TimeoutError')
     expect(error.message).toMatch(/^\[canceled\]/)
-    expect((await bench.shared.commands.list()).map(({ pid }) => pid)).toContain(handle.pid)
-    await bench.shared.commands.kill(handle.pid)
+    expect((await fixture.shared.commands.list()).map(({ pid }) => pid)).toContain(handle.pid)
+    await fixture.shared.commands.kill(handle.pid)
   })
 
   test('many commands at once keep their output apart', async () => {

@@ -1,18 +1,17 @@
 // Files: written and read whole, described, listed, moved, removed.
 import { expect, test } from 'vitest'
-import type { Bench } from '../sandboxes.js'
-import { rejection } from './lifecycle.js'
+import { rejection, type SandboxFixture } from './fixture.js'
 
-export function fileContract(bench: Bench): void {
-  const files = () => bench.shared.files
+export function fileContract(fixture: SandboxFixture): void {
+  const files = () => fixture.shared.files
 
   test('files and commands read back exactly what was written', async () => {
     const written = await files().write('deep/er/text.txt', 'a line\nand é\n')
     expect(written).toMatchObject({ name: 'text.txt', path: '/home/user/deep/er/text.txt', type: 'file' })
     expect(await files().read('/home/user/deep/er/text.txt')).toBe('a line\nand é\n')
     expect(await files().read('~/deep/er/text.txt')).toBe('a line\nand é\n')
-    expect((await bench.shared.commands.run('cat deep/er/text.txt')).stdout).toBe('a line\nand é\n')
-    await bench.shared.commands.run('printf "from a command" > from.txt')
+    expect((await fixture.shared.commands.run('cat deep/er/text.txt')).stdout).toBe('a line\nand é\n')
+    await fixture.shared.commands.run('printf "from a command" > from.txt')
     expect(await files().read('from.txt')).toBe('from a command')
     await files().write('from.txt', '')
     expect(await files().read('from.txt')).toBe('')
@@ -30,7 +29,7 @@ export function fileContract(bench: Bench): void {
     const chunks: Uint8Array[] = []
     for await (const chunk of await files().read('plain.bin', { format: 'stream' })) chunks.push(chunk)
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true)
-    const { stdout } = await bench.shared.commands.run('sha256sum <plain.bin; sha256sum <stream.bin')
+    const { stdout } = await fixture.shared.commands.run('sha256sum <plain.bin; sha256sum <stream.bin')
     expect(new Set(stdout.trim().split('\n')).size).toBe(1)
   })
 
@@ -43,7 +42,7 @@ export function fileContract(bench: Bench): void {
 
   test('entries are described', async () => {
     await files().write('described/file.txt', '12345')
-    await bench.shared.commands.run('chmod 640 described/file.txt; ln -s file.txt described/link')
+    await fixture.shared.commands.run('chmod 640 described/file.txt; ln -s file.txt described/link')
     const file = await files().getInfo('described/file.txt')
     expect(file).toMatchObject({
       name: 'file.txt',

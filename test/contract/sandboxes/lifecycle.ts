@@ -2,24 +2,14 @@
 import { Sandbox } from 'e2b'
 import { expect, test } from 'vitest'
 import { until } from '../../support/until.js'
-import type { Bench } from '../sandboxes.js'
-
-/** Returns the error that the SDK rejects with. Checks only the parts that callers may rely on. */
-export async function rejection(promise: Promise<unknown>): Promise<Error & { statusCode?: number }> {
-  const error: unknown = await promise.then(
-    (value) => expect.unreachable(`resolved with ${JSON.stringify(value)}`),
-    (reason: unknown) => reason,
-  )
-  expect(error).toBeInstanceOf(Error)
-  return error as Error
-}
+import { rejection, type SandboxFixture } from './fixture.js'
 
 const unique = () => crypto.randomUUID()
 
-export function lifecycleContract(bench: Bench): void {
+export function lifecycleContract(fixture: SandboxFixture): void {
   test('a machine tells what it was made with', async () => {
     const metadata = { run: unique(), 'a key': 'a/b=c&d é' }
-    const sandbox = await bench.open({ metadata, timeoutMs: 60_000 })
+    const sandbox = await fixture.open({ metadata, timeoutMs: 60_000 })
     const info = await sandbox.getInfo()
     expect(info).toMatchObject({ sandboxId: sandbox.sandboxId, metadata, state: 'running' })
     const seconds = (info.endAt.getTime() - info.startedAt.getTime()) / 1000
@@ -32,11 +22,11 @@ export function lifecycleContract(bench: Bench): void {
   test('machines are found by all of their metadata, a page at a time', async () => {
     const run = unique()
     const [first, second] = await Promise.all([
-      bench.open({ metadata: { run, role: 'a & b' } }),
-      bench.open({ metadata: { run, role: 'c' } }),
+      fixture.open({ metadata: { run, role: 'a & b' } }),
+      fixture.open({ metadata: { run, role: 'c' } }),
     ])
     const found = async (metadata: Record<string, string>, limit?: number) => {
-      const pages = Sandbox.list({ ...bench.connection, query: { metadata }, ...(limit ? { limit } : {}) })
+      const pages = Sandbox.list({ ...fixture.connection, query: { metadata }, ...(limit ? { limit } : {}) })
       const rows: string[][] = []
       while (pages.hasNext) rows.push((await pages.nextItems()).map(({ sandboxId }) => sandboxId))
       return rows
@@ -52,11 +42,11 @@ export function lifecycleContract(bench: Bench): void {
   })
 
   test('joining a machine gives it more time and never less, setting its time does both', async () => {
-    const sandbox = await bench.open({ timeoutMs: 60_000 })
+    const sandbox = await fixture.open({ timeoutMs: 60_000 })
     const secondsLeft = async () => ((await sandbox.getInfo()).endAt.getTime() - Date.now()) / 1000
-    const joined = await Sandbox.connect(sandbox.sandboxId, { ...bench.connection, timeoutMs: 10_000 })
+    const joined = await Sandbox.connect(sandbox.sandboxId, { ...fixture.connection, timeoutMs: 10_000 })
     expect(await secondsLeft()).toBeGreaterThan(40)
-    await Sandbox.connect(sandbox.sandboxId, { ...bench.connection, timeoutMs: 300_000 })
+    await Sandbox.connect(sandbox.sandboxId, { ...fixture.connection, timeoutMs: 300_000 })
     expect(await secondsLeft()).toBeGreaterThan(250)
     await sandbox.setTimeout(30_000)
     expect(await secondsLeft()).toBeLessThan(32)
@@ -65,14 +55,14 @@ export function lifecycleContract(bench: Bench): void {
   })
 
   test('a paused machine stands still and goes on where it was', async () => {
-    const sandbox = await bench.open()
+    const sandbox = await fixture.open()
     const handle = await sandbox.commands.run('sleep 600', { background: true, timeoutMs: 0 })
     void handle.wait().catch(() => undefined)
     expect(await sandbox.pause()).toBe(true)
     expect(await sandbox.pause()).toBe(false)
     expect((await sandbox.getInfo()).state).toBe('paused')
     expect(await sandbox.isRunning()).toBe(false)
-    const pages = Sandbox.list({ ...bench.connection, query: { state: ['paused'] } })
+    const pages = Sandbox.list({ ...fixture.connection, query: { state: ['paused'] } })
     expect((await pages.nextItems()).map(({ sandboxId }) => sandboxId)).toContain(sandbox.sandboxId)
     await sandbox.connect({ timeoutMs: 60_000 })
     expect((await sandbox.getInfo()).state).toBe('running')
@@ -81,14 +71,14 @@ export function lifecycleContract(bench: Bench): void {
   })
 
   test('a machine is killed once', async () => {
-    const sandbox = await bench.open()
+    const sandbox = await fixture.open()
     expect(await sandbox.kill()).toBe(true)
     expect(await sandbox.kill()).toBe(false)
-    expect(await Sandbox.kill(sandbox.sandboxId, bench.connection)).toBe(false)
+    expect(await Sandbox.kill(sandbox.sandboxId, fixture.connection)).toBe(false)
   })
 
   test('a machine dies at its deadline, and the command that ran in it is told', async () => {
-    const sandbox = await bench.open({ timeoutMs: 2_000 })
+    const sandbox = await fixture.open({ timeoutMs: 2_000 })
     const cut = rejection(sandbox.commands.run('sleep 600', { timeoutMs: 60_000 }))
     const error = await cut
     expect(error.name).toBe('TimeoutError')
@@ -98,9 +88,9 @@ export function lifecycleContract(bench: Bench): void {
   })
 }
 
-export function failureContract(bench: Bench): void {
+export function failureContract(fixture: SandboxFixture): void {
   test('a machine that is gone answers as one that never was', async () => {
-    const sandbox = await bench.open()
+    const sandbox = await fixture.open()
     await sandbox.kill()
     const id = sandbox.sandboxId
     expect(await sandbox.isRunning()).toBe(false)
@@ -110,28 +100,28 @@ export function failureContract(bench: Bench): void {
     expect((await rejection(sandbox.getInfo())).name).toBe('SandboxNotFoundError')
     expect((await rejection(sandbox.setTimeout(1_000))).name).toBe('SandboxNotFoundError')
     expect((await rejection(sandbox.pause())).name).toBe('SandboxNotFoundError')
-    expect((await rejection(Sandbox.connect(id, bench.connection))).name).toBe('SandboxNotFoundError')
+    expect((await rejection(Sandbox.connect(id, fixture.connection))).name).toBe('SandboxNotFoundError')
   })
 
   test('a wrong key is not let in', async () => {
-    const error = await rejection(Sandbox.create(bench.template, { ...bench.connection, apiKey: 'e2b_0000' }))
+    const error = await rejection(Sandbox.create(fixture.template, { ...fixture.connection, apiKey: 'e2b_0000' }))
     expect(error.name).toBe('AuthenticationError')
     expect(error.message).toMatch(/^Unauthorized, please check your credentials/)
   })
 
   test('an unknown template and a lifetime beyond the plan are refused', async () => {
-    const unknown = await rejection(Sandbox.create('no-such-template-anywhere', bench.connection))
+    const unknown = await rejection(Sandbox.create('no-such-template-anywhere', fixture.connection))
     expect(unknown).toMatchObject({ name: 'SandboxError', statusCode: 404 })
     const year = 365 * 24 * 3_600_000
-    const long = await rejection(Sandbox.create(bench.template, { ...bench.connection, timeoutMs: year }))
+    const long = await rejection(Sandbox.create(fixture.template, { ...fixture.connection, timeoutMs: year }))
     expect(long).toMatchObject({ name: 'SandboxError', statusCode: 400 })
   })
 
   test('domains may be let through only when all else is denied', async () => {
     const network = { allowOut: ['example.com'] }
-    const error = await rejection(Sandbox.create(bench.template, { ...bench.connection, network }))
+    const error = await rejection(Sandbox.create(fixture.template, { ...fixture.connection, network }))
     expect(error).toMatchObject({ name: 'SandboxError', statusCode: 400 })
-    const limited = await bench.open({ network: { ...network, denyOut: ['0.0.0.0/0'] } })
+    const limited = await fixture.open({ network: { ...network, denyOut: ['0.0.0.0/0'] } })
     expect((await limited.getInfo()).network).toMatchObject({ allowOut: ['example.com'], denyOut: ['0.0.0.0/0'] })
     await limited.updateNetwork({ allowOut: ['example.org'], denyOut: ['0.0.0.0/0'] })
     expect((await limited.getInfo()).network?.allowOut).toEqual(['example.org'])

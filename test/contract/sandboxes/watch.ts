@@ -2,11 +2,10 @@
 import type { FilesystemEvent } from 'e2b'
 import { expect, test } from 'vitest'
 import { until } from '../../support/until.js'
-import type { Bench } from '../sandboxes.js'
-import { rejection } from './lifecycle.js'
+import { rejection, type SandboxFixture } from './fixture.js'
 
-export function watchContract(bench: Bench): void {
-  const files = () => bench.shared.files
+export function watchContract(fixture: SandboxFixture): void {
+  const files = () => fixture.shared.files
 
   async function watching(directory: string, options: object, act: (seen: FilesystemEvent[]) => Promise<void>) {
     await files().makeDir(directory)
@@ -25,7 +24,7 @@ export function watchContract(bench: Bench): void {
       await files().write('watched/one.txt', 'first')
       await has(seen, 'create', 'one.txt')
       await has(seen, 'write', 'one.txt')
-      await bench.shared.commands.run('chmod 600 watched/one.txt')
+      await fixture.shared.commands.run('chmod 600 watched/one.txt')
       await has(seen, 'chmod', 'one.txt')
       await files().rename('watched/one.txt', 'watched/two.txt')
       await has(seen, 'rename', 'one.txt')

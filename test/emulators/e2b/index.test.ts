@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { Sandbox, type SandboxOpts } from 'e2b'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
-import { rejection } from '../../contract/sandboxes/lifecycle.js'
+import { rejection } from '../../contract/sandboxes/fixture.js'
 import { sandboxServiceContract } from '../../contract/sandboxes.js'
 import { until } from '../../support/until.js'
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { Sandbox } from 'e2b'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
-import { rejection } from '../../contract/sandboxes/lifecycle.js'
+import { rejection } from '../../contract/sandboxes/fixture.js'
 import { until } from '../../support/until.js'
 
 let cloud: SandboxCloud

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Sandbox, Template } from 'e2b'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
-import { rejection } from '../../contract/sandboxes/lifecycle.js'
+import { rejection } from '../../contract/sandboxes/fixture.js'
 
 let cloud: SandboxCloud
 let connection: { apiKey: string; apiUrl: string; sandboxUrl: string }

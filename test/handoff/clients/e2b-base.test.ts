@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Publisher, startPublisher } from '../../../src/emulators/drive9/publisher.js'
 import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
-import { makeSandboxes, type SandboxSettings } from '../../../src/handoff/clients/e2b/client.js'
+import { makeSandboxes } from '../../../src/handoff/clients/e2b/client.js'
 import { templateName } from '../../../src/handoff/clients/e2b/install-scripts.js'
-import { refusal, request, runOptions } from '../../contract/sandboxes-line.js'
+import type { SandboxSettings } from '../../../src/handoff/clients/e2b/settings.js'
+import { refusal, request, runOptions } from '../../contract/sandbox-client.js'
 
 const never = new AbortController().signal
 

@@ -2,11 +2,10 @@
 import type { ServerResponse } from 'node:http'
 import type { TableLine } from './object-storage.js'
 import { refuse } from './refusal.js'
-import type { Call } from './request-context.js'
 
 export interface Changes {
   note(line: TableLine): void
-  stream(call: Call, response: ServerResponse): void
+  stream(query: URLSearchParams, response: ServerResponse): void
 }
 
 const operations: Partial<Record<string, string>> = { file: 'write', remove: 'delete', mode: 'chmod' }
@@ -34,7 +33,7 @@ export function makeChanges(now: () => number): Changes {
       past.push({ seq, text })
       for (const reader of readers) reader.write(text)
     },
-    stream({ query }, response) {
+    stream(query, response) {
       const asked = query.get('since') ?? ''
       if (!/^\d*$/.test(asked)) refuse(400, 'invalid since parameter')
       const since = Number(asked)

@@ -169,7 +169,7 @@ function route(call: Call, response: ServerResponse): Reply | 'streams' | undefi
   if (path === '/v1/tokens' || path.startsWith('/v1/tokens/')) return handleTokens(call)
   if (!caller.owner && !openToScopedTokens(call)) refuse(403, 'scoped token cannot access endpoint')
   if (path === '/v1/events' && request.method === 'GET') {
-    drive.changes.stream(call, response)
+    drive.changes.stream(call.query, response)
     return 'streams'
   }
   if (path.startsWith('/v1/fs:')) return handleBatch(call)

@@ -5,7 +5,6 @@ import type { Tree } from './file-tree.js'
 import type { Caller, Keys } from './keys.js'
 import type { Objects } from './object-storage.js'
 import { refuse } from './refusal.js'
-import type { Uploads } from './uploads.js'
 
 export interface DriveState {
   tree: Tree
@@ -19,6 +18,19 @@ export interface DriveState {
   inlineThreshold: number
   maxUploadBytes: number
 }
+
+export interface Upload {
+  id: string
+  path: string
+  size: number
+  partCount: number
+  expectedRevision: number | undefined
+  expiresAt: number
+  state: 'open' | 'completed' | 'aborted'
+  parts: Map<number, { bytes: Buffer; etag: string }>
+}
+
+export type Uploads = Map<string, Upload>
 
 export interface Call {
   drive: DriveState

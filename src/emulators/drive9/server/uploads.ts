@@ -4,24 +4,11 @@ import { freshId, json, type Reply } from '../../faulty-server.js'
 import { authorize } from './keys.js'
 import { canonicalPath } from './paths.js'
 import { refuse } from './refusal.js'
-import { type Call, type DriveState, type Links, readJson } from './request-context.js'
+import { type Call, type DriveState, type Links, readJson, type Upload } from './request-context.js'
 
 const partSize = 8 * 1024 * 1024
 const linkLifetime = 10 * 60_000
 const uploadLifetime = 24 * 3_600_000
-
-interface Upload {
-  id: string
-  path: string
-  size: number
-  partCount: number
-  expectedRevision: number | undefined
-  expiresAt: number
-  state: 'open' | 'completed' | 'aborted'
-  parts: Map<number, { bytes: Buffer; etag: string }>
-}
-
-export type Uploads = Map<string, Upload>
 
 export function makeLinks(now: () => number): Links {
   const signed = new Map<string, { use: Parameters<Links['sign']>[0]; expiresAt: number }>()

@@ -14,9 +14,9 @@ import { templateName } from './install-scripts.js'
 import { preparationHosts, prepare } from './provision-base.js'
 import { type Program, publishedProgram } from './release.js'
 import { makeMachine } from './sandbox.js'
-import { asOurs, findSandboxes, killSandbox, makeService, type SandboxSettings, type Service } from './sdk-calls.js'
+import { asOurs, findSandboxes, killSandbox, makeService, type Service } from './sdk-calls.js'
 
-export type { SandboxSettings } from './sdk-calls.js'
+import type { SandboxSettings } from './settings.js'
 
 export function makeSandboxes(settings: SandboxSettings): Sandboxes {
   const service = makeService(settings)

@@ -1,12 +1,7 @@
 // Which drive9 program is installed: its address, and what the download must hash to.
 import { HandoffError } from '../../domain/errors.js'
 import { asOurs } from './sdk-calls.js'
-
-/** Where the program is published, and its pinned hash where there is one. */
-export interface ProgramSource {
-  url: string
-  sha256?: string
-}
+import type { ProgramSource } from './settings.js'
 
 export interface Program {
   url: string

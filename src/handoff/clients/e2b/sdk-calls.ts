@@ -4,25 +4,7 @@ import type { FoundSandbox } from '../../domain/ports.js'
 import { publishedDrive9 } from '../../domain/settings.js'
 import { systemClock } from '../system-clock.js'
 import { explainFailure, failureOf, isWithoutEffect } from './errors.js'
-import type { ProgramSource } from './release.js'
-
-export interface SandboxSettings {
-  apiKey: string
-  /** Absent: our own template, or E2B's `base` as long as the account does not have ours. `base` is prepared at every start. */
-  template?: string
-  /** Of a self-hosted E2B. Addresses come from the SDK's own variables unless given here. */
-  domain?: string
-  apiUrl?: string
-  sandboxUrl?: string
-  /** The drive9 program, for our own template and for `base`; what drive9 publishes when absent. */
-  binary?: ProgramSource
-  /** How long one request may wait for its reply. */
-  requestTimeoutMs?: number
-  /** How often the life of a machine is prolonged; every 30 seconds when absent. */
-  renewEveryMs?: number
-  /** Told, in a sentence, what the account or the template does not have. */
-  onNotice?: (text: string) => void
-}
+import type { ProgramSource, SandboxSettings } from './settings.js'
 
 /** The SDK is big: it is loaded when the first call needs it. */
 const loadSdk = () => import('e2b')

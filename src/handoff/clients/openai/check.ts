@@ -2,7 +2,7 @@
 // first call reports what is wrong.
 import { HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
-import type { ModelConfig } from './client.js'
+import type { ModelConfig } from './config.js'
 import { keyRefused } from './errors.js'
 
 const timeoutMs = 5_000

@@ -3,35 +3,13 @@
 // The package is loaded at the first call, so a process that calls no model pays nothing for it. Its own retries and timeout are off: it retries what
 // is not safe to retry, and does not notice a stream that stalls.
 import { HandoffError } from '../../domain/errors.js'
-import { expectedThinking, type ModelLimits, replyLimit } from '../../domain/model-limits.js'
-import type { Clock, Model } from '../../domain/ports.js'
+import { expectedThinking, replyLimit } from '../../domain/model-limits.js'
+import type { Model } from '../../domain/ports.js'
 import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { orAborted } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { lazy } from '../../util/lazy.js'
-import type { ThinkingByEffort } from './complete.js'
-
-export interface ModelConfig extends ModelLimits {
-  /** LLM_BASE_URL, with `/v1` where the service wants it. */
-  baseUrl: string
-  /** LLM_API_KEY. */
-  apiKey: string
-  /** LLM_CONCURRENCY: requests at once; unlimited when absent. */
-  concurrency?: number | undefined
-  /** LLM_FIRST_TOKEN_SECONDS: timeout before the first text; two minutes when absent. */
-  firstTextMs?: number
-  /** Timeout between two pieces of the stream; half a minute when absent. */
-  betweenTextMs?: number
-  /** Timeout of one whole reply; the caller's deadline when absent. */
-  totalMs?: number
-  /** The longest `Retry-After` that is waited for; a minute when absent. */
-  longestWaitMs?: number
-  /** Retries of a failed call, where that is safe; two when absent. */
-  retries?: number
-  /** The wait before the first retry when the service names none; it doubles. Half a second when absent. */
-  firstWaitMs?: number
-  clock?: Clock
-}
+import type { ModelConfig, ThinkingByEffort } from './config.js'
 
 export function makeModel(config: ModelConfig): Model {
   checkKey(config.apiKey)

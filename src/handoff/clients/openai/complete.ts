@@ -7,7 +7,7 @@ import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { lazy } from '../../util/lazy.js'
 import { systemClock } from '../system-clock.js'
-import type { ModelConfig } from './client.js'
+import type { ModelConfig, ThinkingByEffort } from './config.js'
 import { explainFailure, type Failure, type ServiceErrors } from './errors.js'
 import { createParameterMemory } from './parameters.js'
 import { cutRequestError, describeProblem, isEarly } from './problems.js'
@@ -24,9 +24,6 @@ export interface ModelCalls {
   complete(request: ModelRequest): Promise<ModelReply>
   warm(): Promise<void>
 }
-
-/** The most thinking tokens that the service reported, by requested effort. */
-export type ThinkingByEffort = Map<ModelRequest['effort'], number>
 
 export function makeCalls(config: ModelConfig, host: string, thinking: ThinkingByEffort): ModelCalls {
   const clock = config.clock ?? systemClock

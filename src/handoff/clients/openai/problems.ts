@@ -2,7 +2,7 @@
 import { HandoffError } from '../../domain/errors.js'
 import { estimateTokens } from '../../domain/estimate-tokens.js'
 import type { ModelRequest } from '../../domain/ports.js'
-import type { ModelConfig } from './client.js'
+import type { ModelConfig } from './config.js'
 import { maxTextBytes, type StreamResult } from './stream.js'
 
 interface SentRequest {

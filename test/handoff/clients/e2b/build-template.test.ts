@@ -9,7 +9,7 @@ import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/
 import { buildTemplate, type TemplateSettings } from '../../../../src/handoff/clients/e2b/build-template.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { nodeSha256, nodeVersion, templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
-import { refusal, request } from '../../../contract/sandboxes-line.js'
+import { refusal, request } from '../../../contract/sandbox-client.js'
 import { runProgram } from '../../../support/run-program.js'
 
 const never = new AbortController().signal

@@ -3,9 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
-import { makeSandboxes, type SandboxSettings } from '../../../../src/handoff/clients/e2b/client.js'
+import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
+import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
 import type { Sandboxes } from '../../../../src/handoff/domain/ports.js'
-import { refusal, request, runOptions, sandboxesContract } from '../../../contract/sandboxes-line.js'
+import { refusal, request, runOptions, sandboxesContract } from '../../../contract/sandbox-client.js'
 import { until } from '../../../support/until.js'
 
 let cloud: SandboxCloud

@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
 import type { Fault } from '../../../../src/emulators/faulty-server.js'
 import { buildTemplate } from '../../../../src/handoff/clients/e2b/build-template.js'
-import { makeSandboxes, type SandboxSettings } from '../../../../src/handoff/clients/e2b/client.js'
+import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { errorRows, explainFailure, rowFor } from '../../../../src/handoff/clients/e2b/errors.js'
+import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
 import type { Sandbox } from '../../../../src/handoff/domain/ports.js'
-import { refusal, request, runOptions } from '../../../contract/sandboxes-line.js'
+import { refusal, request, runOptions } from '../../../contract/sandbox-client.js'
 
 const never = new AbortController().signal
 /** Printed, sent or answered in every case, and never to be seen in an error. */

@@ -7,12 +7,8 @@ import { makeAdmission } from '../../../../src/handoff/workflows/answer/admissio
 import { answerFound } from '../../../../src/handoff/workflows/answer/answer-question.js'
 import { findAnswer } from '../../../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../../../src/handoff/workflows/summarise/summarise-commit.js'
-import {
-  type Scenario,
-  type ScriptedStack,
-  startScriptedStack,
-  type TestProcess,
-} from '../../../support/scripted-stack.js'
+import type { Scenario, TestProcess } from '../../../support/scenario.js'
+import { type ScriptedStack, startScriptedStack } from '../../../support/scripted-stack.js'
 import { until } from '../../../support/until.js'
 
 const never = new AbortController().signal

@@ -1,13 +1,33 @@
-// Opens the job queue that the settings name.
-import type { App } from '../app.js'
+// Sends a job to the queue that the settings name. The queue is opened at the first job.
+import { lazy } from '../../handoff/stored-answer.js'
+import { type App, getApp } from '../app.js'
 import type { RequestTime } from '../context-for-request.js'
 import { beforePosting, divideTime, type TimeLimit, timeLimit } from '../http/request-deadline.js'
+import { type Job, jobKey, signJob } from './job.js'
 import type { JobQueue } from './queue.js'
 
 /** How long one delivery of a job in memory may take. */
 const deliveryMs = 300_000
 
-export async function openJobQueue(app: App): Promise<JobQueue> {
+let opened: JobQueue | undefined
+const queueOfThisProcess = lazy(async () => {
+  opened = await openJobQueue(getApp())
+  return opened
+})
+
+/** The job is not delivered before `delaySeconds`: until then the request itself works on it. */
+export async function sendJob(job: Job, delaySeconds = 0): Promise<void> {
+  const queue = await queueOfThisProcess()
+  const message = signJob(job, getApp().ownerKey)
+  await queue.send(message, { key: jobKey(job), delaySeconds: Math.max(0, Math.ceil(delaySeconds)) })
+}
+
+/** Stops the jobs of this process. */
+export async function stopJobs(): Promise<void> {
+  await opened?.stop?.()
+}
+
+async function openJobQueue(app: App): Promise<JobQueue> {
   if (app.settings.queue === 'vercel') {
     const { openQueueClient, vercelQueue } = await import('./vercel-queue.js')
     return vercelQueue(openQueueClient(app.settings.queueUrl))
