@@ -32,6 +32,9 @@ export interface Citation {
   commit?: string
   from: number
   to: number
+  /** The blob and the sha256 of the lines, if verified; absent in old answers. */
+  blob?: string
+  digest?: string
   quote?: string
   verified: boolean
   /** True if the range was corrected by its quote. */

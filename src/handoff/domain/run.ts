@@ -105,6 +105,9 @@ export const artifact = {
   /** With the plain form only: every plain file with its hash, and the entries that the drive could not store. */
   treeTable: 'analysis/tree.json',
   outline: 'analysis/outline.json',
+  summaryRecord: 'analysis/summary.json',
+  notes: 'analysis/notes.json',
+  /** The notes of old runs. */
   summaryCache: 'analysis/prose.json',
   summary: 'analysis/code-summary.md',
   handoff: 'analysis/handoff.json',

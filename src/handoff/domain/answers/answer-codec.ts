@@ -42,6 +42,8 @@ const citation = read.object({
   commit: read.optional(read.objectId),
   from: read.count,
   to: read.count,
+  blob: read.optional(read.objectId),
+  digest: read.optional(read.sha256),
   quote: read.optional(read.string(2_000)),
   verified: read.boolean,
   moved: read.optional(read.boolean),

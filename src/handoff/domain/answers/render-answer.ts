@@ -1,7 +1,8 @@
 // Renders a completed answer as a file, a comment, a job summary, plain text or data. Untrusted text goes through sanitize.ts; addresses are
 // built from the commit.
-import type { Citation, CompletedAnswer } from '../answer.js'
+import type { CompletedAnswer } from '../answer.js'
 import { citationLabel, citationRatio, shortCommit } from '../citations/citation-label.js'
+import { citationMarkdown } from '../citations/citation-markdown.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { codeSpan } from '../markdown/escape.js'
 import { type MarkdownBlock, parseDocument } from '../markdown/parse-document.js'
@@ -172,19 +173,15 @@ const mostSources = 60
 function sources(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
   const list = verified(record)
   if (list.length === 0 && record.citations.length === 0) return ''
-  const lines = list.slice(0, mostSources).map((citation) => `- ${sourceLine(record, place, citation)}`)
+  const lines = list
+    .slice(0, mostSources)
+    .map((citation) => `- ${citationMarkdown(citation, { place, commit: record.commit })}`)
   if (list.length > mostSources) lines.push(`- and ${list.length - mostSources} more`)
   const title = options.form === 'file' ? '## Sources\n\n' : '**Sources**: '
   const lost = record.unsupported === 0 ? '' : ` ${lostSentences(record.unsupported)}`
   return [`${title}${citationRatio(record.citations)}.${lost}`, lines.join('\n')]
     .filter((text) => text !== '')
     .join('\n\n')
-}
-
-function sourceLine(record: CompletedAnswer, place: AnswerPlace, citation: Citation): string {
-  const label = codeSpan(citationLabel(citation))
-  const url = permalink(place, citation.commit ?? record.commit, citation)
-  return url === null ? label : `[${label}](${url})`
 }
 
 const lostSentences = (count: number) =>

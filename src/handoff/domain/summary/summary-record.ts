@@ -1,0 +1,154 @@
+// `analysis/summary.json`: the summary as sections of statements. A statement is a sentence with the citations that support it; it is true of a
+// newer commit as long as its cited lines are there.
+import * as read from '../../util/decode.js'
+import type { Citation } from '../answer.js'
+import { decodeVersioned } from '../handoff-record.js'
+import { cutText } from '../markdown/clean-text.js'
+import { cleanModelText } from './clean-model-text.js'
+
+export const headings = [
+  'What it is and for whom',
+  'How it is built',
+  'Where to start reading',
+  'How to build, test and run it, and its risks',
+] as const
+
+/** Lines that support a statement, at the summary's commit. `digest` is the sha256 of the lines. */
+export type Evidence = Required<Pick<Citation, 'path' | 'from' | 'to' | 'blob' | 'digest'>>
+
+export interface Statement {
+  /** One sentence as Markdown on one line, without its citations. */
+  text: string
+  /** Empty for the first statement of a section at most. */
+  citations: Evidence[]
+  /** Begins a paragraph or a list item; otherwise it continues the paragraph. */
+  opens?: 'paragraph' | 'item'
+}
+
+export interface Section {
+  heading: string
+  statements: Statement[]
+}
+
+/** Words that people would use for a directory, for the search. */
+export interface DirectoryWords {
+  /** `''` is the top. */
+  directory: string
+  words: string[]
+}
+
+export interface SummaryRecord {
+  version: 1
+  /** The commit that the citations are of. A later run whose commit changes nothing of this keeps the file as it is. */
+  commit: string
+  model: string
+  /** The version of the prompts. */
+  prompts: number
+  /** The four sections, in the order of `headings`. */
+  sections: Section[]
+  /** Top-level directories that no statement covers. */
+  directories: string[]
+  words: DirectoryWords[]
+}
+
+export const summaryRecordLimits = {
+  bytes: 2_000_000,
+  statements: 60,
+  text: 2_000,
+  citations: 12,
+  /** Lines of one citation. */
+  lines: 1_000,
+  path: 4_096,
+  directories: 2_000,
+  words: 24,
+} as const
+const limits = summaryRecordLimits
+
+const line: read.Decoder<number> = (value, at) => {
+  const number = read.count(value, at)
+  if (number < 1) throw new read.DecodeError(`${at} is not the number of a line`)
+  return number
+}
+
+const place = read.object({
+  path: read.string(limits.path),
+  from: line,
+  to: line,
+  blob: read.objectId,
+  digest: read.sha256,
+})
+
+export const evidenceShape: read.Decoder<Evidence> = (value, at) => {
+  const found = place(value, at)
+  if (found.to < found.from || found.to - found.from >= limits.lines)
+    throw new read.DecodeError(`${at} is not a range of lines`)
+  return found
+}
+
+/** Cleaned again, because the file may have been changed by others. */
+const sentence: read.Decoder<string> = (value, at) => cleanSentence(read.string(limits.text)(value, at))
+
+export const statementShape: read.Decoder<Statement> = read.object({
+  text: sentence,
+  citations: read.array(evidenceShape, limits.citations),
+  opens: read.optional(read.oneOf('paragraph', 'item')),
+})
+
+export const wordsShape: read.Decoder<DirectoryWords> = read.object({
+  directory: read.string(limits.path),
+  words: read.array(read.string(60), limits.words),
+})
+
+const sections: read.Decoder<Section[]> = (value, at) => {
+  const found = read.array(
+    read.object({ heading: read.string(200), statements: read.array(statementShape, limits.statements) }),
+    headings.length,
+  )(value, at)
+  if (found.length !== headings.length) throw new read.DecodeError(`${at} does not have ${headings.length} sections`)
+  return found.map(({ statements }, index) => ({ heading: headings[index]!, statements: statements.filter(isSaid) }))
+}
+
+const shape = read.object({
+  version: read.oneOf(1),
+  commit: read.objectId,
+  model: read.string(300),
+  prompts: read.count,
+  sections,
+  directories: read.array(read.string(limits.path), limits.directories),
+  words: read.array(wordsShape, limits.directories),
+})
+
+/** Throws `corrupt` or `unknown-version`. */
+export function decodeSummaryRecord(bytes: Uint8Array): SummaryRecord {
+  return decodeVersioned(bytes, shape, 'summary.json')
+}
+
+/** One statement per line, so that people can read the file and diff it. */
+export function encodeSummaryRecord({ sections: list, words, ...head }: SummaryRecord): Uint8Array {
+  const section = ({ heading, statements }: Section) =>
+    `{"heading":${JSON.stringify(heading)},"statements":${rows(statements)}}`
+  const start = JSON.stringify(head).slice(0, -1)
+  const text = `${start},\n"sections":[\n${list.map(section).join(',\n')}\n],\n"words":${rows(words)}}\n`
+  return new TextEncoder().encode(text)
+}
+
+/** A JSON list with one item per line. */
+export const rows = (items: readonly unknown[]) =>
+  items.length === 0 ? '[]' : `[\n${items.map((item) => JSON.stringify(item)).join(',\n')}\n]`
+
+/** A sentence of the model as safe Markdown on one line. */
+export function cleanSentence(text: string): string {
+  return cleanModelText(cutText(text, limits.text).replace(/\s+/g, ' ').trim()).replaceAll('\n', ' ')
+}
+
+const isSaid = ({ text }: Statement) => text !== ''
+
+export function statementsOf({ sections: list }: Pick<SummaryRecord, 'sections'>): Statement[] {
+  return list.flatMap(({ statements }) => statements)
+}
+
+/** The share of the statements that cite lines, from 0 to 1. */
+export function citedShare(record: Pick<SummaryRecord, 'sections'>): number {
+  const all = statementsOf(record)
+  return all.length === 0 ? 0 : all.filter(({ citations }) => citations.length > 0).length / all.length
+}
