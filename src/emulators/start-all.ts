@@ -23,6 +23,13 @@ export interface Clouds extends AsyncDisposable {
 /** The folder with the local `drive9` program, for the PATH of sandboxes. */
 export const programFolder = fileURLToPath(new URL('bin', import.meta.url))
 
+const imported = (path: string) => `--import ${new URL(path, import.meta.url).href}`
+
+/** For the environment of sandboxes whose Node programs get the error numbers of a real mount, and not those of a plain directory. */
+export const kernelOptions = {
+  NODE_OPTIONS: `${imported('../build/ts-loader.mjs')} ${imported('drive9/cli/kernel.ts')}`,
+}
+
 export async function startClouds(options: CloudsOptions = {}): Promise<Clouds> {
   const opened: { close(): Promise<void> }[] = []
   const keep = async <T extends { close(): Promise<void> }>(starting: Promise<T>): Promise<T> => {

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type DriveOptions, startDrive } from '../../src/emulators/drive9/server/main.js'
+import { kernelOptions } from '../../src/emulators/start-all.js'
 import { until } from '../support/until.js'
 import { fileOperationsIn } from './file-operations.js'
 
@@ -55,7 +56,7 @@ async function machine(program: ProgramUnderTest, options: DriveOptions = {}) {
     MACHINE: directory,
   }
   server.write('/run/marker.txt', 'marker')
-  const files = fileOperationsIn(mountpoint)
+  const files = fileOperationsIn(mountpoint, { ...environment, ...(program.emulator ? kernelOptions : {}) })
 
   function run(command: string, extra: Record<string, string> = {}, input = ''): Promise<Outcome> {
     const start = Date.now()
@@ -475,6 +476,45 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(a.server.tree('/run').filter(({ isDirectory }) => !isDirectory).length).toBe(2)
         expect(a.log(), 'only the log says why').toContain('failed for /3: tenant file count quota exceeded')
         expect(JSON.stringify(drained)).not.toContain('quota')
+      })
+
+      const refused = (status: number, error: string) =>
+        ({ kind: 'answer', status, body: JSON.stringify({ error }) }) as const
+      test.for([
+        { fault: refused(400, 'invalid path'), number: 'EINVAL' },
+        { fault: refused(401, 'invalid API key'), number: 'EIO' },
+        { fault: refused(402, 'usage quota exceeded'), number: 'EIO' },
+        { fault: refused(403, 'scoped token cannot write'), number: 'EACCES' },
+        { fault: refused(413, 'too large'), number: 'EFBIG' },
+        { fault: refused(503, 'later'), number: 'EAGAIN' },
+        { fault: refused(507, 'tenant storage quota exceeded'), number: 'EIO' },
+        { fault: { kind: 'reset' } as const, number: 'EIO' },
+      ])('a directory or a link that the server refuses with $fault.status $fault.kind gives $number', async (one) => {
+        await using a = await machine(program)
+        await a.mount()
+        a.server.rule({ method: 'POST', path: /mkdir|symlink/, fault: one.fault })
+        await expect(a.files.makeDirectory('new')).rejects.toMatchObject({ code: one.number })
+        await expect(a.files.link('marker.txt', 'link')).rejects.toMatchObject({ code: one.number })
+        a.server.clearRules()
+        await a.files.makeDirectory('new/deep')
+        await a.files.link('marker.txt', 'link')
+        expect(await a.drain()).toMatchObject({ ok: true })
+        expect(a.server.tree('/run').map(({ path }) => path)).toEqual(
+          ['', '/link', '/marker.txt', '/new', '/new/deep'].map((path) => `/run${path}`),
+        )
+      })
+
+      test.for([
+        { durability: 'fsync', fault: refused(413, 'too large'), number: 'EFBIG' },
+        { durability: 'fsync', fault: refused(507, 'tenant storage quota exceeded'), number: 'EIO' },
+        { durability: 'fsync', fault: refused(500, 'storage backend unavailable'), number: 'EAGAIN' },
+        { durability: 'interactive', fault: refused(507, 'tenant storage quota exceeded'), number: undefined },
+      ])('a sync under $durability of a file that the server refuses with $fault.status gives $number', async (one) => {
+        await using a = await machine(program)
+        await a.mount(`--durability=${one.durability}`)
+        a.server.rule({ method: 'PUT', fault: one.fault })
+        const synced = await a.files.writeAndSync('new', 'new').catch(({ code }: { code: string }) => code)
+        expect(synced).toBe(one.number)
       })
 
       test('an umount that runs out of time leaves files behind and says 0', async () => {

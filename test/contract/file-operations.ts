@@ -7,6 +7,7 @@ export interface FileOperations {
   read(name: string): Promise<Buffer>
   text(name: string): Promise<string>
   write(name: string, content: string | Uint8Array, options?: { mode: number }): Promise<void>
+  writeAndSync(name: string, content: string): Promise<void>
   list(): Promise<string[]>
   exists(name: string): Promise<boolean>
   /** The permission bits. */
@@ -26,13 +27,17 @@ interface Answer {
   error?: { message: string; code?: string }
 }
 
-export function fileOperationsIn(mountpoint: string): FileOperations {
+export function fileOperationsIn(
+  mountpoint: string,
+  environment: Record<string, string | undefined> = process.env,
+): FileOperations {
   const waiting = new Map<number, (answer: Answer) => void>()
   let child: ChildProcess | undefined
   let asked = 0
 
   function start(): ChildProcess {
     const started = spawn(process.execPath, [join(import.meta.dirname, 'file-operations.mjs')], {
+      env: environment,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       serialization: 'advanced',
     })
@@ -60,6 +65,7 @@ export function fileOperationsIn(mountpoint: string): FileOperations {
     read: async (name) => Buffer.from(await ask<Uint8Array>('readFile', at(name))),
     text: (name) => ask('readFile', at(name), 'utf8'),
     write: (name, content, options) => ask('writeFile', at(name), content, options),
+    writeAndSync: (name, content) => ask('writeAndSync', at(name), content),
     list: () => ask('readdir', mountpoint),
     exists: (name) =>
       ask('access', at(name)).then(

@@ -3,10 +3,11 @@ import { timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { Exit } from './parse-arguments.js'
 
-export interface ControlRequest {
-  op: 'status' | 'drain' | 'umount'
-  timeout?: number
-}
+export type ControlRequest =
+  | { op: 'status' }
+  | { op: 'drain' | 'umount'; timeout?: number }
+  /** A file operation that the real mount does not answer by itself. */
+  | { op: 'mkdir' | 'symlink' | 'fsync'; path: string; target?: string }
 
 /** Reads one JSON line and writes one. The state file holds the secret, so only callers that can read the file are accepted. */
 export async function listen(

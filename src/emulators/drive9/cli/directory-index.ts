@@ -21,6 +21,8 @@ export interface Known extends Found {
   state: 'remote' | 'pending' | 'conflict' | 'local'
   /** The server's revision; 0 when the server has none. */
   revision: number
+  /** The error number for why it was given up. */
+  refused?: string
   /** Taken back: removed here before it was uploaded. */
   gone?: boolean
 }

@@ -121,7 +121,8 @@ function detach(state: MountState, places: Places): void {
   rmSync(places.state, { force: true })
 }
 
-function ask(state: MountState, request: ControlRequest, timeout: number): Promise<object> {
+/** Asks the process behind a mount. */
+export function ask(state: MountState, request: ControlRequest, timeout: number): Promise<object> {
   return new Promise((resolve, reject) => {
     const socket = connect(state.control_port, '127.0.0.1')
     let text = ''

@@ -8,6 +8,7 @@ import { type ControlRequest, listen } from './control-server.js'
 import type { Credentials } from './credentials.js'
 import { localOnly } from './directory-index.js'
 import { type DrainReport, drain } from './drain.js'
+import { errorNumber } from './error-numbers.js'
 import { keepFailed, restoreFailed } from './failed-uploads.js'
 import { type Mirror, makeMirror } from './mirror.js'
 import {
@@ -94,7 +95,7 @@ async function bringUp(settings: MountSettings, places: Places, remote: Remote, 
   const queue = makeQueue({ ...common, workers, scale, strict, onUnauthorized })
   await mirror.populate(top)
   if (!readOnly) await restoreFailed(places, remoteRoot, mirror, queue)
-  return serveMount(settings, places, { mirror, queue, remote, log, wishes })
+  return serveMount(settings, places, { mirror, queue, remote, log, wishes, strict })
 }
 
 type Log = (text: string) => void
@@ -123,6 +124,8 @@ interface Parts {
   remote: Remote
   log: Log
   wishes: Wishes
+  /** `fsync` uploads. */
+  strict: boolean
 }
 
 async function serveMount(settings: MountSettings, places: Places, parts: Parts): Promise<Mounted> {
@@ -147,9 +150,11 @@ async function serveMount(settings: MountSettings, places: Places, parts: Parts)
   const state = newState(settings, places)
   const control = await listen(state.control_secret, answer)
 
-  async function answer({ op, timeout }: ControlRequest): Promise<object> {
-    if (op === 'drain') return drain({ mirror, queue, mountpoint: directory }, timeout ?? 30_000)
-    if (op === 'umount') await leave(timeout ?? 60_000)
+  async function answer(request: ControlRequest): Promise<object> {
+    const { op } = request
+    if (op === 'drain') return drain({ mirror, queue, mountpoint: directory }, request.timeout ?? 30_000)
+    if (op === 'umount') await leave(request.timeout ?? 60_000)
+    if ('path' in request) return passToServer(request, settings.remoteRoot, parts)
     return { ok: true, mount_point: directory, op, pid: process.pid, started_at: state.started_at }
   }
 
@@ -189,6 +194,28 @@ async function serveMount(settings: MountSettings, places: Places, parts: Parts)
   log(`mounted ${settings.remoteRoot} of ${settings.server}`)
   return { ended }
 }
+
+/** Empty, or with the error number that the real mount returns. */
+async function passToServer(
+  { op, path, target = '' }: Extract<ControlRequest, { path: string }>,
+  remoteRoot: string,
+  { mirror, queue, remote, strict }: Parts,
+): Promise<{ error?: string }> {
+  const there = `${remoteRoot.replace(/\/$/, '')}/${path}`
+  if (op === 'mkdir') return errorOf(remote.makeDirectory(there))
+  if (op === 'symlink') return errorOf(remote.link(there, target))
+  if (!strict) return {}
+  await mirror.reconcile(true)
+  const entry = mirror.index.get(path)
+  await queue.idle(60_000)
+  return entry?.state === 'conflict' ? { error: entry.refused ?? 'EIO' } : {}
+}
+
+const errorOf = (work: Promise<void>): Promise<{ error?: string }> =>
+  work.then(
+    () => ({}),
+    (error: unknown) => ({ error: errorNumber(error) }),
+  )
 
 function newState(settings: MountSettings, places: Places): MountState {
   return {

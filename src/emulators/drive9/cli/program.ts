@@ -5,6 +5,7 @@
 //   mirror.ts           copies changes of the directory to the server    directory-index.ts, watch-folders.ts  detect those changes
 //   upload-queue.ts     uploads, retries and gives up                    drain.ts            waits for uploads and reports
 //   mount-control.ts    `mount health|status|drain`, `umount`            mount-files.ts      state, log and exit record of a mount
+//   kernel.ts           error numbers, for Node programs that ask    error-numbers.ts    which one stands for which refusal
 //   fs-commands.ts, token-commands.ts  `fs …` and `token …`              credentials.ts      chooses key and server
 //
 // A mount is a plain directory that a background process synchronises. The writer gets no file system errors; the next drain reports them.
@@ -12,7 +13,7 @@
 //   - everything is downloaded when it is mounted; what others write later is not seen until it is mounted again;
 //   - `mountpoint -q` says no, `stat -f` shows the disk below, and the directory must be empty before it is mounted;
 //   - `close`, `fsync` and every `--durability` answer at once; an upload begins 60 ms after the last write, or at a drain;
-//   - creating and removing never gives EACCES, EAGAIN, EROFS or ENOSPC. A read-only mount removes new files again and never uploads changes.
+//   - creating and removing never gives EACCES, EAGAIN, EROFS or ENOSPC, except to Node programs that load kernel.ts. A read-only mount removes new files again and never uploads changes.
 //     Its files have no write bit, which stops every user but root;
 //   - once the server refuses the key, reading any file gives EIO and creating one in a folder that the server has gives ENOENT (on Linux),
 //     where the real one gives EIO for both; listing, and creating elsewhere, still work, and what is created is lost and the next drain says so;

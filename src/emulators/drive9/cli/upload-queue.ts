@@ -7,6 +7,7 @@ import { type FileHandle, open, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Remote, RemoteError, type Source } from './api-client.js'
 import { type Found, type Known, look } from './directory-index.js'
+import { errorNumber } from './error-numbers.js'
 
 export interface QueueOptions {
   directory: string
@@ -85,7 +86,7 @@ export function makeQueue(options: QueueOptions): Queue {
         last = error
       }
     }
-    giveUp(entry, ` after ${tries} retries: ${textOf(last)}`)
+    giveUp(entry, last, ` after ${tries} retries: ${textOf(last)}`)
   }
 
   function note(entry: Known, what: string, error: unknown): void {
@@ -93,8 +94,9 @@ export function makeQueue(options: QueueOptions): Queue {
     if (error instanceof RemoteError && error.status === 401) options.onUnauthorized()
   }
 
-  function giveUp(entry: Known, why = ''): void {
+  function giveUp(entry: Known, error: unknown, why = ''): void {
     entry.state = 'conflict'
+    entry.refused = errorNumber(error)
     log(`commit queue: giving up on /${entry.path}${why}`)
   }
 
@@ -105,13 +107,13 @@ export function makeQueue(options: QueueOptions): Queue {
       const ours = await localBytes(entry)
       if (ours.equals(await remote.read(remotePath(entry)))) return settleAs(entry, there.revision)
       // The real program does not hold large files in memory to overwrite them: for those a difference is final.
-      if (entry.size >= large) return giveUp(entry)
+      if (entry.size >= large) return giveUp(entry, undefined)
       log(`commit queue: last writer wins for /${entry.path} over revision ${there.revision}`)
       await upload(entry, there.revision)
     } catch (error) {
       if (isGone(error)) return
       note(entry, 'auto-resolve failed', error)
-      giveUp(entry)
+      giveUp(entry, error)
     }
   }
 

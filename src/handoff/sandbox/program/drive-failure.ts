@@ -52,15 +52,18 @@ export function createDriveError(
 }
 
 /**
- * After a failed file operation: a drain makes drive9 finish its uploads and log their failures. If the log names none, the server is asked for
- * the directory.
+ * After a failed file operation: a drain makes drive9 finish its uploads and log their failures. The log does not name a directory that the server
+ * refused, so then the server is asked for the run directory, and for the directory of the file.
  */
-export async function findFailureReason({ drive9, path, log, remote }: MountedDrive): Promise<string | undefined> {
+export async function findFailureReason(mounted: MountedDrive, directory: string): Promise<string | undefined> {
+  const { drive9, path, log, remote } = mounted
   await drive9(['mount', 'drain', '--timeout', '10s', '--json', path], 20_000)
   const noted = await readLogReason(log)
   if (noted !== undefined) return noted
-  const asked = await drive9(['fs', 'ls', `:${remote}`], 20_000)
-  return asked.exitCode === 0 ? undefined : lastReason(asked.stderr)
+  const listed = await drive9(['fs', 'ls', `:${remote}`], 20_000)
+  if (listed.exitCode !== 0) return lastReason(listed.stderr)
+  const made = await drive9(['fs', 'mkdir', `:${remote}/${directory}`], 20_000)
+  return made.exitCode === 0 || /exists/.test(made.stderr) ? undefined : lastReason(made.stderr)
 }
 
 const logTailBytes = 16_384

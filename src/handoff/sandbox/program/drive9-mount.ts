@@ -45,9 +45,9 @@ export async function mount(task: MountTask, home: string, token: string, readOn
   const mounted: MountedDrive = { drive9, path, log, remote: task.remote }
   let asking: Promise<string | undefined> | undefined
   /** Many files may fail for one reason, so the reason is looked up once. */
-  const failed = async (what: string, error: unknown): Promise<never> => {
-    asking ??= findFailureReason(mounted)
-    throw createDriveError('store-failed', `${what} could not be stored`, await asking, errorCode(error))
+  const failed = async (relative: string, error: unknown): Promise<never> => {
+    asking ??= findFailureReason(mounted, dirname(relative))
+    throw createDriveError('store-failed', `${relative} could not be stored`, await asking, errorCode(error))
   }
   const put = async (local: string, relative: string) => {
     const target = join(path, relative)

@@ -3,7 +3,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { programFolder } from '../../../../src/emulators/start-all.js'
+import type { SandboxCloudOptions } from '../../../../src/emulators/e2b/server.js'
+import { kernelOptions, programFolder } from '../../../../src/emulators/start-all.js'
 import { artifact, makeRunId } from '../../../../src/handoff/domain/run.js'
 import type {
   FindTask,
@@ -50,10 +51,12 @@ function wrapper(script: string): string {
 }
 
 /** Real waiting, where it is not said otherwise: a supervised mount that is refused takes half a minute. */
-const stack = (path = [programFolder], scale = '1', more: { programs?: string[] } = {}) =>
+const stack = (path = [programFolder], scale = '1', more: SandboxCloudOptions = {}) =>
   startLocalStack({
     repositories: { [name]: repository.directory },
-    clouds: { sandboxes: { path, environment: { E2B_DRIVE9_LOCAL_TIME_SCALE: scale }, ...more } },
+    clouds: {
+      sandboxes: { path, ...more, environment: { E2B_DRIVE9_LOCAL_TIME_SCALE: scale, ...more.environment } },
+    },
   })
 
 const timer = (one: LocalStack) =>
@@ -114,6 +117,12 @@ describe('a mount', () => {
     await timer(one)
   }, 20_000)
 
+  test('that passes each operation to its server stores the run', async () => {
+    await using one = await stack([programFolder], '1', { environment: kernelOptions })
+    const { handoff } = await timer(one)
+    expect(handoff.artifacts.map(({ path }) => path)).toContain('project/tools.git.tar')
+  }, 20_000)
+
   test('of a program that is not there ends the run', async () => {
     await using one = await stack([], '1', { programs: [] })
     expect(await failure(timer(one))).toMatchObject({ message: expect.stringContaining('no program called drive9') })
@@ -149,6 +158,32 @@ describe('a file that cannot be stored', () => {
       code: 'drive',
       message: expect.stringMatching(/EOF|connection reset/),
       next: expect.stringContaining('DRIVE9_SERVER'),
+    })
+  })
+
+  const reset = { kind: 'reset' } as const
+  test.for([
+    { where: 'mkdir', fault: answer(507, 'tenant storage quota exceeded'), number: 'EIO', code: 'drive-quota' },
+    { where: 'mkdir', fault: answer(402, 'usage quota of the cluster exceeded'), number: 'EIO', code: 'drive-quota' },
+    { where: 'mkdir', fault: answer(403, 'path is outside of the scoped token'), number: 'EACCES', code: 'drive' },
+    { where: 'mkdir', fault: answer(401, 'invalid API key'), number: 'EIO', code: 'drive' },
+    { where: 'mkdir', fault: answer(503, 'server is shutting down'), number: 'EAGAIN', code: 'drive' },
+    { where: 'mkdir', fault: reset, reason: /EOF|connection reset/, number: 'EIO', code: 'drive' },
+    { where: 'PUT', fault: answer(507, 'tenant file count quota exceeded'), number: 'EIO', code: 'drive-quota' },
+    { where: 'PUT', fault: answer(413, 'upload too large: max 10 bytes'), number: 'EFBIG', code: 'drive' },
+    { where: 'PUT', fault: answer(500, 'storage backend unavailable'), number: 'EAGAIN', code: 'drive' },
+    { where: 'PUT', fault: reset, reason: /EOF|connection reset/, number: 'EIO', code: 'drive' },
+  ])('refused at $where ($fault.kind $fault.status) ends the run with $number and its reason', async (one) => {
+    // As with a server nearby: a sync waits for the upload.
+    const path = wrapper(`[ "$1 $2" != "mount --profile=none" ] || { shift; set -- mount --durability=fsync "$@"; }
+exec "$real" "$@"`)
+    await using local = await stack([path, programFolder], '0.02', { environment: kernelOptions })
+    const place = one.where === 'PUT' ? { method: 'PUT' } : { path: /\?mkdir=1/ }
+    local.clouds.drive.rule({ ...place, match: fromSandbox(local), fault: one.fault })
+    const reason = 'body' in one.fault ? JSON.parse(one.fault.body).error : one.reason?.source
+    expect(await failure(timer(local))).toMatchObject({
+      code: one.code,
+      message: expect.stringMatching(new RegExp(`could not be stored \\(${one.number}\\): .*(${reason})`)),
     })
   })
 
