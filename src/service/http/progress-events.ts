@@ -59,7 +59,7 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
 }
 
 /** Collects `Server-Timing` from steps and from the time to the model's first token. */
-export function serverTimings(exchange: RequestContext): (event: RunEvent) => void {
+export function serverTimings(exchange: Pick<RequestContext, 'time'>): (event: RunEvent) => void {
   const started = Date.now()
   let firstWord = false
   return (event) => {

@@ -1,0 +1,82 @@
+// Answers a question that was looked up: at once, in time, or later by a job.
+import type * as Product from '../../handoff/index.js'
+import { storedAnswer } from '../../handoff/stored-answer.js'
+import type { App } from '../app.js'
+import { stopper, type Times } from '../http/request-deadline.js'
+import { answerView } from '../http/responses.js'
+import type { Job } from '../jobs/job.js'
+import type { Found } from './question.js'
+
+export interface Answer extends Product.AnswerResult {
+  comment?: { url: string }
+}
+
+export async function answerQuestion(found: Found, signal: AbortSignal): Promise<Answer> {
+  const { app, question, context, pull } = found
+  const stored = question.record?.status === 'done' ? question.record : undefined
+  const result = stored
+    ? await storedAnswer(question, stored, context, signal)
+    : await (await app.product()).answerOrJoin(question, context, signal)
+  if (pull === undefined) return result
+  const { postOnPull } = await import('../post-answer.js')
+  return { ...result, comment: await postOnPull(app, context, result, pull, signal) }
+}
+
+/** The answer, or since when a job waits for the question. */
+export type InTime = { answer: Answer } | { acceptedAt: string }
+
+/** Waits until `answerBy`. Then a job is queued for the question, and the work continues as long as the invocation may. */
+export async function answerInTime(found: Found, times: Times): Promise<InTime> {
+  const { exchange } = found
+  const stop = stopper(exchange.limit, exchange.limit.client, times)
+  const answering = answerQuestion(found, stop.signal)
+  exchange.background(answering.then(stop.done, stop.done))
+  const first = await Promise.race([answering, stop.late(times.answerBy)])
+  if (first !== 'late') return noted(found, first)
+  const job = queueQuestion(found, (times.workBy - Date.now()) / 1_000)
+  // If queueing fails, the question may still be answered in time.
+  const acceptedAt = await job.catch(() => undefined)
+  if (acceptedAt === undefined) return noted(found, await answering)
+  stop.keepGoing()
+  exchange.note({ answer: found.question.id, pending: true })
+  exchange.logLater(answering.then(answerNotes))
+  return { acceptedAt }
+}
+
+function noted({ exchange }: Found, answer: Answer): InTime {
+  exchange.note(answerNotes(answer))
+  return { answer }
+}
+
+/** Queues the question. Returns when it was accepted, or undefined when it is already answered. */
+export async function queueQuestion(
+  { app, question, context, pull, caller, exchange }: Found,
+  delaySeconds: number,
+): Promise<string | undefined> {
+  const [{ queueAnswer }, { sendJob }] = await Promise.all([app.product(), import('../jobs/send-job.js')])
+  const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
+  const queued = await queueAnswer(question, context, signal)
+  if (queued === undefined && pull === undefined) return undefined
+  const acceptedAt = queued?.acceptedAt ?? new Date(context.ports.clock.now()).toISOString()
+  const job: Job = {
+    kind: 'answer',
+    repository: question.request.repository,
+    run: question.run.handoff.run,
+    id: question.id,
+    acceptedAt,
+    model: context.ports.model.name,
+    caller: caller.name,
+    ...(pull === undefined ? {} : { post: { pull } }),
+  }
+  await sendJob(job, delaySeconds)
+  return acceptedAt
+}
+
+/** For the log. */
+export function answerNotes({ record, reused }: Answer): Record<string, unknown> {
+  const { inputTokens, outputTokens } = record.usage
+  return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
+}
+
+export const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
+  answerView(settings.github, run, record, more)

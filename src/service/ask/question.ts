@@ -1,0 +1,138 @@
+// A question of one caller: its fields are checked, its run and its stored answer are looked up. Every entry point of the service asks through here.
+import { createHash } from 'node:crypto'
+import type * as Product from '../../handoff/index.js'
+import {
+  findAnswer,
+  layout,
+  normaliseQuestion,
+  parseQuestion,
+  parseRepository,
+  parseRunId,
+  parseSha,
+} from '../../handoff/stored-answer.js'
+import type { App } from '../app.js'
+import { allow, type Caller } from '../auth/authenticate.js'
+import { contextForRequest } from '../context-for-request.js'
+import type { RequestContext } from '../http/http-function.js'
+import { type AskBody, wrong } from '../http/parse-request.js'
+import { HttpError } from '../http/problem-details.js'
+import { serverTimings } from '../http/progress-events.js'
+import { beforePosting, divideTime } from '../http/request-deadline.js'
+
+/** What a question needs of the request that it belongs to. */
+export type RequestWork = Pick<
+  RequestContext,
+  'requestId' | 'trace' | 'deadline' | 'limit' | 'signal' | 'background' | 'note' | 'logLater' | 'time'
+>
+
+/** What one request asks. */
+export interface Asked {
+  exchange: RequestWork
+  app: App
+  caller: Caller
+  base: Product.AppContext
+  request: Product.AnswerRequest
+  /** Where the answer is posted too. */
+  pull?: number
+}
+
+export async function readQuestion(
+  exchange: RequestWork,
+  app: App,
+  caller: Caller,
+  body: AskBody,
+  key?: string,
+): Promise<Asked> {
+  const { settings } = app
+  const where = locate(app, caller, body.repository)
+  if (body.model !== undefined && !settings.models.includes(body.model)) {
+    throw wrong('This model is not offered here.', `There are ${settings.models.join(', ')}.`)
+  }
+  for (const name of [body.name, ...(body.compareWith ? [body.compareWith] : [])]) checkName(name, where.repository)
+  const text = parseQuestion(body.question)
+  if (body.comment) await app.github()
+  return {
+    exchange,
+    app,
+    caller,
+    base: await app.context(body.model),
+    request: {
+      ...where,
+      name: body.name,
+      ...(body.compareWith === undefined ? {} : { compareWith: body.compareWith }),
+      ...(app.hasGitHub ? { github: app.github } : {}),
+      caller: caller.name,
+      labels: { request: exchange.requestId.slice(0, 60) },
+      question: {
+        text,
+        asker: caller.name,
+        // Only a `fresh` question needs a key: any other repeated question has the same id.
+        ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
+        ...(body.thread === undefined ? {} : { thread: body.thread }),
+      },
+    },
+    ...(body.comment && body.pull !== undefined ? { pull: body.pull } : {}),
+  }
+}
+
+/** Where the runs of a repository are. Rejects a repository that the caller may not see. */
+export function locate(app: App, caller: Caller, name: string) {
+  const pattern = allow(caller, name)
+  const { serverUrl } = app.settings.github
+  const repository = parseRepository(name, new URL(serverUrl).host)
+  return {
+    repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
+    cloneUrl: `${serverUrl}/${name}.git`,
+    strict: true as const,
+  }
+}
+
+function checkName(name: Product.RunName, repository: Product.Repository): void {
+  if ('run' in name) parseRunId(name.run)
+  if ('commit' in name) parseSha(name.commit)
+  if ('ref' in name) layout('/', repository).ref(name.ref)
+}
+
+/** A question with its run and answer id. */
+export interface Found extends Asked {
+  question: Product.FoundQuestion
+  context: Product.AppContext
+}
+
+export async function findQuestion(
+  asked: Asked,
+  signal: AbortSignal,
+  emit: (event: Product.RunEvent) => void = () => {},
+): Promise<Found> {
+  const { exchange, base, request, pull } = asked
+  const { workBy } = divideTime(exchange.deadline, Date.now())
+  const timings = serverTimings(exchange)
+  const context = contextForRequest(base, {
+    workBy: pull === undefined ? workBy : beforePosting(workBy, Date.now()),
+    background: exchange.background,
+    ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
+    emit(event) {
+      timings(event)
+      emit(event)
+    },
+  })
+  const question = await findAnswer(request, context, signal)
+  refuseOtherQuestion(question, context)
+  return { ...asked, context, question }
+}
+
+/** An Idempotency-Key belongs to one question, regardless of the spacing of its JSON. */
+function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, context: Product.AppContext): void {
+  if (question.nonce === undefined || record === undefined) return
+  const same =
+    normaliseQuestion(record.question) === normaliseQuestion(context.redact(question.text)) &&
+    record.thread === question.thread &&
+    record.model === context.ports.model.name &&
+    record.compareWith?.run === base?.handoff.run
+  if (same) return
+  throw new HttpError(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another question.', {
+    next: 'Take a new key for a new question.',
+  })
+}
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32)
