@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 
-const known = ['walks', 'action', 'service', 'survey', 'find', 'incremental'] as const
+const known = ['walks', 'action', 'service', 'reach', 'survey', 'find', 'incremental'] as const
 type Part = (typeof known)[number]
 
 const command = {
@@ -14,6 +14,7 @@ const command = {
   walks        both workflows on the local clouds, step by step
   action       how long the Action takes to start
   service      a stored answer and a cold start of the functions
+  reach        files and functions that take part in a question and in a push
   survey       reading a commit; needs --repositories
   find         finding the lines for a question; needs --repositories
   incremental  what a push sends to the model; needs --repositories
@@ -52,6 +53,7 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('action'))
     await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
   if (wanted('service')) await (await import('./service-startup.js')).benchService()
+  if (wanted('reach')) await (await import('./reach.js')).benchReach()
   if (repositories.length === 0) {
     process.stdout.write('The survey, the search and the increments need repositories: --repositories DIR.\n')
     return

@@ -3,18 +3,55 @@ import { createHash, randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { programText, repositoryRoot } from '../cli/sandbox-program.js'
 import { startGitRemote } from '../emulators/git-http-server.js'
-import { startClouds } from '../emulators/start-all.js'
+import { type Clouds, startClouds } from '../emulators/start-all.js'
 import { startFunctions } from '../emulators/vercel/start.js'
 import { createContext, parseRepository, parseSettings, summarise } from '../handoff/index.js'
 
-const name = 'bench/handoff'
+export const repositoryName = 'bench/handoff'
 const never = new AbortController().signal
 
-export interface ServiceBed extends AsyncDisposable {
-  url: string
+export interface Summarised extends AsyncDisposable {
+  clouds: Required<Clouds>
+  /** Its clone address, and the commit that was summarised. */
+  cloneUrl: string
+  sha: string
+  /** The bearer token of a caller. */
   token: string
+  /** The settings of the service. */
   environment: Record<string, string>
   question(text: string): Record<string, unknown>
+}
+
+/** This repository, summarised on the local clouds. */
+export async function startSummarised(): Promise<Summarised> {
+  const clouds = (await startClouds()) as Required<Clouds>
+  const remote = await startGitRemote({ repositories: { [repositoryName]: repositoryRoot } })
+  const settings = { ...clouds.settings, DRIVE9_ROOT: '/bench' }
+  const context = createContext(parseSettings(settings), { program: programText, emit: () => {} })
+  const cloneUrl = remote.cloneUrl(repositoryName)
+  const [sha = ''] = (await context.ports.git.heads(cloneUrl, ['HEAD'], never)).values()
+  const repository = { ...parseRepository(repositoryName, new URL(remote.url).host), id: '1' }
+  const { run } = await summarise({ commit: { repository, sha, cloneUrl }, attempt: 'bench' }, context, never)
+  const token = randomBytes(20).toString('hex')
+  return {
+    clouds,
+    cloneUrl,
+    sha,
+    token,
+    environment: {
+      ...settings,
+      GITHUB_SERVER_URL: remote.url,
+      HANDOFF_BEARERS: `bench=${createHash('sha256').update(token).digest('hex')}=*`,
+    },
+    question: (text) => ({ repository: repositoryName, run, question: text }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([clouds.close(), remote.close()])
+    },
+  }
+}
+
+export interface ServiceBed extends Summarised {
+  url: string
   living(): number
   /** What a call has the drive asked for, as addresses. */
   readsOf(call: () => Promise<unknown>): Promise<string[]>
@@ -26,30 +63,13 @@ export interface ServiceBed extends AsyncDisposable {
 const far = { drive: 20, create: 400, model: 500 }
 
 export async function startBed(): Promise<ServiceBed> {
-  const clouds = await startClouds()
-  const remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
-  const environment: Record<string, string> = { ...clouds.settings, DRIVE9_ROOT: '/bench' }
-  const context = createContext(parseSettings(environment), { program: programText, emit: () => {} })
-  const [sha = ''] = (await context.ports.git.heads(remote.cloneUrl(name), ['HEAD'], never)).values()
-  const repository = { ...parseRepository(name, new URL(remote.url).host), id: '1' }
-  const { run } = await summarise(
-    { commit: { repository, sha, cloneUrl: remote.cloneUrl(name) }, attempt: 'bench' },
-    context,
-    never,
-  )
-  const token = randomBytes(20).toString('hex')
-  Object.assign(environment, {
-    GITHUB_SERVER_URL: remote.url,
-    HANDOFF_BEARERS: `bench=${createHash('sha256').update(token).digest('hex')}=*`,
-  })
+  const summarised = await startSummarised()
+  const { environment, clouds } = summarised
   const functions = await startFunctions({ root: repositoryRoot, environment })
   const { sandboxes, drive, model } = clouds
-  if (!sandboxes || !drive || !model) throw new Error('The bench wants all three clouds on this machine.')
   return {
+    ...summarised,
     url: functions.url,
-    token,
-    environment,
-    question: (text) => ({ repository: name, run, question: text }),
     living: () => sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length,
     async readsOf(call) {
       const before = drive.requests.length
@@ -68,7 +88,7 @@ export async function startBed(): Promise<ServiceBed> {
     },
     async [Symbol.asyncDispose]() {
       await functions.close()
-      await Promise.all([clouds.close(), remote.close()])
+      await summarised[Symbol.asyncDispose]()
     },
   }
 }
