@@ -8,7 +8,7 @@ export interface Defined {
 }
 
 const keyword =
-  /^(\s*)(?:@\w+\s+)*(?:(?:export|default|declare|public|private|protected|internal|static|async|abstract|final|override|pub(?:\([^)]*\))?|unsafe|extern|inline|open|sealed|data)\s+)*(function\*?|class|interface|type|enum|struct|trait|def|fn|func|fun|const|let|var|val|module|namespace|record|protocol|sub|defmodule|defp?|CREATE TABLE)\s+(?:\([^)]*\)\s*)?(?:`|")?([A-Za-z_$][\w$?!]*)/
+  /^(\s*)(?:@\w+\s+)*(?:(?:export|default|declare|public|private|protected|internal|static|async|abstract|final|override|pub(?:\([^)]*\))?|unsafe|extern|inline|open|sealed|data)\s+)*(function\*?|class|interface|type|enum|struct|trait|def|fn|func|fun|const|let|var|val|mod|module|namespace|record|protocol|sub|defmodule|defp?|CREATE TABLE)\s+(?:\([^)]*\)\s*)?(?:`|")?([A-Za-z_$][\w$?!]*)/
 const method =
   /^\s{1,8}(?:(?:async|static|get|set|public|private|override|readonly)\s+)*\*?#?([A-Za-z_$][\w$]*)\s*(?:<[^>]*>)?\([^;]*\)?\s*(?::[^{=]*)?\{$/
 const notMethods = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'function', 'return', 'else', 'do', 'try'])
@@ -27,6 +27,7 @@ const nouns: Record<string, string> = {
   var: 'variable',
   val: 'constant',
   defmodule: 'module',
+  mod: 'module',
   'CREATE TABLE': 'table',
 }
 
@@ -84,7 +85,7 @@ export function codeLines(lines: Line[]): Line[] {
 export function commentIn(whole: string): string | undefined {
   const text = whole.slice(0, 2 * reach)
   const [, line, star] =
-    /^\s*(?:(?:\/\/[/!]?|#(?![!{[])|--(?!-)|;;+|%%?(?=\s))\s?(.*)|(?:\/\*\*?|\*(?!\/)|"""|''')\s?(.*?))\s*(?:\*\/|""")?\s*$/.exec(
+    /^\s*(?:(?:\/\/[/!]?|#(?![!{[])|--(?!-)|;;+|%%?(?=\s))\s?(.*)|(?:\/\*[*!]?|\*(?!\/)|"""|''')\s?(.*?))\s*(?:\*\/|""")?\s*$/.exec(
       text,
     ) ?? []
   const words = line ?? star

@@ -1,195 +1,200 @@
-// Facts that can be read off a file without understanding it: names, first sentences, commands, entry points, definitions, warnings.
-// Every fact stands on one line of one file.
-import { codeLines, commentIn, definedIn, importIn, isDirective, isLicence, isProse } from './definitions.js'
-import { code, firstSentence, quoted, shorten } from './format-text.js'
+// What can be read off a source file without understanding it: what it says of itself, what it exports, what it imports, where a program starts.
+import { commentAt, commentOf, openingComment, saidBy } from './comments.js'
+import { codeLines, definedIn, importIn, isProse } from './definitions.js'
+import { code, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
+import { depthOf, type Fact, nameOf, pick } from './project-facts.js'
 
-export interface Fact {
-  /** One sentence, with its full stop. */
-  text: string
-  file: FileBlock
-  line: Line
+export const holdsTests = (file: FileBlock) =>
+  file.kind === 'test' ||
+  /(^|\/)(tests?|__tests__|spec|e2e)\/|[._-](test|spec)\.\w+$|(^|\/)test_\w+\.py$/.test(file.path)
+
+/** Languages whose definitions and comments this model can read. */
+const codeFile =
+  /\.([cm]?[jt]sx?|vue|svelte|py|pyi|go|rs|java|kt|cs|scala|swift|rb|php|lua|exs?|[ch](pp|xx|c)?|hpp|sh|bash)$/
+
+/** What a file says it is for, what it exports, and what it imports. */
+export function fileFacts(file: FileBlock): Fact[] {
+  if (holdsTests(file)) return testFacts(file)
+  if (!codeFile.test(file.path)) return []
+  const opening = openingComment(file)
+  const said = saidBy(opening)
+  const told =
+    said === undefined
+      ? []
+      : [{ text: `${code(file.path)} says of itself: ${quoted(said)}.`, file, lines: opening!.lines }]
+  return [...told, ...exportFacts(file, said === undefined), ...importFacts(file)]
 }
 
-const nameOf = (file: FileBlock) => file.path.split('/').at(-1) ?? file.path
-const depthOf = (file: FileBlock) => file.path.split('/').length
-
-/** What the thing is called and what its authors say it is. The files nearest to the top speak first. */
-export function identityFacts(files: FileBlock[]): Fact[] {
-  const near = files.filter((file) => depthOf(file) <= 2).sort((a, b) => depthOf(a) - depthOf(b))
-  return [...near.flatMap(readmeFacts).slice(0, 4), ...near.flatMap(manifestFacts).slice(0, 4)]
-}
-
-function readmeFacts(file: FileBlock): Fact[] {
-  if (!/^readme/i.test(nameOf(file))) return []
-  const facts: Fact[] = []
-  let inCode = false
-  let inHtml = false
+/** The first title in a test file. */
+function testFacts(file: FileBlock): Fact[] {
+  const titled = /^\s*(?:describe|suite|test|it)(?:\.\w+)*\(\s*(['"`])((?:(?!\1).){4,120})\1/
   for (const line of file.lines) {
-    if (line.text.startsWith('```')) inCode = !inCode
-    inHtml = line.text.trim() !== '' && (inHtml || /^\s*<\w/.test(line.text))
-    if (inCode || inHtml) continue
-    const words = line.text.replace(/^[#>*=\s-]+/, '').trim()
-    if (words === '' || /^[<[!|`{]/.test(words) || isNotice(words)) continue
-    const heading = line.text.startsWith('#')
-    if (heading && facts.length > 0) break
-    facts.push({
-      text: heading ? `Its README is headed ${quoted(words)}.` : `The README says: ${quoted(firstSentence(words))}.`,
-      file,
-      line,
-    })
-    if (facts.length === 3) break
+    const [, , title] = titled.exec(line.text.slice(0, 300)) ?? []
+    if (title !== undefined) return [{ text: `${code(file.path)} tests ${quoted(title)}.`, file, lines: [line] }]
   }
-  return facts
-}
-
-/** Rows of links and badges, and what is sold or asked for beside the project. */
-function isNotice(words: string): boolean {
-  const rest = words.replace(/!?\[[^\]]*\](\([^)]*\)|\[[^\]]*\])/g, '')
-  const linksOnly = rest !== words && (rest.match(/\p{L}{2,}/gu) ?? []).length < 3
-  return (
-    linksOnly ||
-    /\b(t-?shirts?|stickers?|sponsors?|sponsoring|donat\w+|buy me a|patreon|discord|follow us)\b/i.test(words)
-  )
-}
-
-const manifests = /^(package\.json|composer\.json|pyproject\.toml|Cargo\.toml|setup\.cfg|go\.mod|pom\.xml|.*\.gemspec)$/
-
-function manifestFacts(file: FileBlock): Fact[] {
-  if (!manifests.test(nameOf(file))) return []
-  const facts: Fact[] = []
-  for (const line of file.lines) {
-    const [, key = '', value = ''] =
-      /^\s{0,4}"?(name|description|license|version|type)"?\s*[:=]\s*["']([^"']+)["']/.exec(line.text) ??
-      /^(module|go)\s+(\S+)/.exec(line.text) ??
-      []
-    if (value !== '' && !facts.some((fact) => fact.text.includes(` its ${key} `)))
-      facts.push({ text: `${code(nameOf(file))} gives as its ${key} ${quoted(value)}.`, file, line })
-  }
-  return facts
-}
-
-/** Lines that a person types to build, test or run it. */
-export function commandFacts(files: FileBlock[]): Fact[] {
-  const facts = files.flatMap(commandsOf)
-  return facts.filter((fact, index) => facts.findIndex((other) => other.text === fact.text) === index)
-}
-
-function commandsOf(file: FileBlock): Fact[] {
-  if (nameOf(file) === 'package.json') return scriptFacts(file)
-  if (/^(GNU)?[Mm]akefile$|\.mk$|^[Jj]ustfile$/.test(nameOf(file))) return targetFacts(file)
-  if (/\.ya?ml$/.test(file.path))
-    return pick(file, /^\s*-?\s*run:\s*(?![|>]\s*$)(\S.*)$/, (found) => `The workflow runs ${found}.`)
-  if (nameOf(file).startsWith('Dockerfile'))
-    return pick(file, /^(?:CMD|ENTRYPOINT)\s+(.+)$/, (found) => `The container starts ${found}.`)
-  if (isProse(file)) return pick(file, command, (found) => `The documentation gives the command ${found}.`)
   return []
 }
 
-const command =
-  /^\s*(?:\$\s+)?((?:npm|npx|pnpm|yarn|bun|deno|node|pip|poetry|uv|python3?|pytest|cargo|go|make|docker|gradle|\.\/gradlew|mvn|bundle|composer|dotnet) [\w./@:-].*)$/
-
-function scriptFacts(file: FileBlock): Fact[] {
-  const start = file.lines.findIndex((line) => /^\s*"scripts"\s*:/.test(line.text))
-  if (start < 0) return []
-  const facts: Fact[] = []
-  for (const line of file.lines.slice(start + 1)) {
-    if (/^\s*}/.test(line.text)) break
-    const [, name, does] = /^\s*"([^"]+)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(line.text) ?? []
-    if (name && does) facts.push({ text: `${code(`npm run ${name}`)} does ${code(shorten(does))}.`, file, line })
-  }
-  return facts
+interface Exported {
+  name: string
+  line: Line
+  index: number
 }
 
-const targetFacts = (file: FileBlock) =>
-  pick(file, /^([A-Za-z][\w-]*)\s*:(?!=)/, (found) => `${code(nameOf(file))} has the target ${found}.`)
-
-function pick(file: FileBlock, pattern: RegExp, say: (found: string) => string): Fact[] {
-  return file.lines.flatMap((line) => {
-    const found = pattern.exec(line.text.slice(0, 400))?.[1]?.trim()
-    return found ? [{ text: say(code(shorten(found))), file, line }] : []
+/** Names that other files can use, as the language marks them. */
+function exportsOf(file: FileBlock): Exported[] {
+  const marked = exportMark(file.path)
+  const places = new Map(file.lines.map((line, index) => [line, index]))
+  return codeLines(file.lines).flatMap((line) => {
+    const assigned = /^(?:module\.)?exports\.(\w+)\s*=/.exec(line.text)?.[1]
+    const defined = assigned === undefined ? definedIn(line.text) : { name: assigned }
+    return defined && marked(line.text, defined.name) ? [{ name: defined.name, line, index: places.get(line)! }] : []
   })
 }
 
-/** Where the program begins. */
-export function entryFacts(files: FileBlock[]): Fact[] {
-  const starts = /\bfunc main\(|\bfn main\(|__name__\s*==\s*['"]__main__|\bpublic static void main\b|^\s*int main\(/
-  const named = /^(main|index|app|cli|server|__main__|mod|lib)\.\w+$/
-  return files
-    .filter((file) => file.kind !== 'test' && !isProse(file))
-    .sort((a, b) => depthOf(a) - depthOf(b))
-    .flatMap((file): Fact[] => {
-      if (nameOf(file) === 'package.json')
-        return pick(file, /^\s*"(?:main|bin|module)"\s*:\s*"([^"]+)"/, (found) => `The package's entry is ${found}.`)
-      const line = file.lines.find((one) => starts.test(one.text.slice(0, 400)))
-      if (line) return [{ text: `Execution starts in ${code(file.path)}.`, file, line }]
-      const first = file.lines[0]
-      return named.test(nameOf(file)) && first
-        ? [{ text: `${code(file.path)} is an entry by its name.`, file, line: first }]
-        : []
-    })
+function exportMark(path: string): (line: string, name: string) => boolean {
+  if (/\.[cm]?[jt]sx?$|\.(vue|svelte)$/.test(path)) return (line) => /^export |^(module\.)?exports\b/.test(line)
+  if (path.endsWith('.go')) return (line, name) => /^(func|type|const|var)\b/.test(line) && /^\p{Lu}/u.test(name)
+  if (path.endsWith('.rs')) return (line) => /^pub\s/.test(line)
+  if (/\.(java|kt|cs|scala|swift)$/.test(path)) return (line) => /^(public|open|export)\b/.test(line)
+  if (/\.pyi?$/.test(path)) return (line, name) => /^(async def|def|class)\b/.test(line) && !name.startsWith('_')
+  return (line) => /^\S/.test(line)
 }
 
-/** What a file says it is for, what it defines, and what it leans on. */
-export function fileFacts(file: FileBlock): Fact[] {
-  if (isProse(file)) return []
-  const facts: Fact[] = []
-  const opening = openingComment(file)
-  if (opening) facts.push({ text: `${code(file.path)} opens with ${quoted(opening.text)}.`, file, line: opening.line })
-  const defined = codeLines(file.lines).flatMap((line) => {
-    const found = definedIn(line.text)
-    return found && !/^[a-z]?$/.test(found.name) ? [{ name: found.name, line }] : []
-  })
-  const names = [...new Set(defined.map((one) => one.name))].slice(0, 6)
-  if (defined[0])
-    facts.push({ text: `${code(file.path)} defines ${names.map(code).join(', ')}.`, file, line: defined[0].line })
-  return [...facts, ...importFacts(file)]
+const verb = (path: string) => (/\.[cm]?[jt]sx?$|\.(vue|svelte|go)$/.test(path) ? 'exports' : 'defines')
+
+const mostNames = 6
+
+/** With the comment of the first exported definition, where the file says nothing of itself. */
+function exportFacts(file: FileBlock, wordless: boolean): Fact[] {
+  const found = exportsOf(file)
+  const [first] = found
+  if (first === undefined) return reexportFacts(file)
+  const names = [...new Set(found.map(({ name }) => name))]
+  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : ''
+  const list = names.slice(0, mostNames).map(code).join(', ')
+  const said = wordless ? saidBy(commentOf(file, first.index)) : undefined
+  const comment = said === undefined ? '' : `; of ${code(first.name)} it says: ${quoted(said)}`
+  return [{ text: `${code(file.path)} ${verb(file.path)} ${list}${more}${comment}.`, file, lines: [first.line] }]
 }
 
-/** Lines of code that an opening comment may stand below. */
-const mostCodeAbove = 12
-
-/** The first sentence of the first comment that is about the file: not its licence, and not an order to a program. */
-function openingComment(file: FileBlock): { text: string; line: Line } | undefined {
-  let comments: { text: string; line: Line }[] = []
-  let above = 0
-  for (const line of [...file.lines, { number: 0, text: '' }]) {
-    const text = line.text.startsWith('#!') ? undefined : commentIn(line.text)
-    if (text !== undefined) {
-      if (text !== '' && !isDirective(text)) comments.push({ text, line })
-      continue
-    }
-    const [start] = comments
-    if (start && !comments.some((comment) => isLicence(comment.text))) {
-      return { text: firstSentence(comments.map((comment) => comment.text).join(' ')), line: start.line }
-    }
-    comments = []
-    above += 1
-    if (above > mostCodeAbove) break
-  }
-  return undefined
+function reexportFacts(file: FileBlock): Fact[] {
+  const lines = file.lines.filter(
+    ({ text }) => /^(export|pub use|from \.|module\.exports = require)/.test(text) && sourceIn(text) !== undefined,
+  )
+  const [first] = lines
+  if (first === undefined) return []
+  const sources = [...new Set(lines.map(({ text }) => sourceIn(text)!))].slice(0, mostNames)
+  return [{ text: `${code(file.path)} passes on what ${sources.map(code).join(', ')} export.`, file, lines: [first] }]
 }
 
+const sourceIn = (text: string) =>
+  importIn(text) ??
+  /^pub use ([\w:]+\w)(?:;|::\{)/.exec(text)?.[1] ??
+  /^module\.exports = require\(['"]([^'"]+)['"]\)/.exec(text)?.[1]
+
+/** Imports of the repository's own files. */
 function importFacts(file: FileBlock): Fact[] {
   const inner = file.lines.flatMap((line) => {
-    const found = importIn(line.text)
-    return found !== undefined && /^\.[^'"]/.test(found) ? [{ found, line }] : []
+    const found = /^export\b/.test(line.text) ? undefined : importIn(line.text)
+    return found !== undefined && /^(\.[^'"]|crate::\w|super::\w)/.test(found) && !found.endsWith(':')
+      ? [{ found, line }]
+      : []
   })
   const [first] = inner
   if (!first) return []
   const names = [...new Set(inner.map((one) => one.found))].slice(0, 5)
-  return [{ text: `${code(file.path)} leans on ${names.map(code).join(', ')}.`, file, line: first.line }]
+  return [{ text: `${code(file.path)} imports ${names.map(code).join(', ')}.`, file, lines: [first.line] }]
 }
 
-/** What its own authors marked as unfinished or dangerous. */
-export function riskFacts(files: FileBlock[]): Fact[] {
-  return files.flatMap((file) =>
-    isProse(file)
-      ? []
-      : pick(
-          file,
-          /\b((?:TO(?:DO)|FIX(?:ME)|HACK|XXX|DEPRECATED|@deprecated|SECURITY|WARNING)\b.*)$/,
-          (found) => `Marked in ${code(file.path)}: ${found}.`,
-        ),
+/** The files that most of the shown files import, with one line that does. */
+export function centralFacts(files: FileBlock[]): Fact[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const users = new Map<FileBlock, { file: FileBlock; line: Line }[]>()
+  for (const file of files) {
+    if (holdsTests(file)) continue
+    const targets = new Set<FileBlock>()
+    for (const line of file.lines) {
+      const target = resolveRelative(file.path, importIn(line.text), byPath)
+      if (target === undefined || targets.has(target)) continue
+      targets.add(target)
+      users.set(target, [...(users.get(target) ?? []), { file, line }])
+    }
+  }
+  const most = [...users].filter(([, by]) => by.length >= 3).sort((a, b) => b[1].length - a[1].length)
+  return most.slice(0, 3).map(([target, by]) => {
+    const { file, line } = by[0]!
+    const text = `${by.length} of the shown files import ${code(target.path)}; ${code(file.path)} is one of them.`
+    return { text, file, lines: [line] }
+  })
+}
+
+/** The file of the prompt that a relative JavaScript import names. */
+function resolveRelative(
+  from: string,
+  wanted: string | undefined,
+  files: Map<string, FileBlock>,
+): FileBlock | undefined {
+  if (wanted === undefined || !wanted.startsWith('.') || !/\.[cm]?[jt]sx?$/.test(from)) return undefined
+  const parts = from.split('/').slice(0, -1)
+  for (const part of wanted.split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '.') parts.push(part)
+  }
+  const base = parts.join('/')
+  const stem = base.replace(/\.[cm]?jsx?$/, '')
+  const tried = [
+    base,
+    ...['ts', 'tsx', 'js', 'jsx', 'mts', 'mjs'].flatMap((end) => [`${stem}.${end}`, `${base}/index.${end}`]),
+  ]
+  return tried.flatMap((path) => files.get(path) ?? [])[0]
+}
+
+/** Where the program starts, or what a package offers first. */
+export function entryFacts(files: FileBlock[]): Fact[] {
+  const starts =
+    /^func main\(\)|^(?:pub )?(?:async )?fn main\(|__name__\s*==\s*['"]__main__|\bpublic static void main\b|^\s*int main\(/
+  const sources = files.filter((file) => !holdsTests(file) && !isProse(file)).sort((a, b) => depthOf(a) - depthOf(b))
+  const named = sources.filter(
+    (file) =>
+      !besides.test(file.path) && /^(main|index|app|cli|server|__main__|__init__|mod|lib)\.\w+$/.test(nameOf(file)),
   )
+  const shallow = named.filter((file) => depthOf(file) <= Math.max(2, depthOf(named[0]!))).slice(0, 3)
+  return [
+    ...sources.filter((file) => nameOf(file) === 'package.json').flatMap(packageEntries),
+    ...sources.flatMap((file): Fact[] => {
+      if (besides.test(file.path) || (file.path.endsWith('.rs') && !/(^|\/)(main|build)\.rs$|\/bin\//.test(file.path)))
+        return []
+      const line = file.lines.find((one) => starts.test(one.text.slice(0, 400)) && !/^\s*(\/\/|#|\*)/.test(one.text))
+      return line ? [{ text: `A program starts in ${code(file.path)}.`, file, lines: [line] }] : []
+    }),
+    ...shallow.flatMap((file) => [...exportFacts(file, false), ...importFacts(file)].slice(0, 1).map(startAt)),
+  ]
+}
+
+const startAt = (fact: Fact): Fact => ({ ...fact, text: `Reading can start here: ${fact.text}` })
+
+/** Code beside the product. */
+export const besides =
+  /(^|\/)(tests?|examples?|bench\w*|perf[\w-]*|scripts?|docs?|playground|fixtures?|runtime-tests?)\//
+
+const packageEntries = (file: FileBlock) =>
+  pick(file, /^\s*"(?:main|bin|module)"\s*:\s*"([^"]+)"/, (found) => `${code(file.path)} names the entry ${found}.`)
+
+/** What its own authors marked as unfinished or dangerous, in comments. */
+export function riskFacts(files: FileBlock[]): Fact[] {
+  const marks = /\b((?:TO(?:DO)|FIX(?:ME)|HACK|XXX|DEPRECATED|@deprecated|SECURITY)\b[^\w].{8,})$/
+  return files.flatMap((file) => {
+    if (isProse(file) || holdsTests(file)) return []
+    const facts = file.lines.flatMap((line, index): Fact[] => {
+      const found = marks
+        .exec(line.text.slice(0, 400))?.[1]
+        ?.replace(/\s*\*\/$/, '')
+        .trim()
+      if (found === undefined || commentAt(file, index) === undefined) return []
+      return [{ text: `A comment in ${code(file.path)} says: ${quoted(shorten(found))}.`, file, lines: [line] }]
+    })
+    return facts.slice(0, 2)
+  })
 }

@@ -1,9 +1,9 @@
 // Writes the reply to `Task: answer`: one sentence for each place found, each with a citation in the form the host asks for.
 import { commentIn, definedIn, isDirective, isProse } from './definitions.js'
-import { identityFacts } from './file-facts.js'
 import { findRelevantLines, type RelevantLine } from './find-relevant-lines.js'
 import { code, firstSentence, joinWithin, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
+import { identityFacts } from './project-facts.js'
 import { findIdentifiers, stem, stemsOf } from './word-stems.js'
 
 export const disclaimer = 'These are extracts chosen by shared words; no language model has read them.'
@@ -25,7 +25,7 @@ const isGeneralQuestion = (question: string) =>
   stemsOf(question).every((word) => general.has(word)) && findIdentifiers(question).length === 0
 
 const overview = (prompt: Prompt) =>
-  identityFacts(prompt.files).map(({ text, file, line }) => `${text} ${citation(file, [line])}`)
+  identityFacts(prompt.files).map(({ text, file, lines }) => `${text} ${citation(file, lines)}`)
 
 /** `src/a.ts:10-12 "const a = 1"` in double brackets, quoting the last line; without a quote when that cannot be quoted safely. */
 export function citation(file: FileBlock, lines: Line[]): string {

@@ -195,16 +195,16 @@ describe('prose', () => {
       '## How to build, test and run it, and its risks',
     ])
     expect(summary.startsWith('## What it is and for whom')).toBe(true)
-    expect(summary).toContain('The README says: “Ferry carries people over rivers” (README.md:3).')
-    expect(summary).toContain('`src/boat.ts` defines `rowBoat` (src/boat.ts:5).')
-    expect(summary).toContain('`npm run test` does `vitest run` (package.json:5).')
+    expect(summary).toContain('The README introduces “Ferry”: “Ferry carries people over rivers” (README.md:3).')
+    expect(summary).toContain('`src/boat.ts` exports `rowBoat` (src/boat.ts:5).')
+    expect(summary).toContain('`npm run test` runs `vitest run` (package.json:5).')
     for (const [path] of places(summary)) expect(repository).toContain(`=== file "${path}" lines 1-`)
   })
 
   it('of a part has no headings, and speaks of each file before it speaks twice of one', async () => {
     const part = await say('part', repository)
     expect(part).not.toMatch(/^#/m)
-    expect(part).toContain('`src/boat.ts` opens with “Boats and what moves them” (src/boat.ts:1).')
+    expect(part).toContain('`src/boat.ts` says of itself: “Boats and what moves them” (src/boat.ts:1).')
     expect(places(part).length).toBeGreaterThan(4)
   })
 
