@@ -12,7 +12,7 @@ import { readRef } from '../store/ref-store.js'
 import { readSealed } from '../store/run-store.js'
 import { olderSpellings } from '../store/spellings.js'
 import type { AnswerRequest } from './answer/find-answer.js'
-import { optionally, stalenessAt } from './answer/report-answer.js'
+import { optionally, repositoryOf, stalenessAt } from './answer/report-answer.js'
 import type { ChosenRun } from './answer/resolve-run.js'
 import type { AnswerStaleness } from './pull-request/check-answer.js'
 import { readSummary } from './read-summary.js'
@@ -127,16 +127,18 @@ export async function getAnswer(
 /** The staleness of an answer at the newest summarised commit of the run's ref; undefined if there is none or it is unknown. */
 export async function staleSince(
   context: AppContext,
-  request: Pick<AnswerRequest, 'repository' | 'github'>,
+  github: AnswerRequest['github'],
   run: ChosenRun,
   record: CompletedAnswer,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   const { ref } = run.handoff
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
-  const place = layout(context.root, request.repository)
-  const head = await optionally(() => readRef(context.ports.drive, place, ref, signal))
-  return stalenessAt(head, record, request, context, signal)
+  const repository = repositoryOf(run)
+  const older = olderLayout(context.root, repository)
+  const read = (place: Layout) => readRef(context.ports.drive, place, ref, signal)
+  const head = await optionally(async () => (await read(layout(context.root, repository))) ?? (older && read(older)))
+  return stalenessAt(head, record, run, github, context, signal)
 }
 
 export interface CitedPlace {

@@ -147,9 +147,8 @@ async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Pr
 /** Includes whether the cited lines have changed since. */
 async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Product.CompletedAnswer) {
   const { product, context, app, exchange } = look
-  const { repository } = repositoryOf(look)
-  const request = { repository, ...(app.hasGitHub ? { github: app.github } : {}) }
-  const stale = await product.staleSince(context, request, run, record, exchange.signal)
+  const github = app.hasGitHub ? app.github : undefined
+  const stale = await product.staleSince(context, github, run, record, exchange.signal)
   return answerView(app.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
 }
 

@@ -10,7 +10,7 @@ import {
   type SummariseResult,
   summarise,
 } from '../../../src/handoff/index.js'
-import { listRepositories, listRuns } from '../../../src/handoff/workflows/browse.js'
+import { listRepositories, listRuns, staleSince } from '../../../src/handoff/workflows/browse.js'
 import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 
@@ -76,13 +76,19 @@ test('it is found under each spelling, by its run, its commit and its branch, an
   expect(await summarised('OCTO/tools', 0, 'again')).toMatchObject({ reused: true, run: made.run })
 })
 
+/** Keeps the repository as runs were stored before names were in lower case. */
+function moveToOlder(): void {
+  const { drive } = stack.clouds
+  const now = layout('/handoff', where()).repository
+  for (const { path, isDirectory } of drive.tree(now))
+    if (!isDirectory) drive.write(path.replace(now, asSpelled().repository), drive.readFile(path)!)
+  drive.remove(now)
+}
+
 test('an old directory is read under each spelling, keeps its answers, and is built on by the next commit', async () => {
   const { drive } = stack.clouds
   const now = layout('/handoff', where()).repository
-  const before = asSpelled().repository
-  for (const { path, isDirectory } of drive.tree(now))
-    if (!isDirectory) drive.write(path.replace(now, before), drive.readFile(path)!)
-  drive.remove(now)
+  moveToOlder()
   for (const name of spellings) {
     const { record, run } = await asked(name, { run: made.run }, 'Where is refreshToken?')
     expect([name, run.directory, record.commit]).toEqual([name, asSpelled().run(made.run), repository.commits[0]])
@@ -120,4 +126,24 @@ test('prune takes up both directories, by the name of the repository and by look
   expect((await listRepositories(context, where().host, never)).sort()).toEqual(named(plan))
   const outcomes = await prune(plan, context, never)
   expect(outcomes.filter(({ outcome }) => outcome === 'failed')).toEqual([])
+})
+
+test('an answer of an old directory is stale once its branch has moved there, under each spelling', async () => {
+  const { drive } = stack.clouds
+  drive.remove('/handoff')
+  const { run } = await summarised(spelled, 0, 'before')
+  const { record } = await asked(spelled, { run }, 'Where is refreshToken?')
+  await repository.git('update-ref', ref, repository.head)
+  await summarise({ commit: stack.commit(spelled, repository.head, ref), attempt: 'after' }, stack.context, never)
+  moveToOlder()
+  for (const name of spellings) {
+    const found = await asked(name, { run }, 'Where is refreshToken?')
+    expect([name, found.reused, found.record.id]).toEqual([name, true, record.id])
+    const stale = await staleSince(stack.context, undefined, found.run, found.record, never)
+    expect([name, stale?.head, stale?.changed.map(({ path }) => path)]).toEqual([
+      name,
+      repository.head,
+      ['src/token.ts'],
+    ])
+  }
 })

@@ -218,7 +218,7 @@ async function store(
   })
   const ours = stands === record
   const kept = stands.status === 'done' ? stands : record
-  const stale = await stalenessAt(run.behind?.head, kept, found.request, context, cleanupSignal())
+  const stale = await stalenessAt(run.behind?.head, kept, run, found.request.github, context, cleanupSignal())
   return { record: kept, run, reused: record.reusedFrom !== undefined || !ours, ...(stale ? { stale } : {}) }
 }
 

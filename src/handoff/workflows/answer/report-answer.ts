@@ -2,23 +2,29 @@
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
 import { isHandoffError } from '../../domain/errors.js'
+import { parseRepository } from '../../domain/run.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
 import type { AnswerRequest, AnswerResult, FoundQuestion } from './find-answer.js'
+import type { ChosenRun } from './resolve-run.js'
 
 /** Undefined where there is nothing to say, or where it cannot be found out: that costs the remark and not the answer. */
 export function stalenessAt(
   head: string | undefined,
   record: CompletedAnswer,
-  { repository, github }: Pick<AnswerRequest, 'repository' | 'github'>,
+  run: ChosenRun,
+  github: AnswerRequest['github'],
   context: AppContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   return optionally(async () => {
     if (head === undefined) return undefined
     const { checkStaleness: stalenessOf } = await import('../pull-request/check-answer.js')
-    return stalenessOf({ repository, record, head }, context, await github?.(), signal)
+    return stalenessOf({ repository: repositoryOf(run), record, head }, context, await github?.(), signal)
   })
 }
+
+/** As the run was stored: its directory may be in that spelling. */
+export const repositoryOf = ({ handoff }: ChosenRun) => parseRepository(handoff.repository, handoff.host)
 
 /** A failure of an outside service is no failure of the answer. */
 export async function optionally<T>(look: () => Promise<T>): Promise<T | undefined> {
@@ -37,6 +43,6 @@ export async function storedAnswer(
   signal: AbortSignal,
 ): Promise<AnswerResult> {
   context.ports.emit({ type: 'answer-reused', id })
-  const stale = await stalenessAt(run.behind?.head, record, request, context, signal)
+  const stale = await stalenessAt(run.behind?.head, record, run, request.github, context, signal)
   return { record, run, reused: true, ...(stale ? { stale } : {}) }
 }
