@@ -19,7 +19,8 @@ import { parseHttpUrl } from '../../util/http-url.js'
 import { systemClock } from '../system-clock.js'
 import { type DriveTimes, defaultTimes, Lost } from './deadlines.js'
 import { notDrive9 } from './errors.js'
-import { type Call, makeCaller, readJson } from './request.js'
+import type { Call } from './exchange.js'
+import { makeCaller, readJson } from './request.js'
 import type { Ground } from './upload.js'
 
 export interface DriveSettings {

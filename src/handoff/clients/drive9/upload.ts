@@ -1,15 +1,17 @@
-// Writing a file of any size, conditionally or not, and finding out what became of a write whose answer was lost.
+// Writes a file of any size, with or without a condition, and finds out whether a write whose answer was lost was executed.
 //
-// Small files are one PUT; from 50,000 bytes on the service wants an upload: begin, ask for addresses, put the parts into the object
-// storage, complete. In both the condition is checked by the service. When an answer is lost the file is read back: the same bytes there
-// mean written; the revision still as expected means that nothing happened, and the write is made again.
+// A small file is one PUT. From 50,000 bytes on the service wants an upload: begin, ask for addresses, put the parts into the object storage,
+// complete. The service checks the condition of both. After a lost answer the file is read back: equal bytes mean that it was written; the expected
+// revision means that nothing happened, and the write is made again.
 
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
 import { type DriveStat, smallFileBytes } from '../../domain/ports.js'
+import { doubled, retry } from '../../util/retry.js'
 import { type DriveTimes, Lost } from './deadlines.js'
 import { type CallName, notDrive9, refusal } from './errors.js'
-import { type Answer, type Caller, forAttempt, objectAddress, readJson } from './request.js'
+import { objectAddress } from './exchange.js'
+import { type Answer, type Caller, forAttempt, readJson } from './request.js'
 
 export interface WriteOptions {
   expectedRevision?: number
@@ -33,28 +35,29 @@ export interface Ground {
 const partsAtOnce = 4
 const partsPerBatch = 16
 
-export async function writeFile(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
-  const work = bytes.length < smallFileBytes ? putWhole : uploadInParts
+export function writeFile(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
+  const write = bytes.length < smallFileBytes ? putWhole : uploadInParts
   const { tries, pauseMs } = ground.times
-  for (let number = 1; ; number += 1) {
+  const attempt = async (number: number) => {
     try {
-      return await work(ground, path, bytes, options, number)
+      return await write(ground, path, bytes, options, number)
     } catch (error) {
       // After a lost answer the conflicting writer may be our own earlier attempt.
       const unsure = error instanceof Lost || (number > 1 && isHandoffError(error, 'conflict'))
       if (!unsure) throw error
       const settled = await settle(ground, path, bytes, options)
       if (settled.written) return { revision: settled.revision }
-      if (!(error instanceof Lost)) throw error
-      if (options.expectedRevision !== undefined && settled.revision !== options.expectedRevision) {
-        throw conflictAfterLoss(path, settled.revision)
-      }
-      if (number >= tries) throw error.error
-      // Two who upload the same file end each other's uploads; waiting unequally long lets one of them finish.
-      const wait = pauseMs * 2 ** (number - 1) * (0.5 + Math.random())
-      await ground.clock.sleep(wait, options.signal)
+      const unchanged = options.expectedRevision === undefined || settled.revision === options.expectedRevision
+      throw unchanged || !(error instanceof Lost) ? error : conflictAfterLoss(path, settled.revision)
     }
   }
+  const pauseAfter = (error: unknown, attempts: number) => {
+    if (!(error instanceof Lost)) throw error
+    if (attempts >= tries) throw error.error
+    // Concurrent uploads of one file end each other. Random pauses let one of them finish.
+    return { milliseconds: doubled(pauseMs, attempts) * (0.5 + Math.random()) }
+  }
+  return retry(attempt, pauseAfter, { clock: ground.clock, signal: options.signal, doing: `writing ${path} to drive9` })
 }
 
 async function settle(ground: Ground, path: string, bytes: Uint8Array, { signal }: WriteOptions) {

@@ -2,6 +2,7 @@
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { FoundSandbox } from '../../domain/ports.js'
 import { publishedDrive9 } from '../../domain/settings.js'
+import { retry } from '../../util/retry.js'
 import { systemClock } from '../system-clock.js'
 import { explainFailure, failureOf, isWithoutEffect } from './errors.js'
 import type { ProgramSource, SandboxSettings } from './settings.js'
@@ -100,31 +101,30 @@ export async function findSandboxes(
   return found
 }
 
-const killWaits = [0, 200, 600, 1_800, 5_000]
+const killPauses = [200, 600, 1_800, 5_000]
 const killRequestMs = 10_000
 
 /**
- * Asks until the service has said that it is gone. True when it was ours to kill, as far as can be known: a reply that was lost may have been a
- * yes.
+ * Repeats the call until the service confirms that the sandbox is gone. True when this process killed it, as far as can be known: a lost reply may
+ * have been a yes.
  */
 export async function killSandbox(service: Service, id: string, signal: AbortSignal): Promise<boolean> {
   const doing = `Killing sandbox ${id}`
   const { Sandbox } = await service.sdk()
-  let last: unknown
   let perhaps = false
-  for (const milliseconds of killWaits) {
-    await pause(milliseconds, signal, lower(doing))
-    try {
-      const killed = await replied(service, signal, (connection) => Sandbox.kill(id, connection), killRequestMs)
-      return killed || perhaps
-    } catch (error) {
-      if (signal.aborted) throw abortError(signal, lower(doing))
-      if (isWithoutEffect(error) && !isPassing(error)) throw explainFailure(error, doing)
-      perhaps ||= !isWithoutEffect(error)
-      last = error
-    }
+  const kill = async () => {
+    if (signal.aborted) throw abortError(signal, lower(doing))
+    const killed = await replied(service, signal, (connection) => Sandbox.kill(id, connection), killRequestMs)
+    return killed || perhaps
   }
-  throw explainFailure(last, doing)
+  const pauseAfter = (error: unknown, attempts: number) => {
+    if (signal.aborted) throw abortError(signal, lower(doing))
+    const milliseconds = killPauses[attempts - 1]
+    if (milliseconds === undefined || (isWithoutEffect(error) && !isPassing(error))) throw explainFailure(error, doing)
+    perhaps ||= !isWithoutEffect(error)
+    return { milliseconds }
+  }
+  return retry(kill, pauseAfter, { clock: systemClock, signal, doing: lower(doing) })
 }
 
 /** Refused now, but perhaps not in a moment. */

@@ -5,6 +5,7 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
 import { anySignal } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'
+import { doubled, retry } from '../../util/retry.js'
 import { systemClock } from '../system-clock.js'
 import { displayAddress, explainFailure, Refused } from './errors.js'
 import { readListing } from './parse-refs.js'
@@ -84,18 +85,19 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
   }
 
   /** A listing changes nothing, so it is retried after a lost connection or an error of the server. */
-  async function retried<T>(base: URL, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt += 1) {
-      if (signal.aborted) throw abortError(signal, `asking ${displayAddress(base)}`)
-      try {
-        return await ask()
-      } catch (error) {
-        if (signal.aborted) throw abortError(signal, `asking ${displayAddress(base)}`)
-        const failure = explainFailure(error, base, config.credentials !== undefined)
-        if (attempt >= retries || !failure.retry) throw failure.error
-        await clock.sleep((config.firstWaitMs ?? 300) * 2 ** attempt, signal)
-      }
+  function retried<T>(base: URL, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    const doing = `asking ${displayAddress(base)}`
+    const stopIfAborted = () => {
+      if (signal.aborted) throw abortError(signal, doing)
     }
+    stopIfAborted()
+    const pauseAfter = (error: unknown, attempts: number) => {
+      stopIfAborted()
+      const failure = explainFailure(error, base, config.credentials !== undefined)
+      if (attempts > retries || !failure.retry) throw failure.error
+      return { milliseconds: doubled(config.firstWaitMs ?? 300, attempts) }
+    }
+    return retry(ask, pauseAfter, { clock, signal, doing })
   }
 
   return { heads }

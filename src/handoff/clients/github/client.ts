@@ -51,7 +51,7 @@ export function makeGitHub(options: GitHubOptions): GitHub {
   const graphql = makeGraphql(transport.apiUrl, send)
   const identity = cacheIdentity(graphql, send)
   const conversation = conversationCalls(send, identity, graphql)
-  const comments = { ...conversation, pause: transport.clock.sleep, onNotice: transport.onNotice }
+  const comments = { ...conversation, clock: transport.clock, onNotice: transport.onNotice }
   return {
     serverUrl: parseBaseUrl(options.serverUrl),
     identity,

@@ -6,7 +6,6 @@ import type { Comment, CommentKey, GitHub, Thread } from '../../domain/github.js
 import * as read from '../../util/decode.js'
 import type { Rest } from './comments.js'
 import type { Graphql } from './graphql.js'
-import { orNull } from './responses.js'
 
 export type DiscussionThread = Extract<Thread, { kind: 'discussion' }>
 type Calls = Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment' | 'addReaction' | 'removeReactions'>
@@ -21,24 +20,24 @@ const fields = 'id databaseId body url createdAt updatedAt viewerDidAuthor autho
 
 const comment = read.object({
   id: read.string(300),
-  databaseId: orNull(read.count),
+  databaseId: read.nullable(read.count),
   body: read.string(10_000_000),
   url: read.string(10_000),
   createdAt: read.string(40),
   updatedAt: read.string(40),
   viewerDidAuthor: read.boolean,
-  author: orNull(read.object({ login: read.string(200) })),
+  author: read.nullable(read.object({ login: read.string(200) })),
 })
 
 const replies = read.object({
   nodes: read.array(comment, 100),
-  pageInfo: read.object({ hasNextPage: read.boolean, endCursor: orNull(read.string(1_000)) }),
+  pageInfo: read.object({ hasNextPage: read.boolean, endCursor: read.nullable(read.string(1_000)) }),
 })
 
 const asked = read.object({
   node: read.object({
     id: read.string(300),
-    replyTo: orNull(read.object({ id: read.string(300) })),
+    replyTo: read.nullable(read.object({ id: read.string(300) })),
     replies,
   }),
 })
@@ -115,7 +114,7 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
 
     async getComment(key, call) {
       const doing = `reading a comment in ${key.repository}`
-      const shape = read.object({ node: orNull(comment) })
+      const shape = read.object({ node: read.nullable(comment) })
       const operation = { document: documents.one, variables: { id: nodeOf(key) }, shape, doing, idempotent: true }
       const data = await graphql(key.repository, operation, call)
       return data?.node ? commentOf(key.repository, data.node) : null
@@ -147,7 +146,7 @@ export function discussionCalls(graphql: Graphql): DiscussionCalls {
     async removeReactions(key, unwanted, call) {
       const id = nodeOf(key)
       const groups = read.array(read.object({ content: read.string(40), viewerHasReacted: read.boolean }), 100)
-      const shape = read.object({ node: orNull(read.object({ reactionGroups: orNull(groups) })) })
+      const shape = read.object({ node: read.nullable(read.object({ reactionGroups: read.nullable(groups) })) })
       const query = { document: documents.reactions, variables: { id }, shape, idempotent: true }
       const doing = `reading reactions in ${key.repository}`
       const data = await graphql(key.repository, { ...query, doing }, call)

@@ -4,6 +4,8 @@
 // processes choose the same one at any time. After a lost reply to a create the list is read before another create.
 import { HandoffError } from '../../domain/errors.js'
 import type { Call, Comment, GitHub, Thread, WantedComment } from '../../domain/github.js'
+import type { Clock } from '../../domain/ports.js'
+import { doubled, retry } from '../../util/retry.js'
 import { LostReply } from './request.js'
 
 export interface CommentCalls {
@@ -11,7 +13,7 @@ export interface CommentCalls {
   /** May throw LostReply. */
   createComment: GitHub['createComment']
   deleteComment: GitHub['deleteComment']
-  pause: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  clock: Clock
   onNotice: (text: string) => void
 }
 
@@ -35,21 +37,23 @@ async function createOrFind(
   wanted: WantedComment,
   call: Call,
 ): Promise<{ made?: Comment; standing: Comment[] }> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const made = await calls.createComment(thread, wanted.body, call)
-      const standing = await calls.ownComments(thread, wanted, call)
-      // A list may not show a new comment yet.
-      return { made, standing: standing.some((comment) => comment.id === made.id) ? standing : [...standing, made] }
-    } catch (error) {
-      if (!(error instanceof LostReply)) throw error
-      if (attempt >= maximumCreations) throw error.error
-      calls.onNotice(`${error.error.message} Checking whether the comment exists.`)
-      await calls.pause(1_000 * 2 ** (attempt - 1), call.signal)
+  const attempt = async (number: number) => {
+    if (number > 1) {
       const standing = await calls.ownComments(thread, wanted, call)
       if (standing.length > 0) return { standing }
     }
+    const made = await calls.createComment(thread, wanted.body, call)
+    const standing = await calls.ownComments(thread, wanted, call)
+    // A list may not show a new comment yet.
+    return { made, standing: standing.some((comment) => comment.id === made.id) ? standing : [...standing, made] }
   }
+  const pauseAfter = (error: unknown, attempts: number) => {
+    if (!(error instanceof LostReply)) throw error
+    if (attempts >= maximumCreations) throw error.error
+    calls.onNotice(`${error.error.message} Checking whether the comment exists.`)
+    return { milliseconds: doubled(1_000, attempts) }
+  }
+  return retry(attempt, pauseAfter, { clock: calls.clock, signal: call.signal, doing: 'creating a comment' })
 }
 
 async function keepOldest(calls: CommentCalls, standing: Comment[], call: Call): Promise<Comment> {

@@ -8,6 +8,7 @@ import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { anySignal } from '../../util/abort.js'
+import { doubled, type Pause, retry } from '../../util/retry.js'
 import { retryAfterMs } from '../../util/retry-after.js'
 
 export interface Transport {
@@ -53,62 +54,74 @@ export class LostReply extends Error {
   }
 }
 
-type Outcome =
-  | { kind: 'reply'; reply: Reply }
-  | { kind: 'limited'; retryAfterMs?: number | undefined }
-  | { kind: 'lost'; why: string; retryAfterMs?: number | undefined }
+/** GitHub did not execute the request. */
+class Limited extends Error {
+  readonly pauseMs: number | undefined
+
+  constructor(pauseMs: number | undefined) {
+    super('rate limit')
+    this.pauseMs = pauseMs
+  }
+}
+
+/** GitHub may have executed the request. */
+class Lost extends Error {
+  readonly retryAfterMs: number | undefined
+
+  constructor(why: string, retryAfterMs?: number | undefined) {
+    super(why)
+    this.retryAfterMs = retryAfterMs
+  }
+}
 
 const maximumAttempts = 4
 const maximumLimits = 5
 
 /** Rejects with a HandoffError, or with LostReply when the request is not idempotent and its reply was lost. */
-export async function sendRequest(transport: Transport, request: Request, call: Call): Promise<Reply> {
-  let lost = 0
-  let limited = 0
+export function sendRequest(transport: Transport, request: Request, call: Call): Promise<Reply> {
+  let losses = 0
+  let limits = 0
   let unannounced = 0
   let waitedMs = 0
-  for (;;) {
-    const outcome = await sendOnce(transport, request, call.signal)
-    if (outcome.kind === 'reply') return outcome.reply
-    if (outcome.kind === 'lost') {
-      lost += 1
-      const error = lostError(request, outcome.why)
-      if (!request.idempotent) throw new LostReply(error)
-      if (lost >= maximumAttempts) throw error
-      const pause = outcome.retryAfterMs ?? 500 * 2 ** (lost - 1)
-      if (outcome.retryAfterMs !== undefined) waitedMs += pause
-      if (waitedMs > transport.maximumWaitMs) throw error
-      transport.onNotice(`GitHub ${outcome.why} while ${request.doing}; trying again.`)
-      await transport.clock.sleep(pause, call.signal)
-      continue
-    }
-    limited += 1
-    const pause = outcome.retryAfterMs ?? 60_000 * 2 ** unannounced++
-    const exhausted = limited > maximumLimits || waitedMs + pause > transport.maximumWaitMs
-    if (call.patient === false || exhausted) throw limitError(request, pause)
-    transport.onNotice(`GitHub asks to wait ${seconds(pause)} s while ${request.doing}.`)
-    await waitForLimit(transport, request, call.signal, pause)
-    waitedMs += pause
+
+  function pauseAfterLoss({ message: why, retryAfterMs }: Lost): Pause {
+    losses += 1
+    const error = lostError(request, why)
+    if (!request.idempotent) throw new LostReply(error)
+    if (losses >= maximumAttempts) throw error
+    const milliseconds = retryAfterMs ?? doubled(500, losses)
+    if (retryAfterMs !== undefined) waitedMs += milliseconds
+    if (waitedMs > transport.maximumWaitMs) throw error
+    transport.onNotice(`GitHub ${why} while ${request.doing}; trying again.`)
+    return { milliseconds }
   }
+
+  /** When the deadline passes during the pause, the error reports the seconds that are left of it. */
+  function pauseAtLimit({ pauseMs }: Limited): Pause {
+    limits += 1
+    const milliseconds = pauseMs ?? 60_000 * 2 ** unannounced++
+    const exhausted = limits > maximumLimits || waitedMs + milliseconds > transport.maximumWaitMs
+    if (call.patient === false || exhausted) throw limitError(request, milliseconds)
+    transport.onNotice(`GitHub asks to wait ${seconds(milliseconds)} s while ${request.doing}.`)
+    waitedMs += milliseconds
+    const until = transport.clock.now() + milliseconds
+    return { milliseconds, late: () => limitError(request, until - transport.clock.now()) }
+  }
+
+  function pauseAfter(error: unknown): Pause {
+    if (error instanceof Lost) return pauseAfterLoss(error)
+    if (error instanceof Limited) return pauseAtLimit(error)
+    throw error
+  }
+
+  return retry(() => sendOnce(transport, request, call.signal), pauseAfter, {
+    clock: transport.clock,
+    signal: call.signal,
+    doing: request.doing,
+  })
 }
 
-/** When the deadline passes during the wait, the error reports the seconds that are left of it. */
-async function waitForLimit(
-  transport: Transport,
-  request: Request,
-  signal: AbortSignal,
-  milliseconds: number,
-): Promise<void> {
-  const until = transport.clock.now() + milliseconds
-  try {
-    await transport.clock.sleep(milliseconds, signal)
-  } catch {
-    const error = abortError(signal, request.doing)
-    throw error.code === 'timeout' ? limitError(request, until - transport.clock.now()) : error
-  }
-}
-
-async function sendOnce(transport: Transport, request: Request, signal: AbortSignal): Promise<Outcome> {
+async function sendOnce(transport: Transport, request: Request, signal: AbortSignal): Promise<Reply> {
   if (signal.aborted) throw abortError(signal, request.doing)
   let response: Response
   let text: string
@@ -118,7 +131,7 @@ async function sendOnce(transport: Transport, request: Request, signal: AbortSig
   } catch (error) {
     if (signal.aborted) throw abortError(signal, request.doing)
     if (error instanceof HandoffError) throw error
-    return { kind: 'lost', why: `could not be reached (${networkErrorCode(error)})` }
+    throw new Lost(`could not be reached (${networkErrorCode(error)})`)
   }
   return readResponse(transport, request, response, text)
 }
@@ -155,18 +168,15 @@ function requestInit(transport: Transport, request: Request): RequestInit {
   }
 }
 
-function readResponse(transport: Transport, request: Request, response: Response, text: string): Outcome {
+function readResponse(transport: Transport, request: Request, response: Response, text: string): Reply {
   const { status, headers } = response
-  if (status >= 500)
-    return { kind: 'lost', why: `answered ${status}`, retryAfterMs: retryAfter(headers, transport.clock) }
+  if (status >= 500) throw new Lost(`answered ${status}`, retryAfter(headers, transport.clock))
   const body = parseJson(text)
   const accepted = (status >= 200 && status < 300) || (request.accept?.includes(status) ?? false)
-  if (accepted && body !== undefined) return { kind: 'reply', reply: { status, headers, body } }
-  if (accepted) return { kind: 'lost', why: `answered ${status} with something that is not JSON` }
+  if (accepted && body !== undefined) return { status, headers, body }
+  if (accepted) throw new Lost(`answered ${status} with something that is not JSON`)
   const message = errorMessage(body)
-  const limit = rateLimit(status, headers, message, transport.clock)
-  if (limit) return limit
-  throw refusal(request, status, headers, message)
+  throw rateLimit(status, headers, message, transport.clock) ?? refusal(request, status, headers, message)
 }
 
 /** Undefined for invalid JSON. */
@@ -179,18 +189,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-function rateLimit(status: number, headers: Headers, message: string, clock: Clock): Outcome | null {
-  if (status !== 403 && status !== 429) return null
+function rateLimit(status: number, headers: Headers, message: string, clock: Clock): Limited | undefined {
+  if (status !== 403 && status !== 429) return undefined
   const requestedMs = retryAfter(headers, clock)
-  if (requestedMs !== undefined) return { kind: 'limited', retryAfterMs: requestedMs }
+  if (requestedMs !== undefined) return new Limited(requestedMs)
   if (headers.get('x-ratelimit-remaining') === '0') {
     const reset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN)
     // One second more: GitHub gives the reset in whole seconds, and clocks differ.
     const pause = Number.isFinite(reset) ? Math.max(0, reset * 1_000 - clock.now()) + 1_000 : undefined
-    return { kind: 'limited', retryAfterMs: pause }
+    return new Limited(pause)
   }
   const limited = status === 429 || /rate limit|abuse detection/i.test(message)
-  return limited ? { kind: 'limited' } : null
+  return limited ? new Limited(undefined) : undefined
 }
 
 const retryAfter = (headers: Headers, clock: Clock) => retryAfterMs(headers.get('retry-after'), clock.now())

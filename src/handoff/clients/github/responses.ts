@@ -43,7 +43,7 @@ const user = read.object({ login: read.string(200), id: read.count, type: read.o
 
 // GitHub returns null for a deleted user. Id 0 equals no other author.
 const author: read.Decoder<Author> = (value, at) => {
-  const found = orNull(user)(value, at)
+  const found = read.nullable(user)(value, at)
   return found ? { login: found.login, id: found.id, type: found.type ?? 'User' } : { login: '', id: 0, type: 'User' }
 }
 
@@ -69,7 +69,7 @@ export const repositoryFacts: read.Decoder<RepositoryFacts> = (value, at) => {
 const side = read.object({
   ref: read.string(1_000),
   sha: read.objectId,
-  repo: orNull(read.object({ id: read.count, full_name: read.string(300), private: read.boolean })),
+  repo: read.nullable(read.object({ id: read.count, full_name: read.string(300), private: read.boolean })),
 })
 
 const pullShape = read.object({
@@ -114,7 +114,7 @@ const flags = read.object({
 const permissionShape = read.object({
   permission: read.string(100),
   role_name: read.optional(read.string(200)),
-  user: orNull(
+  user: read.nullable(
     read.object({
       login: read.string(200),
       id: read.count,
@@ -155,12 +155,12 @@ function byFlags(found: ReturnType<typeof flags> | undefined): PermissionLevel |
 
 const commentShape = read.object({
   id: read.count,
-  body: orNull(read.string(10_000_000)),
+  body: read.nullable(read.string(10_000_000)),
   user: author,
   html_url: read.string(10_000),
   created_at: read.string(40),
   updated_at: read.string(40),
-  in_reply_to_id: read.optional(orNull(read.count)),
+  in_reply_to_id: read.optional(read.nullable(read.count)),
 })
 
 export function comment(kind: Thread['kind'], repository: string): read.Decoder<Comment> {
@@ -186,7 +186,7 @@ const fileShape = read.object({
   filename: read.string(10_000),
   previous_filename: read.optional(read.string(10_000)),
   status: read.string(50),
-  sha: orNull(read.string(100)),
+  sha: read.nullable(read.string(100)),
   changes: read.optional(read.count),
   patch: read.optional(read.string(50_000_000)),
 })
@@ -224,7 +224,7 @@ function changedFile(found: ReturnType<typeof fileShape>): ChangedFile {
 }
 
 export const viewer = read.object({
-  viewer: read.object({ login: read.string(200), databaseId: orNull(read.count) }),
+  viewer: read.object({ login: read.string(200), databaseId: read.nullable(read.count) }),
 })
 
 export const plainUser: read.Decoder<Author> = (value, at) => {

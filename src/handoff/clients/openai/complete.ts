@@ -6,6 +6,7 @@ import { effortFor, mayThink, replyLimit } from '../../domain/model-limits.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { lazy } from '../../util/lazy.js'
+import { doubled, type Pause, retry } from '../../util/retry.js'
 import { systemClock } from '../system-clock.js'
 import type { ModelConfig, ThinkingByEffort } from './config.js'
 import { explainFailure, type Failure, type ServiceErrors } from './errors.js'
@@ -25,6 +26,20 @@ export interface ModelCalls {
   warm(): Promise<void>
 }
 
+class FailedAttempt extends Error {
+  readonly failure: Failure
+  /** The caller has received a part of the reply, so the attempt cannot be repeated. */
+  readonly textSent: boolean
+  readonly counts: boolean
+
+  constructor(failure: Failure, textSent: boolean, counts: boolean) {
+    super('The attempt failed.')
+    this.failure = failure
+    this.textSent = textSent
+    this.counts = counts
+  }
+}
+
 export function makeCalls(config: ModelConfig, host: string, thinking: ThinkingByEffort): ModelCalls {
   const clock = config.clock ?? systemClock
   const estimateTokens = tokenEstimatorFor(config.name)
@@ -38,34 +53,53 @@ export function makeCalls(config: ModelConfig, host: string, thinking: ThinkingB
   const loaded = lazy(() => load(config))
 
   async function complete(request: ModelRequest): Promise<ModelReply> {
-    if (request.signal.aborted) throw abortError(request.signal, 'asking the model')
+    const { signal } = request
+    if (signal.aborted) throw abortError(signal, 'asking the model')
     const limit = replyLimitFor(request)
-    const { client, errors } = await loaded()
-    const wanted = { limit, effort: effortFor(config, request) }
-    for (let attempt = 0; ; ) {
-      let textSent = false
-      const onText = (piece: string) => {
-        textSent = true
-        request.onText?.(piece)
-      }
-      const slot = await slots.enter(request.signal)
-      try {
-        const result = await parameterMemory.ask(request, wanted, (parameters) =>
-          readReply(client, parameters, watch(), { ...request, onText: request.onText && onText }),
-        )
-        slot.leave('done')
-        return toReply(result, request, limit)
-      } catch (error) {
-        if (request.signal.aborted) throw abortError(request.signal, 'the model was answering')
-        const failure = orBusy(explainFailure(error, { host, model: config.name, key: config.apiKey, errors }), slot)
-        // When our own concurrent requests make the service busy, concurrency drops and the attempt does not count.
-        if (!failure.busy || slot.alone()) attempt += 1
-        slot.leave(failure.busy ? 'busy' : 'failed')
-        if (textSent || !failure.retry || attempt > (config.retries ?? defaultRetries)) throw failure.error
-        await waitBeforeRetry(failure, Math.max(0, attempt - 1), request.signal)
-      } finally {
-        slot.leave('failed')
-      }
+    const connected = await loaded()
+    let failures = 0
+    const pauseAfter = (error: unknown): Pause => {
+      if (!(error instanceof FailedAttempt)) throw error
+      const { failure, textSent, counts } = error
+      // When our own concurrent requests make the service busy, concurrency drops and the attempt does not count.
+      if (counts) failures += 1
+      if (textSent || !failure.retry || failures > (config.retries ?? defaultRetries)) throw failure.error
+      const ownPause = doubled(config.firstWaitMs ?? 500, Math.max(1, failures)) * (1 - Math.random() / 4)
+      const milliseconds = failure.waitMs ?? ownPause
+      if (milliseconds > (config.longestWaitMs ?? 60_000)) throw failure.error
+      return { milliseconds, late: () => failure.error }
+    }
+    const result = await retry(() => attempt(request, limit, connected), pauseAfter, {
+      clock,
+      signal,
+      doing: 'asking the model',
+    })
+    return toReply(result, request, limit)
+  }
+
+  /** Rejects with FailedAttempt, or with an abort. */
+  async function attempt(request: ModelRequest, limit: number, { client, errors }: Connected): Promise<StreamResult> {
+    let textSent = false
+    const onText = (piece: string) => {
+      textSent = true
+      request.onText?.(piece)
+    }
+    const slot = await slots.enter(request.signal)
+    try {
+      const wanted = { limit, effort: effortFor(config, request) }
+      const result = await parameterMemory.ask(request, wanted, (parameters) =>
+        readReply(client, parameters, watch(), { ...request, onText: request.onText && onText }),
+      )
+      slot.leave('done')
+      return result
+    } catch (error) {
+      if (request.signal.aborted) throw abortError(request.signal, 'the model was answering')
+      const failure = orBusy(explainFailure(error, { host, model: config.name, key: config.apiKey, errors }), slot)
+      const counts = !failure.busy || slot.alone()
+      slot.leave(failure.busy ? 'busy' : 'failed')
+      throw new FailedAttempt(failure, textSent, counts)
+    } finally {
+      slot.leave('failed')
     }
   }
 
@@ -115,19 +149,6 @@ export function makeCalls(config: ModelConfig, host: string, thinking: ThinkingB
     return { inputTokens: inputTokens(request), outputTokens: estimateTokens(text), estimated: true }
   }
 
-  /** Waits as long as the service asks, or with exponential backoff. Throws at once when that is longer than the configured limit. */
-  async function waitBeforeRetry(failure: Failure, attempt: number, signal: AbortSignal): Promise<void> {
-    const ownWait = (config.firstWaitMs ?? 500) * 2 ** attempt * (1 - Math.random() / 4)
-    const wait = failure.waitMs ?? ownWait
-    if (wait > (config.longestWaitMs ?? 60_000)) throw failure.error
-    try {
-      await clock.sleep(wait, signal)
-    } catch (stopped) {
-      const late = stopped instanceof HandoffError && stopped.code === 'timeout'
-      throw late ? failure.error : stopped
-    }
-  }
-
   return {
     complete,
     async warm() {
@@ -136,7 +157,12 @@ export function makeCalls(config: ModelConfig, host: string, thinking: ThinkingB
   }
 }
 
-async function load(config: ModelConfig): Promise<{ client: OpenAI; errors: ServiceErrors }> {
+interface Connected {
+  client: OpenAI
+  errors: ServiceErrors
+}
+
+async function load(config: ModelConfig): Promise<Connected> {
   const { default: OpenAI } = await import('openai')
   const client = new OpenAI({
     baseURL: config.baseUrl,

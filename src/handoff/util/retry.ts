@@ -1,0 +1,39 @@
+// The one retry loop of the clients. Each client decides what is tried again, and after which pause.
+import { abortError } from '../domain/errors.js'
+import type { Clock } from '../domain/ports.js'
+
+/** The pause before the next attempt. */
+export interface Pause {
+  milliseconds: number
+  /** Makes the error for a deadline that passes during the pause. */
+  late?: () => unknown
+}
+
+export interface RetryOptions {
+  clock: Clock
+  signal: AbortSignal
+  /** What an abort interrupts, for its error: "asking example.org". */
+  doing: string
+}
+
+/** Calls `attempt` with 1, 2, … until it resolves. After a failure `pauseAfter` returns the pause, or throws the error that ends the call. */
+export async function retry<T>(
+  attempt: (number: number) => Promise<T>,
+  pauseAfter: (error: unknown, number: number) => Pause,
+  { clock, signal, doing }: RetryOptions,
+): Promise<T> {
+  for (let number = 1; ; number += 1) {
+    try {
+      return await attempt(number)
+    } catch (error) {
+      const { milliseconds, late } = pauseAfter(error, number)
+      await clock.sleep(milliseconds, signal).catch(() => {
+        const stopped = abortError(signal, doing)
+        throw late !== undefined && stopped.code === 'timeout' ? late() : stopped
+      })
+    }
+  }
+}
+
+/** The pause after failure 1 is `firstMs`. It doubles with each further failure. */
+export const doubled = (firstMs: number, failures: number): number => firstMs * 2 ** (failures - 1)
