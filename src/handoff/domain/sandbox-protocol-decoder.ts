@@ -77,6 +77,15 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     text,
     rank: read.number,
   }),
+  relocated: read.object({
+    type: read.oneOf('relocated'),
+    path,
+    blob: read.objectId,
+    from: read.count,
+    to: read.count,
+    verdict: read.oneOf('same', 'moved', 'changed', 'gone'),
+    now: read.optional(read.object({ path, blob: read.objectId, from: read.count, to: read.count })),
+  }),
   excerpt: read.object({
     type: read.oneOf('excerpt'),
     path,

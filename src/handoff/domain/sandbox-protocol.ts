@@ -22,6 +22,29 @@ export interface SummariseTask {
   /** How the commit is stored: one tar of a bare clone, or also the plain files. */
   form: 'tar' | 'plain'
   survey: SurveyLimits
+  /** Lines that an earlier summary and its answers cite, to be found again in this commit. */
+  cited: CitedFile[]
+}
+
+/** Cited lines of one file at an earlier commit. */
+export interface CitedFile {
+  path: string
+  blob: string
+  places: { from: number; to: number; digest: string }[]
+}
+
+/**
+ * What became of cited lines. `same`: the file has the same blob, also under another path. `moved`: the file changed and the lines are in it.
+ * `changed`: the file is there without them. `gone`: the file is not there.
+ */
+export interface Relocation {
+  path: string
+  blob: string
+  from: number
+  to: number
+  verdict: 'same' | 'moved' | 'changed' | 'gone'
+  /** Where the lines are now, if they are. */
+  now?: { path: string; blob: string; from: number; to: number }
 }
 
 export interface SurveyLimits {
@@ -82,6 +105,7 @@ export type ProgramRecord = { v: 1 } & (
   | { type: 'stored-tree'; path: string; files: number; bytes: number; lost: number }
   | ({ type: 'survey' } & Omit<Survey, 'texts'>)
   | ({ type: 'text' } & ChosenText)
+  | ({ type: 'relocated' } & Relocation)
   | ({ type: 'excerpt' } & Excerpt)
   | { type: 'listing'; path: string; entries: string[] }
   | { type: 'searched'; terms: string[]; files: number; candidates: number }

@@ -1,6 +1,10 @@
 // The lines that a model was shown, file by file, and where in them a quote stands. White space does not count: models reflow what they copy.
 import type { Excerpt } from '../answer.js'
 import { cleanLine } from '../markdown/clean-text.js'
+import { digestLines } from './digest-lines.js'
+
+/** Lines of a file that the model was shown. */
+export type ShownLines = Pick<Excerpt, 'path' | 'blob' | 'from' | 'lines' | 'source'>
 
 /** Neighbouring lines of one file as one text without white space; `starts[i]` is where the line `from + i` begins in it. */
 interface Segment {
@@ -16,6 +20,9 @@ export interface LineRange {
 }
 
 export interface ShownFile {
+  blob: string
+  /** The digest of these lines, all of which must have been shown. */
+  digest: (range: LineRange) => string
   /** Were all of these lines shown? */
   covers: (range: LineRange) => boolean
   /** The shown lines around any line of the range, null when none of them was shown. */
@@ -31,15 +38,15 @@ export function squeeze(text: string): string {
 }
 
 /** The model's own earlier words are no evidence: only code counts as shown. */
-export function shownFiles(excerpts: readonly Excerpt[]): Map<string, ShownFile> {
-  const lines = new Map<string, Map<number, string>>()
+export function shownFiles(excerpts: readonly ShownLines[]): Map<string, ShownFile> {
+  const files = new Map<string, { blob: string; lines: Map<number, string> }>()
   for (const excerpt of excerpts) {
     if (excerpt.source !== 'code') continue
-    const known = lines.get(excerpt.path) ?? new Map<number, string>()
-    for (const [index, line] of excerpt.lines.entries()) known.set(excerpt.from + index, line)
-    lines.set(excerpt.path, known)
+    const known = files.get(excerpt.path) ?? { blob: excerpt.blob, lines: new Map<number, string>() }
+    for (const [index, line] of excerpt.lines.entries()) known.lines.set(excerpt.from + index, line)
+    files.set(excerpt.path, known)
   }
-  return new Map([...lines].map(([path, known]) => [path, shownFile(segmentsOf(known))]))
+  return new Map([...files].map(([path, { blob, lines }]) => [path, shownFile(blob, lines)]))
 }
 
 function segmentsOf(lines: Map<number, string>): Segment[] {
@@ -57,8 +64,12 @@ function segmentsOf(lines: Map<number, string>): Segment[] {
   return segments
 }
 
-function shownFile(segments: Segment[]): ShownFile {
+function shownFile(blob: string, lines: Map<number, string>): ShownFile {
+  const segments = segmentsOf(lines)
   return {
+    blob,
+    digest: ({ from, to }) =>
+      digestLines(Array.from({ length: to - from + 1 }, (_, index) => lines.get(from + index) ?? '')),
     covers: (range) => segments.some((segment) => segment.from <= range.from && range.to <= segment.to),
     around: (range) => segments.find((segment) => segment.from <= range.to && range.from <= segment.to) ?? null,
     find: (quote, within, near) => {

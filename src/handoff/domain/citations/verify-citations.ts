@@ -1,10 +1,10 @@
 // Verifies the citations of an answer. A citation counts if its file is part of the commit, its lines were shown to the model, and they contain
 // its quote. A range that is off is moved to its quote. Failed citations are removed, and a sentence without any is marked as unsupported.
-import type { Citation, Excerpt } from '../answer.js'
+import type { Citation } from '../answer.js'
 import { cutText } from '../markdown/clean-text.js'
 import { citationLabel } from './citation-label.js'
 import { type CitationHit, citationEnd, findCitations, type WrittenCitation } from './parse-citations.js'
-import { type LineRange, type ShownFile, shownFiles } from './shown-files.js'
+import { type LineRange, type ShownFile, type ShownLines, shownFiles } from './shown-files.js'
 
 export interface CheckedAnswer {
   /** Markdown with `[path:10-20]` where a citation holds. */
@@ -24,19 +24,38 @@ const mostCitations = 1_000
 
 export function verifyCitations(
   markdown: string,
-  shown: readonly Excerpt[],
+  shown: readonly ShownLines[],
   knownPath: (path: string) => boolean,
 ): CheckedAnswer {
+  const { text, groups, citations } = checkCitations(markdown, shown, knownPath)
+  const checked = groups.map((group) => group.citations)
+  const lost = lostSentences(sentencesOf(text, groups), checked)
+  const written = groups.map((_, index) => labels(checked[index]!) || (lost.has(index) ? '(unsupported)' : ''))
+  return { text: replaceGroups(text, groups, written), citations, unsupported: lost.size }
+}
+
+/** Citations that stand together, each checked, and where they stand in the text. */
+export interface CheckedGroup {
+  from: number
+  to: number
+  citations: Citation[]
+}
+
+/** Finds every citation of a text and checks it. The text is the given one without a citation that was cut at its end. */
+export function checkCitations(
+  markdown: string,
+  shown: readonly ShownLines[],
+  knownPath: (path: string) => boolean,
+): { text: string; groups: CheckedGroup[]; citations: Citation[] } {
   const files = shownFiles(shown)
   const known = (path: string) => files.has(path) || knownPath(path)
   const text = withoutOpenEnd(markdown)
-  const groups = groupsOf(text, findCitations(text, known))
   const list = new Map<string, Citation>()
-  const checked = groups.map((group) => group.citations.map((one) => remember(list, check(one, files, known))))
-  const sentences = sentencesOf(text, groups)
-  const lost = lostSentences(sentences, checked)
-  const written = groups.map((_, index) => labels(checked[index]!) || (lost.has(index) ? '(unsupported)' : ''))
-  return { text: rewrite(text, groups, written), citations: [...list.values()], unsupported: lost.size }
+  const groups = groupsOf(text, findCitations(text, known)).map((group) => ({
+    ...group,
+    citations: group.citations.map((one) => remember(list, check(one, files, known))),
+  }))
+  return { text, groups, citations: [...list.values()] }
 }
 
 /** An answer that was cut in the middle of a citation ends before it. */
@@ -56,7 +75,8 @@ function check(written: WrittenCitation, files: Map<string, ShownFile>, known: (
   const found = quote ? locate(written, file) : clamp(asked, file)
   if (!found) return { ...head, ...asked, verified: false, problem: problemOf(asked, file, quote) }
   const moved = found.from !== asked.from || found.to !== asked.to
-  return { ...head, from: found.from, to: found.to, verified: true, ...(moved ? { moved: true } : {}) }
+  const evidence = { blob: file.blob, digest: file.digest(found) }
+  return { ...head, from: found.from, to: found.to, ...evidence, verified: true, ...(moved ? { moved: true } : {}) }
 }
 
 /** Models shorten paths. The end of one path that was shown means that path, if the quote agrees. */
@@ -130,7 +150,7 @@ function groupsOf(text: string, hits: CitationHit[]): CitationHit[] {
 }
 
 /** Which sentence each group belongs to, by number. Groups share one when no sentence ends between them. */
-function sentencesOf(text: string, groups: CitationHit[]): number[] {
+function sentencesOf(text: string, groups: CheckedGroup[]): number[] {
   let sentence = 0
   return groups.map((group, index) => {
     const last = groups[index - 1]
@@ -158,7 +178,7 @@ function labels(citations: Citation[]): string {
   return [...new Set(verified)].join(' ')
 }
 
-function rewrite(text: string, groups: CitationHit[], written: string[]): string {
+export function replaceGroups(text: string, groups: CheckedGroup[], written: string[]): string {
   let result = ''
   let from = 0
   groups.forEach((group, index) => {

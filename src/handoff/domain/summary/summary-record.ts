@@ -21,6 +21,8 @@ export interface Statement {
   text: string
   /** Empty for the first statement of a section at most. */
   citations: Evidence[]
+  /** Files and directories that the sentence names; it is lost with any of them. */
+  names?: string[]
   /** Begins a paragraph or a list item; otherwise it continues the paragraph. */
   opens?: 'paragraph' | 'item'
 }
@@ -56,6 +58,7 @@ export const summaryRecordLimits = {
   statements: 60,
   text: 2_000,
   citations: 12,
+  names: 40,
   /** Lines of one citation. */
   lines: 1_000,
   path: 4_096,
@@ -91,6 +94,7 @@ const sentence: read.Decoder<string> = (value, at) => cleanSentence(read.string(
 export const statementShape: read.Decoder<Statement> = read.object({
   text: sentence,
   citations: read.array(evidenceShape, limits.citations),
+  names: read.optional(read.array(read.string(limits.path), limits.names)),
   opens: read.optional(read.oneOf('paragraph', 'item')),
 })
 

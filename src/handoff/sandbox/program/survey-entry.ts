@@ -69,11 +69,13 @@ async function surveyClone(task: SummariseTask): Promise<void> {
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.clone.sha,
     limits: task.survey,
+    cited: task.cited,
   })
   await writeFile(join(workDirectory, 'files.json'), found.fileTableJson())
   await writeFile(join(workDirectory, 'outline.json'), found.outlineJson())
   emit({ type: 'survey', ...found.survey })
   for (const text of found.texts) emit({ type: 'text', ...text })
+  for (const relocation of found.relocated) emit({ type: 'relocated', ...relocation })
 }
 
 startProgram({

@@ -227,6 +227,7 @@ function createTask({ request, context, directory }: SurveyJob, opened: OpenedRu
       include: request.include ?? [],
       exclude: request.exclude ?? [],
     },
+    cited: [],
   }
 }
 

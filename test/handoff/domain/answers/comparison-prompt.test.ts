@@ -62,7 +62,7 @@ describe('what is cited', () => {
       'Earlier. [[1f0c3de:src/token.ts:40 "if (expires < now)"]] [[8a21b07:src/token.ts:41-42 "60_000"]]',
     )
     expect(text).toBe('Earlier. [1f0c3de:src/token.ts:40] [8a21b07:src/token.ts:41-42]')
-    expect(citations).toEqual([
+    expect(citations).toMatchObject([
       { path: 'src/token.ts', commit: A, from: 40, to: 40, quote: 'if (expires < now)', verified: true },
       { path: 'src/token.ts', commit: B, from: 41, to: 42, quote: '60_000', verified: true },
     ])

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Excerpt } from '../../../../src/handoff/domain/answer.js'
 import { citationRatio } from '../../../../src/handoff/domain/citations/citation-label.js'
+import { digestLines } from '../../../../src/handoff/domain/citations/digest-lines.js'
 import { verifyCitations } from '../../../../src/handoff/domain/citations/verify-citations.js'
 import { processorTime } from '../../../support/processor-time.js'
 
@@ -52,8 +53,16 @@ describe('citations', () => {
     expect(checked.unsupported).toBe(shows.split('(unsupported)').length - 1)
   })
 
+  it('keeps the blob and the digest of the lines that hold, so that a later commit can find them', () => {
+    const [held, lost] = check('So [[src/a.ts:2-3 "answer"]]. And so [[src/a.ts:99 "no"]].').citations
+    const digest = digestLines(['const answer = 42', 'export { answer }'])
+    expect(held).toMatchObject({ verified: true, blob: 'b'.repeat(40), digest })
+    expect(lost).not.toHaveProperty('digest')
+    expect(lost).not.toHaveProperty('blob')
+  })
+
   it('says where a citation was moved', () => {
-    expect(check('So. [[src/b.ts:14 "const beta = 2"]]').citations).toEqual([
+    expect(check('So. [[src/b.ts:14 "const beta = 2"]]').citations).toMatchObject([
       { path: 'src/b.ts', from: 11, to: 11, quote: 'const beta = 2', verified: true, moved: true },
     ])
     expect(check('So. [[src/a.ts:2-3 "answer"]]').citations[0]).not.toHaveProperty('moved')

@@ -241,6 +241,7 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
     repositoryName: 'tools',
     form: 'tar',
     survey: { textBytes: 10_000, include: [], exclude: [] },
+    cited: [],
   }
   const { outcome, records } = await runTask(one, task, opened)
   const stored = records.filter((record) => record.type === 'stored').map((record) => record.path)

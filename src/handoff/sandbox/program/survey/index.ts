@@ -4,7 +4,7 @@
 //
 // There is no checkout. Files are analyzed while they stream by and are not kept; only the chosen ones are read again.
 // The same commit and limits give the same bytes.
-import type { SurveyLimits } from '../../../domain/sandbox-protocol.js'
+import type { CitedFile, Relocation, SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../domain/survey.js'
 import { ProgramError } from '../emit-record.js'
 import { allocateBudget } from './allocate-budget.js'
@@ -15,6 +15,7 @@ import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from 
 import { createTreeParser, type Tree } from './git-tree.js'
 import { createNotices } from './notices.js'
 import { rankFiles } from './rank-files.js'
+import { relocate } from './relocate.js'
 import { collectSecrets, countFiles, createSurvey, fileTableJson, outlineJson, parsePieces } from './report.js'
 import { createSelection, readRules } from './repository-rules.js'
 import { writeExcerpts } from './write-excerpts.js'
@@ -24,6 +25,8 @@ export interface SurveyOptions {
   gitDirectory: string
   commit: string
   limits: SurveyLimits
+  /** Cited lines of an earlier commit, to be found again. */
+  cited?: readonly CitedFile[]
   /** Starts git; by default the git on the PATH. */
   spawnGit?: SpawnGit
 }
@@ -37,6 +40,7 @@ export interface SurveyResult {
   readonly table: FileTable
   readonly outline: Outline
   texts: ChosenText[]
+  relocated: Relocation[]
 }
 
 /** Two `git cat-file` processes: `few` answers at once and may be asked again, `all` reads one long list in large pieces. */
@@ -60,7 +64,11 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   }
 }
 
-async function surveyTree(tree: Tree, { commit, limits }: SurveyOptions, { few, all }: Readers): Promise<SurveyResult> {
+async function surveyTree(
+  tree: Tree,
+  { commit, limits, cited = [] }: SurveyOptions,
+  { few, all }: Readers,
+): Promise<SurveyResult> {
   const rules = await readRules(tree, few)
   classifyFiles(tree, createSelection(rules, limits))
 
@@ -70,6 +78,7 @@ async function surveyTree(tree: Tree, { commit, limits }: SurveyOptions, { few, 
   const candidates = tree.entries.filter((entry) => entry.reason === undefined)
   const allocations = allocateBudget(rankFiles(tree, candidates, analyses), analyses, limits.textBytes)
   const excerpts = await writeExcerpts(allocations, analyses, limits.textBytes, few)
+  const relocated = await relocate(cited, tree.entries, few)
   for (const entry of candidates) if (entry.state !== 'read') entry.reason = 'budget'
 
   const counts = countFiles(tree.entries)
@@ -90,6 +99,7 @@ async function surveyTree(tree: Tree, { commit, limits }: SurveyOptions, { few, 
       return parsePieces<Outline>(outlines())
     },
     texts: excerpts.texts,
+    relocated,
   }
 }
 

@@ -1,0 +1,161 @@
+// Turns a model's Markdown into statements: sentences with the citations that hold. A sentence without one is left out, unless it is the first of
+// its section. So is a sentence that names a path that does not exist.
+import type { Citation } from '../answer.js'
+import type { ShownLines } from '../citations/shown-files.js'
+import { checkCitations, replaceGroups } from '../citations/verify-citations.js'
+import { cleanText } from '../markdown/clean-text.js'
+import { sentencesOf } from '../markdown/sentences.js'
+import type { PathIndex } from './path-index.js'
+import { settlePaths } from './settle-paths.js'
+import { cleanSentence, type Evidence, type Statement, summaryRecordLimits } from './summary-record.js'
+
+export interface StatementCounts {
+  /** Citations, and paths in sentences, that were checked. */
+  checked: number
+  /** Of these, the ones with a corrected place. */
+  repaired: number
+  /** Of these, the ones that do not hold. */
+  removed: number
+  /** Sentences that were left out, because they cite nothing that holds. */
+  uncited: number
+}
+
+export const noCounts = (): StatementCounts => ({ checked: 0, repaired: 0, removed: 0, uncited: 0 })
+
+export interface ParsingOptions {
+  /** The lines that the model was shown. */
+  shown: readonly ShownLines[]
+  pathIndex: PathIndex
+  counts: StatementCounts
+  /** True if the first sentence needs no citation. */
+  mayIntroduce: boolean
+}
+
+export function parseStatements(markdown: string, options: ParsingOptions): Statement[] {
+  const { shown, pathIndex, counts } = options
+  const plain = cleanText(markdown).replace(/[\ue000\ue001]/g, '')
+  const { text, groups, citations } = checkCitations(plain, shown, (path) => pathIndex.exists(path))
+  counts.checked += citations.length
+  counts.repaired += citations.filter((citation) => citation.moved).length
+  counts.removed += citations.filter((citation) => !citation.verified).length
+  const marked = replaceGroups(
+    text,
+    groups,
+    groups.map((_, index) => marker(index)),
+  )
+  const evidence = groups.map((group) => group.citations.flatMap(toEvidence))
+  const statements: Statement[] = []
+  for (const sentence of sentencesIn(marked)) addStatement(statements, sentence, evidence, options)
+  return statements.slice(0, summaryRecordLimits.statements)
+}
+
+/** Stands for citations while the text is split into sentences. These characters are private, and removed from the model's text. */
+const marker = (index: number) => `\ue000${index}\ue001`
+const markers = /\ue000(\d+)\ue001/g
+/** Citations after a full stop support the sentence before them. */
+const markersAfterStop = /([.!?。！？][)"'*_”’]*)(\s*(?:\ue000\d+\ue001[ \t,;]*)+)/g
+
+function toEvidence({ path, from, to, blob, digest, verified }: Citation): Evidence[] {
+  const fits = to - from < summaryRecordLimits.lines && path.length < summaryRecordLimits.path
+  return verified && blob && digest && fits ? [{ path, from, to, blob, digest }] : []
+}
+
+type Sentence = Pick<Statement, 'opens'> & { text: string }
+
+function addStatement(
+  statements: Statement[],
+  sentence: Sentence,
+  evidence: Evidence[][],
+  { pathIndex, counts, mayIntroduce }: ParsingOptions,
+): void {
+  const citations = distinct([...sentence.text.matchAll(markers)].flatMap((match) => evidence[Number(match[1])] ?? []))
+  const words = tidySentence(sentence.text)
+  const last = statements.at(-1)
+  if (!/[\p{L}\p{N}]/u.test(words)) {
+    if (last && last.citations.length > 0) last.citations = distinct([...last.citations, ...citations])
+    return
+  }
+  const { text, names, checked, repaired } = settlePaths(cleanSentence(words), pathIndex)
+  counts.checked += checked
+  counts.repaired += repaired
+  if (text === undefined) {
+    counts.removed++
+    return
+  }
+  if (citations.length === 0 && !(mayIntroduce && statements.length === 0)) {
+    counts.uncited++
+    return
+  }
+  statements.push({
+    text,
+    citations,
+    ...(names.length === 0 ? {} : { names: names.slice(0, summaryRecordLimits.names) }),
+    ...(sentence.opens === undefined ? {} : { opens: sentence.opens }),
+  })
+}
+
+function distinct(citations: Evidence[]): Evidence[] {
+  const byPlace = new Map(citations.map((one) => [JSON.stringify([one.path, one.from, one.to]), one]))
+  return [...byPlace.values()].slice(0, summaryRecordLimits.citations)
+}
+
+/** The sentence without its citations and without the brackets and spaces that they leave. */
+function tidySentence(text: string): string {
+  return text
+    .replace(markers, '')
+    .replace(/\(\s*[,;]?\s*\)/g, '')
+    .replace(/[ \t]+([.,;:!?])/g, '$1')
+    .trim()
+}
+
+// ── blocks ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The sentences of paragraphs, list items and rows of tables. Headings are left out; code in a fence is added to the sentence before it. */
+function sentencesIn(markdown: string): Sentence[] {
+  const sentences: Sentence[] = []
+  for (const { text, opens } of blocksOf(markdown)) {
+    const parts = sentencesOf(text.replace(markersAfterStop, '$2$1'))
+    for (const [index, part] of parts.entries())
+      sentences.push({ text: part, ...(index === 0 && opens !== undefined ? { opens } : {}) })
+  }
+  return sentences
+}
+
+interface Block {
+  text: string
+  opens?: 'paragraph' | 'item'
+}
+
+function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = []
+  let fence: string | undefined
+  let open = false
+  for (const line of markdown.split('\n')) {
+    const mark = /^\s*(```+|~~~+)/.exec(line)?.[1]
+    const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s+(\S.*)$/.exec(line)
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence)) fence = undefined
+      else if (line.trim() !== '') addCode(blocks, line.trim())
+      continue
+    }
+    if (mark !== undefined) fence = mark
+    else if (line.trim() === '' || /^\s*(?:#{1,6}\s|[-=|:\s]+$)/.test(line)) open = false
+    else if (item) {
+      blocks.push({ text: item[1]!.replace(/\s*\|\s*$/, '').replace(/\s+\|\s+/g, ': '), opens: 'item' })
+      open = true
+    } else if (open) blocks.at(-1)!.text += ` ${line.trim()}`
+    else {
+      blocks.push({ text: line.replace(/^[\s>]+/, ''), ...(blocks.length > 0 ? { opens: 'paragraph' as const } : {}) })
+      open = true
+    }
+  }
+  return blocks
+}
+
+function addCode(blocks: Block[], line: string): void {
+  const last = blocks.at(-1)
+  const code = line.replace(markers, '').trim()
+  if (!last || code === '' || code.includes('`')) return
+  const before = last.text.endsWith('`') ? `${last.text}, ` : `${last.text.replace(/[.:]?\s*$/, '')}: `
+  last.text = `${before}\`${code}\`${(line.match(markers) ?? []).join('')}`
+}
