@@ -79,6 +79,8 @@ export interface Outline {
   version: 1
   commit: string
   files: Record<string, Definition[]>
+  /** What each file imports of the commit: the path and the first line that names it. A path with a slash at its end is a Go package. */
+  imports?: Record<string, [path: string, line: number][]>
 }
 
 /** An excerpt for the model. Secrets are already redacted. */

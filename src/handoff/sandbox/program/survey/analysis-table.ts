@@ -1,6 +1,7 @@
 // The analysis of every distinct file of a survey. The hashes of all files stand in one pool, because an array per file costs too much memory.
 import type { Definition, SecretPlace } from '../../../domain/survey.js'
 import type { ContentKind } from './decode-text.js'
+import type { ImportStatement } from './find-imports.js'
 
 export interface Analysis {
   contentKind: ContentKind
@@ -11,6 +12,8 @@ export interface Analysis {
   headline: { line: number; text: string }
   /** JSON of `Definition[]`, as it goes into the outline. */
   outline: string
+  /** JSON of `ImportStatement[]`; empty when there are none. */
+  imports: string
   secrets: Pick<SecretPlace, 'line' | 'rule'>[]
   /** All secret rules were applied to the whole file, and none matched. */
   clean: boolean
@@ -20,7 +23,10 @@ export interface Analysis {
   to: number
 }
 
-export type AnalysisDraft = Omit<Analysis, 'from' | 'middle' | 'to' | 'outline'> & { definitions: Definition[] }
+export type AnalysisDraft = Omit<Analysis, 'from' | 'middle' | 'to' | 'outline' | 'imports'> & {
+  definitions: Definition[]
+  imports: ImportStatement[]
+}
 
 export interface AnalysisTable {
   records: Analysis[]
@@ -45,14 +51,18 @@ export function createAnalysisTable(): AnalysisTable {
   return {
     records,
     pool: () => pool,
-    add({ definitions, ...rest }, identifiers, names) {
+    add({ definitions, imports, ...rest }, identifiers, names) {
       reserve(identifiers.length + names.length)
       const from = filled
       const middle = from + identifiers.length
       pool.set(identifiers, from)
       pool.set(names, middle)
       filled = middle + names.length
-      return records.push({ ...rest, outline: JSON.stringify(definitions), from, middle, to: filled }) - 1
+      const written = {
+        outline: JSON.stringify(definitions),
+        imports: imports.length === 0 ? '' : JSON.stringify(imports),
+      }
+      return records.push({ ...rest, ...written, from, middle, to: filled }) - 1
     },
   }
 }

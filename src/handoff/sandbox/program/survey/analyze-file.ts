@@ -5,6 +5,7 @@ import type { Definition } from '../../../domain/survey.js'
 import type { AnalysisDraft, AnalysisTable } from './analysis-table.js'
 import { decodeText, generatedMarkerRange, hasGeneratedMarker, isLfsPointer, looksMinified } from './decode-text.js'
 import type { Visibility } from './definition-visibility.js'
+import { findImports } from './find-imports.js'
 import type { Entry } from './git-tree.js'
 import { grammarForScript, languageForGrammar } from './languages.js'
 import { findDefinitions } from './outline.js'
@@ -53,6 +54,7 @@ function emptyDraft(nature: AnalysisDraft['contentKind'], grammar = 'none'): Ana
     secrets: [],
     clean: false,
     definitions: [],
+    imports: [],
   }
 }
 
@@ -91,6 +93,7 @@ function analyzeRedacted(
 function analyzeText(entry: Entry, text: string, draft: AnalysisDraft, scan: FileScan): FileAnalysis {
   const { definitions, visibilities } = findDefinitions(text, scan, draft.grammar, isProduct(entry))
   draft.definitions = definitions
+  draft.imports = findImports(text, draft.grammar, entry.path)
   draft.headline = findHeadline(entry, text, draft.definitions, scan)
   return { draft, scan, visibilities }
 }

@@ -13,6 +13,7 @@ import { analyzeFiles, skipTests } from './analyze-files.js'
 import { classifyFiles } from './classify-file.js'
 import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from './git-objects.js'
 import { createTreeParser, type Tree } from './git-tree.js'
+import { buildImportGraph } from './import-graph.js'
 import { createNotices } from './notices.js'
 import { rankFiles } from './rank-files.js'
 import { relocate } from './relocate.js'
@@ -75,6 +76,7 @@ async function surveyTree(
   const analyses = createAnalysisTable()
   const skippedTests = skipTests(tree, limits)
   await analyzeFiles(tree.entries, analyses, all)
+  const imports = await buildImportGraph(tree, analyses, few)
   const candidates = tree.entries.filter((entry) => entry.reason === undefined)
   const allocations = allocateBudget(rankFiles(tree, candidates, analyses), analyses, limits.textBytes)
   const excerpts = await writeExcerpts(allocations, analyses, limits.textBytes, few)
@@ -85,7 +87,7 @@ async function surveyTree(
   const secrets = collectSecrets(tree.entries, analyses, excerpts)
   const notices = createNotices({ tree, counts, analyses, secrets: secrets.length, skippedTests, rules })
   const files = () => fileTableJson(commit, tree, secrets)
-  const outlines = () => outlineJson(commit, tree.entries, analyses)
+  const outlines = () => outlineJson(commit, tree.entries, analyses, imports)
   let table: FileTable | undefined
   return {
     survey: createSurvey(commit, tree, counts, secrets, notices),

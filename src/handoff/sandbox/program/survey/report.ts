@@ -2,6 +2,7 @@
 import type { SecretPlace, Survey, SurveyCounts } from '../../../domain/survey.js'
 import type { AnalysisTable } from './analysis-table.js'
 import type { Entry, Tree } from './git-tree.js'
+import type { FileImports } from './import-graph.js'
 import type { WrittenExcerpts } from './write-excerpts.js'
 
 /** Limits of the report; the table in the run has all entries. */
@@ -58,10 +59,26 @@ function fileRowJson({ path, pathBase64, mode, blob, size, kind, state, reason }
 }
 
 /** JSON of the outline, built from the JSON that each analysis already has. */
-export function* outlineJson(commit: string, entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
+export function* outlineJson(
+  commit: string,
+  entries: readonly Entry[],
+  analyses: AnalysisTable,
+  imports: readonly FileImports[],
+): Generator<string> {
   yield `{"version":1,"commit":${JSON.stringify(commit)},"files":{`
   yield* inPieces(outlineMembers(entries, analyses))
+  yield '},"imports":{'
+  yield* inPieces(importMembers(imports))
   yield '}}'
+}
+
+function* importMembers(imports: readonly FileImports[]): Generator<string> {
+  const seen = new Set<string>()
+  for (const { entry, targets } of imports) {
+    if (entry.kind === 'generated' || seen.has(entry.path)) continue
+    seen.add(entry.path)
+    yield `${JSON.stringify(entry.path)}:${JSON.stringify(targets)}`
+  }
 }
 
 function* outlineMembers(entries: readonly Entry[], analyses: AnalysisTable): Generator<string> {
