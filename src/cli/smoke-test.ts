@@ -4,14 +4,12 @@ import { createHash, randomUUID } from 'node:crypto'
 import { type AppContext, HandoffError } from '../handoff/index.js'
 import type { Terminal } from './terminal.js'
 
-/** Everything that differs from run to run comes in by the environment. Without its supervisor the mount fails at once, and its log says why. */
+/** Everything that differs from run to run comes in by the environment. Without its supervisor the mount fails at once. Its log says why. */
 const mounting = `set -e
 fail() { echo "$1" >&2; exit 1; }
+tell() { cat "$HOME/mount.log" "$HOME"/.cache/drive9/mount-logs/*.log >&2 || true; exit 1; }
 mkdir -p "$HOME/run"
-drive9 mount --profile=none --no-supervise --server "$DRIVE9_SERVER" $MODE ":$REMOTE" "$HOME/run" >"$HOME/mount.log" 2>&1 </dev/null || {
-  cat "$HOME/mount.log" "$HOME"/.cache/drive9/mount-logs/*.log >&2 || true
-  exit 1
-}
+drive9 mount --profile=none --no-supervise --server "$DRIVE9_SERVER" $MODE ":$REMOTE" "$HOME/run" >"$HOME/mount.log" 2>&1 </dev/null || tell
 drive9 mount health "$HOME/run"
 test "$(cat "$HOME/run/marker")" = "$MARKER" || fail 'the mount does not show the directory of this test'`
 
@@ -20,7 +18,7 @@ printf %s "$TEXT" >"$HOME/written"
 cp "$HOME/written" "$HOME/run/written.tmp"
 sync "$HOME/run/written.tmp"
 mv -f "$HOME/run/written.tmp" "$HOME/run/written"
-drive9 mount drain --timeout 60s --json "$HOME/run"
+drive9 mount drain --timeout 60s --json "$HOME/run" || tell
 drive9 umount --timeout 60s "$HOME/run"`
 
 const reading = `${mounting}
@@ -49,7 +47,9 @@ export async function smokeTest(context: AppContext, terminal: Terminal, signal:
     )
     expectSame('the second sandbox', read.trim().split('\n').at(-1), wanted)
   } finally {
-    await drive.remove(directory, { recursive: true, signal: AbortSignal.timeout(10_000) }).catch(() => undefined)
+    await drive
+      .remove(directory, { recursive: true, signal: AbortSignal.timeout(10_000) })
+      .catch((error: Error) => terminal.line(`  The directory ${directory} could not be removed: ${error.message}`))
   }
 }
 

@@ -1,6 +1,10 @@
 // The small commands, each in a process of its own, with the clouds of this machine.
 import { expect, test } from 'vitest'
-import { startClouds } from '../../src/emulators/start-all.js'
+import { smokeTest } from '../../src/cli/smoke-test.js'
+import { makeTerminal } from '../../src/cli/terminal.js'
+import { type Clouds, startClouds } from '../../src/emulators/start-all.js'
+import { parseSettings } from '../../src/handoff/domain/settings.js'
+import { createContext } from '../../src/handoff/index.js'
 import { makeCallBreaker } from '../support/break-calls.js'
 import { runProgram } from '../support/run-program.js'
 
@@ -34,6 +38,48 @@ test('smoke tells why drive9 refused the mount', async () => {
   expect(code).toBe(1)
   expect(output).toMatch(/could not use the directory \(exit 1\): .*this tenant is suspended/)
 })
+
+test.for([
+  ['PUT', 'marker', /storage backend unavailable/],
+  ['HEAD', '[^/]*', /could not use the directory .*storage backend unavailable|HTTP 500/],
+  ['GET', '[^/]*\\?list=1', /could not use the directory .*storage backend unavailable/],
+  ['GET', 'marker', /could not use the directory .*storage backend unavailable/],
+  ['PUT', 'written', /could not use the directory .*giving up on .*storage backend unavailable/],
+  ['GET', 'written', /storage backend unavailable/],
+] as const)('smoke with a drive9 that refuses %s %s says so, and leaves no sandbox', async ([method, path, said]) => {
+  await using here = await smokeHere()
+  here.refuse(method, new RegExp(`/smoke/.*${path}$`))
+  await expect(here.run()).rejects.toMatchObject({ message: expect.stringMatching(said), next: expect.any(String) })
+  expect(here.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone')).toEqual([])
+})
+
+test('smoke names the directory that it could not remove', async () => {
+  await using here = await smokeHere()
+  here.refuse('DELETE', /\/smoke\//)
+  await here.run()
+  expect(here.lines()).toMatch(/✓ sandbox 2.*\n {2}The directory \S+\/smoke\/\S+ could not be removed: .*unavailable/s)
+})
+
+/** The smoke test in this process, on clouds of its own. */
+async function smokeHere() {
+  const environment = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
+  const clouds = (await startClouds({ sandboxes: { environment } })) as Required<Clouds>
+  const context = createContext(parseSettings({ ...clouds.settings, DRIVE9_ROOT: '/handoff' }), {
+    program: async () => '',
+    emit: () => undefined,
+  })
+  let text = ''
+  const terminal = makeTerminal({ out: { write: (more) => (text += more) }, environment: {} })
+  const body = '{"error":"storage backend unavailable"}'
+  return {
+    clouds,
+    lines: () => text,
+    run: () => smokeTest(context, terminal, AbortSignal.timeout(60_000)),
+    refuse: (method: string, path: RegExp) =>
+      clouds.drive.rule({ method, path, fault: { kind: 'answer', status: 500, body } }),
+    [Symbol.asyncDispose]: () => clouds.close(),
+  }
+}
 
 test('sweep destroys what has lost its owner, and nothing of other projects', async () => {
   await using clouds = await startClouds({ drive: false, model: false })

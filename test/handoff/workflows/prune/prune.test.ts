@@ -123,12 +123,34 @@ describe('what goes', () => {
     const used = there.drive.readAll()
     there.drive.setQuota(quotaOf({ files: used.length, bytes: used.reduce((sum, { bytes }) => sum + bytes.length, 0) }))
     const write = (name: string) =>
-      there.context.ports.drive.write(`${there.place.runs}/${name}`, new Uint8Array(8), { signal: never })
-    await expect(write('new')).rejects.toMatchObject({ code: 'drive-quota' })
+      there.context.ports.drive.write(there.place.checkpoint(name), new Uint8Array(8), { signal: never })
+    await expect(write(sha(9))).rejects.toMatchObject({ code: 'drive-quota' })
     there.time.now += 2 * 3_600_000
     expect(await act(await plan({ unfinishedHours: 1 }))).toEqual(['removed', 'removed', 'removed'])
-    await write('new')
+    await write(sha(9))
   })
+
+  test.each(['analysis/code-summary.md', 'analysis/outline.json', 'project', '.handoff-marker'])(
+    'a full account in which %s cannot be removed says so, and the next prune goes on',
+    async (path) => {
+      const run = there.attempt(sha(1), ['project/tools.git.tar', 'analysis/code-summary.md', 'analysis/outline.json'])
+      there.drive.setQuota({ files: there.files().length })
+      there.time.now += 2 * 3_600_000
+      const refused = { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' } as const
+      const place = `/v1/fs${there.place.run(run)}/${path}`
+      const takeBack = there.drive.rule({
+        method: 'DELETE',
+        match: (asked) => asked.path.startsWith(place),
+        fault: refused,
+      })
+      expect(await act(await plan({ unfinishedHours: 1 }))).toEqual([
+        expect.stringMatching(/storage backend unavailable/),
+      ])
+      takeBack()
+      expect(await act(await plan({ unfinishedHours: 1 }))).toEqual(['removed'])
+      expect(await look(sha(1))).toBeUndefined()
+    },
+  )
 
   test('an attempt that is sealed while a full account is emptied leaves no run that cannot be read', async () => {
     const run = there.attempt(sha(1), ['project/tools.git.tar'])
