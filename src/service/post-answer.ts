@@ -5,7 +5,7 @@ import { placeOf } from './http/responses.js'
 
 export async function postOnPull(
   app: App,
-  { redact }: Product.AppContext,
+  { redact, ports }: Product.AppContext,
   { record, run, reused }: Product.AnswerResult,
   pull: number,
   signal: AbortSignal,
@@ -13,7 +13,8 @@ export async function postOnPull(
   const [product, github] = await Promise.all([app.product(), app.github()])
   const { repository } = run.handoff
   const place = placeOf(app.settings.github, run.handoff)
-  const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice: () => {} }
+  const onNotice = (text: string) => ports.emit({ type: 'notice', text })
+  const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice }
   const parts = await product.commentParts(commenting, { record, reused })
   const urls: string[] = []
   for (const [index, part] of parts.entries()) {

@@ -205,6 +205,31 @@ describe('while the sandbox stores', () => {
     expect(drive.readFile(place.pointer(plain.head))).toBeUndefined()
   })
 
+  /** A run in the plain form: a link, and a file that is too large to be read back with others. */
+  async function plainWalk(name: string, rule: Omit<Rule, 'fault'>) {
+    await using plain = await makeRepository({ link: { symlink: 'large.bin' }, 'large.bin': randomBytes(50_000) })
+    stack.remote.serve(name, plain.directory)
+    const commit = stack.commit(name, plain.head)
+    const takeBack = stack.clouds.drive.rule({ ...rule, fault: refused })
+    try {
+      return await summarise({ commit, attempt: 'plain', form: 'plain' }, stack.context, never)
+    } finally {
+      takeBack()
+    }
+  }
+
+  test('a large plain file that cannot be read back ends the run', async () => {
+    await expect(
+      plainWalk('octo/unread', { method: 'GET', path: /\/octo\/unread\/.*\/large\.bin$/ }),
+    ).rejects.toMatchObject({ code: 'drive', message: expect.stringContaining('storage backend unavailable') })
+  })
+
+  test('a link that drive9 refuses ends the run', async () => {
+    await expect(
+      plainWalk('octo/unlinked', { method: 'POST', path: /\/octo\/unlinked\/.*symlink=1/ }),
+    ).rejects.toMatchObject({ code: 'drive', message: expect.stringContaining('storage backend unavailable') })
+  })
+
   test('exec bits that drive9 drops are kept inside the clone', async () => {
     const one = caseIn(stack, 'octo/modes')
     await one.walk()

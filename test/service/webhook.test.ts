@@ -92,6 +92,20 @@ test('a question on an issue is answered there, from the default branch', async 
   expect(comment!.body).toMatch(/src\/token\.ts/)
 }, 60_000)
 
+test('a question on an issue is answered though GitHub does not tell the head of the branch, and the log says so', async () => {
+  const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
+  const takeBack = github.server.rule({ path: /\/git\/ref\/heads\/main$/, fault: refused })
+  const number = github.addIssue(repository)
+  const asked = github.addComment(repository, number, 'wanda', '/ask What does a branch without a head hold?')
+  await github.deliver(address(), github.eventOf(asked), { secret })
+  const answers = () => github.visibleComments(repository, number).filter(({ body }) => body.includes('state=done'))
+  await until('the answer', () => answers().length === 1, 20_000)
+  takeBack()
+  const notices = () => [here.functions, second].flatMap(logged).flatMap((line) => line['notices'] ?? [])
+  const said = await until('the log says so', () => notices().find((text) => String(text).includes('present head')))
+  expect(said).toMatch(/The present head could not be checked: .*bad gateway/)
+}, 60_000)
+
 test('a question on a discussion is answered beneath it', async () => {
   const asked = github.addDiscussionComment(
     repository,

@@ -43,21 +43,6 @@ export default function setup(project: TestProject): () => void {
 /** These calls happen only if a mount uploads a file right before its rename. drive9 itself handles a refusal. */
 const byChance = /\?rename=1$|\/\.handoff-\d+$/
 
-/** Calls that no test breaks yet, each with what it would take. A new call does not belong here: break it in a test. */
-const notBrokenYet = [
-  // The smoke test is itself the check of these, and fails with the reason of the first that fails.
-  /\/v1\/fs\/smoke\//,
-  // Prune in a full account removes the content before it may write a tombstone: break each removal in prune.test.ts.
-  /^drive +DELETE \/v1\/fs\/…\/runs\/\{run\}\/analysis\/(code-summary\.md|outline\.json)$/,
-  /^drive +PUT \/v1\/fs\/…\/runs\/new$/,
-  // A large file of the plain form is read back alone: break it in lost-data.test.ts.
-  /^drive +GET \/v1\/fs\/…\/runs\/\{run\}\/project\/\{path\}$/,
-  // The default branch of a question on an issue: break it in webhook.test.ts.
-  /^github +GET \/repos\/\{repository\}\/git\/ref\/heads\/main$/,
-  // A link as the only entry of a project: break it in failures.test.ts.
-  /^inside +POST \/v1\/fs\/…\/runs\/\{run\}\/project\?symlink=1$/,
-]
-
 /** If at most this many files are missing, the run says which. */
 const fewFiles = 5
 
@@ -79,7 +64,7 @@ function checkCalls(folder: string): string | undefined {
     addCalls(all, record.calls)
     for (const figure of ['keys', 'texts', 'characters', 'leaks'] as const) scanned[figure] += record.scanned[figure]
   }
-  const unbroken = neverBroken(all).filter((name) => ![byChance, ...notBrokenYet].some((known) => known.test(name)))
+  const unbroken = neverBroken(all).filter((name) => !byChance.test(name))
   const text = process.env['LONG'] === '1' ? callsText(all) : callsTable(all)
   console.log(`\nOutside calls, and how often tests broke them in which way:\n${text}\n`)
   const { leaks, ...figures } = scanned

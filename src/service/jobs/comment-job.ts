@@ -31,6 +31,7 @@ export async function answerComment(
   const [github, base] = await Promise.all([app.github(), app.context()])
   const { host, owner, name } = job.repository
   const { serverUrl } = app.settings.github
+  const notices: string[] = []
   const ending = await product.answerInComment<Reply>({
     github,
     target: job.target,
@@ -39,7 +40,7 @@ export async function answerComment(
     redact: base.redact,
     place: { host, repository: `${owner}/${name}`, serverUrl, permalinks: 'github' },
     clock: base.ports.clock,
-    onNotice: () => {},
+    onNotice: (text) => notices.push(text),
     signal,
     answer: (wanted, onProgress) =>
       answerFirstRun(job, wanted, { app, product, base, github, time, onProgress, signal }),
@@ -47,6 +48,7 @@ export async function answerComment(
   if ('error' in ending && product.passesByItself(ending.error)) throw ending.error
   return {
     end: ending.end,
+    ...(notices.length === 0 ? {} : { notices }),
     ...('answer' in ending && ending.answer ? { answer: ending.answer.record.id, reused: ending.answer.reused } : {}),
     ...('error' in ending ? logFieldsFor(ending.error) : {}),
   }
