@@ -6,8 +6,8 @@ import {
   createContext,
   HandoffError,
   parseRepository,
+  parseRunName,
   parseSettings,
-  type RunName,
 } from '../handoff/index.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
@@ -44,15 +44,6 @@ const command = {
   cost: 'one sandbox for seconds and one or a few calls of the model; nothing where the answer is stored.',
 } as const
 
-/** A run id, a commit id, `#12`, or a branch. */
-function nameOf(text: string): RunName {
-  if (/^[0-9a-f]{40}$/.test(text)) return { commit: text }
-  if (/^[0-9a-f]{40}-/.test(text)) return { run: text }
-  const pull = /^#(\d+)$/.exec(text)
-  if (pull) return { ref: `refs/pull/${pull[1]}` }
-  return { ref: text.startsWith('refs/') ? text : `refs/heads/${text}` }
-}
-
 interface Wanted {
   request: AnswerRequest
   json: boolean
@@ -68,9 +59,9 @@ function readWanted({ values, positionals }: Given<typeof command.options>): Wan
     request: {
       repository: parseRepository(fullName, host),
       cloneUrl: values['clone-url'] ?? `https://${host}/${fullName}.git`,
-      name: nameOf(values.of),
+      name: parseRunName(values.of),
       question: { text: positionals[0] ?? '', asker: 'terminal', fresh: values.fresh ?? false },
-      ...(earlier === undefined ? {} : { compareWith: nameOf(earlier) }),
+      ...(earlier === undefined ? {} : { compareWith: parseRunName(earlier) }),
     },
   }
 }

@@ -11,6 +11,7 @@ export { createContext, createReadContext, type Wiring } from './create-context.
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
+export { permalink } from './domain/answers/permalinks.js'
 export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
 export {
   type AnswerData,
@@ -31,7 +32,7 @@ export {
   type Thread,
 } from './domain/github.js'
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
-export { cutText } from './domain/markdown/clean-text.js'
+export { cleanText, cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
 export type { MarkdownBlock } from './domain/markdown/parse-document.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
@@ -77,12 +78,14 @@ export {
   findAnswer,
   findQueued,
 } from './workflows/answer/find-answer.js'
+export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
 export { answerOrJoin, wasInterrupted } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
 export { stalenessAt, storedAnswer } from './workflows/answer/report-answer.js'
-export { type ChosenRun, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
+export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds } from './workflows/answer/retry.js'
 export {
+  type CitedPlace,
   citedFile,
   getAnswer,
   listAnswerPage,

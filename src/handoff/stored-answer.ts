@@ -18,3 +18,4 @@ export {
   findAnswer,
 } from './workflows/answer/find-answer.js'
 export { storedAnswer } from './workflows/answer/report-answer.js'
+export { parseRunName } from './workflows/answer/resolve-run.js'

@@ -34,6 +34,8 @@ export interface ServiceSettings {
     costPerDay?: number
   }
   corsOrigins: string[]
+  /** Names, besides addresses and `localhost`, under which MCP is served outside Vercel. */
+  hosts: string[]
   /** Names of invalid settings, without their values. */
   wrong: string[]
 }
@@ -104,6 +106,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
       ...(cost === undefined ? {} : { costPerDay: cost }),
     },
     corsOrigins: readOrigins(get('HANDOFF_CORS_ORIGINS'), invalid),
+    hosts: readHosts(get('HANDOFF_HOSTS'), invalid),
     wrong: invalid,
   }
 }
@@ -169,6 +172,12 @@ function readOrigins(value: string | undefined, wrong: string[]): string[] {
   return origins
 }
 
+function readHosts(value: string | undefined, wrong: string[]): string[] {
+  const hosts = list(value?.toLowerCase())
+  if (!hosts.every((one) => /^[a-z0-9.-]+$/.test(one))) wrong.push('HANDOFF_HOSTS')
+  return hosts
+}
+
 const addressForm = 'an http(s) address without a user name'
 const secureAddressForm = 'an https address'
 const numberForm = 'a number that is not less than 0'
@@ -191,6 +200,7 @@ const expectedForms: Record<string, string> = {
   HANDOFF_APP_PRIVATE_KEY: "the App's private key as GitHub gives it, beside HANDOFF_APP_ID",
   HANDOFF_BEARERS: 'entries as npm run token makes them: name=sha256 of the token=owner/*, separated by semicolons',
   HANDOFF_ASK_PERMISSION: `one of ${permissions.join(', ')}`,
+  HANDOFF_HOSTS: 'host names such as handoff.example.org, separated by commas',
   HANDOFF_CORS_ORIGINS: 'origins such as https://docs.example.org, separated by commas',
   LLM_REASONING_EFFORT: 'an effort that the model knows, such as low',
 }

@@ -65,6 +65,8 @@ export interface FindTask {
   repositoryName: string
   commit: string
   search: Search
+  /** Answered instead of the search. */
+  requests?: MoreRequest[]
 }
 
 /** A follow-up round in a sandbox that has searched before: the clone is still unpacked. */

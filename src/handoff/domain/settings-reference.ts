@@ -216,6 +216,11 @@ export const settingTable: Setting[] = [
   },
   {
     group: 'service',
+    name: 'HANDOFF_HOSTS',
+    text: 'Host names, separated by commas, under which a server of your own serves MCP; localhost and addresses always do. Vercel knows its names.',
+  },
+  {
+    group: 'service',
     name: 'HANDOFF_QUEUE_URL',
     text: "Address of the queues' API on Vercel, where it is not Vercel's own. Elsewhere jobs wait in the memory of the process.",
   },

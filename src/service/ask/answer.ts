@@ -26,9 +26,13 @@ export async function answerQuestion(found: Found, signal: AbortSignal): Promise
 export type InTime = { answer: Answer } | { acceptedAt: string }
 
 /** Waits until `answerBy`. Then a job is queued for the question, and the work continues as long as the invocation may. */
-export async function answerInTime(found: Found, times: Times): Promise<InTime> {
+export async function answerInTime(
+  found: Found,
+  times: Times,
+  client: AbortSignal = found.exchange.limit.client,
+): Promise<InTime> {
   const { exchange } = found
-  const stop = stopper(exchange.limit, exchange.limit.client, times)
+  const stop = stopper(exchange.limit, client, times)
   const answering = answerQuestion(found, stop.signal)
   exchange.background(answering.then(stop.done, stop.done))
   const first = await Promise.race([answering, stop.late(times.answerBy)])

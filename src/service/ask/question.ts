@@ -90,7 +90,7 @@ export function locate(app: App, caller: Caller, name: string) {
 function checkName(name: Product.RunName, repository: Product.Repository): void {
   if ('run' in name) parseRunId(name.run)
   if ('commit' in name) parseSha(name.commit)
-  if ('ref' in name) layout('/', repository).ref(name.ref)
+  if ('ref' in name && name.ref !== 'HEAD') layout('/', repository).ref(name.ref)
 }
 
 /** A question with its run and answer id. */

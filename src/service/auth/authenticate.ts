@@ -15,7 +15,24 @@ export interface Caller {
 
 const tokenForm = /^Bearer ([A-Za-z0-9._~+/=-]{1,16384})$/i
 
+/** `metadata` is the address of what RFC 9728 says of the resource, where there is such a thing. */
 export async function authenticate(
+  request: Request,
+  settings: Pick<ServiceSettings, 'bearers' | 'oidc'>,
+  verifier: () => Promise<OidcVerifier>,
+  metadata?: string,
+): Promise<Caller> {
+  try {
+    return await callerOf(request, settings, verifier)
+  } catch (error) {
+    if (metadata === undefined || !(error instanceof HttpError)) throw error
+    const { status, code, detail, headers, ...more } = error.problem
+    const challenge = `${headers?.['www-authenticate']}, resource_metadata="${metadata}"`
+    throw new HttpError(status, code, detail, { ...more, headers: { 'www-authenticate': challenge } })
+  }
+}
+
+async function callerOf(
   request: Request,
   settings: Pick<ServiceSettings, 'bearers' | 'oidc'>,
   verifier: () => Promise<OidcVerifier>,

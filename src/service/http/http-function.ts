@@ -153,7 +153,8 @@ function preflight(request: Request, manner: FunctionOptions, allowed: string): 
   if (corsOrigin(request, manner) === undefined) return {}
   return {
     'access-control-allow-methods': allowed,
-    'access-control-allow-headers': 'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Traceparent',
+    'access-control-allow-headers':
+      'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Traceparent, Mcp-Protocol-Version, Mcp-Method, Mcp-Name',
     'access-control-max-age': '600',
   }
 }

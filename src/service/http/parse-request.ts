@@ -174,9 +174,9 @@ export function pullRef(pull: unknown): string {
   throw wrong('`pull` is not the number of a pull request.')
 }
 
-/** Accepts the short name of a branch. */
+/** Accepts the short name of a branch. `HEAD` stands for the default branch. */
 export function fullRef(ref: string): string {
-  return ref.startsWith('refs/') ? ref : `refs/heads/${ref}`
+  return ref === 'HEAD' || ref.startsWith('refs/') ? ref : `refs/heads/${ref}`
 }
 
 function text(body: Record<string, unknown>, name: string, most: number): string | undefined {

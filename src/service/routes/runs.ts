@@ -1,7 +1,8 @@
 // GET /api/runs and the addresses below it. Only reads.
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
-import { allow, authenticate, type Caller, leads, meets } from '../auth/authenticate.js'
+import { locate } from '../ask/question.js'
+import { authenticate, type Caller } from '../auth/authenticate.js'
 import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
@@ -16,6 +17,7 @@ import {
   runView,
   type Seen,
 } from '../http/responses.js'
+import { visibleRepositories } from '../repositories.js'
 
 export async function getRuns(exchange: RequestContext): Promise<Response> {
   const app = getApp()
@@ -87,20 +89,9 @@ function decodeSegment(segment: string): string {
 
 const nothing = () => new HttpError(404, 'not-found', 'There is nothing at this address.')
 
-async function repositories({ caller, app, product, context, exchange, query }: RunsRequest): Promise<Response> {
+async function repositories({ caller, app, exchange, query }: RunsRequest): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
-  const host = new URL(app.settings.github.serverUrl).host
-  const may = (test: typeof meets) => (name: string) =>
-    caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
-  // A caller that may see one repository causes no read of the others.
-  const found = await product.listRepositories(context, host, exchange.signal, { leads: may(leads) })
-  return jsonResponse(200, { repositories: mergeSpellings(found.filter(may(meets))) })
-}
-
-/** Merges folders that differ only in case. The older spelling is shown. */
-function mergeSpellings(names: string[]): string[] {
-  const older = new Map(names.filter((name) => name !== name.toLowerCase()).map((name) => [name.toLowerCase(), name]))
-  return [...new Set(names.map((name) => older.get(name.toLowerCase()) ?? name))]
+  return jsonResponse(200, { repositories: await visibleRepositories(app, caller, exchange.signal) })
 }
 
 async function runs(look: RunsRequest): Promise<Response> {
@@ -168,24 +159,15 @@ async function file(look: RunsRequest, run: Product.ChosenRun): Promise<Response
   return jsonResponse(200, await product.citedFile(context, run, place, exchange.signal))
 }
 
-function repositoryOf({ caller, app, product, query }: RunsRequest): {
-  repository: Product.Repository
-  cloneUrl: string
-} {
+function repositoryOf({ caller, app, query }: RunsRequest) {
   const name = query.get('repository')
   if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
-  const pattern = allow(caller, name)
-  const { serverUrl } = app.settings.github
-  const repository = product.parseRepository(name, new URL(serverUrl).host)
-  return {
-    repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
-    cloneUrl: `${serverUrl}/${name}.git`,
-  }
+  return locate(app, caller, name)
 }
 
 async function findRun(look: RunsRequest, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
   const { product, context, exchange } = look
-  const where = { ...repositoryOf(look), strict: true }
+  const where = repositoryOf(look)
   const place = product.layout(context.root, where.repository)
   return product.resolveRun(where, name, context, place, exchange.signal)
 }

@@ -32,6 +32,7 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
 }
 
 async function searchClone(task: FindTask): Promise<void> {
+  if (task.requests) return answerFollowUp({ ...task, requests: task.requests })
   const [summary, outline] = await Promise.all([readArtifact('code-summary.md'), readArtifact('outline.json')])
   const found = await find({
     gitDirectory: cloneDirectory(task.repositoryName),
@@ -52,7 +53,7 @@ async function searchClone(task: FindTask): Promise<void> {
   emit({ type: 'notice', text: `${what} cannot be cited: ${names.join(', ')}${rest}.` })
 }
 
-async function answerFollowUp(task: MoreTask): Promise<void> {
+async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
   const gitDirectory = cloneDirectory(task.repositoryName)
   const { commit, search, requests } = task
   emitResult(await answerRequests({ gitDirectory, commit, search, requests }))

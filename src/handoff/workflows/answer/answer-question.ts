@@ -27,6 +27,7 @@ import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
 import { stalenessAt, storedAnswer } from './report-answer.js'
 import { inProgress, passesByItself } from './retry.js'
+import { whileAccountIsFull } from './wait-for-account.js'
 
 export async function answerQuestion(
   request: AnswerRequest,
@@ -106,25 +107,6 @@ async function modelChecked(checking: Promise<void> | undefined, signal: AbortSi
     await orAborted(checking ?? Promise.resolve(), patience, 'the model was being checked')
   } catch (error) {
     if (signal.aborted || !isHandoffError(error, 'timeout')) throw error
-  }
-}
-
-const firstPauseMs = 500
-const longestPauseMs = 5_000
-
-/** Other processes use the same E2B account. A request waits while the account is full, as long as its context says. */
-async function whileAccountIsFull<T>(work: () => Promise<T>, context: AppContext, signal: AbortSignal): Promise<T> {
-  const { clock } = context.ports
-  const until = clock.now() + (context.limits.accountWaitMs ?? 0)
-  for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
-    try {
-      return await work()
-    } catch (error) {
-      // A random part keeps processes that were refused together from coming back together.
-      const wait = pause * (0.5 + Math.random())
-      if (!isHandoffError(error, 'sandbox-limit') || clock.now() + wait >= until) throw error
-      await clock.sleep(wait, signal)
-    }
   }
 }
 

@@ -16,8 +16,17 @@ import { hostRef, readRef } from '../../store/ref-store.js'
 import { readSealed, recoverSealed, type SealedRun } from '../../store/run-store.js'
 import { olderSpellings } from '../../store/spellings.js'
 
-/** How a caller names a run. */
+/** How a caller names a run. The ref `HEAD` stands for the default branch. */
 export type RunName = { run: string } | { commit: string } | { ref: string }
+
+/** A run id, a commit id, `#12` for a pull request, or the name of a branch. */
+export function parseRunName(text: string): RunName {
+  if (/^[0-9a-f]{40}$/.test(text)) return { commit: text }
+  if (/^[0-9a-f]{40}-/.test(text)) return { run: text }
+  const pull = /^#(\d{1,9})$/.exec(text)
+  if (pull) return { ref: `refs/pull/${pull[1]}` }
+  return { ref: text === 'HEAD' || text.startsWith('refs/') ? text : `refs/heads/${text}` }
+}
 
 export interface ChosenRun extends SealedRun {
   directory: string
@@ -159,14 +168,10 @@ async function byRef(
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  const { drive, git } = context.ports
-  place.ref(ref)
-  const [head, named] = await Promise.all([
-    where.cloneUrl === undefined
-      ? undefined
-      : git.heads(where.cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
-    readRef(drive, place, ref, signal),
-  ])
+  const [head, named] =
+    ref === 'HEAD'
+      ? await defaultBranch(where, context, place, signal)
+      : await namedRef(where, ref, context, place, signal)
   const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
   const sealed = await Promise.all(candidates.map((sha) => sealedOrRecovered(context, place, sha, signal)))
   const index = sealed.findIndex((run) => run !== undefined)
@@ -176,9 +181,40 @@ async function byRef(
   return { ...found, directory: place.run(found.handoff.run), ...behind }
 }
 
+/** The head at the host, and the newest commit of it that was summarised. */
+type Heads = [string | undefined, string | undefined]
+
+async function namedRef(
+  { cloneUrl }: Where,
+  ref: string,
+  { ports }: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<Heads> {
+  // Throws for a ref that cannot be.
+  place.ref(ref)
+  return Promise.all([
+    cloneUrl && ports.git.heads(cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
+    readRef(ports.drive, place, ref, signal),
+  ])
+}
+
+/** Only the host knows which branch it is. */
+async function defaultBranch(
+  { cloneUrl }: Where,
+  { ports }: ReadContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<Heads> {
+  const heads = cloneUrl === undefined ? undefined : await ports.git.heads(cloneUrl, ['HEAD'], signal)
+  const branch = [...(heads?.keys() ?? [])].find((ref) => ref.startsWith('refs/heads/'))
+  return [heads?.get('HEAD'), branch && (await readRef(ports.drive, place, branch, signal))]
+}
+
 function noneOf(where: Where, ref: string, head: string | undefined): HandoffError {
   const at = head === undefined ? '' : ` (its head is ${head.slice(0, 12)})`
-  return new HandoffError('not-found', `${ref} of ${fullName(where.repository)}${at} has no summary yet.`, {
+  const what = ref === 'HEAD' ? 'The default branch' : ref
+  return new HandoffError('not-found', `${what} of ${fullName(where.repository)}${at} has no summary yet.`, {
     next: 'Wait for the workflow of the last push, or run it by hand.',
   })
 }

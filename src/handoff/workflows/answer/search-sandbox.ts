@@ -28,6 +28,8 @@ export interface OpenRun {
   close(): Promise<void>
   /** Whether it is being ended. */
   closing(): boolean
+  /** Whether the clone is unpacked in it. */
+  prepared: boolean
 }
 
 export async function openForReading({ context, timer, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
@@ -53,6 +55,7 @@ export async function openForReading({ context, timer, run, labels }: Looking, s
     token: opened.token.secret,
     close: () => (closing ??= end()),
     closing: () => closing !== undefined,
+    prepared: false,
   }
 }
 
@@ -83,11 +86,11 @@ export interface Look {
   terms: string[]
   /** Bytes of numbered lines that may be printed. */
   textBytes: number
-  /** What the model asked for; the first round searches, later ones fetch. */
+  /** Lines, searches and lists that are asked for by name; without any the question is searched. */
   requests: MoreRequest[]
 }
 
-/** One round trip: the first searches, later ones fetch what the model asked for. Adds the result to `shown`. */
+/** One round trip: the first one also brings the clone into the sandbox. Adds the result to `shown`. */
 export async function searchSandbox(
   looking: Looking,
   open: OpenRun,
@@ -97,8 +100,8 @@ export async function searchSandbox(
 ): Promise<void> {
   const { context, run } = looking
   const search = searchFor(look, shown.excerpts)
-  const first = look.requests.length === 0 && shown.excerpts.length === 0
-  const task = first ? findTask(context, run, search) : moreTask(run, search, look.requests)
+  const task = open.prepared ? moreTask(run, search, look.requests) : findTask(context, run, search, look.requests)
+  open.prepared = true
   const before = shown.excerpts.length
   await runProgram(open.sandbox, {
     program: context.program,
@@ -121,7 +124,12 @@ function take({ context, timer }: Looking, shown: Shown, record: ProgramRecord):
   else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
 
-function findTask(context: AppContext, { handoff, directory, pointer }: ChosenRun, search: Search): FindTask {
+function findTask(
+  context: AppContext,
+  { handoff, directory, pointer }: ChosenRun,
+  search: Search,
+  requests: MoreRequest[],
+): FindTask {
   const clonePath = clonePathOf({ handoff })
   const needed = new Set<string>([clonePath, artifact.outline, artifact.summary])
   return {
@@ -136,6 +144,7 @@ function findTask(context: AppContext, { handoff, directory, pointer }: ChosenRu
     repositoryName: repositoryNameIn(clonePath),
     commit: handoff.commit,
     search,
+    ...(requests.length === 0 ? {} : { requests }),
   }
 }
 

@@ -1,0 +1,63 @@
+// Lines of a commit without a model: those that bear on some words, or those of a file. They come from a sandbox that is gone afterwards.
+import type { AppContext } from '../../context.js'
+import type { Excerpt } from '../../domain/answer.js'
+import { HandoffError } from '../../domain/errors.js'
+import { layout, quote } from '../../domain/run.js'
+import { startTimer, withCleanup } from '../../util/step-timer.js'
+import type { CitedPlace } from '../browse.js'
+import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
+import { nothingShown, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
+import { whileAccountIsFull } from './wait-for-account.js'
+
+export interface LinesRequest extends Where {
+  name: RunName
+  wanted: { words: string } | CitedPlace
+  /** Limit of the lines in bytes, with their numbers. */
+  textBytes: number
+  /** Waiting is fair between callers. */
+  caller: string
+  /** Written on the sandbox. */
+  labels?: Record<string, string>
+}
+
+export interface FoundLines {
+  run: ChosenRun
+  /** Best file first. */
+  excerpts: Excerpt[]
+  /** The words that were looked for. */
+  searched: string[]
+}
+
+export async function findLines(request: LinesRequest, context: AppContext, signal: AbortSignal): Promise<FoundLines> {
+  const { name, wanted, caller, labels } = request
+  const timer = startTimer(context.ports)
+  const place = layout(context.root, request.repository)
+  const run = await timer.step('look up', () => resolveRun(request, name, context, place, signal))
+  using ticket = context.admission.enter(caller, 1)
+  await ticket.ready(signal, (position) => context.ports.emit({ type: 'answer-waiting', position }))
+  const looking = { context, timer, run, ...(labels ? { labels } : {}) }
+  const look = async (): Promise<Shown> => {
+    const shown = nothingShown()
+    const open = await openForReading(looking, signal)
+    return withCleanup(async () => {
+      await timer.step('find', () => searchSandbox(looking, open, shown, lookFor(request), signal))
+      return shown
+    }, [open.close])
+  }
+  const { excerpts, searched } = await whileAccountIsFull(look, context, signal)
+  const code = excerpts.filter(({ source }) => source === 'code')
+  if ('path' in wanted && code.length === 0) throw noLines(wanted, run)
+  return { run, excerpts: code, searched }
+}
+
+function lookFor({ wanted, textBytes }: LinesRequest) {
+  if ('words' in wanted) return { question: wanted.words, terms: [], textBytes, requests: [] }
+  return { question: '', terms: [], textBytes, requests: [{ kind: 'read' as const, ...wanted }] }
+}
+
+const noLines = ({ path, from, to }: CitedPlace, { handoff }: ChosenRun) =>
+  new HandoffError(
+    'not-found',
+    `Commit ${handoff.commit.slice(0, 12)} has no lines ${from}-${to} of a text file ${quote(path)}.`,
+    { next: 'Check the path and the lines; find_lines finds them by words.' },
+  )

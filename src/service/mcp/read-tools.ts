@@ -1,0 +1,60 @@
+// The tools that read what is stored: summaries and runs. They start no sandbox and ask no model.
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type * as Product from '../../handoff/index.js'
+import { layout, parseRunName } from '../../handoff/stored-answer.js'
+import { locate } from '../ask/question.js'
+import { runView } from '../http/responses.js'
+import { visibleRepositories } from '../repositories.js'
+import type { OfRunOrRepoName, RunsInput } from './schemas.js'
+import type { McpCall } from './session.js'
+
+/** The schema admits one of both, and one repository. */
+export function repositoryOf({ repository, repoName = [] }: OfRunOrRepoName): string {
+  return repository ?? [repoName].flat()[0] ?? ''
+}
+
+export async function readSummary(call: McpCall, input: OfRunOrRepoName): Promise<CallToolResult> {
+  const { handoff, summary } = await findSummary(call, input)
+  const { repository, run, commit } = handoff
+  return { content: [{ type: 'text', text: summary }], structuredContent: { repository, run, commit, summary } }
+}
+
+/** DeepWiki's name for the headings of a summary. */
+export async function readStructure(call: McpCall, input: OfRunOrRepoName): Promise<CallToolResult> {
+  const { summary } = await findSummary(call, input)
+  const headings = summary.split('\n').filter((line) => /^#{1,6} /.test(line))
+  return { content: [{ type: 'text', text: headings.join('\n') }] }
+}
+
+async function findSummary(
+  { app, caller, signal }: McpCall,
+  input: OfRunOrRepoName,
+): Promise<{ handoff: Product.Handoff; summary: string }> {
+  const where = locate(app, caller, repositoryOf(input))
+  const [{ cleanText, resolveRun, runSummary }, context] = await Promise.all([app.product(), app.context()])
+  const place = layout(context.root, where.repository)
+  const run = await resolveRun(where, parseRunName(input.ref ?? 'HEAD'), context, place, signal)
+  return { handoff: run.handoff, summary: cleanText(await runSummary(context, run, signal)) }
+}
+
+export async function listRuns(
+  { app, caller, signal }: McpCall,
+  { repository, limit = 20, cursor }: RunsInput,
+): Promise<CallToolResult> {
+  if (repository === undefined) {
+    const repositories = await visibleRepositories(app, caller, signal)
+    return listed({ repositories }, repositories)
+  }
+  const where = locate(app, caller, repository)
+  const [product, context] = await Promise.all([app.product(), app.context()])
+  const wanted = { limit, ...(cursor === undefined ? {} : { cursor }) }
+  const page = await product.listRuns(context, where.repository, wanted, signal)
+  const { id } = where.repository
+  const runs = page.items.filter(({ repositoryId }) => id === undefined || repositoryId === id).map(runView)
+  const lines = runs.map(({ run, ref, sealedAt }) => [run, ref, sealedAt].filter((one) => one !== undefined).join('  '))
+  return listed({ runs, ...(page.next === undefined ? {} : { next: page.next }) }, lines)
+}
+
+function listed(structuredContent: Record<string, unknown>, lines: string[]): CallToolResult {
+  return { content: [{ type: 'text', text: lines.join('\n') || 'There is none.' }], structuredContent }
+}
