@@ -1,7 +1,7 @@
 // Daily budgets per caller (UTC), in tokens and in US dollars, shared by all instances. The maximum cost of a question is reserved before the work
 // and settled after it, so that concurrent questions cannot exceed the budget together.
 
-import { HandoffError } from '../domain/errors.js'
+import { abortError, HandoffError, isHandoffError } from '../domain/errors.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Clock, Drive } from '../domain/ports.js'
 import { budgetPath } from '../domain/run.js'
@@ -26,7 +26,13 @@ export interface Budgets {
    * Rejects with `budget` when the amount does not fit. Returns a function that settles the reservation; without an amount it releases it. Settling is
    * idempotent: the first call sets the amount. It retries a failing drive for some seconds, and may be called again after it rejects.
    */
-  reserve(caller: string, id: string, amount: Amount, until: number): Promise<(spent?: Amount) => Promise<void>>
+  reserve(
+    caller: string,
+    id: string,
+    amount: Amount,
+    until: number,
+    signal?: AbortSignal,
+  ): Promise<(spent?: Amount) => Promise<void>>
 }
 
 interface State extends Revisioned {
@@ -51,6 +57,7 @@ const shape = read.object({
   revision: read.optional(read.count),
 })
 
+const dayMs = 86_400_000
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)
 
 /** Used when no limit is set. */
@@ -66,7 +73,7 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
     return known
   }
   return {
-    async reserve(caller, question, wanted, until) {
+    async reserve(caller, question, wanted, until, signal) {
       // A question may cost more than a caller's daily budget. A caller that has spent nothing may still ask it.
       const amount = {
         tokens: Math.min(wanted.tokens, limits.tokensPerDay ?? Number.POSITIVE_INFINITY),
@@ -80,6 +87,8 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
         until,
       })
       await file.acquire((state, now) => {
+        // The caller may have left while others wrote the file.
+        if (signal?.aborted) throw abortError(signal, 'reserving a budget')
         startDay(state, now)
         // The same id is there if the write was delivered twice.
         const others = state.reserved.filter((one) => one.id !== id)
@@ -92,13 +101,14 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
 }
 
 function budgetFile(drive: Drive, path: string, clock: Clock): OptimisticFile<State> {
+  const empty = (): State => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] })
   return optimisticFile<State>({
     drive,
     path,
     clock,
-    decode: (bytes) => decodeVersioned(bytes, shape, "the caller's budget"),
+    decode: (bytes) => decodeBudget(bytes, path) ?? empty(),
     encode,
-    empty: () => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] }),
+    empty,
     contentionError: () =>
       new HandoffError('budget', 'This caller asks too many questions at the same time.', {
         next: 'Ask again in a moment.',
@@ -107,9 +117,25 @@ function budgetFile(drive: Drive, path: string, clock: Clock): OptimisticFile<St
   })
 }
 
+/** Undefined if the bytes are damaged: the caller's day begins again, because no other deployment could read them either. */
+function decodeBudget(bytes: Uint8Array, path: string): State | undefined {
+  try {
+    return decodeVersioned(bytes, shape, "the caller's budget")
+  } catch (error) {
+    if (isHandoffError(error, 'corrupt')) return undefined
+    if (!isHandoffError(error, 'unknown-version')) throw error
+    const next = `Update this deployment, or remove ${path} from drive9.`
+    throw new HandoffError('unknown-version', error.message, { next })
+  }
+}
+
+/**
+ * The clocks of two processes may stand on both sides of midnight, so a day never goes back. A day later than tomorrow was written by a clock
+ * that was wrong.
+ */
 function startDay(state: State, now: number): void {
   state.reserved = state.reserved.filter((one) => one.until > now)
-  if (state.day === dayOf(now)) return
+  if (state.day >= dayOf(now) && state.day <= dayOf(now + dayMs)) return
   Object.assign(state, { day: dayOf(now), tokens: 0, cost: 0 })
 }
 
@@ -142,7 +168,7 @@ function checkBudget(state: State, amount: Amount, limits: BudgetLimits, now: nu
   if (!over(reserved)) return
   // The budget may be spent, or only reserved by running questions that will cost less.
   const gone = over(state)
-  const midnight = Date.parse(`${dayOf(now)}T00:00:00Z`) + 86_400_000
+  const midnight = Date.parse(`${state.day}T00:00:00Z`) + dayMs
   throw new HandoffError(
     'budget',
     gone

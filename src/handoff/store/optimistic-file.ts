@@ -112,7 +112,8 @@ export function optimisticFile<T extends Revisioned>(options: OptimisticFileOpti
       kept = undefined
       const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
       const settles = batch.map((one) => attempt(one, state, clock.now()))
-      if (equalBytes(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
+      const applied = batch.some((one) => one.applied)
+      if (!applied || equalBytes(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
         // A result without a write must rest on a fresh read.
         if (!fresh) continue
         kept = known

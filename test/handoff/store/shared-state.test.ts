@@ -13,7 +13,6 @@ import { manualClock } from '../../support/clock.js'
 let local: LocalDrive
 let root: string
 let count = 0
-const _never = new AbortController().signal
 
 beforeAll(async () => {
   local = await startDrive()
@@ -181,4 +180,69 @@ test('a reservation that the network delivers twice is made once', async () => {
   const takeBack = local.rule({ method: 'PUT', fault: { kind: 'twice' }, times: 1 })
   expect(await codeOf(budgets.reserve('x', 'one', { tokens: 60, cost: 0 }, clock.now() + 1_000))).toBe('done')
   takeBack()
+})
+
+test('around midnight two processes whose clocks differ by five seconds spend two days, and not a day each time', async () => {
+  const start = Date.parse('2026-11-18T23:59:57Z')
+  const instances = [start, start + 5_000].map((time) => {
+    const clock = manualClock({ start: time })
+    return { clock, budgets: makeBudgets(drive(), root, { tokensPerDay: 100 }, clock) }
+  })
+  const ended: string[] = []
+  for (let round = 0; round < 20; round += 1) {
+    const { clock, budgets } = instances[round % 2]!
+    const asked = budgets.reserve('x', `question ${round}`, { tokens: 50, cost: 0 }, clock.now() + 60_000)
+    ended.push(await codeOf(asked.then((settle) => settle({ tokens: 50, cost: 0 }))))
+  }
+  expect(ended.filter((one) => one === 'done').length).toBeLessThanOrEqual(4)
+  expect(ended.filter((one) => one === 'done').length).toBeGreaterThanOrEqual(2)
+})
+
+test('a clock that is days ahead takes no budget from the others', async () => {
+  const ahead = makeBudgets(drive(), root, { tokensPerDay: 100 }, manualClock({ start: Date.parse('2027-01-01') }))
+  await ahead.reserve('x', 'far', { tokens: 100, cost: 0 }, Date.parse('2026-11-18T10:01:00Z'))
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:02:00Z') })
+  const budgets = makeBudgets(drive(), root, { tokensPerDay: 100 }, clock)
+  expect(await codeOf(budgets.reserve('x', 'now', { tokens: 100, cost: 0 }, clock.now() + 60_000))).toBe('done')
+})
+
+test('a budget that cannot be read begins again; one of a newer version says what to update or remove', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z') })
+  const reserve = () =>
+    makeBudgets(drive(), root, { tokensPerDay: 100 }, clock).reserve('x', 'a', { tokens: 60, cost: 0 }, clock.now() + 9)
+  await reserve()
+  const [path] = local.tree(root).flatMap((entry) => (entry.isDirectory ? [] : [entry.path]))
+  local.write(path!, '{"version":1,"day":')
+  expect(await codeOf(reserve())).toBe('done')
+  local.write(path!, '{"version":2}')
+  expect(await reserve().catch((error: unknown) => error)).toMatchObject({
+    code: 'unknown-version',
+    next: expect.stringContaining(path!),
+  })
+})
+
+test('a caller that has left reserves nothing, though others write the file all the time', async () => {
+  const clock = manualClock({ start: Date.parse('2026-11-18T10:00:00Z'), jump: true })
+  const left = new AbortController()
+  let writes = 0
+  const match = ({ method, path }: { method: string; path: string }) => {
+    if (method !== 'PUT' || !path.includes(root)) return false
+    writes += 1
+    if (writes === 3) left.abort()
+    local.write(
+      decodeURIComponent(path.replace('/v1/fs', '')),
+      `{"version":1,"day":"2026-11-18","tokens":${writes},"cost":0,"reserved":[]}`,
+    )
+    return false
+  }
+  local.rule({ match, fault: { kind: 'hang' } })
+  const asked = makeBudgets(drive(), root, { tokensPerDay: 100 }, clock).reserve(
+    'x',
+    'a',
+    { tokens: 60, cost: 0 },
+    clock.now() + 60_000,
+    left.signal,
+  )
+  expect(await codeOf(asked)).toBe('cancelled')
+  expect(writes).toBe(3)
 })

@@ -45,7 +45,7 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
 
   await using resources = new AsyncDisposableStack()
   const ticket = resources.use(outer.admission.enter(callerOf(found), found.base ? 2 : 1))
-  const budget = resources.use(await reserveBudget(callerOf(found), id, outer))
+  const budget = resources.use(await reserveBudget(callerOf(found), id, outer, signal))
   const { context } = budget
   const { claim, reading, checking } = await timer.step('claim', () => claimAndLookBack(found, context, signal))
   if (claim.kind === 'answered') return storedAnswer(found, claim.record, context, signal)

@@ -14,7 +14,12 @@ export interface Reservation extends AsyncDisposable {
 }
 
 /** Rejects with `budget` when the caller cannot pay for another question. */
-export async function reserveBudget(caller: string, id: string, context: AppContext): Promise<Reservation> {
+export async function reserveBudget(
+  caller: string,
+  id: string,
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<Reservation> {
   const { budgets, limits, ports, prices } = context
   const spent = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
   const amount = (usage: PricedUsage) => ({
@@ -22,7 +27,7 @@ export async function reserveBudget(caller: string, id: string, context: AppCont
     cost: costOf(usage, ports.model.name, prices)?.amount ?? 0,
   })
   const until = ports.clock.now() + limits.deadlineMs + settlingMs
-  const settle = await budgets.reserve(caller, id, amount(maxQuestionCost(ports.model)), until)
+  const settle = await budgets.reserve(caller, id, amount(maxQuestionCost(ports.model)), until, signal)
   return {
     context: {
       ...context,

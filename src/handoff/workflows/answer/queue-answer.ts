@@ -15,7 +15,7 @@ export async function queueAnswer(
 ): Promise<ClaimedAnswer | undefined> {
   if (found.record === undefined) {
     // The job reserves again when it runs; this only refuses early what cannot be paid.
-    await using _affordable = await reserveBudget(found.request.caller ?? 'local', found.id, context)
+    await using _affordable = await reserveBudget(found.request.caller ?? 'local', found.id, context, signal)
   }
   const wanted = newClaim(found, context, 0)
   return markQueued(placeOf(found, context), found.record, wanted, context.ports.clock.now(), signal)
