@@ -122,7 +122,7 @@ describe('the log', () => {
     for (const step of all()) {
       const shown = [...step.lines, ...step.quoted, ...step.notices, ...step.warnings].join('\n')
       expect(piecesOf(shown)).toEqual([])
-      for (const form of [secret, Buffer.from(secret).toString('base64'), [...secret].reverse().join('')]) {
+      for (const form of [secret, Buffer.from(secret).toString('base64')]) {
         expect(step.masks).toContain(form)
       }
     }

@@ -5,8 +5,8 @@
 // A key may become known after a text that contains it, so the search runs at the end.
 
 import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
-import { gramFinder } from '../../src/handoff/domain/secrets/ngram-index.js'
 import { isScoped, serviceOf } from './call-log.js'
+import { gramFinder } from './ngram-index.js'
 import { encodings } from './secrets.js'
 
 export interface SecretWatch {

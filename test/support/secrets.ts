@@ -31,12 +31,10 @@ function disguise(secret: string): string[] {
     ...shifted,
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
-    [...secret].reverse().join(''),
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
     ...shifted.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
     ...pieces(secret),
-    ...pieces([...secret].reverse().join('')),
   ]
   return [...new Set(forms)]
 }

@@ -1,6 +1,7 @@
-// Between us and any model: none of our keys goes to it, though somebody may have committed one, and none comes back from it, though it may have
-// learned one elsewhere. What it says is kept for ever and shown to many.
+// Redacts what a model is sent and what it replies. A repository may contain one of our keys, and a model may know one from elsewhere.
+// Replies are stored and shown. Later steps remove invisible characters, so they are removed before the search: they could split a key.
 
+import { withoutInvisible } from '../domain/markdown/clean-text.js'
 import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
 import { makeRedactor, makeStreamRedactor } from '../domain/secrets/redactor.js'
 
@@ -15,11 +16,15 @@ export function guardModel(model: Model, secrets: readonly string[]): Model {
     const hand = (text: string) => {
       if (text !== '') onText(text)
     }
-    const reply = await model.complete({ ...request, messages, onText: (piece) => hand(stream.push(piece)) })
+    const reply = await model.complete({
+      ...request,
+      messages,
+      onText: (piece) => hand(stream.push(withoutInvisible(piece))),
+    })
     hand(stream.end())
     return redactedReply(reply)
   }
 
-  const redactedReply = (reply: ModelReply): ModelReply => ({ ...reply, text: redact(reply.text) })
+  const redactedReply = (reply: ModelReply): ModelReply => ({ ...reply, text: redact(withoutInvisible(reply.text)) })
   return { ...model, complete }
 }

@@ -153,7 +153,11 @@ export const secretSettings: readonly string[] = [
 
 /** The values of the secret settings, for masks, redactors and scans. */
 export function secretsIn(environment: Environment): string[] {
-  return secretSettings.flatMap((name) => value(environment, name) ?? [])
+  return secretSettings.flatMap((name) => {
+    const text = value(environment, name)
+    if (text === undefined) return []
+    return name === 'HANDOFF_WEBHOOK_SECRETS' ? text.split(',').map((one) => one.trim()) : [text]
+  })
 }
 
 /**

@@ -7,6 +7,8 @@ const otherLineEnds = /[\u000b\u000c\u0085\u2028\u2029]/g
 const controls = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/g
 /** Format characters and all that is drawn as nothing; the emoji variation selector stays, because it changes what is seen. */
 const invisible = /(?!\ufe0f)[\p{Cf}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu
+
+export const withoutInvisible = (text: string): string => text.replace(invisible, '')
 const repeatedSelectors = /\ufe0f{2,}/g
 /** Marks stacked on one letter cover the lines above and below it. */
 const stackedMarks = /(\p{M}{6})\p{M}+/gu

@@ -1,54 +1,48 @@
-// Encodings in which a secret may leak: reversed, base64 (at each of its three alignments), hexadecimal, URL-encoded, JSON-escaped, and as
-// character codes. Punctuation between the letters and the case of letters are ignored.
-
-/** Found as they are. */
-export interface SecretForms {
-  exact: string[]
-  /** Found in the letters and digits of a text alone, in small letters, read forwards or backwards. */
-  loose: string[]
-}
-
-/** Longer secrets are found by their plainer forms; the wordy ones would only cost memory. */
-const longestWordy = 400
+// The encodings in which a key of handoff may leak: as it is, in base64, in hexadecimal, URL-encoded and JSON-escaped. Other programs cut their
+// messages, so parts of a long key are found as well.
 
 /** Placeholders that people write for a key. These are no secrets; redacting them would damage ordinary text. */
 const placeholders =
   /^(?:none|null|undefined|empty|test|testing|dummy|example|placeholder|ollama|lm-studio|not-needed|no-key|unused|secret|password|changeme|x+|-+|\*+)$/i
 
-export const shortestSecret = 5
+const shortestSecret = 5
+/** A part of a secret of several lines that is long enough to be looked for alone. */
+const shortestPart = 12
 
-export function formsOf(secret: string): SecretForms {
-  const bare = secret.replace(/-----(?:BEGIN|END) [A-Z0-9 ]+-----/g, '').trim()
-  if (bare.length < shortestSecret || placeholders.test(bare)) return { exact: [], loose: [] }
-  const whole = bare.toWellFormed()
-  const written = distinct([bare, whole, JSON.stringify(bare).slice(1, -1), encodeURIComponent(whole)])
-  const exact = written.flatMap((form) => [form, backwards(form)])
-  return { exact: distinct(exact), loose: distinct([...written.map(lettersOf), ...encodings(bare)]) }
+/** All texts that give the secret away. */
+export function encodingsOf(secret: string): string[] {
+  const bare = secret.trim().toWellFormed()
+  if (bare.length < shortestSecret || placeholders.test(bare)) return []
+  const parts = bare.replace(/-----(?:BEGIN|END) [A-Z0-9 ]+-----/g, '').split(/\s+/)
+  const long = parts.filter((part) => part.length >= shortestPart)
+  return [...new Set([...[bare, ...long].flatMap(encodings), ...long.flatMap(partsOf)])]
 }
 
-/** As they are found: small letters and digits. */
-function encodings(secret: string): string[] {
-  const bytes = Buffer.from(secret)
-  const hex = bytes.toString('hex')
-  const plain = [...base64Forms(bytes), ...base64Forms(bytes.toReversed()), hex]
-  if (secret.length > longestWordy) return plain
-  return [...plain, hex.replace(/../g, 'u00$&'), hex.replace(/../g, 'x$&'), bytes.join('')]
+/** Each part of a key that is twice as long as `shortestPart` contains one of these. */
+function partsOf(text: string): string[] {
+  if (text.length < 2 * shortestPart) return []
+  return Array.from({ length: Math.floor(text.length / shortestPart) }, (_, index) =>
+    text.slice(index * shortestPart, (index + 1) * shortestPart),
+  )
 }
 
-/** Base64 of the secret behind zero, one and two other bytes, without the signs that those bytes, or what follows, have a part in. */
-function base64Forms(bytes: Uint8Array): string[] {
-  return [0, 1, 2].map((shift) => {
-    const shifted = Buffer.alloc(shift + bytes.length)
-    shifted.set(bytes, shift)
-    const whole = shifted.toString('base64')
-    return lettersOf(whole.slice(Math.ceil((shift * 8) / 6), Math.floor((shifted.length * 8) / 6)))
-  })
+function encodings(text: string): string[] {
+  const hex = Buffer.from(text).toString('hex')
+  const base64 = [0, 1, 2].map((shift) => base64Behind(text, shift))
+  const inAddresses = base64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))
+  return [
+    text,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text),
+    hex,
+    hex.toUpperCase(),
+    ...base64,
+    ...inAddresses,
+  ]
 }
 
-export function lettersOf(text: string): string {
-  return text.replace(/[^A-Za-z0-9]/g, '').toLowerCase()
+/** Base64 of the text behind so many other bytes, without the groups of four that those bytes, or what follows, have a part in. */
+function base64Behind(text: string, shift: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(text)])
+  return bytes.toString('base64').slice(shift === 0 ? 0 : 4, -4)
 }
-
-const backwards = (text: string) => [...text].reverse().join('')
-
-const distinct = (texts: string[]) => [...new Set(texts)].filter((text) => text !== '')

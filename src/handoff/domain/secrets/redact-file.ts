@@ -2,7 +2,8 @@
 //
 // What stands in place of a value is the same for the same rule and class of length, never the value's hash, and keeps the number of lines:
 // a line number means the same before and after. Give it whole files: the middle of a private key is known by how the key begins.
-import { mayHoldToken, otherRules, type Rule, tokenRules } from './file-rules.js'
+import { credentialsIn } from './credential-patterns.js'
+import { valueRules } from './secret-values.js'
 
 export interface SecretFinding {
   line: number
@@ -15,24 +16,32 @@ export interface Redacted {
   places: SecretFinding[]
 }
 
+/** Up to the end of the block; a block without an end stops at the first line that is no part of a key. */
+const privateKey =
+  /(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)((?:(?!-----)[\s\S]){1,20000}?(?=-----END )|[^\n]{0,400}(?:\n[\t "'+,\\]{0,40}[A-Za-z0-9+/=\\]{16,200}[^\n]{0,20}){1,200})/g
+/** Code that only names the header has no such long run. */
+const isKeyText = (value: string) => /[A-Za-z0-9+/]{40}/.test(value) && !value.includes('[redacted:')
+
 /** Redacting twice changes nothing more. */
 export function redactSecrets(text: string): Redacted {
   const places: SecretFinding[] = []
   let plain = text
-  for (const rule of mayHoldToken(text) ? [...tokenRules, ...otherRules] : otherRules)
-    plain = apply(rule, plain, places)
+  const apply = (rule: string, pattern: RegExp, accept?: (value: string, lead: string, after: string) => boolean) => {
+    const lineAt = lineCounter(plain)
+    plain = plain.replace(pattern, (whole: string, ...groups: unknown[]) => {
+      const offset = groups.findIndex((group) => typeof group === 'number')
+      const [lead, value] = offset === 2 ? (groups as [string, string]) : ['', whole]
+      const at = groups[offset] as number
+      if (accept && !accept(value, lead, plain.slice(at + whole.length, at + whole.length + 12))) return whole
+      places.push({ line: lineAt(at + lead.length), rule })
+      return lead + hide(rule, value)
+    })
+  }
+  if (text.includes('PRIVATE KEY')) apply('private-key', privateKey, isKeyText)
+  for (const { rule, pattern } of credentialsIn(text)) apply(rule, pattern)
+  for (const { rule, pattern, accept } of valueRules) apply(rule, pattern, accept)
   places.sort((a, b) => a.line - b.line || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0))
   return { text: plain, places }
-}
-
-/** Notes the line at once: later rules may change the length of lines, never their number. */
-function apply(rule: Rule, text: string, places: SecretFinding[]): string {
-  const lineAt = lineCounter(text)
-  return text.replace(rule.pattern, (whole: string, before: string, value: string, offset: number) => {
-    if (rule.accept && !rule.accept(value, before)) return whole
-    places.push({ line: lineAt(offset + before.length), rule: rule.name })
-    return before + hide(rule.name, value)
-  })
 }
 
 /** Lines stay lines. */

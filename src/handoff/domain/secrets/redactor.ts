@@ -1,37 +1,23 @@
-// Redacts secrets in text: the keys that handoff holds, in all encodings and in pieces of twelve characters, and everything that matches the
-// pattern of a well-known credential.
-//
-// Twelve, because a shorter piece of a random key is worth nothing to a thief and would begin to meet ordinary words. Letters and digits are
-// compared without what stands between them (up to `widestGap` signs), so spaces, dashes, quotation marks or line ends do not help either.
+// Redacts secrets in texts that leave handoff: the keys that it holds, in their usual encodings, and credentials of known services.
 
-import { formsOf } from './encodings.js'
-import { type GramFinder, gramFinder } from './ngram-index.js'
-import { mayHoldShape, openShape, secretShapes } from './output-rules.js'
+import { credentialsIn } from './credential-patterns.js'
+import { encodingsOf } from './encodings.js'
 
 export const redacted = '[redacted]'
 
-/** The longest piece of a secret that may pass. */
-const gramSize = 12
-/** A form this short is looked for whole. */
-const shortestForm = 8
-/** Between two letters of one secret there are no more signs than this. */
-const widestGap = 64
+/** A key's text lies in lines, or in one line with the line ends written out; a program that only names the header has no such line. */
+const privateKey =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?=[\s\S]{0,300}?[A-Za-z0-9+/]{40})(?:[A-Za-z0-9+/=\s]|\\[nr]|[A-Za-z-]{4,20}: [^\n]{0,80}\n|["'+, ]){40,30000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g
 
 interface Range {
   from: number
   to: number
 }
 
-export interface SecretFinder {
-  /** Where secrets stand that begin at `from` or later, in order, not touching each other. */
-  find(text: string, from?: number): Range[]
-  /** The place from which a text that goes on has to be kept back, because what stands there may become a secret. */
-  openFrom(text: string): number
-}
-
-/** Replaces every secret by `[redacted]`. Doing so twice changes nothing more. What it looks for is worked out at the first text. */
+/** Replaces every secret by `[redacted]`. Doing so twice changes nothing more. */
 export function makeRedactor(secrets: readonly string[]): (text: string) => string {
-  return (text) => replaceRanges(text, makeFinder(secrets).find(text), 0)
+  const find = makeFinder(secrets)
+  return (text) => replaceRanges(text, find(text), 0, text.length)
 }
 
 export interface StreamRedactor {
@@ -41,156 +27,101 @@ export interface StreamRedactor {
   end(): string
 }
 
-/** The same for a text that comes in pieces, however it is cut: together the output is what the whole text would have become. */
+/** The same for a text that comes in pieces: together the output is what the whole text would have become. */
 export function makeStreamRedactor(secrets: readonly string[]): StreamRedactor {
-  const finder = makeFinder(secrets)
+  const find = makeFinder(secrets)
+  const spaced = secrets.flatMap(encodingsOf).filter((form) => /\s/.test(form))
   let pending = ''
   /** How much of `pending` is out already: its last character tells whether a word begins behind it. */
   let done = 0
-  const release = (open: number, ranges: Range[]) => {
-    const straddling = ranges.find((range) => range.from < open && range.to >= open)
-    const to = straddling ? straddling.from : open
-    const before = ranges.filter((range) => range.to <= to)
-    const shown = replaceRanges(pending.slice(0, to), before, done)
-    pending = pending.slice(Math.max(0, to - 1))
-    done = Math.min(1, to)
+  const release = (to: number) => {
+    const ranges = find(pending).filter((range) => range.from >= done)
+    const end = ranges.find((range) => range.from < to && range.to > to)?.from ?? to
+    const shown = replaceRanges(pending, ranges, done, end)
+    pending = pending.slice(Math.max(0, end - 1))
+    done = Math.min(1, end)
     return shown
   }
   return {
     push: (piece) => {
       pending += piece
-      const open = Math.max(done, finder.openFrom(pending))
-      return open === done ? '' : release(open, finder.find(pending, done))
+      const open = openFrom(pending, spaced)
+      return open <= done ? '' : release(open)
     },
-    end: () => {
-      const shown = replaceRanges(pending, finder.find(pending, done), done)
-      pending = ''
-      done = 0
-      return shown
-    },
+    end: () => release(pending.length),
   }
 }
 
-/** Does the text hold one of these secrets in any form, or anything shaped like a credential? */
-export function containsSecret(text: string, secrets: readonly string[] = []): boolean {
-  return makeFinder(secrets).find(text).length > 0
-}
+/** Worked out once for each list of secrets, at its first text. A list does not change. */
+const finders = new WeakMap<readonly string[], (text: string) => Range[]>()
 
-/** The same for many texts. */
-export function makeSecretScan(secrets: readonly string[]): (text: string) => boolean {
-  const finder = makeFinder(secrets)
-  return (text) => finder.find(text).length > 0
-}
-
-/** Worked out once for a list, however many redactors are made of it: that takes longer than most texts. A list does not change. */
-const finders = new WeakMap<readonly string[], SecretFinder>()
-
-export function makeFinder(secrets: readonly string[]): SecretFinder {
+function makeFinder(secrets: readonly string[]): (text: string) => Range[] {
   const finder = finders.get(secrets) ?? newFinder(secrets)
   finders.set(secrets, finder)
   return finder
 }
 
-function newFinder(secrets: readonly string[]): SecretFinder {
-  const forms = secrets.map(formsOf)
-  const exact = findersFor(
-    forms.flatMap((form) => form.exact),
-    1,
-  )
-  const loose = findersFor(
-    forms.flatMap((form) => form.loose),
-    shortestForm,
-  )
-  return {
-    find: (text, from = 0) => {
-      const ranges: Range[] = []
-      for (const finder of exact) scanExact(finder, text, ranges)
-      if (loose.length > 0) scanLoose(loose, text, ranges)
-      if (mayHoldShape(text)) for (const { pattern } of secretShapes) scanShape(pattern, text, from, ranges)
-      return mergeRanges(ranges.filter((range) => range.from >= from))
-    },
-    openFrom: (text) => Math.min(lastLetters(text, gramSize), openShape(text)),
-  }
-}
-
-/** One finder for all forms that are long enough to be found in pieces, and one for each shorter length. */
-function findersFor(forms: string[], shortest: number): GramFinder[] {
-  const sizes = new Map<number, string[]>()
-  for (const form of forms) {
-    const size = Math.min(gramSize, form.length)
-    if (size >= shortest) sizes.set(size, [...(sizes.get(size) ?? []), form])
-  }
-  return [...sizes].map(([size, texts]) => gramFinder(size, texts))
-}
-
-/** What stands before `from` is looked at, to know whether a word begins there, but nothing is found in it. */
-function scanShape(pattern: RegExp, text: string, from: number, ranges: Range[]): void {
-  const scanner = new RegExp(pattern)
-  scanner.lastIndex = from
-  for (let match = scanner.exec(text); match; match = scanner.exec(text)) {
-    ranges.push({ from: match.index, to: scanner.lastIndex })
+function newFinder(secrets: readonly string[]): (text: string) => Range[] {
+  const forms = [...new Set(secrets.flatMap(encodingsOf))]
+  return (text) => {
+    const ranges = forms.flatMap((form) => placesOf(form, text))
+    if (text.includes('-----BEGIN ')) ranges.push(...matchesOf(privateKey, text))
+    for (const { pattern } of credentialsIn(text)) ranges.push(...matchesOf(pattern, text))
+    return mergeRanges(ranges)
   }
 }
 
 const wordSize = 8
 
 /** A secret shorter than `wordSize` counts only as a word of its own: inside another word it is chance. */
-function scanExact(finder: GramFinder, text: string, ranges: Range[]): void {
+function placesOf(form: string, text: string): Range[] {
+  const ranges: Range[] = []
   const isLetter = (at: number) => /[A-Za-z0-9]/.test(text[at] ?? '')
-  finder.scan(text, (from) => {
-    const to = from + finder.size
-    if (finder.size < wordSize && (isLetter(from - 1) || isLetter(to))) return
-    ranges.push({ from, to })
-  })
-}
-
-/** Forwards and backwards: that costs a text less than a list of everything backwards costs before the first one. */
-function scanLoose(finders: GramFinder[], text: string, ranges: Range[]): void {
-  const { letters, backwards, places } = lettersIn(text)
-  for (const { size, scan } of finders) {
-    const found = (at: number) => ranges.push({ from: places[at]!, to: places[at + size - 1]! + 1 })
-    scan(letters, found)
-    scan(backwards, (at) => found(letters.length - at - size))
+  for (let from = text.indexOf(form); from >= 0; from = text.indexOf(form, from + form.length)) {
+    const to = from + form.length
+    if (form.length >= wordSize || !(isLetter(from - 1) || isLetter(to))) ranges.push({ from, to })
   }
+  return ranges
 }
 
-/** Letters and digits in small letters, with where each stood; a gap that is too wide leaves a sign that no secret has. */
-function lettersIn(text: string): { letters: string; backwards: string; places: Int32Array } {
-  const codes = new Uint8Array(text.length + 1)
-  const places = new Int32Array(text.length + 1)
-  let length = 0
-  let gap = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = smallLetter(text.charCodeAt(at))
-    gap = code === 0 ? gap + 1 : 0
-    if (code === 0 && gap !== widestGap) continue
-    codes[length] = code
-    places[length] = at
-    length++
-  }
-  const decoder = new TextDecoder('latin1')
-  const read = codes.subarray(0, length)
-  return { letters: decoder.decode(read), backwards: decoder.decode(read.reverse()), places }
+function matchesOf(pattern: RegExp, text: string): Range[] {
+  return [...text.matchAll(pattern)].map((match) => ({ from: match.index, to: match.index + match[0].length }))
 }
 
-/** The code of a letter in its small form or of a digit; 0 for everything else. */
-function smallLetter(code: number): number {
-  if ((code >= 97 && code <= 122) || (code >= 48 && code <= 57)) return code
-  return code >= 65 && code <= 90 ? code + 32 : 0
+/** So much of a word is kept back. It is released in parts of this length, so that a long word is searched a few times only. */
+const longestWord = 4_200
+const longestKey = 33_000
+
+/**
+ * The place from which a text that goes on is kept back, because a secret may begin there: its last word, the last private key that has no end,
+ * or the beginning of one of our keys that has spaces.
+ */
+function openFrom(text: string, spaced: readonly string[]): number {
+  let word = text.length
+  while (word > 0 && text.length - word < 2 * longestWord && !isSpace(text.charCodeAt(word - 1))) word--
+  if (text.length - word === 2 * longestWord) word += longestWord
+  return Math.min(word, openKey(text), ...spaced.map((form) => openForm(text, form)))
 }
 
-/** Where the last letters begin that a secret may still grow from: one fewer than are enough to know it. */
-function lastLetters(text: string, enough: number): number {
-  let missing = enough - 1
-  let gap = 0
-  let from = text.length
-  for (let at = text.length - 1; at >= 0 && missing > 0 && gap < widestGap; at--) {
-    const isLetter = smallLetter(text.charCodeAt(at)) !== 0
-    gap = isLetter ? 0 : gap + 1
-    if (isLetter) missing--
-    from = at
-  }
-  return from
+const isSpace = (code: number) => code === 32 || (code >= 9 && code <= 13)
+
+function openKey(text: string): number {
+  const at = text.lastIndexOf('-----BEGIN ')
+  if (at < 0 || text.length - at > longestKey) return text.length
+  const rest = text.slice(at)
+  const inHeader = /^-----BEGIN [A-Z0-9 ]{0,60}-{0,5}$/.test(rest)
+  const inKey = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/.test(rest) && !/-----END [A-Z0-9 ]{0,60}-----/.test(rest)
+  return inHeader || inKey ? at : text.length
+}
+
+function openForm(text: string, form: string): number {
+  for (
+    let at = text.indexOf(form[0]!, Math.max(0, text.length - form.length + 1));
+    at >= 0;
+    at = text.indexOf(form[0]!, at + 1)
+  )
+    if (form.startsWith(text.slice(at))) return at
+  return text.length
 }
 
 function mergeRanges(ranges: Range[]): Range[] {
@@ -203,12 +134,13 @@ function mergeRanges(ranges: Range[]): Range[] {
   return merged
 }
 
-function replaceRanges(text: string, ranges: Range[], from: number): string {
+function replaceRanges(text: string, ranges: Range[], from: number, to: number): string {
   let result = ''
   let at = from
   for (const range of ranges) {
+    if (range.from < at || range.to > to) continue
     result += text.slice(at, range.from) + redacted
     at = range.to
   }
-  return result + text.slice(at)
+  return result + text.slice(at, to)
 }

@@ -205,10 +205,11 @@ async function store(
 }
 
 /** For people who look into the directory. The answer is given whether or not this can be written. */
-async function showLatest({ run }: FoundQuestion, record: CompletedAnswer, { ports }: AppContext): Promise<void> {
-  const { drive, emit } = ports
+async function showLatest({ run }: FoundQuestion, record: CompletedAnswer, context: AppContext): Promise<void> {
+  const { drive, emit } = context.ports
   try {
-    const markdown = answerFile(record, run.handoff)
+    // The rendered text is redacted again: rendering decodes character references, and a key may appear.
+    const markdown = context.redact(answerFile(record, run.handoff))
     await writeLatestAnswer(drive, run.directory, record.acceptedAt, markdown, cleanupSignal())
   } catch (error) {
     const why = isHandoffError(error) ? error.message : 'an unexpected error'

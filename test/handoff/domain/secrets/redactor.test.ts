@@ -2,13 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  containsSecret,
-  makeRedactor,
-  makeSecretScan,
-  makeStreamRedactor,
-  redacted,
-} from '../../../../src/handoff/domain/secrets/redactor.js'
+import { makeRedactor, makeStreamRedactor, redacted } from '../../../../src/handoff/domain/secrets/redactor.js'
 import { processorTime } from '../../../support/processor-time.js'
 import { anyText } from '../any-text.js'
 
@@ -17,42 +11,22 @@ const runs = process.env['LONG'] ? 10_000 : 200
 const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const secretOf = (minLength: number, maxLength: number, signs = '') =>
   fc.string({ unit: fc.constantFrom(...letters, ...signs), minLength, maxLength })
-/** With signs too, as passwords have them. */
-const password = secretOf(14, 60, '_-+/=.!"\\ $%&é')
 const key = secretOf(16, 80, '_-')
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
-const reversed = (text: string) => [...text].reverse().join('')
 
-/** Encodings in which a secret may leak. */
-const clothes: [string, (secret: string, noise: string) => string][] = [
+/** Encodings in which a key may leak. */
+const encodings: [string, (secret: string, noise: string) => string][] = [
   ['as it is', (secret) => secret],
   ['inside other words', (secret, noise) => `${noise}${secret}${noise}`],
   ['in base64', base64],
   ['in base64 behind something', (secret, noise) => base64(`${noise}${secret}`)],
   ['in base64 before something', (secret, noise) => base64(`${secret}${noise}`)],
   ['in base64 for addresses', (secret, noise) => Buffer.from(`${noise}${secret}`).toString('base64url')],
-  ['in base64 backwards', (secret) => reversed(base64(secret))],
-  ['backwards in base64', (secret) => base64(reversed(secret))],
-  ['in base64 in lines', (secret) => base64(secret).replace(/(.{5})/g, '$1\n')],
   ['in hexadecimal', (secret) => Buffer.from(secret).toString('hex')],
   ['in large hexadecimal', (secret) => Buffer.from(secret).toString('hex').toUpperCase()],
-  ['in hexadecimal with colons', (secret) => Buffer.from(secret).toString('hex').replace(/(..)/g, '$1:')],
-  ['backwards', reversed],
   ['for an address', encodeURIComponent],
-  ['for an address, all of it', (secret) => Buffer.from(secret).toString('hex').replace(/(..)/g, '%$1')],
   ['for JSON', (secret) => JSON.stringify(secret)],
-  ['for JSON, all of it', (secret) => Buffer.from(secret).toString('hex').replace(/(..)/g, '\\u00$1')],
-  ['as escapes', (secret) => Buffer.from(secret).toString('hex').replace(/(..)/g, '\\x$1')],
-  ['as numbers', (secret) => [...Buffer.from(secret)].join(', ')],
-  ['with spaces between', (secret) => [...secret].join(' ')],
-  ['with dashes between', (secret) => secret.replace(/(.{4})/g, '$1-')],
-  ['in lines', (secret) => secret.replace(/(.{7})/g, '$1\n')],
-  ['with hidden characters between', (secret) => [...secret].join('\u200b')],
-  ['in quotation marks', (secret) => [...secret].map((character) => `"${character}"`).join(' + ')],
-  ['in capitals', (secret) => secret.toUpperCase()],
-  ['without its beginning', (secret) => secret.slice(2)],
-  ['without its end', (secret) => secret.slice(0, -2)],
 ]
 
 /** The longest piece of the secret, letters and digits alone, that is still there. */
@@ -66,7 +40,7 @@ function longestLeft(text: string, secret: string): number {
 }
 
 describe('a secret that we hold', () => {
-  it.each(clothes)('does not get out %s', (_, dress) => {
+  it.each(encodings)('does not get out %s', (_, dress) => {
     fc.assert(
       fc.property(key, secretOf(0, 7), (secret, noise) => {
         const dressed = dress(secret, noise)
@@ -75,20 +49,8 @@ describe('a secret that we hold', () => {
         expect(longestLeft(shown, secret)).toBeLessThan(12)
         // Of what it was dressed in, no long piece is left either.
         expect(longestLeft(shown, dressed)).toBeLessThan(24)
-        expect(containsSecret(dressed, [secret])).toBe(true)
       }),
       { numRuns: Math.ceil(runs / 10) },
-    )
-  })
-
-  it('does not get out in any piece of twelve characters', () => {
-    fc.assert(
-      fc.property(password, fc.nat(), (secret, at) => {
-        const start = at % (secret.trim().length - 11)
-        const piece = secret.trim().slice(start, start + 12)
-        expect(makeRedactor([secret])(`<${piece}>`).replaceAll(' ', '')).toBe(`<${redacted}>`)
-      }),
-      { numRuns: runs },
     )
   })
 
@@ -109,7 +71,7 @@ describe('a secret that we hold', () => {
     expect(redact(`it is Pa55w0rd or ${base64('Pa55w0rd')} or ${Buffer.from('Pa55w0rd').toString('hex')}`)).not.toMatch(
       /Pa55|UGE1|5061/,
     )
-    expect(containsSecret('xPa55w0rdx', ['Pa55w0rd'])).toBe(true)
+    expect(redact('xPa55w0rdx')).toBe(`x${redacted}x`)
   })
 
   it('is none when it is empty, tiny or a placeholder', () => {
@@ -177,11 +139,9 @@ describe('what has the shape of a credential', () => {
     const shown = makeRedactor([])(text)
     expect(shown).toContain(redacted)
     expect(longestLeft(shown, secret)).toBeLessThan(12)
-    expect(containsSecret(text)).toBe(true)
   })
 
   it('is not seen in ordinary code', () => {
-    const scan = makeSecretScan([])
     const redact = makeRedactor([
       'hR7s0mEtHiNgL0ngAndRand0m',
       'sk-proj-Zx8kQ2mN4pL6rT9vW1yB3dF5',
@@ -192,7 +152,7 @@ describe('what has the shape of a credential', () => {
     for (const path of ordinaryFiles(root)) {
       const text = readFileSync(path, 'utf8')
       characters += text.length
-      expect(scan(text) && path).toBe(false)
+      expect(makeRedactor([])(text) === text || path).toBe(true)
       expect(redact(text) === text || path).toBe(true)
     }
     expect(characters).toBeGreaterThan(1_000_000)
@@ -251,7 +211,7 @@ describe('a text that comes in pieces', () => {
     fc.assert(
       fc.property(
         fc.array(key, { minLength: 1, maxLength: 2 }),
-        fc.array(fc.tuple(noise, fc.constantFrom(...clothes), fc.boolean()), { maxLength: 5 }),
+        fc.array(fc.tuple(noise, fc.constantFrom(...encodings), fc.boolean()), { maxLength: 5 }),
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
         (secrets, parts, lengths) => {
           const text = parts

@@ -1,6 +1,6 @@
 // One pass over every byte of a file: where lines begin, which identifiers it has, and whether it may contain a credential. All content goes through
 // here, so it is written for speed: no strings, no objects, and arrays that are reused for the next file.
-import { leadsToSecret } from '../../../domain/secrets/file-rules.js'
+import { beginsLikeCredential } from '../../../domain/secrets/credential-patterns.js'
 
 export interface FileScan {
   /** Lines, as an editor counts them. */
@@ -192,19 +192,9 @@ function growArray(array: Int32Array): Int32Array {
   return larger
 }
 
-/** First four bytes of tokens of known services; they are enough to run the rules. */
-const tokenPrefixes = new Set(
-  (
-    'AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ gith sk_l sk_t rk_l rk_t whse npm_ AIza eyJh eyJ0 eyJr eyJ1 eyJi ' +
-    'dop_ doo_ dor_ shpa shpc shpp shps e2b_ driv dat9'
-  ).split(' '),
-)
-
-/** A long word that looks random, after text that announces a secret. */
+/** A long word that looks random, or that begins like a credential. */
 function isSuspicious(bytes: Buffer, from: number, to: number): boolean {
-  const start = bytes.toString('latin1', from, from + 4)
-  if (tokenPrefixes.has(start) || start.startsWith('hf_') || start.startsWith('SK')) return true
-  return looksRandom(bytes, from, to) && leadsToSecret(bytes.toString('latin1', Math.max(0, from - 120), from))
+  return looksRandom(bytes, from, to) || beginsLikeCredential(bytes.toString('latin1', from, from + 24))
 }
 
 /** In random words digits and letters alternate often; in names they do not. */
