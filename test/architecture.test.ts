@@ -75,7 +75,7 @@ const layers: Layer[] = [
   {
     name: 'action',
     holds: /^src\/action\//,
-    mayImport: ['action', 'index'],
+    mayImport: ['action', 'index', 'util'],
     reason: 'an entry point uses the product by its public interface, and entry points do not know each other',
   },
   {
@@ -87,7 +87,7 @@ const layers: Layer[] = [
   {
     name: 'service',
     holds: /^src\/service\//,
-    mayImport: ['service', 'index'],
+    mayImport: ['service', 'index', 'util'],
     reason: 'an entry point uses the product by its public interface, and entry points do not know each other',
   },
   {
@@ -271,9 +271,9 @@ test('production never asks whether it is under test', () => {
   expect(wrong).toEqual([])
 })
 
-test('no source file is longer than 320 lines', () => {
+test('no source file is longer than 300 lines', () => {
   const long = sources
-    .filter(({ text }) => text.split('\n').length > 320)
+    .filter(({ text }) => text.split('\n').length > 301)
     .map(({ path, text }) => `${path}: ${text.split('\n').length} lines`)
   expect(long).toEqual([])
 })

@@ -1,7 +1,4 @@
 // The page: shows the view that the address names, and connects its parts.
-//
-// The address says where the reader is (`/?repository=owner/name&run=…`; `ref=main` and `pull=7` lead to the newest run), so that it can be
-// shared and returned to. The token is not part of it.
 import { createAnswer } from './answer.js'
 import { refreshHistory, showHistory } from './answer-history.js'
 import { createApiClient, Problem } from './api-client.js'
@@ -12,8 +9,9 @@ import { element, fill, find, focusOn } from './dom.js'
 import { clearProblem, showProblem } from './error-panel.js'
 import { plainName } from './format.js'
 import { linksTo } from './links.js'
+import { addressOf, type Place, readAddress } from './page-address.js'
 import { setAsking } from './retry-buttons.js'
-import { addressOf, createRunPicker, type Place } from './run-picker.js'
+import { createRunPicker } from './run-picker.js'
 import { showFacts, showSummary } from './run-summary.js'
 import type { RunView } from './run-view.js'
 
@@ -31,17 +29,6 @@ const freshBox = find<HTMLInputElement>('fresh')
 
 // ── views ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-interface AddressedPlace extends Place {
-  ref?: string
-  pull?: string
-}
-
-function readAddress(): AddressedPlace {
-  const query = new URLSearchParams(location.search)
-  const names = ['repository', 'run', 'ref', 'pull'].filter((name) => query.get(name))
-  return Object.fromEntries(names.map((name) => [name, query.get(name)]))
-}
-
 /** A place that is shown already is no new entry of the history. */
 function goTo(place: Place): void {
   const address = addressOf(place)
@@ -55,10 +42,10 @@ async function showAddressed(): Promise<void> {
   asking?.abort()
   closeCode()
   if (!client.hasToken()) return showTokenForm()
+  const { signal } = currentView
   const { repository, run, ref, pull } = readAddress()
-  if (repository && run) return showRun({ repository, run }, currentView.signal)
-  if (repository && (ref || pull)) return showNewestRun(repository, { ref, pull }, currentView.signal)
-  return showPicker(repository, currentView.signal)
+  if (repository && run) return showRun({ repository, run }, signal)
+  return repository && (ref || pull) ? showNewestRun(repository, { ref, pull }, signal) : showPicker(repository, signal)
 }
 
 function showOnly(id: 'welcome' | 'choose' | 'run', title?: string): void {
@@ -83,10 +70,9 @@ function announce(text: string): void {
 function showTokenForm(): void {
   showOnly('welcome')
   const { repository, run } = readAddress()
-  const invitation = find('invitation')
-  invitation.hidden = !(repository && run)
-  invitation.textContent =
-    repository && run ? `This link opens run ${plainName(run).slice(0, 7)} of ${plainName(repository)}.` : ''
+  const link = repository && run && `This link opens run ${plainName(run).slice(0, 7)} of ${plainName(repository)}.`
+  find('invitation').hidden = !link
+  find('invitation').textContent = link ?? ''
   find('token-form').hidden = false
   tokenField.focus()
 }

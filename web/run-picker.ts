@@ -1,11 +1,10 @@
 // Choosing a repository and one of its runs.
 import type { ApiClient } from './api-client.js'
-import type { Run, RunAddress, RunPage } from './api-types.js'
+import type { Run, RunPage } from './api-types.js'
 import { button, type Child, element, fill, find } from './dom.js'
 import { clearProblem, showProblem } from './error-panel.js'
 import { exactTime, plainName, plural, refName, shortCommit, timeAgo } from './format.js'
-
-export type Place = Partial<RunAddress>
+import { addressOf, type Place } from './page-address.js'
 
 interface PickerOptions {
   client: ApiClient
@@ -129,12 +128,6 @@ export const runTitle = (run: Run) => plainName(refName(run.ref) || `Commit ${sh
 
 export const createRunTime = (time: string) =>
   element('time', { datetime: time, title: exactTime(time) }, `summarised ${timeAgo(time)}`)
-
-export function addressOf(place: Place): string {
-  const { repository, run } = place
-  if (!repository && !run) return '/'
-  return `/?${new URLSearchParams({ ...(repository ? { repository } : {}), ...(run ? { run } : {}) })}`
-}
 
 const noRuns = (repository: string) =>
   element(

@@ -1,6 +1,7 @@
 // Reads the inputs of action.yml. One table maps input names to setting names, so that an error names the input of the workflow and not an
 // environment variable.
 import { type AskLevel, askLevels, HandoffError } from '../handoff/index.js'
+import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
 import type { Runner } from './runner.js'
 
 /** Inputs that are product settings, in the order in which an error lists the missing ones. */
@@ -121,10 +122,8 @@ function seconds(text: string): number {
 
 function address(text: string): string {
   if (text === '') return ''
-  const url = URL.canParse(text) ? new URL(text) : null
-  const loopback = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-  const safe = url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && loopback))
-  if (safe && url.username === '' && url.search === '' && url.hash === '') return text.replace(/\/+$/, '')
+  const url = parseHttpUrl(text)
+  if (url && isSecure(url) && url.search === '' && url.hash === '') return text.replace(/\/+$/, '')
   throw refuse(
     'The input endpoint is not an https address of a deployment.',
     'Write it like https://handoff.example.com, without a path to a function.',

@@ -25,25 +25,35 @@ export interface AnswerSource {
 
 const betweenLooksMs = 3_000
 
+type Ask<T> = (place: RunPlace) => Promise<T>
+
 /**
  * Returns a function that tries the runs in order. While the first run is being made, it waits up to the time that the workflow allows. That time
  * starts now, and a retry does not restart it.
  */
 export function tryInOrder(job: Pick<Job, 'options' | 'signal'>) {
   const until = Date.now() + job.options.waitSeconds * 1_000
-  return async <T>(inquiry: Inquiry, onProgress: OnProgress, attempt: (place: RunPlace) => Promise<T>): Promise<T> => {
+
+  async function waitFor<T>(place: RunPlace, onProgress: OnProgress, ask: Ask<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask(place)
+      } catch (error) {
+        if (!isBeingMade(error) || Date.now() >= until) throw error
+      }
+      onProgress('Waiting for the summary of the head commit…')
+      await systemClock.sleep(Math.min(betweenLooksMs, Math.max(100, until - Date.now())), job.signal)
+    }
+  }
+
+  return async <T>(inquiry: Inquiry, onProgress: OnProgress, ask: Ask<T>): Promise<T> => {
     let absent: unknown
     for (const [index, place] of inquiry.places.entries()) {
-      for (;;) {
-        try {
-          return await attempt(place)
-        } catch (error) {
-          if (!isHandoffError(error, 'not-found') && !isHandoffError(error, 'not-sealed')) throw error
-          absent = error
-          if (index > 0 || !isBeingMade(error) || Date.now() >= until) break
-        }
-        onProgress('Waiting for the summary of the head commit…')
-        await systemClock.sleep(Math.min(betweenLooksMs, Math.max(100, until - Date.now())), job.signal)
+      try {
+        return await (index === 0 ? waitFor(place, onProgress, ask) : ask(place))
+      } catch (error) {
+        if (!isHandoffError(error, 'not-found') && !isHandoffError(error, 'not-sealed')) throw error
+        absent = error
       }
     }
     throw inquiry.places.length > 1 ? noRun(absent) : absent

@@ -31,15 +31,11 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
       reject(abortError(signal, 'waiting for a key'))
     }
     const hear = (keys: string) => {
-      for (const key of keys) {
-        if (key === '\r' || key === '\n') {
-          end()
-          return resolve(typed.trim())
-        }
-        if (key === '\u0003') process.kill(process.pid, 'SIGINT')
-        else if (key === '\u007f' || key === '\b') typed = typed.slice(0, -1)
-        else if (key >= ' ') typed += key
-      }
+      const enter = keys.search(/[\r\n]/)
+      for (const key of enter < 0 ? keys : keys.slice(0, enter)) typed = afterKey(typed, key)
+      if (enter < 0) return
+      end()
+      resolve(typed.trim())
     }
     signal.addEventListener('abort', stop, { once: true })
     // First the terminal stops to show what is typed, then it is asked for.
@@ -47,4 +43,10 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
     stdout.write(`${question} (not shown): `)
     if (signal.aborted) stop()
   })
+}
+
+function afterKey(typed: string, key: string): string {
+  if (key === '\u0003') process.kill(process.pid, 'SIGINT')
+  if (key === '\u007f' || key === '\b') return typed.slice(0, -1)
+  return key >= ' ' ? typed + key : typed
 }

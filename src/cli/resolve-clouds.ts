@@ -4,14 +4,8 @@ import { type GitRemote, startGitRemote } from '../emulators/git-http-server.js'
 import { localModelNamed, localModels, offlineModel } from '../emulators/model/models.js'
 import { type Clouds, startClouds } from '../emulators/start-all.js'
 import { exampleModel } from '../handoff/domain/model-prices.js'
-import {
-  type Environment,
-  HandoffError,
-  isLoopback,
-  parseSettings,
-  refuseImpossibleMix,
-  type Settings,
-} from '../handoff/index.js'
+import { type Environment, HandoffError, parseSettings, refuseImpossibleMix, type Settings } from '../handoff/index.js'
+import { isLoopback } from '../handoff/util/http-url.js'
 
 export interface OpenClouds extends AsyncDisposable {
   introduction: { name: string; where: string }[]
@@ -119,6 +113,6 @@ function whereReal(name: string, settings: Settings): string {
   if (name === 'sandboxes')
     return `E2B, ${settings.sandboxes.template === undefined ? 'our own template' : `template ${settings.sandboxes.template}`}`
   if (name === 'drive9')
-    return `${settings.drive.server}${isLoopback(settings.drive.server) ? ' (on this machine)' : ''}`
+    return `${settings.drive.server}${isLoopback(new URL(settings.drive.server)) ? ' (on this machine)' : ''}`
   return `${settings.model.name} at ${new URL(settings.model.baseUrl).host}`
 }

@@ -5,6 +5,7 @@ import { basename, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { makeGitHost } from '../handoff/clients/git/ls-remote.js'
 import { type Commit, fullName, HandoffError, parseRepository, quote, type Repository } from '../handoff/index.js'
+import { parseHttpUrl } from '../handoff/util/http-url.js'
 import type { OpenClouds } from './resolve-clouds.js'
 
 const execute = promisify(execFile)
@@ -39,15 +40,15 @@ export async function readTarget(text: string): Promise<Target> {
 }
 
 function addressTarget(text: string): Target {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new HandoffError('invalid-input', `${quote(text)} is not an http(s) address of a git repository.`, {
-      next: 'Write https://host/owner/name, or the path of a clone.',
-    })
-  }
-  if (url.username !== '' || url.password !== '') {
+  const url = parseHttpUrl(text)
+  if (!url && /^https?:[^?#]*@/i.test(text)) {
     throw new HandoffError('invalid-input', 'The address carries a credential.', {
       next: 'Take it out and set HANDOFF_CLONE_TOKEN instead.',
+    })
+  }
+  if (!url) {
+    throw new HandoffError('invalid-input', `${quote(text)} is not an http(s) address of a git repository.`, {
+      next: 'Write https://host/owner/name, or the path of a clone.',
     })
   }
   // GitHub writes /owner/name/tree/branch, GitLab /owner/name/-/tree/branch.

@@ -55,7 +55,6 @@ export type { RunEvent, Step } from './domain/run-events.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
 export {
   type Environment,
-  isLoopback,
   missingSettings,
   parseDeadline,
   parseDriveSettings,

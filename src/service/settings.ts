@@ -1,4 +1,5 @@
-// The settings of the HTTP service. Imports nothing, so that rejected requests and health checks stay cheap.
+// The settings of the HTTP service. Imports almost nothing, so that rejected requests and health checks stay cheap.
+import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
 
 export type Environment = Record<string, string | undefined>
 
@@ -59,34 +60,21 @@ const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
 
 export function missingNames(environment: Environment): string[] {
   const missing: string[] = requiredSettings.filter((name) => text(environment, name) === undefined)
-  const door = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS']
-  if (door.every((name) => text(environment, name) === undefined)) missing.push('HANDOFF_BEARERS')
+  const callerSettings = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS']
+  if (callerSettings.every((name) => text(environment, name) === undefined)) missing.push('HANDOFF_BEARERS')
   return missing
 }
 
 export function readServiceSettings(environment: Environment): ServiceSettings {
-  const invalid: string[] = []
   const get = (name: string) => text(environment, name)
-  const number = (name: string, otherwise: number | undefined): number | undefined => {
-    const found = Number(get(name) ?? otherwise)
-    if (get(name) === undefined) return otherwise
-    if (Number.isFinite(found) && found >= 0) return found
-    invalid.push(name)
-    // An invalid limit counts as the strictest one.
-    return 0
-  }
-  for (const name of productAddresses) if (get(name) !== undefined) address(get(name)!, name, invalid)
-  if (get('DRIVE9_BINARY_URL') !== undefined) secureAddress(get('DRIVE9_BINARY_URL')!, 'DRIVE9_BINARY_URL', invalid)
-  if (!/^([0-9a-f]{64})?$/i.test(get('DRIVE9_BINARY_SHA256') ?? '')) invalid.push('DRIVE9_BINARY_SHA256')
-  for (const name of productNumbers) number(name, undefined)
-  for (const name of productCounts) if (!isCount(Number(get(name) ?? 1))) invalid.push(name)
-  if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) invalid.push('DRIVE9_ROOT')
+  const invalid = invalidProductSettings(get)
+  const number = (name: string) => readNumber(get(name), name, invalid)
   const audience = get('HANDOFF_OIDC_AUDIENCE')
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', invalid)
   const usualIssuer = 'https://token.actions.githubusercontent.com'
   const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', invalid)
-  const tokens = number('HANDOFF_CALLER_TOKENS', undefined)
-  const cost = number('HANDOFF_CALLER_COST', undefined)
+  const tokens = number('HANDOFF_CALLER_TOKENS')
+  const cost = number('HANDOFF_CALLER_COST')
   return {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', invalid),
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer } }),
@@ -99,9 +87,9 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), invalid),
     models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
     limits: {
-      sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES', 20)!)),
-      waiting: Math.floor(number('HANDOFF_QUEUE', 400)!),
-      perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS', 400)!)),
+      sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES') ?? 20)),
+      waiting: Math.floor(number('HANDOFF_QUEUE') ?? 400),
+      perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS') ?? 400)),
       ...(tokens === undefined ? {} : { tokensPerDay: tokens }),
       ...(cost === undefined ? {} : { costPerDay: cost }),
     },
@@ -111,14 +99,32 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   }
 }
 
+type Get = (name: string) => string | undefined
+
+function invalidProductSettings(get: Get): string[] {
+  const invalid: string[] = []
+  for (const name of productAddresses) if (get(name) !== undefined) address(get(name)!, name, invalid)
+  if (get('DRIVE9_BINARY_URL') !== undefined) secureAddress(get('DRIVE9_BINARY_URL')!, 'DRIVE9_BINARY_URL', invalid)
+  if (!/^([0-9a-f]{64})?$/i.test(get('DRIVE9_BINARY_SHA256') ?? '')) invalid.push('DRIVE9_BINARY_SHA256')
+  for (const name of productNumbers) readNumber(get(name), name, invalid)
+  for (const name of productCounts) if (!isCount(Number(get(name) ?? 1))) invalid.push(name)
+  if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) invalid.push('DRIVE9_ROOT')
+  return invalid
+}
+
+/** An invalid limit counts as the strictest one. */
+function readNumber(value: string | undefined, name: string, invalid: string[]): number | undefined {
+  if (value === undefined) return undefined
+  const found = Number(value)
+  if (Number.isFinite(found) && found >= 0) return found
+  invalid.push(name)
+  return 0
+}
+
 /** The form of a GitHub private key. Its content is checked on first use. */
 const keyForm = /^-----BEGIN ((?:RSA )?PRIVATE KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+\n-----END \1-----$/m
 
-function readGitHub(
-  get: (name: string) => string | undefined,
-  serverUrl: string,
-  wrong: string[],
-): ServiceSettings['github'] {
+function readGitHub(get: Get, serverUrl: string, wrong: string[]): ServiceSettings['github'] {
   const [token, id, privateKey] = [get('HANDOFF_GITHUB_TOKEN'), get('HANDOFF_APP_ID'), get('HANDOFF_APP_PRIVATE_KEY')]
   if ((id === undefined) !== (privateKey === undefined))
     wrong.push(id === undefined ? 'HANDOFF_APP_ID' : 'HANDOFF_APP_PRIVATE_KEY')
@@ -167,8 +173,7 @@ function readPermission(value: string | undefined, wrong: string[]): ServiceSett
 /** Origins as a browser sends them: scheme, host and port. Any other form would never match. */
 function readOrigins(value: string | undefined, wrong: string[]): string[] {
   const origins = list(value)
-  if (!origins.every((one) => /^https?:/.test(one) && URL.canParse(one) && new URL(one).origin === one))
-    wrong.push('HANDOFF_CORS_ORIGINS')
+  if (!origins.every((one) => parseHttpUrl(one)?.origin === one)) wrong.push('HANDOFF_CORS_ORIGINS')
   return origins
 }
 
@@ -210,21 +215,19 @@ export const expectedForm = (name: string): string => expectedForms[name] ?? num
 
 /** For addresses of signing keys and of programs: over plain HTTP their content could be replaced. */
 function secureAddress(value: string, name: string, wrong: string[]): string | undefined {
-  const seen = wrong.length
-  const found = address(value, name, wrong)
-  if (wrong.length > seen) return undefined
-  if (/^https:|^http:\/\/(localhost|127(\.\d+){3}|\[::1\])(?=[:/]|$)/i.test(found)) return found
+  const url = parseHttpUrl(value)
+  if (url && isSecure(url)) return withoutSlash(value)
   wrong.push(name)
   return undefined
 }
 
 function address(value: string, name: string, wrong: string[]): string {
-  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).username === '') {
-    return value.replace(/\/+$/, '')
-  }
+  if (parseHttpUrl(value)) return withoutSlash(value)
   wrong.push(name)
   return 'https://invalid.invalid'
 }
+
+const withoutSlash = (value: string) => value.replace(/\/+$/, '')
 
 function list(value: string | undefined): string[] {
   return (value ?? '')

@@ -1,16 +1,10 @@
-// The health check names what is set and cannot be read without loading the house, which reads it by rules of its own: both must agree.
+// The health check names invalid settings without loading the product, which parses them by its own rules. Both must agree.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { replyLimit, type WantedReply } from '../../src/handoff/domain/model-limits.js'
-import {
-  budgetProblem,
-  type HandoffError,
-  isHandoffError,
-  isLoopback,
-  makeGitHub,
-  parseSettings,
-} from '../../src/handoff/index.js'
+import { budgetProblem, type HandoffError, isHandoffError, makeGitHub, parseSettings } from '../../src/handoff/index.js'
+import { isLoopback } from '../../src/handoff/util/http-url.js'
 import { invalidSettings } from '../../src/service/routes/health.js'
 import { expectedForm, readServiceSettings } from '../../src/service/settings.js'
 
@@ -152,7 +146,7 @@ test.each([
   const { oidc, wrong } = readServiceSettings(environment)
   const address = URL.canParse(issuer) ? new URL(issuer) : undefined
   const safe =
-    address?.username === '' && (address.protocol === 'https:' || (/^http:/.test(issuer) && isLoopback(issuer)))
+    address?.username === '' && (address.protocol === 'https:' || (/^http:/.test(issuer) && isLoopback(address)))
   const usual = issuer.trim() === ''
   expect({ wrong, open: oidc !== undefined }).toEqual({
     wrong: safe || usual ? [] : ['HANDOFF_OIDC_ISSUER'],

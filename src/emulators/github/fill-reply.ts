@@ -2,7 +2,8 @@
 //
 // A repository has ninety properties there and the product reads five. The local GitHub says those five; the rest get a placeholder of the right type,
 // which no one can take for a fact: a product that reads one of them fails in the test that should have given it a value.
-import type { Description, Schema } from './openapi-description.js'
+import type { Description } from './openapi-description.js'
+import type { Schema } from './openapi-schema.js'
 
 const placeholders: Record<string, unknown> = {
   integer: 0,

@@ -4,47 +4,18 @@
 // sends nothing pays nothing. Objects may hold described properties only, so that the local GitHub cannot invent what the product then reads.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
-
-export interface Schema {
-  $ref?: string
-  type?: string
-  format?: string
-  nullable?: boolean
-  enum?: unknown[]
-  required?: string[]
-  properties?: Record<string, Schema>
-  additionalProperties?: boolean | Schema
-  items?: Schema
-  minimum?: number
-  allOf?: Schema[]
-  anyOf?: Schema[]
-  oneOf?: Schema[]
-}
-
-interface Parameter {
-  $ref?: string
-  name: string
-  in: 'path' | 'query' | 'header'
-  required?: boolean
-  schema: Schema
-  'x-multi-segment'?: boolean
-}
-
-interface Content {
-  content?: Record<string, { schema?: Schema }>
-}
-
-interface DescribedOperation {
-  parameters?: Parameter[]
-  requestBody?: Content & { required?: boolean }
-  responses: Record<string, Content & { $ref?: string }>
-}
-
-interface Document {
-  paths: Record<string, Record<string, DescribedOperation>>
-  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, unknown> }
-}
+import { lazy } from '../../handoff/util/lazy.js'
+import {
+  type Compile,
+  type DescribedOperation,
+  type Document,
+  makeCompiler,
+  type Parameter,
+  parseParameter,
+  resolve,
+  type Schema,
+  validationProblems,
+} from './openapi-schema.js'
 
 export interface DescribedRequest {
   query: URLSearchParams
@@ -85,16 +56,8 @@ const commonErrors = new Map(
 )
 
 const require = createRequire(import.meta.url)
-let loading: Promise<Description> | undefined
-
-/** Read once for a process; a failed reading is not kept. */
-export function loadDescription(): Promise<Description> {
-  loading ??= load().catch((error: unknown) => {
-    loading = undefined
-    throw error
-  })
-  return loading
-}
+/** Read once for a process. */
+export const loadDescription = lazy(load)
 
 async function load(): Promise<Description> {
   const file = require.resolve('@octokit/openapi/generated/api.github.com.json')
@@ -181,60 +144,6 @@ function pathValues(wanted: string[], given: string[], parameters: Parameter[]):
   return given.length > wanted.length ? null : values
 }
 
-function resolve<T extends object>(document: Document, value: T): T {
-  const reference = (value as { $ref?: string }).$ref
-  if (reference === undefined) return value
-  const [, , kind = '', name = ''] = reference.split('/')
-  return document.components[kind]![name] as T
-}
-
-type Compile = (schema: Schema) => ValidateFunction
-
-/** Schemas of OpenAPI 3.0 become JSON Schemas; each component is converted once, when something refers to it. */
-function makeCompiler(ajv: Ajv, document: Document): Compile {
-  const compiled = new WeakMap<Schema, ValidateFunction>()
-  const defined = new Set<string>()
-
-  function define(name: string): string {
-    if (!defined.has(name)) {
-      defined.add(name)
-      ajv.addSchema(convert(document.components.schemas[name]!), name)
-    }
-    return name
-  }
-
-  function convert(schema: Schema, composed = false): object {
-    if (schema.$ref !== undefined) return { $ref: define(schema.$ref.split('/').at(-1)!) }
-    const { nullable, allOf, anyOf, oneOf, items, properties, additionalProperties, ...plain } = schema
-    const closed = properties !== undefined && !composed && allOf === undefined
-    const extra = typeof additionalProperties === 'object' ? convert(additionalProperties) : additionalProperties
-    const converted = {
-      ...Object.fromEntries(Object.entries(plain).filter(([key]) => validatedKeywords.has(key))),
-      ...(allOf && { allOf: allOf.map((one) => convert(one, allOf.length > 1)) }),
-      // Two alternatives may both fit an object that GitHub means as one of them.
-      ...((anyOf ?? oneOf) && { anyOf: (anyOf ?? oneOf)!.map((one) => convert(one, properties !== undefined)) }),
-      ...(items && { items: convert(items) }),
-      ...(properties && {
-        properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, convert(one)])),
-      }),
-      ...(extra !== undefined ? { additionalProperties: extra } : closed && { additionalProperties: false }),
-    }
-    return nullable ? { anyOf: [{ type: 'null' }, converted] } : converted
-  }
-
-  return (schema) => {
-    const known = compiled.get(schema)
-    if (known) return known
-    const validate = ajv.compile(convert(schema))
-    compiled.set(schema, validate)
-    return validate
-  }
-}
-
-const validatedKeywords = new Set(
-  'type format enum required minimum maximum minLength maxLength minItems maxItems pattern uniqueItems'.split(' '),
-)
-
 function pathProblems({ parameters, values }: MatchedPath, compile: Compile): string[] {
   return parameters
     .filter((one) => one.in === 'path')
@@ -297,21 +206,4 @@ function bodyProblems(
   const schema = described.content?.[type]?.schema
   if (!schema) return [`a body of type ${type || 'unknown'} is not described`]
   return validationProblems(compile(schema), heard.body, 'body')
-}
-
-/** A number or a flag in an address is text. */
-function parseParameter(text: string, schema: Schema): unknown {
-  if (schema.type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
-  if (schema.type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
-  return text
-}
-
-function validationProblems(validate: ValidateFunction, value: unknown, what: string): string[] {
-  if (validate(value)) return []
-  return (validate.errors ?? []).slice(0, 5).map((error) => `${what}${error.instancePath} ${formatError(error)}`)
-}
-
-function formatError({ message = 'does not fit', params }: ErrorObject): string {
-  const detail = params['additionalProperty'] ?? params['allowedValues'] ?? ''
-  return `${message}${detail === '' ? '' : ` (${String(detail)})`}`
 }

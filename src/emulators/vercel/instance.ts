@@ -11,7 +11,7 @@ import { functionSettings, readPlatformSettings } from '../../service/server/pla
 import { currentContext, runInContext } from '../../service/server/request-context.js'
 import type { ServedFunction } from '../../service/server/server.js'
 import { startPlatform } from './platform.js'
-import { deliveryHeader } from './queues.js'
+import { deliveryHeader } from './queue-delivery.js'
 import { type Instance, queuesVariable } from './start.js'
 
 const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance

@@ -15,6 +15,22 @@ export function secondsIn(header: string | undefined, otherwise: number): number
   return /^\d+$/.test(header) ? Number(header) : Number.NaN
 }
 
+const defaultRetentionSeconds = 24 * 60 * 60
+const longestRetentionSeconds = 7 * 24 * 60 * 60
+
+/** The headers of a message that is sent, or the refusal of a wrong one. */
+export function readSend(headers: Record<string, string | undefined>) {
+  const contentType = headers['content-type']
+  const retention = secondsIn(headers['vqs-retention-seconds'], defaultRetentionSeconds)
+  const delay = secondsIn(headers['vqs-delay-seconds'], 0)
+  const key = headers['vqs-idempotency-key']
+  if (contentType === undefined) return refuse(400, 'Content-Type is missing.')
+  if (!(retention >= 60 && retention <= longestRetentionSeconds)) return refuse(400, 'Retention is 60 s to 7 days.')
+  if (!(delay <= retention)) return refuse(400, 'The delay is not valid, or exceeds the retention.')
+  if (key !== undefined && (key.length > 256 || key === '')) return refuse(400, 'The idempotency key is too long.')
+  return { contentType, retention, delay, key }
+}
+
 export function visibilityIn(body: Buffer): number | undefined {
   const { visibilityTimeoutSeconds: seconds } = JSON.parse(body.toString()) as { visibilityTimeoutSeconds?: unknown }
   const valid = Number.isInteger(seconds) && (seconds as number) >= 0 && (seconds as number) <= longestVisibilitySeconds

@@ -3,7 +3,16 @@
 
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
 import { type Consumer, readConsumers } from './queue-consumers.js'
-import { longestVisibilitySeconds, multipart, oidcToken, refuse, secondsIn, visibilityIn } from './queue-wire.js'
+import { clientTime, push, type QueueEntry, region } from './queue-delivery.js'
+import {
+  longestVisibilitySeconds,
+  multipart,
+  oidcToken,
+  readSend,
+  refuse,
+  secondsIn,
+  visibilityIn,
+} from './queue-wire.js'
 
 export interface LocalQueues extends LocalServer {
   /** What the functions of the deployment find in their environment. */
@@ -49,33 +58,16 @@ export interface QueuesOptions {
   inlineBytes?: number
 }
 
-interface Entry {
-  id: string
-  consumer: Consumer
-  body: Buffer
-  contentType: string
-  createdAt: number
-  expiresAt: number
-  visibleAt: number
-  deliveryCount: number
-  /** Of the newest delivery; older ones are refused. */
-  receipt?: string
-  acknowledged: boolean
-}
-
-const region = 'iad1'
 const deployment = 'dpl_local0000000000000000000'
-const defaultRetentionSeconds = 24 * 60 * 60
-const longestRetentionSeconds = 7 * 24 * 60 * 60
 const longestDedupSeconds = 24 * 60 * 60
 const visibilitySeconds = 300
 const namePattern = /^[A-Za-z0-9_-]+$/
 
 export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions): Promise<LocalQueues> {
   const consumers = await readConsumers(root)
-  const entries: Entry[] = []
+  const entries: QueueEntry[] = []
   /** The newest receipts and the old ones, which are refused in another way than those that never were. */
-  const receipts = new Map<string, Entry>()
+  const receipts = new Map<string, QueueEntry>()
   const keys = new Map<string, { until: number }>()
   const instances: string[] = []
   const deliveries: QueueDelivery[] = []
@@ -89,10 +81,8 @@ export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions)
   let closed = false
 
   const now = () => Date.now() + aheadMs
-  /** Headers are read by clients whose clock is not ahead. */
-  const told = (time: number) => new Date(time - aheadMs).toISOString()
-  const isLive = (entry: Entry) => !entry.acknowledged && entry.expiresAt > now()
-  const isDue = (entry: Entry) =>
+  const isLive = (entry: QueueEntry) => !entry.acknowledged && entry.expiresAt > now()
+  const isDue = (entry: QueueEntry) =>
     isLive(entry) && entry.visibleAt <= now() && entry.deliveryCount < entry.consumer.maxDeliveries
 
   function deliverDue(): void {
@@ -105,7 +95,7 @@ export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions)
     if (times.length > 0) timer = setTimeout(deliverDue, Math.max(1, Math.min(...times) - now())).unref()
   }
 
-  async function deliver(entry: Entry): Promise<void> {
+  async function deliver(entry: QueueEntry): Promise<void> {
     const { consumer } = entry
     running.set(consumer, (running.get(consumer) ?? 0) + 1)
     const inline = entry.body.length <= inlineBytes
@@ -113,7 +103,8 @@ export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions)
     if (inline) lock(entry, visibilitySeconds)
     else release(entry, visibilitySeconds)
     const { receipt, deliveryCount } = entry
-    const status = await push(`${instances[next++ % instances.length]}${consumer.path}`, entry, inline).catch(() => 0)
+    const url = `${instances[next++ % instances.length]}${consumer.path}`
+    const status = await push(url, entry, { deliveryKey, inline, aheadMs }).catch(() => 0)
     deliveries.push({ id: entry.id, deliveryCount, status })
     // What the consumer said of the message stands, unless it failed.
     const failed = status < 200 || status > 299
@@ -123,79 +114,53 @@ export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions)
   }
 
   /** The message belongs to one delivery until then. */
-  function lock(entry: Entry, seconds: number): void {
+  function lock(entry: QueueEntry, seconds: number): void {
     entry.deliveryCount += 1
     entry.receipt = freshId()
     entry.visibleAt = now() + seconds * 1_000
     receipts.set(entry.receipt, entry)
   }
 
-  function release(entry: Entry, seconds: number): void {
+  function release(entry: QueueEntry, seconds: number): void {
     delete entry.receipt
     entry.visibleAt = now() + seconds * 1_000
   }
-
-  async function push(url: string, entry: Entry, inline: boolean): Promise<number> {
-    const { id, consumer, contentType, body } = entry
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: {
-        [deliveryHeader]: deliveryKey,
-        'ce-specversion': '1.0',
-        'ce-type': 'com.vercel.queue.v2beta',
-        'ce-source': `/topic/${consumer.topic}/consumer/${consumer.name}`,
-        'ce-id': freshId(),
-        'ce-vqsqueuename': consumer.topic,
-        'ce-vqsconsumergroup': consumer.name,
-        'ce-vqsmessageid': id,
-        'ce-vqsregion': region,
-        ...(inline ? { ...inlineHeaders(entry), 'content-type': contentType } : {}),
-      },
-      ...(inline ? { body: new Uint8Array(body) } : {}),
-    })
-    await response.arrayBuffer()
-    return response.status
-  }
-
-  const inlineHeaders = (entry: Entry) => ({
-    'ce-vqsreceipthandle': entry.receipt!,
-    'ce-vqsdeliverycount': String(entry.deliveryCount),
-    'ce-vqscreatedat': told(entry.createdAt),
-    'ce-vqsexpiresat': told(entry.expiresAt),
-    'ce-vqsvisibilitydeadline': told(entry.visibleAt),
-  })
 
   function handle(request: RecordedRequest): Reply {
     const [topic, ...rest] = request.path
       .replace(/^\/api\/v3\/topic\//, '')
       .split('/')
       .map(decodeURIComponent)
-    const unknown = () => {
-      unexpected.push(`${request.method} ${request.path}`)
-      return refuse(501, 'The emulator of Vercel Queues does not know this request.')
+    const action = request.path.startsWith('/api/v3/topic/') && topic !== undefined && actionFor(topic, rest, request)
+    if (action) return refusalOf(topic, request) ?? action()
+    unexpected.push(`${request.method} ${request.path}`)
+    return refuse(501, 'The emulator of Vercel Queues does not know this request.')
+  }
+
+  function actionFor(topic: string, rest: string[], request: RecordedRequest): (() => Reply) | undefined {
+    const route = [request.method, ...rest.filter((_, index) => index % 2 === 0)].join(' ')
+    const [, group = '', , id = ''] = rest
+    if (rest.length === 0) return request.method === 'POST' ? () => send(topic, request) : undefined
+    if (rest.length !== 4) return undefined
+    const routes: Record<string, () => Reply> = {
+      'POST consumer id': () => receive(topic, group, id, request),
+      'DELETE consumer lease': () => acknowledge(topic, group, id),
+      'PATCH consumer lease': () => changeVisibility(topic, group, id, request),
     }
-    if (!request.path.startsWith('/api/v3/topic/') || topic === undefined) return unknown()
-    if (request.headers['authorization'] !== `Bearer ${token}`) return refuse(401, 'The token is missing or wrong.')
-    const pinned = request.headers['vqs-deployment-id']
+    return routes[route]
+  }
+
+  function refusalOf(topic: string, { headers }: RecordedRequest): Reply | undefined {
+    if (headers['authorization'] !== `Bearer ${token}`) return refuse(401, 'The token is missing or wrong.')
+    const pinned = headers['vqs-deployment-id']
     if (pinned !== undefined && pinned !== deployment) return refuse(403, 'The token is of another deployment.')
-    if (!namePattern.test(topic)) return refuse(400, 'The name of the topic is not valid.')
-    if (rest.length === 0 && request.method === 'POST') return send(topic, request)
-    const [word, group, kind, id] = rest
-    if (word !== 'consumer' || group === undefined || id === undefined || rest.length !== 4) return unknown()
-    if (kind === 'id' && request.method === 'POST') return receive(topic, group, id, request)
-    const settle = { DELETE: acknowledge, PATCH: changeVisibility }[request.method]
-    return kind === 'lease' && settle ? settle(topic, group, id, request) : unknown()
+    return namePattern.test(topic) ? undefined : refuse(400, 'The name of the topic is not valid.')
   }
 
   function send(topic: string, { headers, body }: RecordedRequest): Reply {
-    const contentType = headers['content-type']
-    const retention = secondsIn(headers['vqs-retention-seconds'], defaultRetentionSeconds)
-    const delay = secondsIn(headers['vqs-delay-seconds'], 0)
-    const key = headers['vqs-idempotency-key']
-    if (contentType === undefined) return refuse(400, 'Content-Type is missing.')
-    if (!(retention >= 60 && retention <= longestRetentionSeconds)) return refuse(400, 'Retention is 60 s to 7 days.')
-    if (!(delay <= retention)) return refuse(400, 'The delay is not valid, or exceeds the retention.')
-    if (key !== undefined && (key.length > 256 || key === '')) return refuse(400, 'The idempotency key is too long.')
+    const asked = readSend(headers)
+    if ('status' in asked) return asked
+    const { contentType, retention, delay, key } = asked
     const id = freshId()
     const known = key === undefined ? undefined : keys.get(`${topic} ${key}`)
     // The id of a message that was sent before stands for nothing.
@@ -233,13 +198,13 @@ export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions)
       'Vqs-Message-Id': id,
       'Vqs-Receipt-Handle': entry.receipt!,
       'Vqs-Delivery-Count': String(entry.deliveryCount),
-      'Vqs-Timestamp': told(entry.createdAt),
-      'Vqs-Expires-At': told(entry.expiresAt),
+      'Vqs-Timestamp': clientTime(entry.createdAt, aheadMs),
+      'Vqs-Expires-At': clientTime(entry.expiresAt, aheadMs),
     })
   }
 
   /** The message that a receipt is of, while that is its newest one. */
-  function held(topic: string, group: string, receipt: string): Entry | Reply {
+  function held(topic: string, group: string, receipt: string): QueueEntry | Reply {
     const entry = receipts.get(receipt)
     if (entry === undefined || !isOf(entry.consumer, topic, group)) return refuse(404, 'There is no such receipt.')
     const lost = entry.acknowledged || entry.receipt !== receipt || entry.visibleAt <= now()
@@ -304,8 +269,5 @@ export async function startQueues({ root, inlineBytes = 64_000 }: QueuesOptions)
     [Symbol.asyncDispose]: close,
   }
 }
-
-/** What tells a delivery from a request of a stranger. */
-export const deliveryHeader = 'x-local-queue-delivery'
 
 const isOf = (consumer: Consumer, topic: string, group: string) => consumer.topic === topic && consumer.name === group

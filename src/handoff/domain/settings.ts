@@ -1,6 +1,6 @@
 // Parses the settings. An entry point passes its environment; all missing settings are reported together. settings-reference.ts describes each
 // setting for the documents.
-import { parseHttpUrl } from '../util/http-url.js'
+import { isLoopback, isSecure, parseHttpUrl } from '../util/http-url.js'
 import { HandoffError } from './errors.js'
 import { type Effort, efforts } from './model-limits.js'
 
@@ -127,7 +127,7 @@ export const publishedDrive9 = 'https://drive9.ai/releases/drive9-linux-amd64'
 /** The address of the drive9 program, and its hash if pinned. Plain http is allowed on loopback only. */
 function programSource(environment: Environment): { url: string; sha256?: string } {
   const url = address(environment, 'DRIVE9_BINARY_URL', publishedDrive9)
-  if (!url.startsWith('https:') && !isLoopback(url)) {
+  if (!isSecure(new URL(url))) {
     throw new HandoffError('invalid-input', 'DRIVE9_BINARY_URL is not an https address.', {
       next: `Write it like ${publishedDrive9}.`,
     })
@@ -168,9 +168,9 @@ export function refuseImpossibleMix(
   sandboxAddress: string | undefined,
   reached: { what: string; url: string }[],
 ): void {
-  if (sandboxAddress !== undefined && isLoopback(sandboxAddress)) return
+  if (sandboxAddress !== undefined && isLoopback(new URL(sandboxAddress))) return
   for (const { what, url } of reached) {
-    if (!isLoopback(url)) continue
+    if (!isLoopback(new URL(url))) continue
     throw new HandoffError(
       'invalid-input',
       `A sandbox in the E2B cloud cannot reach ${what} on this machine (${new URL(url).host}).`,
@@ -179,11 +179,6 @@ export function refuseImpossibleMix(
       },
     )
   }
-}
-
-export function isLoopback(url: string): boolean {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 function value(environment: Environment, name: string): string | undefined {

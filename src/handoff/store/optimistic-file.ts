@@ -58,6 +58,14 @@ interface Known {
   revision: number
 }
 
+/** A state with the changes of a batch, and the functions that settle them. */
+interface Applied<T> {
+  known: Known
+  state: T
+  settles: (() => void)[]
+  changed: boolean
+}
+
 const maximumBytes = 4_000_000
 /** How long a change is retried after conflicts. */
 export const contentionTimeoutMs = 20_000
@@ -106,34 +114,47 @@ export function optimisticFile<T extends Revisioned>(options: OptimisticFileOpti
   async function write(batch: Pending<T>[]): Promise<(() => void)[]> {
     const start = clock.now()
     let lostAt: number | undefined
-    for (let losses = 0; ; ) {
-      const fresh = kept === undefined
-      const known = kept ?? (await load(lostAt))
-      kept = undefined
-      const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
-      const settles = batch.map((one) => attempt(one, state, clock.now()))
-      const applied = batch.some((one) => one.applied)
-      if (!applied || equalBytes(options.encode(state), known.bytes ?? options.encode(options.empty()))) {
-        // A result without a write must rest on a fresh read.
-        if (!fresh) continue
-        kept = known
-        return settles
-      }
-      state.revision = known.revision + 1
-      const bytes = options.encode(state)
-      const revision = await replace(bytes, known.revision)
-      if (revision !== undefined) {
-        kept = { bytes, revision }
-        return settles
-      }
-      // A conflict proves that nothing of the batch was written.
-      for (const one of batch) one.applied = false
-      losses += 1
-      lostAt = known.revision
-      if (clock.now() - start >= contentionTimeoutMs) throw options.contentionError(state)
+    for (let losses = 0; ; losses += 1) {
       // The first conflict may come from a stale cache, so it causes no pause. Random pauses keep one process from always winning.
       if (losses > 1) await clock.sleep(backoff(losses - 2, batch), cleanupSignal())
+      const applied = await apply(batch, lostAt)
+      if (await store(applied)) return applied.settles
+      // A conflict proves that nothing of the batch was written.
+      for (const one of batch) one.applied = false
+      lostAt = applied.known.revision
+      if (clock.now() - start >= contentionTimeoutMs) throw options.contentionError(applied.state)
     }
+  }
+
+  /** Applies the batch to the kept state; if that changes nothing, to a fresh one. A result without a write must rest on a fresh read. */
+  async function apply(batch: Pending<T>[], lostAt: number | undefined): Promise<Applied<T>> {
+    const last = kept
+    kept = undefined
+    const applied = last && applyTo(last, batch)
+    return applied?.changed ? applied : applyTo(await load(lostAt), batch)
+  }
+
+  function applyTo(known: Known, batch: Pending<T>[]): Applied<T> {
+    const state = known.bytes === null ? options.empty() : options.decode(known.bytes)
+    const settles = batch.map((one) => attempt(one, state, clock.now()))
+    const changed =
+      batch.some((one) => one.applied) &&
+      !equalBytes(options.encode(state), known.bytes ?? options.encode(options.empty()))
+    return { known, state, settles, changed }
+  }
+
+  /** Writes the state if it changed. False after a conflict. */
+  async function store({ known, state, changed }: Applied<T>): Promise<boolean> {
+    if (!changed) {
+      kept = known
+      return true
+    }
+    state.revision = known.revision + 1
+    const bytes = options.encode(state)
+    const revision = await replace(bytes, known.revision)
+    if (revision === undefined) return false
+    kept = { bytes, revision }
+    return true
   }
 
   async function replace(bytes: Uint8Array, expectedRevision: number): Promise<number | undefined> {

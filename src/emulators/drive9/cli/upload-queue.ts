@@ -72,21 +72,16 @@ export function makeQueue(options: QueueOptions): Queue {
   }
 
   async function commit(entry: Known): Promise<void> {
-    let last: unknown
+    let error: unknown
     for (let attempt = 0; attempt < tries; attempt += 1) {
       if (attempt > 0) await pause(firstPause * 2 ** (attempt - 1) * scale)
       if (entry.gone || abandoned) return
-      try {
-        await upload(entry, entry.revision)
-        return
-      } catch (error) {
-        if (isGone(error)) return
-        if (error instanceof RemoteError && error.status === 409) return resolveConflict(entry)
-        note(entry, `upload attempt ${attempt + 1}/${tries} failed`, error)
-        last = error
-      }
+      error = await upload(entry, entry.revision).catch((failure: unknown) => failure)
+      if (error === undefined || isGone(error)) return
+      if (error instanceof RemoteError && error.status === 409) return resolveConflict(entry)
+      note(entry, `upload attempt ${attempt + 1}/${tries} failed`, error)
     }
-    giveUp(entry, last, ` after ${tries} retries: ${textOf(last)}`)
+    giveUp(entry, error, ` after ${tries} retries: ${textOf(error)}`)
   }
 
   function note(entry: Known, what: string, error: unknown): void {

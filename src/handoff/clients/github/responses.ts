@@ -35,10 +35,6 @@ export function repositoryPath(repository: string): string {
   throw new HandoffError('invalid-input', 'A repository on GitHub is written as owner/name.')
 }
 
-export function orNull<T>(decoder: read.Decoder<T>): read.Decoder<T | null> {
-  return (value, at) => (value === null || value === undefined ? null : decoder(value, at))
-}
-
 const user = read.object({ login: read.string(200), id: read.count, type: read.optional(read.string(100)) })
 
 // GitHub returns null for a deleted user. Id 0 equals no other author.

@@ -25,29 +25,24 @@ export function createParameterMemory(model: string): ParameterMemory {
   const refused = new Set<OptionalParameter>(refusesOldParameters(model) ? ['max_tokens', 'temperature'] : [])
   let longestReply = Number.POSITIVE_INFINITY
 
-  async function ask<T>(
-    request: ModelRequest,
-    wanted: ReplyOptions,
-    attempt: (parameters: Parameters) => Promise<T>,
-  ): Promise<T> {
-    const omitted = new Set(refused)
-    let limit = Math.min(wanted.limit, longestReply)
-    for (;;) {
-      try {
-        const result = await attempt(parametersFor(model, request, { ...wanted, limit }, omitted))
-        for (const parameter of omitted) refused.add(parameter)
-        if (limit < wanted.limit) longestReply = limit
-        return result
-      } catch (error) {
-        const shorter = shorterLimit(error, limit)
-        const parameter = shorter === undefined ? parameterToOmit(error, omitted, wanted.effort) : undefined
-        if (shorter !== undefined) limit = shorter
-        else if (parameter !== undefined) omitted.add(parameter)
-        else throw error
+  return {
+    async ask(request, wanted, attempt) {
+      const omitted = new Set(refused)
+      let limit = Math.min(wanted.limit, longestReply)
+      for (;;) {
+        try {
+          const result = await attempt(parametersFor(model, request, { ...wanted, limit }, omitted))
+          for (const parameter of omitted) refused.add(parameter)
+          if (limit < wanted.limit) longestReply = limit
+          return result
+        } catch (error) {
+          const shorter = shorterLimit(error, limit)
+          if (shorter === undefined) omitted.add(parameterToOmit(error, omitted, wanted.effort))
+          limit = shorter ?? limit
+        }
       }
-    }
+    },
   }
-  return { ask }
 }
 
 function parametersFor(
@@ -93,22 +88,23 @@ function shorterLimit(error: unknown, limit: number): number | undefined {
   return accepted >= 16 ? accepted : undefined
 }
 
-/** The parameter to omit after this refusal; undefined when none helps. Each is omitted once, so the loop ends. */
+/** The parameter to omit after this refusal. Throws the error when no omission helps. Each is omitted once, so the loop ends. */
 function parameterToOmit(
   error: unknown,
   omitted: Set<OptionalParameter>,
   effort: Effort | undefined,
-): OptionalParameter | undefined {
+): OptionalParameter {
   const { message, code } = parameterRefusal(error) ?? {}
-  if (message === undefined || /context.{0,20}(length|size)|too (long|large)/i.test(`${code} ${message}`))
-    return undefined
+  if (message === undefined || /context.{0,20}(length|size)|too (long|large)/i.test(`${code} ${message}`)) throw error
   const sent: OptionalParameter[] = [
     'max_tokens',
     'temperature',
     ...(effort ? [`reasoning_effort ${effort}` as const] : []),
   ]
   const named = [...sent, 'stream_options' as const].find((parameter) => message.includes(parameter.split(' ')[0]!))
-  if (named !== undefined) return omitted.has(named) ? undefined : named
   // Strict servers refuse an unknown parameter without naming it. These are the ones that some do not know.
-  return [...sent.slice(2), 'stream_options' as const].find((parameter) => !omitted.has(parameter))
+  const candidates = named === undefined ? [...sent.slice(2), 'stream_options' as const] : [named]
+  const next = candidates.find((parameter) => !omitted.has(parameter))
+  if (next === undefined) throw error
+  return next
 }

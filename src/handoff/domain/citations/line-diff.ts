@@ -90,33 +90,43 @@ function changeOf(file: ComparedFile, blob: string | undefined): FileChange {
 
 const hunkHead = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
-/** The old lines that a unified diff takes away, and the places where it puts something in. Null when it is not whole. */
+/** The rest of a hunk: the next old line, and how many old and new lines are to come. */
+interface Hunk {
+  line: number
+  old: number
+  new: number
+}
+
+/** The old lines that a unified diff removes, and the places where it adds lines. Null when the diff is not complete. */
 export function parsePatch(patch: string): LineRange[] | null {
   const ranges: LineRange[] = []
-  let line = 0
-  let left = 0
-  let added = 0
+  let hunk: Hunk = { line: 0, old: 0, new: 0 }
   for (const text of patch.split('\n')) {
-    const head = left === 0 && added === 0 ? hunkHead.exec(text) : null
-    if (head) {
-      left = Number(head[2] ?? 1)
-      added = Number(head[4] ?? 1)
-      // A hunk that takes nothing away stands behind the line it names.
-      line = Number(head[1]) + (left === 0 ? 1 : 0)
-      continue
-    }
-    const sign = text[0] ?? ' '
-    if (sign === '\\' || (left === 0 && added === 0)) continue
-    if (sign === '-') note(ranges, line, line)
-    if (sign === '+') note(ranges, line, line - 1)
-    if (sign !== '+') {
-      line++
-      left--
-    }
-    if (sign !== '-') added--
-    if (left < 0 || added < 0) return null
+    const isOver = hunk.old === 0 && hunk.new === 0
+    if (isOver) hunk = startHunk(text) ?? hunk
+    else if (!text.startsWith('\\')) readLine(text, hunk, ranges)
+    if (hunk.old < 0 || hunk.new < 0) return null
   }
-  return left === 0 && added === 0 && (ranges.length > 0 || patch.trim() === '') ? ranges : null
+  return hunk.old === 0 && hunk.new === 0 && (ranges.length > 0 || patch.trim() === '') ? ranges : null
+}
+
+function startHunk(text: string): Hunk | undefined {
+  const head = hunkHead.exec(text)
+  if (!head) return undefined
+  const old = Number(head[2] ?? 1)
+  // A hunk without old lines stands behind the line that it names.
+  return { line: Number(head[1]) + (old === 0 ? 1 : 0), old, new: Number(head[4] ?? 1) }
+}
+
+/** `+` adds a line, `-` removes one, a space keeps one. */
+function readLine(text: string, hunk: Hunk, ranges: LineRange[]): void {
+  const sign = text[0] ?? ' '
+  if (sign === '-') note(ranges, hunk.line, hunk.line)
+  if (sign === '+') note(ranges, hunk.line, hunk.line - 1)
+  if (sign !== '-') hunk.new--
+  if (sign === '+') return
+  hunk.line++
+  hunk.old--
 }
 
 /** Neighbouring lines become one range. What was put in beside lines that went away belongs to them. */

@@ -1,0 +1,21 @@
+// The address of the page: `/?repository=owner/name&run=…`. `ref=main` and `pull=7` lead to the newest run. A reader can share it and return to it;
+// the token is not part of it.
+import type { RunAddress } from './api-types.js'
+
+export type Place = Partial<RunAddress>
+
+interface AddressedPlace extends Place {
+  ref?: string
+  pull?: string
+}
+
+export function readAddress(): AddressedPlace {
+  const query = new URLSearchParams(location.search)
+  const names = ['repository', 'run', 'ref', 'pull'].filter((name) => query.get(name))
+  return Object.fromEntries(names.map((name) => [name, query.get(name)]))
+}
+
+export function addressOf({ repository, run }: Place): string {
+  if (!repository && !run) return '/'
+  return `/?${new URLSearchParams({ ...(repository ? { repository } : {}), ...(run ? { run } : {}) })}`
+}
