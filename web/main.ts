@@ -18,7 +18,6 @@ import type { RunView } from './run-view.js'
 const client = createApiClient()
 const picker = createRunPicker({ client, open: goTo, handleSignOut })
 let runView: RunView | undefined
-/** The question that is being answered. */
 let asking: AbortController | undefined
 let currentView = new AbortController()
 let repositoriesOfToken: string[] = []

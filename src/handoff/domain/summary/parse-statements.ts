@@ -132,24 +132,22 @@ function blocksOf(markdown: string): Block[] {
   let open = false
   for (const line of markdown.split('\n')) {
     const mark = /^\s*(```+|~~~+)/.exec(line)?.[1]
-    const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s+(\S.*)$/.exec(line)
-    if (fence !== undefined) {
-      if (mark?.startsWith(fence)) fence = undefined
-      else if (line.trim() !== '') addCode(blocks, line.trim())
-      continue
-    }
-    if (mark !== undefined) fence = mark
-    else if (line.trim() === '' || /^\s*(?:#{1,6}\s|[-=|:\s]+$)/.test(line)) open = false
-    else if (item) {
-      blocks.push({ text: item[1]!.replace(/\s*\|\s*$/, '').replace(/\s+\|\s+/g, ': '), opens: 'item' })
-      open = true
-    } else if (open) blocks.at(-1)!.text += ` ${line.trim()}`
-    else {
-      blocks.push({ text: line.replace(/^[\s>]+/, ''), ...(blocks.length > 0 ? { opens: 'paragraph' as const } : {}) })
-      open = true
-    }
+    if (fence === undefined && mark === undefined) open = addLine(blocks, line, open)
+    else if (fence === undefined) fence = mark
+    else if (mark?.startsWith(fence)) fence = undefined
+    else if (line.trim() !== '') addCode(blocks, line.trim())
   }
   return blocks
+}
+
+/** Adds a line outside code. True while the next line may continue its block. */
+function addLine(blocks: Block[], line: string, open: boolean): boolean {
+  if (line.trim() === '' || /^\s*(?:#{1,6}\s|[-=|:\s]+$)/.test(line)) return false
+  const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s+(\S.*)$/.exec(line)
+  if (item) blocks.push({ text: item[1]!.replace(/\s*\|\s*$/, '').replace(/\s+\|\s+/g, ': '), opens: 'item' })
+  else if (open) blocks.at(-1)!.text += ` ${line.trim()}`
+  else blocks.push({ text: line.replace(/^[\s>]+/, ''), ...(blocks.length > 0 ? { opens: 'paragraph' as const } : {}) })
+  return true
 }
 
 function addCode(blocks: Block[], line: string): void {
