@@ -14,8 +14,8 @@ interface Headline {
 export const headlines: Headline[] = [
   {
     title: 'No reader sees half a run',
-    text: 'A run is visible when it is complete and sealed, whatever call fails and whenever a process dies. Pruning removes a run as a whole.',
-    files: ['run-atomicity', 'retention'],
+    text: 'A run is visible when it is complete and sealed, whatever call fails and whenever a process dies. Pruning removes a run as a whole. No order of requests loses a run.',
+    files: ['run-atomicity', 'run-protocol', 'retention'],
   },
   {
     title: 'No accepted question is lost or paid twice',

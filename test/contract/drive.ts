@@ -175,6 +175,18 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       expect(await drive.stat(`${folder}/deep/b.txt`, signal)).toBeNull()
     })
 
+    test('removes a file at one revision only', async () => {
+      const path = fresh()
+      await write(path, 'one')
+      const { revision } = await write(path, 'two')
+      const removeAt = (atRevision: number) => drive.remove(path, { recursive: false, atRevision, signal })
+      expect(await removeAt(revision - 1)).toBe(false)
+      expect(text(await read(path))).toBe('two')
+      expect(await removeAt(revision)).toBe(true)
+      expect(await read(path)).toBeNull()
+      expect(await removeAt(revision)).toBe(false)
+    })
+
     test('a file that was removed may be created anew', async () => {
       const path = fresh()
       await write(path, 'one', 0)

@@ -13,7 +13,8 @@ import {
 } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { type AppContext, createContext } from '../../src/handoff/index.js'
-import { seal, sha256, writePointer } from '../../src/handoff/store/run-store.js'
+import { seal, writePointer } from '../../src/handoff/store/publish-run.js'
+import { sha256 } from '../../src/handoff/store/run-store.js'
 
 export const day = 86_400_000
 export const never = new AbortController().signal
@@ -88,7 +89,7 @@ export async function makeStoredRuns(of = 'octo/tools'): Promise<StoredRuns> {
         for (const [path, text] of Object.entries(contents(options))) drive.write(`${directory}/${path}`, text)
         const pointer = await seal(context.ports.drive, place, handoff, [], never)
         if (options.pointed === false) return handoff.run
-        await writePointer(context.ports.drive, place, pointer, 0, never)
+        await writePointer(context.ports, place, pointer, 0, never)
         await context.ports.drive.remove(place.sealNote(handoff.run), { recursive: false, signal: never })
         return handoff.run
       }),

@@ -101,8 +101,11 @@ export interface Drive {
     bytes: Uint8Array,
     options: { expectedRevision?: number; signal: AbortSignal },
   ): Promise<{ revision: number }>
-  /** Idempotent: false if it did not exist. */
-  remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean>
+  /**
+   * Idempotent: false if it did not exist. With `atRevision` the file is looked at before each try, and at another revision it stays. drive9 has no
+   * conditional delete, so a file that is written between the look and the deletion is deleted.
+   */
+  remove(path: string, options: { recursive: boolean; atRevision?: number; signal: AbortSignal }): Promise<boolean>
   /** Issues a token for one directory that expires. */
   issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken>
   /** Idempotent. */

@@ -10,6 +10,13 @@ export interface Tombstone {
   removedAt: string
 }
 
+/** A removal ends in this time, or leaves its tombstone to the next prune. Only an older tombstone may be replaced by another process. */
+export const removalMs = 5 * 60_000
+/** The clocks of two machines differ by less than the rest. */
+const youngMs = 15 * 60_000
+
+export const isYoung = ({ removedAt }: Tombstone, now: number) => now - Date.parse(removedAt) < youngMs
+
 const shape = read.object({ version: read.oneOf(1), removed: read.string(200), removedAt: read.time })
 
 export const encodeTombstone = (mark: Tombstone): Uint8Array => encode(mark)

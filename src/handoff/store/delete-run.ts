@@ -1,12 +1,13 @@
 // Deletes runs and other files from the drive. Readers never see a half-deleted run, and concurrent writers lose nothing.
 //
 // drive9 has conditional writes but no conditional delete. So a file that another process may need is first replaced by a tombstone with a
-// conditional write: of a deletion and a seal, or of two pointer writes, exactly one wins. Readers treat a tombstone as a missing file.
+// conditional write: of a deletion and a seal, or of two pointer writes, exactly one wins. Readers treat a tombstone as a missing file. Other processes
+// wait for its end, and the deletion of the tombstone is given up when it takes too long. `test/guarantees/run-protocol.test.ts` explores all of this.
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import { decodePointer, sealLimit } from '../domain/handoff-record.js'
-import type { Drive } from '../domain/ports.js'
+import type { Drive, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
-import { encodeTombstone, readTombstone } from '../domain/tombstone.js'
+import { encodeTombstone, readTombstone, removalMs } from '../domain/tombstone.js'
 import { listRefs, type StoredFile } from './inventory.js'
 
 /** Why an item was kept; undefined when it was deleted. */
@@ -14,12 +15,14 @@ export type KeptReason = string | undefined
 
 const changedMeanwhile = 'it was written again meanwhile'
 
+type Tools = Pick<Ports, 'drive' | 'clock'>
+
+const tookTooLong = 'its removal took too long; the next prune ends it'
+
 /** Deletes a small file without dependents, unless it has changed since it was listed. */
 export async function removeFile(drive: Drive, file: StoredFile, signal: AbortSignal): Promise<KeptReason> {
-  const now = await drive.stat(file.path, signal)
-  if (now !== null && now.revision !== file.revision) return changedMeanwhile
-  await drive.remove(file.path, { recursive: false, signal })
-  return undefined
+  const removed = await drive.remove(file.path, { recursive: false, atRevision: file.revision, signal })
+  return removed || (await drive.stat(file.path, signal)) === null ? undefined : changedMeanwhile
 }
 
 export interface SealedHere {
@@ -33,52 +36,65 @@ export interface SealedHere {
 
 /** Deletes a sealed run, pointer first, unless a ref or a question has come to need it since it was chosen. */
 export async function removeSealed(
-  drive: Drive,
+  tools: Tools,
   { place, run, pointer, since }: SealedHere,
-  removedAt: string,
   signal: AbortSignal,
 ): Promise<KeptReason> {
+  const { drive } = tools
   const before = await drive.read(pointer.path, { maxBytes: sealLimit, signal })
   if (before !== null) {
-    const marked = await writeTombstone(drive, pointer.path, pointer.revision, { run, removedAt }, signal)
-    if (marked === undefined) return changedMeanwhile
+    const tombstone = await writeTombstone(tools, pointer.path, pointer.revision, run, signal)
+    if (!tombstone) return changedMeanwhile
     const need = await findNeed(drive, place, run, since, signal)
     if (need !== undefined) {
-      await drive.write(pointer.path, before, { expectedRevision: marked, signal })
+      await drive.write(pointer.path, before, { expectedRevision: tombstone.revision, signal })
       return need
     }
+    // Without its record the run cannot be recovered any more.
     await drive.remove(place.sealNote(run), { recursive: false, signal })
-    await drive.remove(pointer.path, { recursive: false, signal })
+    const kept = await removeTombstone(tools, pointer.path, tombstone, signal)
+    if (kept !== undefined) return kept
   }
   await drive.remove(place.run(run), { recursive: true, signal })
   return undefined
 }
 
-/** Deletes a dangling pointer, or the tombstone of a process that died. */
-export async function removePointer(
-  drive: Drive,
-  pointer: StoredFile,
-  removedAt: string,
+/** Deletes a ref, a dangling pointer, or the tombstone of a process that died. A writer waits for the end of it, so that nothing new is deleted. */
+export async function removePointer(tools: Tools, pointer: StoredFile, signal: AbortSignal): Promise<KeptReason> {
+  const tombstone = await writeTombstone(tools, pointer.path, pointer.revision, '', signal)
+  if (tombstone) return removeTombstone(tools, pointer.path, tombstone, signal)
+  return (await tools.drive.stat(pointer.path, signal)) === null ? undefined : changedMeanwhile
+}
+
+interface OwnTombstone {
+  revision: number
+  writtenAt: number
+}
+
+/** Only at its own revision, and only while no other process may replace it. */
+async function removeTombstone(
+  { drive, clock }: Tools,
+  path: string,
+  { revision, writtenAt }: OwnTombstone,
   signal: AbortSignal,
 ): Promise<KeptReason> {
-  if ((await writeTombstone(drive, pointer.path, pointer.revision, { run: '', removedAt }, signal)) === undefined) {
-    return (await drive.stat(pointer.path, signal)) === null ? undefined : changedMeanwhile
-  }
-  await drive.remove(pointer.path, { recursive: false, signal })
-  return undefined
+  if (clock.now() - writtenAt > removalMs) return tookTooLong
+  const removed = await drive.remove(path, { recursive: false, atRevision: revision, signal })
+  return removed || (await drive.stat(path, signal)) === null ? undefined : changedMeanwhile
 }
 
 /** Writes a tombstone. Returns undefined on a conflict. */
 async function writeTombstone(
-  drive: Drive,
+  { drive, clock }: Tools,
   path: string,
   expectedRevision: number,
-  { run, removedAt }: { run: string; removedAt: string },
+  run: string,
   signal: AbortSignal,
-): Promise<number | undefined> {
+): Promise<OwnTombstone | undefined> {
+  const writtenAt = clock.now()
   try {
-    const bytes = encodeTombstone({ version: 1, removed: run, removedAt })
-    return (await drive.write(path, bytes, { expectedRevision, signal })).revision
+    const bytes = encodeTombstone({ version: 1, removed: run, removedAt: new Date(writtenAt).toISOString() })
+    return { revision: (await drive.write(path, bytes, { expectedRevision, signal })).revision, writtenAt }
   } catch (error) {
     if (isHandoffError(error, 'conflict')) return undefined
     throw error
@@ -106,17 +122,17 @@ async function findNeed(
  * deletes the tombstone when no attempt can still be running.
  */
 export async function removeUnsealed(
-  drive: Drive,
+  tools: Tools,
   place: Layout,
   run: RunId,
-  removedAt: string,
   signal: AbortSignal,
 ): Promise<KeptReason> {
+  const { drive } = tools
   const directory = place.run(run)
   const seal = `${directory}/${artifact.handoff}`
   const empty = () => emptyBut(drive, directory, artifact.handoff.split('/'), signal)
   const isMarked = async () => {
-    if ((await writeTombstone(drive, seal, 0, { run, removedAt }, signal)) !== undefined) return true
+    if (await writeTombstone(tools, seal, 0, run, signal)) return true
     const there = await drive.read(seal, { maxBytes: sealLimit, signal })
     return there === null || readTombstone(there) !== undefined
   }
@@ -126,7 +142,7 @@ export async function removeUnsealed(
     if (!isHandoffError(error, 'drive-quota')) throw error
     // A full account has no room for the tombstone, so the content is deleted first.
     await empty()
-    if (!(await isMarked())) return removeBroken(drive, place, run, removedAt, signal)
+    if (!(await isMarked())) return removeBroken(tools, place, run, signal)
   }
   await drive.remove(place.sealNote(run), { recursive: false, signal })
   await empty()
@@ -134,15 +150,10 @@ export async function removeUnsealed(
 }
 
 /** Deletes a run that was sealed after its content had been deleted. */
-async function removeBroken(
-  drive: Drive,
-  place: Layout,
-  run: RunId,
-  removedAt: string,
-  signal: AbortSignal,
-): Promise<KeptReason> {
+async function removeBroken(tools: Tools, place: Layout, run: RunId, signal: AbortSignal): Promise<KeptReason> {
+  const { drive } = tools
   await drive.remove(place.sealNote(run), { recursive: false, signal })
-  await removeItsPointer(drive, place, run, removedAt, signal)
+  await removeItsPointer(tools, place, run, signal)
   await drive.remove(place.run(run), { recursive: true, signal })
   return undefined
 }
@@ -164,32 +175,26 @@ async function emptyBut(
 
 /** Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. */
 export async function removeNonCanonical(
-  drive: Drive,
+  tools: Tools,
   place: Layout,
   run: RunId,
-  removedAt: string,
   signal: AbortSignal,
 ): Promise<KeptReason> {
+  const { drive } = tools
   // Without its write-ahead record the run cannot be recovered any more. A recovery just before that is visible now.
   await drive.remove(place.sealNote(run), { recursive: false, signal })
   if (await isCanonical(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
   await drive.remove(place.run(run), { recursive: true, signal })
-  await removeItsPointer(drive, place, run, removedAt, signal)
+  await removeItsPointer(tools, place, run, signal)
   return undefined
 }
 
-async function removeItsPointer(
-  drive: Drive,
-  place: Layout,
-  run: RunId,
-  removedAt: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function removeItsPointer(tools: Tools, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
+  const { drive } = tools
   const path = place.pointer(shaOf(run))
   // The revision first, so that the content is never older than the revision at which it is deleted.
   const revision = (await drive.stat(path, signal))?.revision ?? 0
-  if (await isCanonical(drive, place, run, signal))
-    await removePointer(drive, { path, bytes: 0, revision }, removedAt, signal)
+  if (await isCanonical(drive, place, run, signal)) await removePointer(tools, { path, bytes: 0, revision }, signal)
 }
 
 /** Deletes the rest of an attempt that was emptied long ago. */

@@ -33,7 +33,8 @@ export type PointerState =
   | { state: 'unreadable'; why: string }
 
 export type StoredPointer = StoredFile & PointerState & { sha: string }
-export type StoredRef = StoredFile & { ref: string; commit?: string }
+/** `marked`: a tombstone. */
+export type StoredRef = StoredFile & { ref: string; commit?: string; marked?: boolean }
 
 export interface Inventory {
   place: Layout
@@ -123,10 +124,12 @@ export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal)
     files,
     async ({ named, ...file }): Promise<StoredRef | undefined> => {
       const bytes = await drive.read(file.path, { maxBytes: sealLimit, signal })
+      const marked = bytes !== null && readTombstone(bytes) !== undefined
       const pointer = bytes === null ? undefined : pointerIn(bytes)
       // The ref in the file counts only if it fits the file's name.
       const ref = pointer?.ref !== undefined && isFileOf(place, pointer.ref, file.path) ? pointer.ref : named
-      return ref === undefined ? undefined : { ...file, ref, ...(pointer && { commit: pointer.commit }) }
+      if (ref === undefined) return undefined
+      return { ...file, ref, ...(marked && { marked }), ...(pointer && { commit: pointer.commit }) }
     },
   )
   return found.filter((one) => one !== undefined)

@@ -6,6 +6,7 @@ import { isHandoffError } from '../domain/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
 import type { Drive, Ports } from '../domain/ports.js'
 import { type Commit, type Layout, quote } from '../domain/run.js'
+import { isYoung, readTombstone } from '../domain/tombstone.js'
 
 /** The name of a ref at the git host, where a pull request's head has a ref of its own. */
 export function hostRef(ref: string): string {
@@ -18,13 +19,13 @@ export interface RefMove {
   finish(signal: AbortSignal): Promise<boolean>
 }
 
-type RefTools = Pick<Ports, 'drive' | 'git' | 'emit'>
+type RefTools = Pick<Ports, 'drive' | 'git' | 'clock' | 'emit'>
 
 /** Starts by reading the file's revision; `finish` asks the host and writes. */
 export function prepareRef(ports: RefTools, place: Layout, commit: Commit, signal: AbortSignal): RefMove {
   const { ref } = commit
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
-  const seen = lookAt(ports.drive, place, ref, signal)
+  const seen = lookAt(ports, place, ref, signal)
   // `finish` reports its failure, so it must not be an unhandled rejection before.
   seen.catch(() => undefined)
   return {
@@ -46,14 +47,20 @@ async function moveRef(
   ports: RefTools,
   place: Layout,
   commit: Commit & { ref: string },
-  revision: number,
+  revision: Writable,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { drive, git } = ports
+  const { drive, git, clock } = ports
   const { ref, sha } = commit
   const path = place.ref(ref)
   let expectedRevision = revision
   for (let tries = 0; tries < mostTries; tries += 1) {
+    // Prune is deleting the file: what is written now could be deleted with it.
+    if (expectedRevision === 'being-removed') {
+      await clock.sleep(500 * 2 ** tries, signal)
+      expectedRevision = await writableRevision(ports, path, signal)
+      continue
+    }
     const heads = await git.heads(commit.cloneUrl, [hostRef(ref)], signal)
     if (heads.get(hostRef(ref)) !== sha) return false
     try {
@@ -61,7 +68,7 @@ async function moveRef(
       return true
     } catch (error) {
       if (!isHandoffError(error, 'conflict')) throw error
-      expectedRevision = await revisionOf(drive, path, signal)
+      expectedRevision = await writableRevision(ports, path, signal)
     }
   }
   notMoved(ports, ref, commit, `Other jobs wrote it ${mostTries} times in between.`)
@@ -73,16 +80,25 @@ function notMoved({ emit }: RefTools, ref: string, { sha }: Commit, why: string)
   emit({ type: 'notice', text: `${what} ${why}` })
 }
 
-async function lookAt(drive: Drive, place: Layout, ref: string, signal: AbortSignal) {
-  const [revision, named] = await Promise.all([
-    revisionOf(drive, place.ref(ref), signal),
-    readRef(drive, place, ref, signal),
+async function lookAt(ports: RefTools, place: Layout, ref: string, signal: AbortSignal) {
+  const path = place.ref(ref)
+  const [stat, bytes] = await Promise.all([
+    ports.drive.stat(path, signal),
+    ports.drive.read(path, { maxBytes: sealLimit, signal }),
   ])
-  return { revision, named }
+  if (bytes !== null && readTombstone(bytes)) return { revision: await writableRevision(ports, path, signal) }
+  return { revision: stat?.revision ?? 0, named: bytes === null ? undefined : decodeRef(bytes).commit }
 }
 
-async function revisionOf(drive: Drive, path: string, signal: AbortSignal): Promise<number> {
-  return (await drive.stat(path, signal))?.revision ?? 0
+/** The revision that a write may replace. The tombstone of a process that died may be replaced too. */
+type Writable = number | 'being-removed'
+
+async function writableRevision({ drive, clock }: RefTools, path: string, signal: AbortSignal): Promise<Writable> {
+  const revision = (await drive.stat(path, signal))?.revision ?? 0
+  const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
+  const tombstone = bytes === null ? undefined : readTombstone(bytes)
+  if (bytes === null) return 0
+  return tombstone && isYoung(tombstone, clock.now()) ? 'being-removed' : revision
 }
 
 /** The commit that a ref's file names, if there is one. */
@@ -93,5 +109,5 @@ export async function readRef(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const bytes = await drive.read(place.ref(ref), { maxBytes: sealLimit, signal })
-  return bytes === null ? undefined : decodeRef(bytes).commit
+  return bytes === null || readTombstone(bytes) ? undefined : decodeRef(bytes).commit
 }

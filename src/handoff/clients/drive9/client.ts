@@ -16,11 +16,13 @@ import {
 } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { parseHttpUrl } from '../../util/http-url.js'
+import { doubled, retry } from '../../util/retry.js'
 import { systemClock } from '../system-clock.js'
 import { type DriveTimes, defaultTimes, Lost } from './deadlines.js'
 import { notDrive9 } from './errors.js'
 import type { Call } from './exchange.js'
-import { makeCaller, readJson } from './request.js'
+import { type Send, send } from './http.js'
+import { forAttempt, makeCaller, readJson } from './request.js'
 import type { Ground } from './upload.js'
 
 export interface DriveSettings {
@@ -32,13 +34,15 @@ export interface DriveSettings {
   hosts?: string[]
   times?: Partial<DriveTimes>
   clock?: Clock
+  /** How a request is sent; by Node's own HTTP client if absent. */
+  send?: Send
 }
 
 export function makeDrive(settings: DriveSettings): Drive {
   const server = settings.server.replace(/\/+$/, '')
   const times = { ...defaultTimes, ...settings.times }
   const clock = settings.clock ?? systemClock
-  const caller = makeCaller(settings.key, times, clock)
+  const caller = makeCaller(settings.key, times, clock, settings.send ?? send)
   const address = (path: string) => `${server}${path}`
   const file = (path: string, query = '') => address(`/v1/fs${encodePath(path)}${query}`)
 
@@ -113,11 +117,32 @@ export function makeDrive(settings: DriveSettings): Drive {
     })
   }
 
-  async function remove(path: string, options: { recursive: boolean; signal: AbortSignal }): Promise<boolean> {
+  async function remove(
+    path: string,
+    options: { recursive: boolean; atRevision?: number; signal: AbortSignal },
+  ): Promise<boolean> {
+    if (options.atRevision !== undefined) return removeAt(path, options.atRevision, options.signal)
     const asked = options.recursive ? call('DELETE', path, '?recursive=1') : small(call('DELETE', path))
     const { status, afterLoss } = await caller.ask({ ...asked, expected: [404] }, options.signal)
     // Gone after a try whose answer was lost: that try has done it.
     return status !== 404 || afterLoss
+  }
+
+  function removeAt(path: string, revision: number, signal: AbortSignal): Promise<boolean> {
+    const asked = { ...small(call('DELETE', path)), expected: [404], idempotent: false, once: true }
+    const attempt = async (number: number) => {
+      const there = await stat(path, signal)
+      // Gone after an attempt whose answer was lost: that attempt has done it.
+      if (there === null) return number > 1
+      if (there.revision !== revision) return false
+      return (await caller.ask(forAttempt(asked, number), signal)).status !== 404
+    }
+    const pauseAfter = (error: unknown, attempts: number) => {
+      if (!(error instanceof Lost)) throw error
+      if (attempts >= times.tries) throw error.error
+      return { milliseconds: doubled(times.pauseMs, attempts) }
+    }
+    return retry(attempt, pauseAfter, { clock, signal, doing: `removing ${path} from drive9` })
   }
 
   async function issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken> {

@@ -3,7 +3,7 @@
 import { abortError, HandoffError } from '../../domain/errors.js'
 import { type DriveTimes, Lost, type Watch, watchTime } from './deadlines.js'
 import { brokenConnection, type CallName, lateness, nameOf, notDrive9, refusal, silence, tooLarge } from './errors.js'
-import { type Reply, send } from './http.js'
+import type { Reply, Send } from './http.js'
 
 export interface Call extends CallName {
   /** Absolute address. */
@@ -14,6 +14,8 @@ export interface Call extends CallName {
   body?: Uint8Array
   /** May be made again after a lost reply. */
   idempotent: boolean
+  /** Made once: its caller looks before each attempt, also where the service asks it to wait. */
+  once?: boolean
   /**
    * Sent again if the server closed the kept connection just before. For calls that are not idempotent; a write is looked up instead, because a
    * second one would meet a conflict.
@@ -56,7 +58,7 @@ interface Opened {
   watch: Watch
 }
 
-export function makeExchange(key: string, times: DriveTimes): Exchange {
+export function makeExchange(key: string, times: DriveTimes, send: Send): Exchange {
   /** Sends the request and waits for the head. One timeout limits the head; each later silence has a timeout of its own. */
   async function open(call: Call, signal: AbortSignal): Promise<Opened> {
     if (signal.aborted) throw abortError(signal, `asking drive9 for ${nameOf(call)}`)

@@ -2,7 +2,7 @@
 // No redirect is followed, nothing is unpacked, and nothing is tried again but what met a closed connection.
 import { type ClientRequest, type IncomingMessage, request as openPlain } from 'node:http'
 
-interface Sent {
+export interface Sent {
   method: string
   headers: Record<string, string>
   body?: Uint8Array
@@ -23,6 +23,8 @@ export interface Reply {
   /** Closes the connection without reading the rest. */
   drop(): void
 }
+
+export type Send = typeof send
 
 /** Answers when the head of the reply is here; rejects with what Node says of the connection. */
 export async function send(url: string, sent: Sent): Promise<Reply> {

@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../util/retry-after.js'
 import { type DriveTimes, Lost } from './deadlines.js'
 import { type CallName, nameOf, notDrive9, refusal, saidIn } from './errors.js'
 import { answerLimit, type BytesConsumer, type Call, makeExchange, type Received } from './exchange.js'
+import type { Send } from './http.js'
 
 export interface Answer extends Received {
   /** An earlier attempt of this call was lost: it may have been executed. */
@@ -39,8 +40,8 @@ class NotReady extends Error {
   }
 }
 
-export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller {
-  const exchange = makeExchange(key, times)
+export function makeCaller(key: string, times: DriveTimes, clock: Clock, send: Send): Caller {
+  const exchange = makeExchange(key, times, send)
 
   async function retried(call: Call, signal: AbortSignal, once: (call: Call) => Promise<Received>): Promise<Answer> {
     const start = clock.now()
@@ -54,6 +55,7 @@ export function makeCaller(key: string, times: DriveTimes, clock: Clock): Caller
     }
     const pauseAfter = (error: unknown): Pause => {
       if (error instanceof NotReady) {
+        if (call.once) throw new Lost(error.error)
         waits += 1
         const milliseconds = Math.max(error.waitMs, Math.min(doubled(times.pauseMs, waits), longestOwnPauseMs))
         if (clock.now() - start + milliseconds > times.settingUpMs) throw error.error

@@ -12,8 +12,9 @@ import {
   type RunId,
   shaOf,
 } from '../../domain/run.js'
+import { findSealed } from '../../store/publish-run.js'
 import { hostRef, readRef } from '../../store/ref-store.js'
-import { readSealed, recoverSealed, type SealedRun } from '../../store/run-store.js'
+import type { SealedRun } from '../../store/run-store.js'
 import { olderSpellings } from '../../store/spellings.js'
 
 /** How a caller names a run. The ref `HEAD` stands for the default branch. */
@@ -105,7 +106,7 @@ async function byCommit(
 ): Promise<ChosenRun> {
   const run = 'run' in name ? parseRunId(name.run) : undefined
   const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
-  const sealed = await sealedOrRecovered(context, place, sha, signal, run)
+  const sealed = await findSealed(context.ports, place, sha, signal, run ? { expected: run } : {})
   if (!sealed) throw await absent(context, place, sha, run, signal)
   if (run !== undefined && sealed.handoff.run !== run) {
     throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
@@ -113,19 +114,6 @@ async function byCommit(
     })
   }
   return { ...sealed, directory: place.run(sealed.handoff.run) }
-}
-
-async function sealedOrRecovered(
-  context: ReadContext,
-  place: Layout,
-  sha: string,
-  signal: AbortSignal,
-  expected?: RunId,
-): Promise<SealedRun | undefined> {
-  return (
-    (await readSealed(context.ports.drive, place, sha, signal, expected)) ??
-    (await recoverSealed(context.ports.drive, place, sha, signal))
-  )
 }
 
 /** No attempt at a summary takes so long; what began earlier and is not sealed has failed. */
@@ -173,7 +161,7 @@ async function byRef(
       ? await defaultBranch(where, context, place, signal)
       : await namedRef(where, ref, context, place, signal)
   const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
-  const sealed = await Promise.all(candidates.map((sha) => sealedOrRecovered(context, place, sha, signal)))
+  const sealed = await Promise.all(candidates.map((sha) => findSealed(context.ports, place, sha, signal)))
   const index = sealed.findIndex((run) => run !== undefined)
   const found = sealed[index]
   if (!found) throw noneOf(where, ref, head)

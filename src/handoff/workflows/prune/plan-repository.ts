@@ -92,10 +92,12 @@ async function judgeRefs(
 ): Promise<JudgedRefs> {
   const judged: JudgedRefs = { items: [], needed: new Map(), gone: new Set() }
   for (const ref of refs) {
-    if (ref.commit === undefined) pruning.notices.push(`${ref.path} cannot be read; it stays.`)
+    if (ref.marked && isOld(pruning, ref.at))
+      judged.items.push(fileItem('ref', ref, 'a removal that was not ended', ref.ref))
+    else if (ref.commit === undefined && !ref.marked) pruning.notices.push(`${ref.path} cannot be read; it stays.`)
   }
-  const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'))
-  const pulls = refs.filter(({ ref }) => ref.startsWith('refs/pull/'))
+  const branches = refs.filter(({ ref, marked }) => !marked && ref.startsWith('refs/heads/'))
+  const pulls = refs.filter(({ ref, marked }) => !marked && ref.startsWith('refs/pull/'))
   const [gone] = await Promise.all([
     goneBranches(pruning, repository, branches, signal),
     judgePulls(pruning, repository, pulls, judged, signal),
@@ -211,8 +213,7 @@ async function findLeftovers(pruning: PruneContext, inventory: Inventory, signal
     const abandoned = one.state === 'marked' && isOld(pruning, one.at)
     const lost = one.state === 'gone' && isOld(pruning, one.at)
     if (!abandoned && !lost) return []
-    const item = fileItem('pointer', one, lost ? 'its run is gone' : 'a removal that was not ended', one.sha)
-    return [{ ...item, act: { how: 'pointer' as const, file: one } }]
+    return [fileItem('pointer', one, lost ? 'its run is gone' : 'a removal that was not ended', one.sha)]
   })
   const runs = new Set(inventory.runs.map(({ run }) => run))
   const notes = inventory.notes.filter(

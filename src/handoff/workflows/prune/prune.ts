@@ -143,24 +143,23 @@ async function remove(
   context: AppContext,
   signal: AbortSignal,
 ): Promise<removal.KeptReason> {
-  const { drive, clock } = context.ports
-  const at = new Date(clock.now()).toISOString()
+  const { ports } = context
   switch (act.how) {
     case 'sealed': {
       // drive9 has another clock with seconds only. A question in the hour before the plan keeps its run anyway.
       const since = new Date(Date.parse(plan.madeAt) - 60_000).toISOString()
-      return removal.removeSealed(drive, { ...act, since }, at, signal)
+      return removal.removeSealed(ports, { ...act, since }, signal)
     }
     case 'unsealed':
-      return removal.removeUnsealed(drive, act.place, act.run, at, signal)
+      return removal.removeUnsealed(ports, act.place, act.run, signal)
     case 'unspoken':
-      return removal.removeNonCanonical(drive, act.place, act.run, at, signal)
+      return removal.removeNonCanonical(ports, act.place, act.run, signal)
     case 'emptied':
-      return removal.removeEmptied(drive, act.place, act.run, signal)
+      return removal.removeEmptied(ports.drive, act.place, act.run, signal)
     case 'pointer':
-      return removal.removePointer(drive, act.file, at, signal)
+      return removal.removePointer(ports, act.file, signal)
     case 'file':
-      return removal.removeFile(drive, act.file, signal)
+      return removal.removeFile(ports.drive, act.file, signal)
   }
 }
 

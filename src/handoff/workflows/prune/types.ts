@@ -62,7 +62,8 @@ export interface PruneResult {
 
 export function fileItem(kind: PruneItem['kind'], file: StoredFile, why: string, name?: string): PruneItem {
   const shown = name ?? file.path.split('/').slice(-2).join('/')
-  return { kind, name: shown, why, files: 1, bytes: file.bytes, act: { how: 'file', file } }
+  const how = kind === 'ref' || kind === 'pointer' ? 'pointer' : 'file'
+  return { kind, name: shown, why, files: 1, bytes: file.bytes, act: { how, file } }
 }
 
 /** For people: `octo/tools on github.com`. */

@@ -16,19 +16,12 @@ import {
   parseSha,
   quote,
   type RunId,
-  shaOf,
 } from '../../domain/run.js'
+import { removeNonCanonical } from '../../store/delete-run.js'
 import { verifyPlainForm } from '../../store/plain-form.js'
+import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
-import {
-  readSealed,
-  recoverSealed,
-  type SealedRun,
-  seal,
-  sha256,
-  verifyStored,
-  writePointer,
-} from '../../store/run-store.js'
+import { readSealed, type SealedRun, sha256, verifyStored } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { readSummary } from '../read-summary.js'
 import { buildArtifacts, readCommitFiles, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
@@ -56,7 +49,7 @@ export async function summarise(
   if (older) return reuseRun(request, context, older.place, older.sealed, signal)
   refuseImpossibleLimits({ model: context.ports.model, limits: summaryLimits(context) })
   await modelCheck
-  return createRun(request, context, place, timer, found.revision, signal)
+  return createRun(request, context, place, timer, found, signal)
 }
 
 async function createRun(
@@ -64,7 +57,7 @@ async function createRun(
   context: AppContext,
   place: Layout,
   timer: StepTimer,
-  revision: number,
+  replaced: FoundRun,
   signal: AbortSignal,
 ): Promise<SummariseResult> {
   const { ports } = context
@@ -96,14 +89,21 @@ async function createRun(
   const handoff = buildHandoff(request, context, run, found, artifacts, previous, timer, sealedAt)
   const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, artifacts.files, signal))
   const [canonical, refMoved] = await timer.step('point', () =>
-    Promise.all([writePointer(ports.drive, place, pointer, revision, signal), ref.finish(signal)]),
+    Promise.all([writePointer(ports, place, pointer, replaced.revision, signal), ref.finish(signal)]),
   )
-  await removeTemporaryFiles(context, place, run, signal)
-  if (canonical.run !== run) return useOtherRun(request, context, place, run, signal)
+  const isCanonical = canonical.run === run
+  await removeTemporaryFiles(context, place, commit.sha, isCanonical ? replaced.sealed : undefined, signal)
+  if (!isCanonical) return useOtherRun(request, context, place, run, signal)
   return { run, directory, handoff, summary: artifacts.summary, reused: false, refMoved, differences: [] }
 }
 
 // ── look up ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface FoundRun {
+  sealed?: SealedRun
+  /** Of the pointer that the new run replaces; 0 for none. */
+  revision: number
+}
 
 /** The canonical run of the commit, recovered if a crash hid it, and the revision of the pointer for a conditional write. */
 async function findSealedRun(
@@ -111,28 +111,27 @@ async function findSealedRun(
   context: AppContext,
   place: Layout,
   signal: AbortSignal,
-): Promise<{ sealed?: SealedRun; revision: number }> {
+): Promise<FoundRun> {
   const { drive } = context.ports
   const { sha } = request.commit
-  const [revision, sealed] = await Promise.all([
-    drive.stat(place.pointer(sha), signal).then((found) => found?.revision ?? 0),
-    readSealed(drive, place, sha, signal).catch((error: unknown) => {
-      // `force` replaces a broken run, so it need not be readable.
-      if (request.force && (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version')))
-        return undefined
-      throw error
-    }),
-  ])
-  if (sealed) {
-    requireSameRepository(request.commit, sealed.handoff)
-    return { sealed, revision }
+  const check = (handoff: Handoff) => requireSameRepository(request.commit, handoff)
+  // Only `force` may replace a pointer. All other requests create it, and a conflict names the first one.
+  if (!request.force) {
+    const sealed = await findSealed(context.ports, place, sha, signal, { check })
+    if (sealed) check(sealed.handoff)
+    return { ...(sealed ? { sealed } : {}), revision: 0 }
   }
-  // Only `force` may replace a pointer, at the revision that was read. All other requests create it, and a conflict names the first one.
-  if (request.force) return { revision }
-  const recovered = await recoverSealed(drive, place, sha, signal, (handoff) =>
-    requireSameRepository(request.commit, handoff),
-  )
-  return recovered ? { sealed: recovered, revision: 0 } : { revision: 0 }
+  // The revision first, so that what is read is never older than the revision that the write replaces.
+  const revision = (await drive.stat(place.pointer(sha), signal))?.revision ?? 0
+  try {
+    const sealed = await readSealed(drive, place, sha, signal)
+    if (sealed) check(sealed.handoff)
+    // The revision may be that of a tombstone, which is not replaced.
+    return sealed ? { sealed, revision } : { revision: 0 }
+  } catch (error) {
+    if (isHandoffError(error, 'corrupt') || isHandoffError(error, 'unknown-version')) return { revision }
+    throw error
+  }
 }
 
 /** The sealed run in the directory that was used before names were stored in lower case. One that cannot be read is ignored. */
@@ -192,7 +191,7 @@ async function useOtherRun(
   run: RunId,
   signal: AbortSignal,
 ): Promise<SummariseResult> {
-  await context.ports.drive.remove(place.run(run), { recursive: true, signal }).catch(() => false)
+  await removeNonCanonical(context.ports, place, run, signal).catch(() => undefined)
   const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
   if (!sealed)
     throw new HandoffError(
@@ -251,13 +250,17 @@ function buildHandoff(
   }
 }
 
-/** Removes the write-ahead record and the checkpoint. A failure is harmless: prune removes them later. */
+/**
+ * Removes the checkpoint, and the write-ahead record of the run that was replaced. The record of the new run stays for a day and vouches for the run
+ * where its pointer is lost. A failure is harmless: prune removes both files later.
+ */
 async function removeTemporaryFiles(
-  context: AppContext,
+  { ports }: AppContext,
   place: Layout,
-  run: RunId,
+  sha: string,
+  replaced: SealedRun | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const remove = (path: string) => context.ports.drive.remove(path, { recursive: false, signal }).catch(() => false)
-  await Promise.all([remove(place.sealNote(run)), remove(place.checkpoint(shaOf(run)))])
+  const remove = (path: string) => ports.drive.remove(path, { recursive: false, signal }).catch(() => false)
+  await Promise.all([remove(place.checkpoint(sha)), replaced && remove(place.sealNote(replaced.handoff.run))])
 }

@@ -12,7 +12,7 @@ import type { ProgramRecord, SummariseTask } from '../../domain/sandbox-protocol
 import { surveyTextBytes } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
 import { runProgram } from '../../sandbox/run-program.js'
-import { type OpenedRun, openRun } from '../../store/run-store.js'
+import { type OpenedRun, openRun } from '../../store/run-access.js'
 import { type OwnedSandbox, openBoth, openSandbox, type StepTimer, withCleanup } from '../../util/step-timer.js'
 import type { SummariseRequest } from './types.js'
 

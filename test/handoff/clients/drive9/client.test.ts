@@ -258,6 +258,27 @@ describe('connections that fail', () => {
     expect(local.issuedTokens()).toMatchObject([{ revoked: true }])
   })
 
+  test.each<[string, Fault]>([
+    ['was lost', { kind: 'lose-reply' }],
+    ['was a request to wait', { kind: 'answer', status: 503, headers: { 'retry-after': '0' }, body: '{}' }],
+  ])('a file that is written anew while the reply to its removal %s is not removed', async (_how, fault) => {
+    local.write('/pointer', 'tombstone')
+    let looks = 0
+    const writeAnew = ({ method }: { method: string }) => {
+      if (method === 'HEAD' && ++looks === 2) {
+        if (local.readFile('/pointer')) local.remove('/pointer')
+        local.write('/pointer', 'new')
+        local.write('/pointer', 'newer')
+      }
+      return false
+    }
+    local.rule({ match: writeAnew, fault: { kind: 'hang' } })
+    breakAt('DELETE', /./, fault, 1)
+    expect(await drive.remove('/pointer', { recursive: false, atRevision: 1, signal })).toBe(false)
+    expect(local.readFile('/pointer')?.toString()).toBe('newer')
+    expect(asked('DELETE', /./)).toHaveLength(1)
+  })
+
   test('a token is not asked for twice', async () => {
     breakAt('POST', /tokens/, { kind: 'lose-reply' })
     const request = { prefix: '/a', operations: ['read' as const], lifetimeSeconds: 9, subject: 'x' }

@@ -14,7 +14,8 @@ import type {
 } from '../../../../src/handoff/domain/sandbox-protocol.js'
 import { isHandoffError, layout, summarise } from '../../../../src/handoff/index.js'
 import { runProgram } from '../../../../src/handoff/sandbox/run-program.js'
-import { type OpenedRun, openRun, openSealed, readSealed } from '../../../../src/handoff/store/run-store.js'
+import { type OpenedRun, openRun, openSealed } from '../../../../src/handoff/store/run-access.js'
+import { readSealed } from '../../../../src/handoff/store/run-store.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 

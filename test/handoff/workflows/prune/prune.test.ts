@@ -13,7 +13,8 @@ import {
   planPrune,
   prune,
 } from '../../../../src/handoff/index.js'
-import { readSealed, recoverSealed, seal, writePointer } from '../../../../src/handoff/store/run-store.js'
+import { findSealed, seal, writePointer } from '../../../../src/handoff/store/publish-run.js'
+import { readSealed } from '../../../../src/handoff/store/run-store.js'
 import { makeRepository } from '../../../support/repository.js'
 import { day, makeStoredRuns, never, type StoredRuns, sha } from '../../../support/stored-runs.js'
 
@@ -193,7 +194,7 @@ describe('what goes', () => {
   test('a run that a crash hid comes to light as long as it would be kept', async () => {
     const hidden = await there.sealed(sha(1), { days: 3, pointed: false })
     expect(going(await plan())).toEqual([])
-    const found = await recoverSealed(there.context.ports.drive, there.place, sha(1), never)
+    const found = await findSealed(there.context.ports, there.place, sha(1), never)
     expect(found?.handoff.run).toBe(hidden)
     await there.sealed(sha(2), { days: 100, pointed: false })
     expect(going(await plan())).toContain(`attempt ${sha(2)}-first`)
@@ -380,7 +381,13 @@ describe('beside others', () => {
     const old = (await look(sha(1)))!
     const revision = (await drive.stat(there.place.pointer(sha(1)), never))!.revision
     const handoff = { ...old.handoff, run: `${sha(1)}-anew` as typeof old.handoff.run }
-    await writePointer(drive, there.place, await seal(drive, there.place, handoff, [], never), revision, never)
+    await writePointer(
+      there.context.ports,
+      there.place,
+      await seal(drive, there.place, handoff, [], never),
+      revision,
+      never,
+    )
     expect(await act(made)).toEqual(['it was written again meanwhile'])
     expect((await look(sha(1)))?.handoff.run).toBe(`${sha(1)}-anew`)
   })
@@ -395,11 +402,11 @@ describe('beside others', () => {
     expect(going(made)).toEqual([`attempt ${won}`, `attempt ${lost}`])
     const sealing = (run: typeof won, commit: string) =>
       seal(drive, there.place, { ...template, run, commit }, [], never)
-    await writePointer(drive, there.place, await sealing(won, sha(1)), 0, never)
+    await writePointer(there.context.ports, there.place, await sealing(won, sha(1)), 0, never)
     expect(await act(made)).toEqual(['it was sealed meanwhile', 'removed'])
     expect((await look(sha(1)))?.handoff.run).toBe(won)
     await expect(sealing(lost, sha(2))).rejects.toMatchObject({ code: 'conflict' })
-    expect(await recoverSealed(drive, there.place, sha(2), never)).toBeUndefined()
+    expect(await findSealed(there.context.ports, there.place, sha(2), never)).toBeUndefined()
   })
 
   test('while it runs, readers see a run or none, never a broken one', async () => {
@@ -477,7 +484,7 @@ describe('beside others', () => {
       removedAt: new Date(there.time.now).toISOString(),
     })
     there.drive.write(pointerPath, mark)
-    const pointing = writePointer(drive, there.place, pointer, 1, never)
+    const pointing = writePointer(there.context.ports, there.place, pointer, 1, never)
     await expect
       .poll(
         () => there.drive.requests.filter(({ method, path }) => method === 'GET' && path.endsWith(pointerPath)).length,

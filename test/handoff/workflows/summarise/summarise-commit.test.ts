@@ -73,11 +73,12 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
   })
 })
 
-test('the sandbox is gone before the model is asked, and no note is left', () => {
+test('the sandbox is gone before the model is asked, and the write-ahead record stays beside the pointer', () => {
   const { sandboxes } = stack.clouds.sandboxes
   expect(sandboxes).toHaveLength(1)
   expect(sandboxes[0]!.killedAt!.getTime()).toBeLessThanOrEqual(stack.clouds.model.prompts[0]!.at)
-  expect(storedBelow(place().commits)).toEqual([place().pointer(repository.head)])
+  const record = place().sealNote(parseRunId(`${repository.head}-test-1`))
+  expect(storedBelow(place().commits).sort()).toEqual([record, place().pointer(repository.head)].sort())
 })
 
 test('the machine knew its run from outside, had a lifetime and an egress list', () => {

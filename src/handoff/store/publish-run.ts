@@ -1,0 +1,186 @@
+// Makes a run visible, and finds the visible run of a commit.
+//
+// The order of writing keeps a run from being half-visible: the artifacts, the write-ahead record, `handoff.json` (must not exist yet), the commit
+// pointer (must not exist, or be unchanged), then the refs. The record stays for a day. It vouches for the run as the pointer does: while a pointer is
+// missing, because its maker died or because a late request of a removal deleted it, readers find the run by its record.
+import { isHandoffError } from '../domain/errors.js'
+import {
+  type CommitPointer,
+  decodePointer,
+  encode,
+  encodeHandoff,
+  encodePointer,
+  type Handoff,
+  sealLimit,
+} from '../domain/handoff-record.js'
+import type { Drive, Ports } from '../domain/ports.js'
+import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
+import { isYoung, readTombstone, type Tombstone } from '../domain/tombstone.js'
+import { readHandoff, readSealed, type SealedRun, sha256 } from './run-store.js'
+
+type Tools = Pick<Ports, 'drive' | 'clock'>
+
+/** Writes the write-ahead record and the remaining files, then the seal `handoff.json`, which must not exist yet. */
+export async function seal(
+  drive: Drive,
+  place: Layout,
+  handoff: Handoff,
+  before: { path: string; bytes: Uint8Array }[],
+  signal: AbortSignal,
+): Promise<CommitPointer> {
+  const bytes = encodeHandoff(handoff)
+  const directory = place.run(handoff.run)
+  const pointer: CommitPointer = { version: 1, run: handoff.run, handoff: sha256(bytes), sealedAt: handoff.sealedAt }
+  await Promise.all([
+    drive.write(place.sealNote(handoff.run), encode(pointer), { signal }),
+    ...before.map((file) => drive.write(`${directory}/${file.path}`, file.bytes, { signal })),
+  ])
+  await writeOnce(drive, `${directory}/${artifact.handoff}`, bytes, signal)
+  return pointer
+}
+
+/** Writes a file that must not exist yet. After a request that was delivered twice the file exists with the same bytes, which is no conflict. */
+export async function writeOnce(drive: Drive, path: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  try {
+    await drive.write(path, bytes, { expectedRevision: 0, signal })
+  } catch (error) {
+    if (!isHandoffError(error, 'conflict')) throw error
+    const found = await drive.digest(path, signal)
+    if (found?.sha256 !== sha256(bytes)) throw error
+  }
+}
+
+/**
+ * Makes a run canonical if the pointer is still at revision `seen` (0: no pointer). Returns the pointer of the canonical run. While an older run is
+ * being deleted, waits for the end of the deletion; it replaces only the tombstone of a process that died.
+ */
+export async function writePointer(
+  tools: Tools,
+  place: Layout,
+  pointer: CommitPointer,
+  seen: number,
+  signal: AbortSignal,
+): Promise<CommitPointer> {
+  for (let pause = 50; ; pause = Math.min(2 * pause, 2_000)) {
+    const there = await tryPointer(tools, place, pointer, seen, signal)
+    if (!('removed' in there)) return there
+    await tools.clock.sleep(pause, signal)
+  }
+}
+
+/** The pointer of the canonical run, or the young tombstone that stands in its place. */
+async function tryPointer(
+  { drive, clock }: Tools,
+  place: Layout,
+  pointer: CommitPointer,
+  seen: number,
+  signal: AbortSignal,
+): Promise<CommitPointer | Tombstone> {
+  const path = place.pointer(shaOf(pointer.run))
+  let expectedRevision = seen
+  for (;;) {
+    try {
+      await drive.write(path, encodePointer(pointer), { expectedRevision, signal })
+      return pointer
+    } catch (error) {
+      if (!isHandoffError(error, 'conflict')) throw error
+    }
+    // The revision first, so that the content is never older than the revision that the write replaces.
+    const revision = (await drive.stat(path, signal))?.revision ?? 0
+    const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
+    const tombstone = bytes === null ? undefined : readTombstone(bytes)
+    if (bytes !== null && !tombstone) return decodePointer(bytes)
+    if (tombstone && isYoung(tombstone, clock.now())) return tombstone
+    expectedRevision = tombstone ? revision : 0
+  }
+}
+
+/**
+ * The canonical run of a commit. Where its pointer is missing, or names a run that is gone, the newest run that a write-ahead record vouches for gets
+ * the pointer. No sandbox can write a record, because records stand beside the pointers.
+ */
+export async function findSealed(
+  tools: Tools,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+  options: {
+    expected?: RunId
+    /** Throws if the run must not become canonical. */
+    check?: (handoff: Handoff) => void
+  } = {},
+): Promise<SealedRun | undefined> {
+  const found = await readOrExplain(tools.drive, place, sha, signal, options.expected)
+  if ('pointer' in found) return found
+  const records = await readRecords(tools.drive, place, sha, signal)
+  const newest = records.find(({ pointer }) => pointer.run !== found.brokenRun)
+  if (!newest) {
+    if (found.error !== undefined) throw found.error
+    return undefined
+  }
+  options.check?.(newest.handoff)
+  const there = await tryPointer(tools, place, newest.pointer, found.revision, signal)
+  // A reader does not wait for the end of a deletion.
+  if ('removed' in there) return there.removed === newest.pointer.run ? undefined : newest
+  return there.run === newest.pointer.run ? newest : readSealed(tools.drive, place, sha, signal)
+}
+
+/** Why there is no run: no pointer (revision 0), or one that cannot be followed, with its revision for a conditional write. */
+interface NotFound {
+  revision: number
+  brokenRun?: RunId
+  error?: unknown
+}
+
+async function readOrExplain(
+  drive: Drive,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+  expected: RunId | undefined,
+): Promise<SealedRun | NotFound> {
+  let brokenRun: RunId | undefined
+  for (;;) {
+    try {
+      return (await readSealed(drive, place, sha, signal, expected)) ?? { revision: 0 }
+    } catch (error) {
+      if (!isHandoffError(error, 'corrupt')) throw error
+      // The revision first, so that the content is never older than the revision that the write replaces.
+      const revision = (await drive.stat(place.pointer(sha), signal))?.revision ?? 0
+      const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
+      if (bytes === null || readTombstone(bytes)) return { revision: 0 }
+      const { run } = decodePointer(bytes)
+      // A pointer that changed in between is read again.
+      if (run === brokenRun) return { revision, brokenRun, error }
+      brokenRun = run
+    }
+  }
+}
+
+async function readRecords(drive: Drive, place: Layout, sha: string, signal: AbortSignal): Promise<SealedRun[]> {
+  const names = (await drive.list(place.commits, signal)).filter(
+    (entry) => entry.name.startsWith(`${sha}-`) && entry.name.endsWith('.sealing.json'),
+  )
+  const read = await Promise.all(names.map(({ name }) => readRecord(drive, place, `${place.commits}/${name}`, signal)))
+  return read
+    .filter((run) => run !== undefined)
+    .sort((a, b) => b.pointer.sealedAt.localeCompare(a.pointer.sealedAt) || a.pointer.run.localeCompare(b.pointer.run))
+}
+
+async function readRecord(
+  drive: Drive,
+  place: Layout,
+  path: string,
+  signal: AbortSignal,
+): Promise<SealedRun | undefined> {
+  try {
+    const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
+    if (bytes === null) return undefined
+    const pointer = decodePointer(bytes)
+    return { pointer, handoff: await readHandoff(drive, place, pointer, signal) }
+  } catch (error) {
+    // The attempt died before its seal, so the run is unfinished and not corrupt.
+    if (isHandoffError(error, 'corrupt')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,179 @@
+// Prune, seal, recovery and replacement as one protocol: every order in which two makers of a run, one prune and one reader can reach the drive is
+// explored, with requests that are late or doubled. The processes are production code over the real drive9 client.
+//
+// LONG=1 explores more of them together.
+import { expect, test } from 'vitest'
+import { encodeHandoff, encodePointer, type Handoff } from '../../src/handoff/domain/handoff-record.js'
+import { artifact, layout, makeRunId, parseRepository } from '../../src/handoff/domain/run.js'
+import { readTombstone } from '../../src/handoff/domain/tombstone.js'
+import { removeNonCanonical, removeSealed } from '../../src/handoff/store/delete-run.js'
+import { findSealed, seal, writePointer } from '../../src/handoff/store/publish-run.js'
+import { readSealed, sha256 } from '../../src/handoff/store/run-store.js'
+import { explorerTime, type ProductProcess } from '../support/process-automaton.js'
+import { figuresText } from '../support/schedules.js'
+import type { DriveFiles } from '../support/small-drive.js'
+import { type Exploration, explore, type RunAlone } from '../support/step-explorer.js'
+
+const sha = 'a'.repeat(40)
+const repository = parseRepository('octo/tools', 'git.example.org')
+const place = layout('/handoff', repository)
+const pointerPath = place.pointer(sha)
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
+const nameOf = (run: string) => run.slice(sha.length + 1)
+const tarOf = (name: string) => `${place.run(makeRunId(sha, name))}/${artifact.clone(repository)}`
+
+function handoffOf(name: string, sealedAt: string): Handoff {
+  return {
+    version: 1,
+    run: makeRunId(sha, name),
+    host: repository.host,
+    repository: 'octo/tools',
+    commit: sha,
+    form: 'tar',
+    artifacts: [],
+    survey: { files: 1, bytes: 1, read: 1, cut: 0, skipped: 0, reasons: {}, kinds: {} },
+    secrets: 0,
+    claims: { checked: 0, repaired: 0, removed: 0 },
+    reusedPercent: 0,
+    model: { name: 'x', host: 'x' },
+    usage: { inputTokens: 0, outputTokens: 0 },
+    durations: {},
+    sandbox: { id: 'x', template: 'x' },
+    notices: [],
+    sealedAt,
+  }
+}
+
+/** As `summarise` does it, from the moment at which the sandbox is gone. */
+function maker(name: 'one' | 'two'): ProductProcess {
+  const handoff = handoffOf(name, `2026-11-19T10:00:0${name === 'one' ? 1 : 2}Z`)
+  return {
+    name,
+    async run(ports, signal) {
+      const found = await findSealed(ports, place, sha, signal)
+      if (found) return `reuses ${nameOf(found.handoff.run)}`
+      return publish(handoff, 0, ports, signal)
+    },
+  }
+}
+
+/** `summarise` with `force`. */
+function replacer(name: string): ProductProcess {
+  const handoff = handoffOf(name, '2026-11-19T10:00:03Z')
+  return {
+    name,
+    async run(ports, signal) {
+      const revision = (await ports.drive.stat(pointerPath, signal))?.revision ?? 0
+      const replaced = await readSealed(ports.drive, place, sha, signal).catch(() => undefined)
+      const result = await publish(handoff, replaced ? revision : 0, ports, signal)
+      if (replaced && result.startsWith('made'))
+        await ports.drive.remove(place.sealNote(replaced.handoff.run), { recursive: false, signal })
+      return result
+    },
+  }
+}
+
+async function publish(
+  handoff: Handoff,
+  seen: number,
+  ports: Parameters<ProductProcess['run']>[0],
+  signal: AbortSignal,
+): Promise<string> {
+  const pointer = await seal(ports.drive, place, handoff, [], signal)
+  const canonical = await writePointer(ports, place, pointer, seen, signal)
+  if (canonical.run === handoff.run) return `made ${nameOf(handoff.run)}`
+  await removeNonCanonical(ports, place, handoff.run, signal)
+  return `uses ${nameOf(canonical.run)}`
+}
+
+const pruner: ProductProcess = {
+  name: 'prune',
+  async run(ports, signal) {
+    const chosen = { place, run: makeRunId(sha, 'old'), pointer: { path: pointerPath, bytes: 1, revision: 1 } }
+    return (await removeSealed(ports, { ...chosen, since: new Date(explorerTime).toISOString() }, signal)) ?? 'removed'
+  },
+}
+
+const reader: ProductProcess = {
+  name: 'reader',
+  async run(ports, signal) {
+    const found = await findSealed(ports, place, sha, signal)
+    return found ? `reads ${nameOf(found.handoff.run)}` : 'reads nothing'
+  },
+}
+
+/** A run of long ago that nothing needs any more, and what two sandboxes have stored. */
+function filesBefore(): DriveFiles {
+  const old = handoffOf('old', '2026-01-01T00:00:00Z')
+  const bytes = encodeHandoff(old)
+  const pointer = { version: 1 as const, run: old.run, handoff: sha256(bytes), sealedAt: old.sealedAt }
+  const file = (content: string) => ({ text: content, revision: 1 })
+  return {
+    [pointerPath]: file(text(encodePointer(pointer))),
+    [`${place.run(old.run)}/${artifact.handoff}`]: file(text(bytes)),
+    ...Object.fromEntries(['old', 'one', 'two'].map((name) => [tarOf(name), file('a tar')])),
+  }
+}
+
+const isConstant = (path: string) => path.startsWith(place.refs) || path.endsWith(artifact.answers)
+
+/** A run that was made is found complete from then on, by each reader; and a removal that was reported has removed. */
+async function judge(
+  files: DriveFiles,
+  results: (string | undefined)[],
+  alone: RunAlone,
+  faults: number,
+): Promise<string | undefined> {
+  const failed = results.find(
+    (result) => result?.startsWith('error') && (faults === 0 || /corrupt|conflict/.test(result)),
+  )
+  if (failed) return `a process ended with ${failed}`
+  if (results.includes('removed') && files[tarOf('old')]) return 'a removed run has files'
+  if (!results.some((result) => result?.startsWith('made'))) return undefined
+  const found = await alone(reader)
+  const name = /^reads (old|one|two)$/.exec(found)?.[1]
+  if (!name || !files[tarOf(name)]) return `a run was made, and a reader ${found}`
+  const hasPointer = files[pointerPath] !== undefined && !readTombstone(Buffer.from(files[pointerPath].text))
+  return faults > 0 || hasPointer ? undefined : 'a run was made, and its pointer was deleted'
+}
+
+async function explored(plan: Pick<Exploration, 'processes' | 'faults' | 'mayFail'>): Promise<string[]> {
+  const start = performance.now()
+  const { states, histories, wrong } = await explore({ files: filesBefore(), isConstant, judge, ...plan })
+  const milliseconds = performance.now() - start
+  const names = plan.processes.map(({ name }) => name).join(', ')
+  const what = plan.mayFail ? 'faults at the pointer' : 'faults'
+  console.log(`${names}: ${figuresText({ [what]: plan.faults, states, histories, milliseconds })}`)
+  return wrong.map(({ what, steps }) => `${what}\n  ${steps.join('\n  ')}`)
+}
+
+const mayFail = (path: string) => path === pointerPath
+const long = process.env['LONG'] === '1'
+const [one, two, forced] = [maker('one'), maker('two'), replacer('two')]
+
+test.each<[string, Pick<Exploration, 'processes' | 'faults' | 'mayFail'>]>([
+  ['two makers, prune and a reader', { processes: [one, two, pruner, reader], faults: 0 }],
+  ['two makers and prune, one request late or doubled', { processes: [one, two, pruner], faults: 1 }],
+  ['a maker and prune, three requests late or doubled', { processes: [one, pruner], faults: 3 }],
+  ['a maker, prune and a reader, two at the pointer', { processes: [one, pruner, reader], faults: 2, mayFail }],
+  ['a replaced run and prune, one at the pointer', { processes: [one, forced, pruner], faults: 1, mayFail }],
+])(
+  'no run is lost in any order of requests: %s',
+  async (_name, plan) => {
+    expect(await explored(plan)).toEqual([])
+  },
+  120_000,
+)
+
+test.runIf(long).each<[string, Pick<Exploration, 'processes' | 'faults' | 'mayFail'>]>([
+  ['a maker, prune and a reader, two requests late or doubled', { processes: [one, pruner, reader], faults: 2 }],
+  ['a maker, prune and a reader, three at the pointer', { processes: [one, pruner, reader], faults: 3, mayFail }],
+  ['two makers and prune, three at the pointer', { processes: [one, two, pruner], faults: 3, mayFail }],
+  ['two makers, prune and a reader, one at the pointer', { processes: [one, two, pruner, reader], faults: 1, mayFail }],
+])(
+  'in any order of many more requests: %s',
+  async (_name, plan) => {
+    expect(await explored(plan)).toEqual([])
+  },
+  1_200_000,
+)
