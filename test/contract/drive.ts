@@ -175,6 +175,21 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       expect(await drive.stat(`${folder}/deep/b.txt`, signal)).toBeNull()
     })
 
+    test('moves a file over another one, and a directory with all in it', async () => {
+      const folder = fresh('folder')
+      await write(`${folder}/from/a b.txt`, 'a')
+      await write(`${folder}/from/deep/b.txt`, 'b')
+      await write(`${folder}/to/a.txt`, 'old')
+      const move = (from: string, to: string) => drive.move(`${folder}/${from}`, `${folder}/${to}`, signal)
+      expect(await move('from/a b.txt', 'to/a.txt')).toBe(true)
+      expect(await move('from/a b.txt', 'to/a.txt')).toBe(false)
+      expect(text(await read(`${folder}/to/a.txt`))).toBe('a')
+      expect(await move('from', 'new/place')).toBe(true)
+      expect(text(await read(`${folder}/new/place/deep/b.txt`))).toBe('b')
+      expect(await drive.stat(`${folder}/from`, signal)).toBeNull()
+      expect(await codeOf(drive.move(`${folder}/../x`, `${folder}/y`, signal))).toBe('invalid-input')
+    })
+
     test('removes a file at one revision only', async () => {
       const path = fresh()
       await write(path, 'one')

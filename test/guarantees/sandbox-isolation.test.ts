@@ -1,4 +1,4 @@
-// What a sandbox could do if the repository took it over: read and write its own run directory for a while, and reach the hosts it was let
+// What a sandbox could do if the repository took it over: write into the stage of its own run for a while, and reach the hosts it was let
 // through to. It is looked at while it works, with a git host and a git that take their time.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/server.js'
 import { programFolder } from '../../src/emulators/start-all.js'
+import { stageOf } from '../../src/handoff/domain/run.js'
 import { answerQuestion, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { madeByTest } from '../support/call-log.js'
 import { type LocalStack, startLocalStack } from '../support/local-stack.js'
@@ -143,7 +144,13 @@ async function attempts(token: string): Promise<Record<string, number>> {
   const file = (path: string) => `/v1/fs${path}`
   const elsewhere = { subject: 'more', ttl_seconds: 60, scopes: [{ prefix: '/', ops: ['read'] }] }
   return {
-    'its own marker': await call('GET', file(`${own}/.handoff-marker`)),
+    'its own stage': await call('GET', file(`${stageOf(own)}/.handoff-marker`)),
+    'the claim of its directory': await call('DELETE', file(`${own}/.handoff-marker`)),
+    'its own clone, once sealed': await call('PUT', file(`${own}/project/tools.git.tar`), 'x'),
+    'its own summary': await call('PUT', file(`${own}/analysis/code-summary.md`), 'x'),
+    'its own seal': await call('PUT', file(`${own}/analysis/handoff.json`), '{}'),
+    'an answer of its own': await call('PUT', file(`${own}/analysis/qa/${'0'.repeat(32)}.json`), '{}'),
+    'the latest answer': await call('PUT', file(`${own}/analysis/qa-response.md`), 'x'),
     'a file of another run': await call('GET', file(`${earlier.directory}/analysis/handoff.json`)),
     'the list of another run': await call('GET', `${file(earlier.directory)}?list=1`),
     'the list of all runs': await call('GET', `${file(place.runs)}?list=1`),
@@ -162,10 +169,10 @@ async function attempts(token: string): Promise<Record<string, number>> {
   }
 }
 
-test('its token opens its own run directory and nothing else', () => {
-  const { 'its own marker': own, ...others } = glimpse.answers
+test('its token opens the stage of its own run and nothing else', () => {
+  const { 'its own stage': own, ...others } = glimpse.answers
   expect(own).toBe(200)
-  expect(Object.keys(others)).toHaveLength(11)
+  expect(Object.keys(others)).toHaveLength(17)
   for (const [what, status] of Object.entries(others))
     expect({ what, refused: [400, 403, 404].includes(status) }).toEqual({ what, refused: true })
 })
@@ -174,7 +181,7 @@ test('its token is revoked with it, and never lives longer than the sandbox can'
   const after = await attempts(glimpse.token)
   expect(new Set(Object.values(after))).toEqual(new Set([401]))
   const mayLiveUntil = Date.parse(glimpse.machine.metadata['handoff-until']!)
-  const issued = stack.clouds.drive.issuedTokens().filter(({ scopes }) => scopes[0]?.prefix === run.directory)
+  const issued = stack.clouds.drive.issuedTokens().filter(({ scopes }) => scopes[0]?.prefix === stageOf(run.directory))
   expect(issued).toMatchObject([{ revoked: true }])
   expect(issued[0]!.expiresAt).toBeLessThanOrEqual(mayLiveUntil + 5_000)
 })

@@ -106,6 +106,8 @@ export interface Drive {
    * conditional delete, so a file that is written between the look and the deletion is deleted.
    */
   remove(path: string, options: { recursive: boolean; atRevision?: number; signal: AbortSignal }): Promise<boolean>
+  /** Moves a file, or a directory with all in it, and creates the folders on the way. Idempotent: false if nothing was there. */
+  move(from: string, to: string, signal: AbortSignal): Promise<boolean>
   /** Issues a token for one directory that expires. */
   issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken>
   /** Idempotent. */

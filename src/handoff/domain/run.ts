@@ -116,6 +116,9 @@ export const artifact = {
   answer: (id: string) => `analysis/qa/${id}.json`,
 } as const
 
+/** What Sandbox A writes into, with the same paths below it. No token of a sandbox may write anywhere else. */
+export const stageOf = (runDirectory: string) => `${runDirectory}/stage`
+
 export interface Layout {
   repository: string
   runs: string

@@ -8,6 +8,7 @@ import type { Artifact } from '../domain/handoff-record.js'
 import { type Drive, smallFileBytes, smallFilesAtOnce } from '../domain/ports.js'
 import { artifact, type Repository } from '../domain/run.js'
 import { array, count, DecodeError, decodeJson, object, sha256 as sha256Text, string } from '../util/decode.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 import { sha256, verificationError } from './run-store.js'
 
 const sampled = 4
@@ -15,17 +16,20 @@ const requestsAtOnce = 4
 /** The table of some 300,000 files; its size is the sandbox's own word. */
 const tableBytes = 64_000_000
 
-const table = object({ files: array(object({ path: string(), bytes: count, sha256: sha256Text })) })
+const table = object({
+  files: array(object({ path: string(), bytes: count, sha256: sha256Text })),
+  links: array(object({ path: string(), target: string() })),
+})
 
-/** `stored` is what the sandbox said it stored, the table of the plain files among it. */
+/** `stored` is what the sandbox said it stored, the table of the plain files among it. Removes files that are not in the table, and returns their paths. */
 export async function verifyPlainForm(
   drive: Drive,
   directory: string,
   repository: Repository,
   stored: Artifact[],
   signal: AbortSignal,
-): Promise<void> {
-  const files = await readTable(drive, directory, stored, signal)
+): Promise<string[]> {
+  const { files, links } = await readTable(drive, directory, stored, signal)
   const large = files.filter(({ bytes }) => bytes >= smallFileBytes).filter((_, index) => index % sampled === 0)
   const small = files.filter(({ bytes }) => bytes < smallFileBytes)
   const batches = [...batchesOf(small, smallFilesAtOnce), ...large.map((file) => [file])]
@@ -39,7 +43,40 @@ export async function verifyPlainForm(
       if (wrong >= 0) throw verificationError(place(batch[wrong]!), found[wrong] ?? null)
     }
   }
-  await Promise.all(Array.from({ length: requestsAtOnce }, check))
+  const [extra] = await Promise.all([
+    removeOthers(drive, `${directory}/${artifact.tree(repository)}`, [...files, ...links], signal),
+    ...Array.from({ length: requestsAtOnce }, check),
+  ])
+  return extra
+}
+
+/** Removes what the table does not name, and returns its paths. */
+async function removeOthers(
+  drive: Drive,
+  top: string,
+  named: readonly { path: string }[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const expected = new Set(named.map(({ path }) => path))
+  const others: string[] = []
+  let folders = ['']
+  while (folders.length > 0) {
+    const listed = await mapConcurrent(requestsAtOnce, folders, async (folder) => ({
+      folder,
+      entries: await drive.list(`${top}${folder}`, signal),
+    }))
+    const entries = listed.flatMap(({ folder, entries }) =>
+      entries.map((entry) => ({ ...entry, path: `${folder}/${entry.name}` })),
+    )
+    folders = entries.filter(({ isDirectory }) => isDirectory).map(({ path }) => path)
+    others.push(
+      ...entries
+        .filter(({ isDirectory, path }) => !isDirectory && !expected.has(path.slice(1)))
+        .map(({ path }) => path),
+    )
+  }
+  await mapConcurrent(requestsAtOnce, others, (path) => drive.remove(`${top}${path}`, { recursive: false, signal }))
+  return others.map((path) => path.slice(1))
 }
 
 async function readTable(drive: Drive, directory: string, stored: Artifact[], signal: AbortSignal) {
@@ -50,7 +87,7 @@ async function readTable(drive: Drive, directory: string, stored: Artifact[], si
   if (!bytes || sha256(bytes) !== wanted.sha256)
     throw verificationError(artifact.treeTable, bytes ? { bytes: bytes.length, sha256: sha256(bytes) } : null)
   try {
-    return decodeJson(Buffer.from(bytes).toString('utf8'), table).files
+    return decodeJson(Buffer.from(bytes).toString('utf8'), table)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw new HandoffError(

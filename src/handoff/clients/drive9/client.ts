@@ -145,6 +145,18 @@ export function makeDrive(settings: DriveSettings): Drive {
     return retry(attempt, pauseAfter, { clock, signal, doing: `removing ${path} from drive9` })
   }
 
+  async function move(from: string, to: string, signal: AbortSignal): Promise<boolean> {
+    encodePath(from)
+    const headers = {
+      'x-dat9-rename-source': Buffer.from(from).toString('base64url'),
+      'x-dat9-path-encoding': 'base64url',
+    }
+    const asked = { ...small(call('POST', to, '?rename=1')), headers, expected: [404] }
+    const { status, afterLoss } = await caller.ask(asked, signal)
+    // Gone after a try whose answer was lost: that try has moved it.
+    return status !== 404 || afterLoss
+  }
+
   async function issueToken(request: TokenRequest, signal: AbortSignal): Promise<DriveToken> {
     const named = { method: 'POST', path: '/v1/tokens' }
     encodePath(request.prefix)
@@ -207,6 +219,7 @@ export function makeDrive(settings: DriveSettings): Drive {
       return writeFile(ground, path, bytes, options)
     },
     remove,
+    move,
     issueToken,
     revokeToken,
   }

@@ -18,18 +18,18 @@ import {
   type RunId,
 } from '../../domain/run.js'
 import { removeNonCanonical } from '../../store/delete-run.js'
-import { verifyPlainForm } from '../../store/plain-form.js'
 import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
-import { readSealed, type SealedRun, sha256, verifyStored } from '../../store/run-store.js'
+import { readSealed, type SealedRun, sha256 } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { readSummary } from '../read-summary.js'
-import { buildArtifacts, readCommitFiles, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
+import { buildArtifacts, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
 import { openCheckpoint } from './checkpoint.js'
 import { refuseImpossibleLimits } from './plan-summary.js'
 import { findPreviousRun, type PreviousRun } from './previous-run.js'
 import { type SandboxResult, surveyInSandbox } from './survey-in-sandbox.js'
 import type { SummariseRequest, SummariseResult } from './types.js'
+import { verifyRun } from './verify-run.js'
 
 export async function summarise(
   request: SummariseRequest,
@@ -72,13 +72,7 @@ async function createRun(
   const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
 
   const found = await surveyInSandbox({ request, context, timer, run, directory }, signal)
-  const [table] = await timer.step('verify', () =>
-    Promise.all([
-      readCommitFiles(context, directory, signal),
-      verifyStored(ports.drive, directory, found.stored, signal),
-      request.form === 'plain' && verifyPlainForm(ports.drive, directory, commit.repository, found.stored, signal),
-    ]),
-  )
+  const table = await timer.step('verify', () => verifyRun(request, context, directory, found, signal))
   const previous = await previousRun
   const artifacts = await timer.step('summarise', () =>
     buildArtifacts(request, context, found.survey, { previous, table, checkpoint }, signal),

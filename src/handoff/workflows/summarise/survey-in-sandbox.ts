@@ -117,7 +117,7 @@ async function runSurveyProgram(
   const { sandbox } = owned
   await runProgram(sandbox, {
     program: context.program,
-    task: createTask(job, opened, textBudget(job.context)),
+    task: createTask(job, opened, textBudget(context)),
     secrets: programSecrets(request, sandbox, opened),
     timeoutMs: context.limits.deadlineMs,
     signal,
@@ -214,11 +214,11 @@ function requireStored(request: SummariseRequest, stored: Artifact[]): void {
   )
 }
 
-function createTask({ request, context, directory }: SurveyJob, opened: OpenedRun, textBytes: number): SummariseTask {
+function createTask({ request, context }: SurveyJob, opened: OpenedRun, textBytes: number): SummariseTask {
   const { commit } = request
   return {
     task: 'summarise',
-    mount: { server: context.ports.drive.server, remote: directory, marker: opened.marker },
+    mount: { server: context.ports.drive.server, remote: opened.stage, marker: opened.marker },
     clone: { url: commit.cloneUrl, sha: commit.sha, ...(commit.ref === undefined ? {} : { ref: commit.ref }) },
     repositoryName: commit.repository.name,
     form: request.form ?? 'tar',

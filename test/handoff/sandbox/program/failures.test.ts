@@ -237,7 +237,7 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
   const opened = await openRun(ports, directory, ports.uniqueId(), 60, never)
   const task: SummariseTask = {
     task: 'summarise',
-    mount: { server: ports.drive.server, remote: directory, marker: opened.marker },
+    mount: { server: ports.drive.server, remote: opened.stage, marker: opened.marker },
     clone: { url: commit.cloneUrl, sha: commit.sha },
     repositoryName: 'tools',
     form: 'tar',
