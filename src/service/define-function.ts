@@ -30,5 +30,5 @@ export function defineFunction(
   more: Pick<FunctionOptions, 'readAddress'> = {},
 ): HttpFunction {
   const corsOrigins = () => serviceSettings().corsOrigins
-  return serve(methods, { name, seconds, corsOrigins, redact: (text) => redactLog(text), ...more })
+  return serve(methods, { name, seconds, corsOrigins, log: (line) => console.log(redactLog(line)), ...more })
 }

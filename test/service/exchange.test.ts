@@ -1,14 +1,12 @@
 // A bug of ours, as callers see it: a problem document with an id to report, and nothing of the inside.
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { HandoffError } from '../../src/handoff/domain/errors.js'
-import { type RequestContext, serve } from '../../src/service/http/http-function.js'
+import { type Handler, serve } from '../../src/service/http/http-function.js'
+import { installContexts, runInContext } from '../../src/service/server/request-context.js'
 
-afterEach(() => {
-  vi.unstubAllGlobals()
-  vi.restoreAllMocks()
-})
+installContexts()
 
-const manner = { name: 'test', corsOrigins: () => [], redact: (text: string) => text, seconds: 5 }
+const manner = { name: 'test', corsOrigins: () => [], log: () => undefined, seconds: 5 }
 const oops = new TypeError("Cannot read properties of undefined (reading 'secretPlace')")
 
 test.each<[string, () => never | Promise<never>]>([
@@ -57,49 +55,45 @@ test.each([
   }
 })
 
-/** What a handler's log says, and what the platform is asked to wait for. */
-function watchLog(name: string) {
-  const told: string[] = []
-  vi.spyOn(console, 'log').mockImplementation((line: string) => {
-    if (line.includes(`"route":"${name}"`)) told.push(line)
-  })
+/** A function inside the platform: what its log says, and what the platform is asked to wait for. */
+function onPlatform() {
+  const lines: string[] = []
   const kept: Promise<unknown>[] = []
-  const platform = { get: () => ({ waitUntil: (work: Promise<unknown>) => kept.push(work) }) }
-  vi.stubGlobal(Symbol.for('@vercel/request-context') as unknown as string, platform)
-  return { told: () => told.map((line) => JSON.parse(line) as Record<string, unknown>), kept }
+  const context = { headers: {}, waitUntil: (work: Promise<unknown>) => void kept.push(work) }
+  return {
+    kept,
+    told: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
+    ask: (handler: Handler) => {
+      const service = serve({ GET: handler }, { ...manner, log: (line) => void lines.push(line) })
+      return runInContext(context, () => service.fetch(new Request('http://service.example/api/x')))
+    },
+  }
 }
 
 test('the caller has the answer before its log line is written, and the platform waits for the line', async () => {
-  const { told, kept } = watchLog('told')
-  const handler = (exchange: RequestContext) => {
-    exchange.note({ seen: 'hidden' })
+  const { told, kept, ask } = onPlatform()
+  const response = await ask((exchange) => {
+    exchange.note({ seen: 'something' })
     return new Response('answer')
-  }
-  const redact = (text: string) => text.replaceAll('hidden', '…')
-  const service = serve({ GET: handler }, { ...manner, name: 'told', redact })
-  const response = await service.fetch(new Request('http://service.example/api/x'))
+  })
   expect(await response.text()).toBe('answer')
   expect(told()).toEqual([])
   await Promise.all(kept)
-  expect(told()).toMatchObject([{ route: 'told', seen: '…', status: 200 }])
+  expect(told()).toMatchObject([{ route: 'test', seen: 'something', status: 200 }])
 })
 
-test('of what fails behind the service the log has the sentence, cut and cleaned; of what is the caller’s mistake only the code', async () => {
-  const { told, kept } = watchLog('failed')
-  const redact = (text: string) => text.replaceAll('hidden', '…')
+test('of what fails behind the service the log has the sentence, cut; of what is the caller’s mistake only the code', async () => {
+  const { told, kept, ask } = onPlatform()
   const failures = [
-    new HandoffError('drive', `drive9 answered hidden ${'x'.repeat(600)}`),
+    new HandoffError('drive', `drive9 answered ${'x'.repeat(600)}`),
     new HandoffError('unknown-version', 'It is of format version 2.'),
-    new HandoffError('not-found', 'There is no hidden branch.'),
+    new HandoffError('not-found', 'There is no such branch.'),
     new HandoffError('budget', 'The budget for today is spent.'),
   ]
-  for (const failure of failures) {
-    const service = serve({ GET: () => Promise.reject(failure) }, { ...manner, name: 'failed', redact })
-    await service.fetch(new Request('http://service.example/api/x'))
-  }
+  for (const failure of failures) await ask(() => Promise.reject(failure))
   await Promise.all(kept)
   expect(told().map(({ status, code, detail, error }) => ({ status, code, detail, error }))).toEqual([
-    { status: 502, code: 'drive', detail: `drive9 answered … ${'x'.repeat(477)}` },
+    { status: 502, code: 'drive', detail: `drive9 answered ${'x'.repeat(484)}` },
     { status: 501, code: 'unknown-version', detail: 'It is of format version 2.' },
     { status: 404, code: 'not-found' },
     { status: 429, code: 'budget' },
@@ -107,7 +101,7 @@ test('of what fails behind the service the log has the sentence, cut and cleaned
 })
 
 test('work that outlives its answer has a line of its own under the same id: what came of it, or why nothing did', async () => {
-  const { told, kept } = watchLog('outlived')
+  const { told, kept, ask } = onPlatform()
   const works: (() => Promise<Record<string, unknown>>)[] = [
     async () => ({ answer: 'a1' }),
     () => Promise.reject(new HandoffError('timeout', 'Out of time.')),
@@ -115,12 +109,10 @@ test('work that outlives its answer has a line of its own under the same id: wha
   ]
   const ids: unknown[] = []
   for (const work of works) {
-    const handler = (exchange: RequestContext) => {
+    const response = await ask((exchange) => {
       exchange.logLater(work())
       return new Response(null, { status: 202 })
-    }
-    const service = serve({ GET: handler }, { ...manner, name: 'outlived' })
-    const response = await service.fetch(new Request('http://service.example/api/x'))
+    })
     ids.push(response.headers.get('x-request-id'))
     await Promise.all(kept)
   }

@@ -35,8 +35,8 @@ export interface FunctionOptions {
   /** The name in the log. The path is untrusted text. */
   name: string
   corsOrigins: () => string[]
-  /** Redacts secrets in a log line. */
-  redact: (text: string) => string
+  /** Writes one line of the log. */
+  log: (line: string) => void
   /** Throws for an unknown address before the method is checked. Absent where each request has the function's own address. */
   readAddress?: (url: URL) => unknown
   /** The time limit when the platform gives no deadline. */
@@ -196,7 +196,7 @@ export function serverTiming(timings: Map<string, number>): string {
 /** Logs one line of JSON with the id of the request. */
 export function log(
   exchange: RequestContext,
-  manner: Pick<FunctionOptions, 'name' | 'redact'>,
+  manner: Pick<FunctionOptions, 'name' | 'log'>,
   fields: Record<string, unknown>,
 ): void {
   const { request, requestId, trace } = exchange
@@ -208,5 +208,5 @@ export function log(
     ...(trace === undefined ? {} : { trace }),
     ...fields,
   })
-  console.log(manner.redact(line))
+  manner.log(line)
 }
