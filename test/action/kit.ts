@@ -58,9 +58,6 @@ export interface Step extends ReadLog {
   outputs: Record<string, string>
   state: Record<string, string>
   summary: string
-  milliseconds: number
-  /** From the interruption to the end. */
-  endedAfter?: number
   options: StepOptions
 }
 
@@ -265,9 +262,8 @@ export async function startActionStack(options: ActionStackOptions): Promise<Act
 }
 
 async function watch(child: ChildProcess, options: StepOptions) {
-  const start = performance.now()
   let raw = ''
-  let interrupted: number | undefined
+  let interrupted = false
   const { interruptAt, interruptWhen } = options
   const isTime = () => {
     if (interruptWhen?.()) return true
@@ -276,8 +272,8 @@ async function watch(child: ChildProcess, options: StepOptions) {
     )
   }
   const look = () => {
-    if (interrupted !== undefined || !isTime()) return
-    interrupted = performance.now()
+    if (interrupted || !isTime()) return
+    interrupted = true
     child.kill(options.signal ?? 'SIGINT')
   }
   const looking = interruptWhen && setInterval(look, 2)
@@ -292,13 +288,6 @@ async function watch(child: ChildProcess, options: StepOptions) {
     child.once('close', (...how) => resolve(how))
   }).finally(() => clearInterval(looking))
   const wanted = interruptAt !== undefined || interruptWhen !== undefined
-  if (wanted && interrupted === undefined) throw new Error(`There was no moment to interrupt the step:\n${raw}`)
-  const end = performance.now()
-  return {
-    code,
-    signal,
-    raw,
-    milliseconds: end - start,
-    ...(interrupted === undefined ? {} : { endedAfter: end - interrupted }),
-  }
+  if (wanted && !interrupted) throw new Error(`There was no moment to interrupt the step:\n${raw}`)
+  return { code, signal, raw }
 }

@@ -14,7 +14,7 @@ import {
   parseQuestion,
 } from '../../src/handoff/domain/answers/question.js'
 import { answerMarkdown } from '../../src/handoff/domain/answers/render-answer.js'
-import { isHandoffError } from '../../src/handoff/domain/errors.js'
+import { HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
 import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'
 import { parseSettings, secretSettings } from '../../src/handoff/domain/settings.js'
@@ -23,6 +23,7 @@ import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cac
 import { anyText } from '../handoff/domain/any-text.js'
 import { hostileMarkdown as hostilePieces } from '../handoff/domain/markdown/hostile-markdown.js'
 import { findings } from '../handoff/domain/markdown/markdown-tree.js'
+import { processorTime } from '../support/processor-time.js'
 
 const numRuns = process.env['LONG'] === '1' ? 5_000 : 300
 const check = <T>(property: fc.IProperty<[T]>) => fc.assert(property, { numRuns })
@@ -148,7 +149,7 @@ describe('a stored file', () => {
     check(
       fc.property(spoiled(fixture('answer-done.json')), (value) => {
         const record = taken(() => decodeAnswer(bytesOf(value)))
-        if (record) expect(decodeAnswer(encodeAnswer(record))).toEqual(record)
+        expect(record && decodeAnswer(encodeAnswer(record))).toEqual(record)
       }),
     )
   })
@@ -172,7 +173,7 @@ describe('a question', () => {
     check(
       fc.property(fc.oneof(anyText(300), hostileMarkdown, fc.string({ maxLength: 6_000, size: 'max' })), (text) => {
         const question = taken(() => parseQuestion(text))
-        if (question === undefined) return
+        fc.pre(question !== undefined)
         expect([...question].length).toBeLessThanOrEqual(longestQuestion)
         expect(question.isWellFormed()).toBe(true)
         expect(parseQuestion(question)).toBe(question)
@@ -185,9 +186,11 @@ describe('a question', () => {
     for (const text of ['?', '`', '[', ' a', '\u0301', '<!--', '/ask '].map((piece) =>
       piece.repeat(1_000_000 / piece.length),
     )) {
-      const start = performance.now()
-      expect((taken(() => parseQuestion(text)) ?? '').length).toBeLessThan(100)
-      expect(performance.now() - start).toBeLessThan(2_000)
+      let question: string | undefined
+      const time = processorTime(() => {
+        question = taken(() => parseQuestion(text))
+      })
+      expect({ shown: (question ?? '').length < 100, early: time < 2_000 }).toEqual({ shown: true, early: true })
     }
   })
 
@@ -197,7 +200,8 @@ describe('a question', () => {
         const command = parseAskCommand(`/ask ${text}`)
         expect(command).not.toBeNull()
         expect(command!.question).toBe(command!.question.trim())
-        if (!/^\s*\/ask(\s|$)/i.test(text.replace(/^\ufeff/, ''))) expect(parseAskCommand(text)).toBeNull()
+        const asks = /^\s*\/ask(\s|$)/i.test(text.replace(/^\ufeff/, ''))
+        expect(asks || parseAskCommand(text) === null).toBe(true)
       }),
     )
   })
@@ -214,9 +218,12 @@ describe('the event of a comment', () => {
     check(
       fc.property(spoiled(good), (payload) => {
         const event = taken(() => readAskEvent('issue_comment', payload))
-        if (event === undefined) return
-        if ('ignored' in event) expect(event.ignored).toMatch(/\.$/)
-        else expect(event.target.thread.number).toEqual(expect.any(Number))
+        fc.pre(event !== undefined)
+        expect('ignored' in event ? event : event.target.thread).toEqual(
+          'ignored' in event
+            ? { ignored: expect.stringMatching(/\.$/) }
+            : expect.objectContaining({ number: expect.any(Number) }),
+        )
       }),
     )
   })
@@ -269,6 +276,15 @@ describe('the comment with an answer', () => {
   })
 })
 
+function readOrRefuse(environment: Record<string, string>) {
+  try {
+    return parseSettings(environment)
+  } catch (error) {
+    if (isHandoffError(error)) return error
+    throw error
+  }
+}
+
 test('settings of any text are read, or refused without repeating a secret', () => {
   const names = settingTable.map(({ name }) => name)
   const base = { E2B_API_KEY: 'e', DRIVE9_API_KEY: 'd', LLM_API_KEY: 'l', LLM_MODEL: 'm' }
@@ -277,12 +293,9 @@ test('settings of any text are read, or refused without repeating a secret', () 
       const hidden = Object.fromEntries(
         Object.entries(given).map(([name, text]) => [name, secretSettings.includes(name) ? `secret-${text}` : text]),
       )
-      try {
-        expect(parseSettings({ ...base, ...hidden }).limits.deadlineMs).toBeGreaterThan(0)
-      } catch (error) {
-        if (!isHandoffError(error)) throw error
-        expect(JSON.stringify(error)).not.toContain('secret-')
-      }
+      const read = readOrRefuse({ ...base, ...hidden })
+      expect(read instanceof HandoffError || read.limits.deadlineMs > 0).toBe(true)
+      expect(read instanceof HandoffError && JSON.stringify(read).includes('secret-')).toBe(false)
     }),
   )
 })

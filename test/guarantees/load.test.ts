@@ -45,7 +45,7 @@ async function patiently(process: TestProcess, text: string): Promise<AnswerResu
       return await asking(process, text)
     } catch (error) {
       if (!isHandoffError(error, 'in-progress') && !isHandoffError(error, 'sandbox-limit')) throw error
-      if (error.code === 'in-progress') expect(error.retryAfterSeconds).toBeGreaterThan(0)
+      if (error.code === 'in-progress' && !(Number(error.retryAfterSeconds) > 0)) throw error
       // A part of the seconds that were told; the long mode waits them.
       await new Promise((resolve) => setTimeout(resolve, (long ? 1_000 : 50) * (error.retryAfterSeconds ?? 2)))
     }

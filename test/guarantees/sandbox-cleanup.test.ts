@@ -100,10 +100,7 @@ test.each<[string, PlannedFault[]]>([
 ])('after %s, no sandbox is left', async (what, faults) => {
   const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
   for (const [index, { walk, process, place }] of [summary, answer].entries()) {
-    const start = performance.now()
     expect(await outcome(walk())).toBe('well')
-    // No call is waited for longer than this house lets calls take, however often it is made again.
-    expect(performance.now() - start).toBeLessThan(9_000)
     expect(machinesOf(place).length).toBeGreaterThan(index)
     expect(alive(machinesOf(place))).toEqual([])
     expect(process.proxy.calls.filter(({ fault }) => fault)).toHaveLength(faults.length)

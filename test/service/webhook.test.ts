@@ -139,13 +139,10 @@ test('asked over HTTP with `comment`: the same comment as ever, once, however of
   expect(comment!.body).toMatch(/Answered at `[0-9a-f]{7}` of `octo\/tools`/)
 }, 60_000)
 
-test('GitHub does not wait for itself: a permission that it tells late is checked by the job', async () => {
-  const slow = { kind: 'delay', milliseconds: 8_000 } as const
-  const takeBack = github.server.rule({ path: /\/permission/, times: 1, fault: slow })
+test('GitHub does not wait for itself: a permission that it never tells is checked by the job', async () => {
+  const takeBack = github.server.rule({ path: /\/permission/, times: 1, fault: { kind: 'hang' } })
   const asked = github.addComment(repository, pull.number, 'wanda', '/ask Which colour is it, late?')
-  const started = Date.now()
-  const { status } = await github.deliver(address(), github.eventOf(asked), { secret })
-  expect([status, Date.now() - started < 8_000]).toEqual([202, true])
+  expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
   await answered()
   takeBack()
 }, 60_000)
