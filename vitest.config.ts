@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Tests that only compute: they start no process and no server, and share no state. */
+/** Tests that only compute: they start no process and no server. */
 const unit = ['test/handoff/domain/**/*.test.ts']
 
 /** Tests that break outside calls, kill processes and look for leaks: `npm run test:guarantees`. */
@@ -12,6 +12,8 @@ const common = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
+  // Files share their workers: a process for each file would load the same modules 170 times.
+  isolate: false,
 }
 
 export default defineConfig({
@@ -21,7 +23,7 @@ export default defineConfig({
     maxWorkers: 4,
     reporters: ['default'],
     projects: [
-      { extends: true, test: { ...common, name: 'unit', include: unit, isolate: false } },
+      { extends: true, test: { ...common, name: 'unit', include: unit } },
       { extends: true, test: { ...common, name: 'guarantees', include: guarantees } },
       {
         extends: true,

@@ -1,5 +1,5 @@
 // What a job learns of an answer, of any length: the outputs fit into what GitHub takes of one job.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
@@ -15,15 +15,21 @@ const files = { output: join(folder, 'output'), summary: join(folder, 'summary')
 
 beforeEach(() => {
   for (const file of Object.values(files)) writeFileSync(file, '')
-  Object.assign(process.env, { GITHUB_OUTPUT: files.output, GITHUB_STEP_SUMMARY: files.summary })
+  process.env['GITHUB_OUTPUT'] = files.output
 })
 afterAll(() => {
-  for (const name of ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY']) delete process.env[name]
+  delete process.env['GITHUB_OUTPUT']
   rmSync(folder, { recursive: true })
 })
 
 async function told(text: string, citations: Citation[]) {
-  const runner = { ...makeRunner(), quote: () => undefined, info: () => undefined }
+  const runner = {
+    ...makeRunner(),
+    quote: () => undefined,
+    info: () => undefined,
+    // GitHub's package keeps the first file of a process, and other files of tests share this one.
+    writeJobSummary: async (markdown: string) => appendFileSync(files.summary, markdown),
+  }
   const context = { temporary: folder, repository: 'octo/tools', serverUrl: 'https://github.com' }
   const job = { runner, context, redact: (one: string) => one } as unknown as Job
   const record = {
