@@ -1,81 +1,57 @@
 // `npm run eval`: how well the lines that answer a question are found, with no model. Everything is counted within what would be sent:
 // 12,000 tokens of numbered lines.
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
-import type { Excerpt } from '../handoff/index.js'
+import type { Outline } from '../handoff/domain/survey.js'
 import { HandoffError } from '../handoff/index.js'
 import { find } from '../handoff/sandbox/program/search/index.js'
 import { survey } from '../handoff/sandbox/program/survey/index.js'
-
-interface Question {
-  id: string
-  repository: string
-  commit: string
-  question: string
-  gold: { path: string; lines: [from: number, to: number][] }[]
-}
-
-interface Score {
-  questions: number
-  hit1: number
-  hit5: number
-  recall10: number
-  /** Questions whose gold has line ranges, and how many of them got one of those lines. */
-  withLines: number
-  lines: number
-  tokens: number
-  mostTokens: number
-  milliseconds: number
-}
+import { extensionOf } from '../handoff/sandbox/program/survey/languages.js'
+import { type Baselines, openBaselines } from './search-quality-baselines.js'
+import { asMarkdown, asText, groupRows, table } from './search-quality-table.js'
+import { type Place, type Question, type Result, scorePlaces } from './search-quality-types.js'
 
 const command = {
   name: 'eval',
   description: `Scores how well the lines that answer a question are found.
 
-Each line of the questions is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}. With summaries
-each question is asked twice: without and with the summary.`,
+Each line of the questions is {id, repository, commit, question, gold: [{path, lines: [[from, to], …]}]}. Acc@k counts
+a question when all its gold files are among the first k, hit@k when one is. Lines are counted within 12,000 tokens.`,
   options: {
-    questions: { type: 'string', value: 'FILE', help: 'the questions, JSON lines; needed' },
+    questions: {
+      type: 'string',
+      multiple: true,
+      value: 'FILE',
+      help: 'the questions, JSON lines; needed, may be repeated',
+    },
     repositories: { type: 'string', value: 'DIR', help: 'clones called name or owner+name; needed' },
-    summaries: { type: 'string', value: 'DIR', help: 'summaries called owner+name.md' },
+    summaries: { type: 'string', value: 'DIR', help: 'summaries called owner+name.md; they are given to the search' },
+    terms: {
+      type: 'string',
+      value: 'FILE',
+      help: 'words of a model, JSON lines {id, terms}; they are given to the search',
+    },
     repository: { type: 'string', value: 'NAME', help: 'the questions about one repository only' },
-    limit: { type: 'string', value: 'COUNT', help: 'the first so many questions only' },
+    limit: { type: 'string', value: 'COUNT', help: 'the first so many questions of each file only' },
+    baselines: { type: 'boolean', help: 'ask git grep, BM25 over pieces and SQLite the same' },
+    cache: { type: 'string', value: 'DIR', help: 'where surveys are kept from one evaluation to the next' },
+    write: { type: 'string', value: 'FILE', help: 'write the tables as Markdown, such as docs/search-quality.md' },
   },
   example: 'eval -- --questions questions.jsonl --repositories ../clones',
   cost: 'nothing; no sandbox and no model.',
 } as const
 
-interface Arguments {
-  questions: string
-  repositories: string
-  summaries: string | undefined
-  repository: string | undefined
-  limit: number
-}
-
 /** What one answer may be given: the same bound as in production. */
 const textBytes = 44_000
 const execute = promisify(execFile)
 
-function readArguments({ values }: Given<typeof command.options>): Arguments {
-  const { questions, repositories, summaries, repository, limit } = values
-  if (!questions || !repositories) {
-    throw new HandoffError('invalid-input', 'The questions or the repositories are missing.', {
-      next: 'Give both: --questions FILE --repositories DIR.',
-    })
-  }
-  if (limit !== undefined && !/^\d{1,6}$/.test(limit)) {
-    throw new HandoffError('invalid-input', '--limit is not a whole number.', {
-      next: 'Write for instance --limit 50.',
-    })
-  }
-  return { questions, repositories, summaries, repository, limit: Number(limit ?? Number.POSITIVE_INFINITY) }
-}
+type Values = Given<typeof command.options>['values']
 
 function gitDirectoryOf(folder: string, repository: string): string {
   const [owner = '', name = ''] = repository.split('/')
@@ -89,133 +65,196 @@ function gitDirectoryOf(folder: string, repository: string): string {
   })
 }
 
-async function fullCommit(gitDirectory: string, prefix: string): Promise<string> {
-  const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
-  return stdout.trim()
-}
-
-/** The outline of a commit, as Sandbox A would have left it for Sandbox B. */
-async function outlineOf(gitDirectory: string, commit: string) {
-  const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
-  return outline
-}
-
 interface Ground {
   gitDirectory: string
   commit: string
-  outline: Awaited<ReturnType<typeof outlineOf>>
+  outline: Outline
+  baselines: Baselines | undefined
 }
 
-async function ask(question: Question, ground: Ground, summary: string): Promise<Score> {
-  const start = performance.now()
-  const { excerpts } = await find({
-    ...ground,
-    summary,
-    search: { question: question.question, terms: [], textBytes, shown: [] },
-  })
-  const milliseconds = performance.now() - start
-  const order = [...new Set(excerpts.map((excerpt) => excerpt.path))]
-  const gold = question.gold.map(({ path }) => path)
-  const tokens = estimateTokens(excerpts.map(asSent).join('\n'))
-  const ranges = question.gold.flatMap(({ path, lines }) => lines.map(([from, to]) => ({ path, from, to })))
-  return {
-    questions: 1,
-    hit1: Number(gold.includes(order[0] ?? '')),
-    hit5: Number(order.slice(0, 5).some((path) => gold.includes(path))),
-    recall10: gold.filter((path) => order.slice(0, 10).includes(path)).length / gold.length,
-    withLines: Number(ranges.length > 0),
-    lines: Number(ranges.some((range) => excerpts.some((excerpt) => overlaps(excerpt, range)))),
-    tokens,
-    mostTokens: tokens,
-    milliseconds,
+async function openGround(values: Values, repository: string, prefix: string): Promise<Ground> {
+  const gitDirectory = gitDirectoryOf(values.repositories!, repository)
+  const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
+  const commit = stdout.trim()
+  const baselines = values.baselines ? await openBaselines(gitDirectory, commit) : undefined
+  return { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit, values.cache), baselines }
+}
+
+/** The outline of a commit, as Sandbox A would have left it for Sandbox B. */
+async function outlineOf(gitDirectory: string, commit: string, cache: string | undefined): Promise<Outline> {
+  const kept = cache && join(cache, `${createHash('sha256').update(`${gitDirectory}@${commit}`).digest('hex')}.json`)
+  if (kept && existsSync(kept)) return JSON.parse(await readFile(kept, 'utf8'))
+  const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
+  if (kept) await mkdir(cache!, { recursive: true }).then(() => writeFile(kept, JSON.stringify(outline)))
+  return outline
+}
+
+type Engine = 'handoff' | 'git grep' | 'BM25' | 'SQLite FTS5'
+
+interface Asked {
+  ground: Ground
+  question: Question
+  terms: string[]
+  summary: string
+}
+
+async function askAll({ ground, question, terms, summary }: Asked): Promise<[Engine, Result][]> {
+  const { baselines } = ground
+  const text = question.question
+  const engines: [Engine, () => Promise<Place[]> | Place[]][] = []
+  const shape = ''
+  let shown: string[] = []
+  engines.push([
+    'handoff',
+    async () => {
+      const found = await find({ ...ground, summary, search: { question: text, terms, textBytes, shown: [] } })
+      shown = found.excerpts.map(({ path, from, lines }) => sent({ path, from, to: from + lines.length - 1 }, lines))
+      return found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 }))
+    },
+  ])
+  if (baselines) {
+    engines.push(['git grep', () => baselines.grep(text)], ['BM25', () => baselines.chunks(text)])
+    const { fullText } = baselines
+    if (fullText) engines.push(['SQLite FTS5', () => fullText(text)])
   }
+  const results: [Engine, Result][] = []
+  for (const [engine, look] of engines) {
+    const start = performance.now()
+    const places = await look()
+    const milliseconds = performance.now() - start
+    const fitting =
+      engine === 'handoff' ? { places, tokens: estimateTokens(shown.join('\n')) } : takeFitting(places, baselines!)
+    results.push([
+      engine,
+      {
+        repository: question.repository,
+        language: languageOf(question),
+        shape,
+        ...scorePlaces(question.gold, fitting.places),
+        tokens: fitting.tokens,
+        milliseconds,
+      },
+    ])
+  }
+  return results
 }
 
-function overlaps({ path, from, lines }: Excerpt, range: { path: string; from: number; to: number }): boolean {
-  return path === range.path && from <= range.to && from + lines.length - 1 >= range.from
+/** The places that fit 12,000 tokens. */
+function takeFitting(places: readonly Place[], { lineOf }: Baselines): { places: Place[]; tokens: number } {
+  const taken: Place[] = []
+  let tokens = 0
+  for (const place of places) {
+    const cost = estimateTokens(sent(place, lineOf(place)))
+    if (tokens + cost > 12_000) continue
+    tokens += cost
+    taken.push(place)
+  }
+  return { places: taken, tokens }
 }
 
-function asSent({ path, from, lines }: Excerpt): string {
+function sent({ path, from, to }: Place, lines: readonly string[]): string {
   const numbered = lines.map((line, index) => `${from + index}| ${line}`)
-  return [`=== file ${JSON.stringify(path)} lines ${from}-${from + lines.length - 1}`, ...numbered, '=== end'].join(
-    '\n',
-  )
+  return [`=== file ${JSON.stringify(path)} lines ${from}-${to}`, ...numbered, '=== end'].join('\n')
 }
 
-function add(sum: Score | undefined, one: Score): Score {
-  if (!sum) return { ...one }
-  const keys = Object.keys(one) as (keyof Score)[]
-  const added = Object.fromEntries(keys.map((key) => [key, sum[key] + one[key]])) as unknown as Score
-  return { ...added, mostTokens: Math.max(sum.mostTokens, one.mostTokens) }
+const languages: Record<string, string> = {
+  py: 'Python',
+  pyx: 'Python',
+  js: 'JavaScript',
+  jsx: 'JavaScript',
+  mjs: 'JavaScript',
+  cjs: 'JavaScript',
+  ts: 'TypeScript',
+  tsx: 'TypeScript',
+  mts: 'TypeScript',
+  vue: 'TypeScript',
+  go: 'Go',
+  rs: 'Rust',
+  java: 'Java',
+  c: 'C',
+  h: 'C',
 }
 
-function row(name: string, score: Score): string {
-  const percent = (part: number, whole: number) => (whole === 0 ? '–' : ((100 * part) / whole).toFixed(1)).padStart(6)
-  const { questions } = score
-  const cells = [score.hit1, score.hit5, score.recall10].map((part) => percent(part, questions))
-  return [
-    name.padEnd(28),
-    String(questions).padStart(5),
-    ...cells,
-    percent(score.lines, score.withLines),
-    String(Math.round(score.tokens / questions)).padStart(7),
-    String(score.mostTokens).padStart(6),
-    `${Math.round(score.milliseconds / questions)} ms`.padStart(8),
-  ].join(' ')
+function languageOf({ gold }: Question): string {
+  const names = gold.map(({ path }) => languages[extensionOf(path)] ?? 'other')
+  return names.find((name) => name !== 'other') ?? 'other'
 }
 
-async function evaluate(given: Arguments): Promise<void> {
-  const questions = await readQuestions(given)
-  process.stdout.write(`${'repository'.padEnd(28)} asked  hit@1  hit@5 rec@10  lines  tokens  most     time\n`)
-  const all: { plain?: Score; helped?: Score } = {}
-  for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
-    const [repository = '', prefix = ''] = key.split('@')
-    const gitDirectory = gitDirectoryOf(given.repositories, repository)
-    const commit = await fullCommit(gitDirectory, prefix)
-    const ground = { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit) }
-    all.plain = await askAll(repository, group, ground, '', all.plain)
-    const summary = await summaryOf(given, repository)
-    if (summary) all.helped = await askAll('  with its summary', group, ground, summary, all.helped)
-  }
-  if (all.plain) process.stdout.write(`${row('all', all.plain)}\n`)
-  if (all.helped) process.stdout.write(`${row('  with their summaries', all.helped)}\n`)
-}
-
-async function readQuestions(given: Arguments): Promise<Question[]> {
-  const text = await readFile(given.questions, 'utf8')
-  const questions = text
-    .trim()
+async function readLines<T>(file: string): Promise<T[]> {
+  return (await readFile(file, 'utf8'))
     .split('\n')
-    .map((line) => JSON.parse(line) as Question)
-  const { repository: wanted } = given
-  return questions
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as T)
+}
+
+async function readQuestions({ repository: wanted, limit }: Values, file: string): Promise<Question[]> {
+  return (await readLines<Question>(file))
     .filter(({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`))
-    .slice(0, given.limit)
+    .slice(0, Number(limit ?? Number.POSITIVE_INFINITY))
 }
 
-/** Writes a row about these questions and returns them added to the others. */
-async function askAll(
-  name: string,
-  group: Question[],
-  ground: Ground,
-  summary: string,
-  others: Score | undefined,
-): Promise<Score> {
-  let sum: Score | undefined
-  let all = others
-  for (const question of group) {
-    const score = await ask(question, ground, summary)
-    sum = add(sum, score)
-    all = add(all, score)
-  }
-  if (!sum || !all) throw new HandoffError('invalid-input', `There are no questions about ${name}.`)
-  process.stdout.write(`${row(name, sum)}\n`)
-  return all
-}
-
-async function summaryOf({ summaries }: Arguments, repository: string): Promise<string> {
+async function summaryOf({ summaries }: Values, repository: string): Promise<string> {
   const file = summaries && join(summaries, `${repository.replace('/', '+')}.md`)
   return file && existsSync(file) ? await readFile(file, 'utf8') : ''
 }
 
-await runCommand(command, (given) => evaluate(readArguments(given)))
+async function askSet(
+  values: Values,
+  file: string,
+  terms: ReadonlyMap<string, string[]>,
+): Promise<Map<Engine, Result[]>> {
+  const all = new Map<Engine, Result[]>()
+  const questions = await readQuestions(values, file)
+  for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
+    const [repository = '', prefix = ''] = key.split('@')
+    const ground = await openGround(values, repository, prefix)
+    const summary = await summaryOf(values, repository)
+    for (const question of group) {
+      for (const [engine, result] of await askAll({ ground, question, terms: terms.get(question.id) ?? [], summary })) {
+        all.set(engine, [...(all.get(engine) ?? []), result])
+      }
+    }
+    process.stderr.write('.')
+  }
+  process.stderr.write('\n')
+  return all
+}
+
+function tablesOf(name: string, all: Map<Engine, Result[]>): string[][][] {
+  const ours = all.get('handoff') ?? []
+  return [
+    table(name, [...groupRows(ours, 'repository'), ['all', ours]]),
+    table('by language', groupRows(ours, 'language')),
+    table('by shape', groupRows(ours, 'shape')),
+    table('compared', [...all]),
+  ].filter((rows) => rows.length > 2 || rows[0]![0] === name)
+}
+
+async function evaluate({ values }: Given<typeof command.options>): Promise<void> {
+  if (!values.questions || !values.repositories) {
+    throw new HandoffError('invalid-input', 'The questions or the repositories are missing.', {
+      next: 'Give both: --questions FILE --repositories DIR.',
+    })
+  }
+  if (values.limit !== undefined && !/^\d{1,6}$/.test(values.limit)) {
+    throw new HandoffError('invalid-input', '--limit is not a whole number.', {
+      next: 'Write for instance --limit 50.',
+    })
+  }
+  const named = values.terms ? await readLines<{ id: string; terms: string[] }>(values.terms) : []
+  const terms = new Map(named.map(({ id, terms: words }) => [id, words]))
+  const parts: string[] = []
+  for (const file of values.questions) {
+    const name = basename(file, '.jsonl')
+    const tables = tablesOf(name, await askSet(values, file, terms))
+    process.stdout.write(`${tables.map(asText).join('\n\n')}\n\n`)
+    parts.push(`## ${name}`, ...tables.map(asMarkdown))
+  }
+  if (values.write) await writeFile(values.write, `${introduction}\n\n${parts.join('\n\n')}\n`)
+}
+
+const introduction = `# How well the search finds lines
+
+Written by \`npm run eval\`. No model takes part. Each question may be shown 12,000 tokens of numbered lines.`
+
+await runCommand(command, evaluate)
