@@ -1,19 +1,15 @@
 // `npm run eval`: how well the lines that answer a question are found, with no model. Everything is counted within what would be sent:
 // 12,000 tokens of numbered lines.
-import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { promisify } from 'node:util'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
-import type { Outline } from '../handoff/domain/survey.js'
 import { HandoffError } from '../handoff/index.js'
 import { find } from '../handoff/sandbox/program/search/index.js'
-import { survey } from '../handoff/sandbox/program/survey/index.js'
 import { extensionOf } from '../handoff/sandbox/program/survey/languages.js'
 import { type Baselines, openBaselines } from './search-quality-baselines.js'
+import { type Ground, openGround, readLines } from './search-quality-ground.js'
 import { asMarkdown, asText, groupRows, table } from './search-quality-table.js'
 import { type Place, type Question, type Result, scorePlaces } from './search-quality-types.js'
 
@@ -49,57 +45,20 @@ a question when all its gold files are among the first k, hit@k when one is. Lin
 
 /** What one answer may be given: the same bound as in production. */
 const textBytes = 44_000
-const execute = promisify(execFile)
 
 type Values = Given<typeof command.options>['values']
-
-function gitDirectoryOf(folder: string, repository: string): string {
-  const [owner = '', name = ''] = repository.split('/')
-  const places = [name, `${owner}+${name}`].flatMap((folderName) =>
-    ['', '.git', 'repo', 'repo/.git'].map((inner) => join(folder, folderName, inner)),
-  )
-  const found = places.find((place) => existsSync(join(place, 'HEAD')) && existsSync(join(place, 'objects')))
-  if (found) return found
-  throw new HandoffError('not-found', `There is no clone of ${repository} in ${folder}.`, {
-    next: `Put one there as ${name} or ${owner}+${name}.`,
-  })
-}
-
-interface Ground {
-  gitDirectory: string
-  commit: string
-  outline: Outline
-  baselines: Baselines | undefined
-}
-
-async function openGround(values: Values, repository: string, prefix: string): Promise<Ground> {
-  const gitDirectory = gitDirectoryOf(values.repositories!, repository)
-  const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
-  const commit = stdout.trim()
-  const baselines = values.baselines ? await openBaselines(gitDirectory, commit) : undefined
-  return { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit, values.cache), baselines }
-}
-
-/** The outline of a commit, as Sandbox A would have left it for Sandbox B. */
-async function outlineOf(gitDirectory: string, commit: string, cache: string | undefined): Promise<Outline> {
-  const kept = cache && join(cache, `${createHash('sha256').update(`${gitDirectory}@${commit}`).digest('hex')}.json`)
-  if (kept && existsSync(kept)) return JSON.parse(await readFile(kept, 'utf8'))
-  const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
-  if (kept) await mkdir(cache!, { recursive: true }).then(() => writeFile(kept, JSON.stringify(outline)))
-  return outline
-}
 
 type Engine = 'handoff' | 'git grep' | 'BM25' | 'SQLite FTS5'
 
 interface Asked {
   ground: Ground
+  baselines: Baselines | undefined
   question: Question
   terms: string[]
   summary: string
 }
 
-async function askAll({ ground, question, terms, summary }: Asked): Promise<[Engine, Result][]> {
-  const { baselines } = ground
+async function askAll({ ground, baselines, question, terms, summary }: Asked): Promise<[Engine, Result][]> {
   const text = question.question
   const engines: [Engine, () => Promise<Place[]> | Place[]][] = []
   const shape = ''
@@ -180,13 +139,6 @@ function languageOf({ gold }: Question): string {
   return names.find((name) => name !== 'other') ?? 'other'
 }
 
-async function readLines<T>(file: string): Promise<T[]> {
-  return (await readFile(file, 'utf8'))
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => JSON.parse(line) as T)
-}
-
 async function readQuestions({ repository: wanted, limit }: Values, file: string): Promise<Question[]> {
   return (await readLines<Question>(file))
     .filter(({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`))
@@ -207,10 +159,17 @@ async function askSet(
   const questions = await readQuestions(values, file)
   for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
     const [repository = '', prefix = ''] = key.split('@')
-    const ground = await openGround(values, repository, prefix)
+    const ground = await openGround(values.repositories!, repository, prefix, values.cache)
+    const baselines = values.baselines ? await openBaselines(ground.gitDirectory, ground.commit) : undefined
     const summary = await summaryOf(values, repository)
     for (const question of group) {
-      for (const [engine, result] of await askAll({ ground, question, terms: terms.get(question.id) ?? [], summary })) {
+      for (const [engine, result] of await askAll({
+        ground,
+        baselines,
+        question,
+        terms: terms.get(question.id) ?? [],
+        summary,
+      })) {
         all.set(engine, [...(all.get(engine) ?? []), result])
       }
     }

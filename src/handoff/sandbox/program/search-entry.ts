@@ -33,13 +33,13 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
 
 async function searchClone(task: FindTask): Promise<void> {
   if (task.requests) return answerFollowUp({ ...task, requests: task.requests })
-  const [summary, outline] = await Promise.all([readArtifact('code-summary.md'), readArtifact('outline.json')])
+  const [summary, outline] = await Promise.all([readArtifact('code-summary.md'), readOutline()])
   const found = await find({
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.commit,
     search: task.search,
     summary,
-    outline: JSON.parse(outline) as Outline,
+    outline,
   })
   emitResult(found)
   const { length } = found.uncitable
@@ -56,7 +56,7 @@ async function searchClone(task: FindTask): Promise<void> {
 async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
   const gitDirectory = cloneDirectory(task.repositoryName)
   const { commit, search, requests } = task
-  emitResult(await answerRequests({ gitDirectory, commit, search, requests }))
+  emitResult(await answerRequests({ gitDirectory, commit, search, requests, outline: await readOutline() }))
 }
 
 function emitResult(found: Omit<SearchResult, 'uncitable'> & Partial<Pick<FollowUpResult, 'listings'>>): void {
@@ -65,6 +65,7 @@ function emitResult(found: Omit<SearchResult, 'uncitable'> & Partial<Pick<Follow
   emit({ type: 'searched', ...found.searched })
 }
 
+const readOutline = async () => JSON.parse(await readArtifact('outline.json')) as Outline
 const readArtifact = (name: string) => readFile(join(workDirectory, name), 'utf8')
 
 startProgram({

@@ -2,6 +2,7 @@
 // byte limit and repeat nothing that was shown.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { MoreRequest, Search } from '../../../domain/sandbox-protocol.js'
+import type { Outline } from '../../../domain/survey.js'
 import { toUtf8 } from '../survey/decode-text.js'
 import { gitAt, listTree, openBlobReader } from '../survey/git-objects.js'
 import { createTreeParser, type Tree } from '../survey/git-tree.js'
@@ -16,6 +17,7 @@ export interface FollowUpOptions {
   commit: string
   search: Search
   requests: MoreRequest[]
+  outline: Outline
 }
 
 export interface FollowUpResult {
@@ -26,22 +28,18 @@ export interface FollowUpResult {
 
 const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchBytes: 10_000, fileBytes: 2_000_000 }
 
-export async function answerRequests({
-  gitDirectory,
-  commit,
-  search,
-  requests,
-}: FollowUpOptions): Promise<FollowUpResult> {
+export async function answerRequests(options: FollowUpOptions): Promise<FollowUpResult> {
+  const { gitDirectory, commit, search } = options
   const git = gitAt(gitDirectory)
   const parser = createTreeParser()
   await listTree(git, commit, parser.push)
   const tree = parser.finish(commit)
   const found: FollowUpResult = { excerpts: [], listings: [], searched: { terms: [], files: 0, candidates: 0 } }
-  const asked = requests.slice(0, limits.requests)
+  const asked = options.requests.slice(0, limits.requests)
   found.excerpts.push(...(await readRanges(gitDirectory, tree, asked)))
   for (const request of asked) {
     if (request.kind === 'list') found.listings.push(listDirectory(tree, request.path))
-    if (request.kind === 'search') await searchTerms(request.terms, gitDirectory, commit, search, found)
+    if (request.kind === 'search') await searchTerms(request.terms, options, found)
   }
   return { ...found, excerpts: fitExcerpts(found.excerpts, search.textBytes) }
 }
@@ -92,9 +90,7 @@ const lastPart = (path: string) => path.split('/').at(-1) ?? path
 
 async function searchTerms(
   terms: string,
-  gitDirectory: string,
-  commit: string,
-  search: Search,
+  { gitDirectory, commit, search, outline }: FollowUpOptions,
   found: FollowUpResult,
 ): Promise<void> {
   const spent = found.excerpts.reduce((sum, excerpt) => sum + excerptCost(excerpt), 0)
@@ -106,6 +102,7 @@ async function searchTerms(
   ]
   const result = await findInCorpus(await openCorpus(gitDirectory, commit), {
     search: { ...search, question: terms, terms: [], textBytes, shown },
+    outline,
   })
   found.excerpts.push(...limitHits(result.excerpts, terms))
   found.searched = {

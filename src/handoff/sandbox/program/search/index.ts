@@ -3,15 +3,17 @@ import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Outline } from '../../../domain/survey.js'
 import { type Corpus, openCorpus } from './corpus.js'
-import { createDefinitionIndex, definitionsInOutline } from './definition-index.js'
-import { applyBoosts, type Boosts, computeBoosts, nameWithoutExtensions } from './expand-by-reference.js'
-import { addNamedCandidates, boostNamedFiles, extractNamedFiles, overviewFiles } from './named-files.js'
+import { definitionsIn } from './definition-sites.js'
+import { describeFiles, findDefined, scoreOf } from './features.js'
+import { addNamedCandidates, boostNamedRegions, extractNamedFiles, overviewFiles } from './named-files.js'
 import { parseQuestion, type Query } from './query.js'
 import { type FileScore, type SearchStats, scoreFiles, selectCandidates } from './rank-files.js'
 import { type RankedFile, rankCandidates } from './rank-regions.js'
-import { sizes } from './ranking-weights.js'
+import { type FileWeights, sizes, tables, weights } from './ranking-weights.js'
+import { findRelations, type Relations } from './relations.js'
 import { selectExcerpts } from './select-excerpts.js'
-import { findSummaryHints } from './summary-hints.js'
+import { type Shape, shapeOf } from './shape.js'
+import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
 
 export interface FindOptions {
   /** Bare. */
@@ -20,8 +22,10 @@ export interface FindOptions {
   search: Search
   /** The repository's summary; the lines that it cites count as weak hints. */
   summary?: string
-  /** Definitions by file. Without it, definitions are found during the scan. */
-  outline?: Outline
+  /** Definitions by file. */
+  outline: Outline
+  /** The weights of the ranking, by shape. */
+  weights?: Record<Shape, FileWeights>
 }
 
 export interface SearchResult {
@@ -32,59 +36,85 @@ export interface SearchResult {
   uncitable: string[]
 }
 
+export interface Ranking {
+  shape: Shape
+  query: Query
+  stats: SearchStats
+  /** Best first. */
+  files: RankedFile[]
+}
+
 export async function find(options: FindOptions): Promise<SearchResult> {
   return findInCorpus(await openCorpus(options.gitDirectory, options.commit), options)
 }
 
-export async function findInCorpus(
-  corpus: Corpus,
-  { search, summary = '', outline }: Omit<FindOptions, 'gitDirectory' | 'commit'>,
-): Promise<SearchResult> {
-  const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
-  const query = parseQuestion(text, search.terms)
-  const named = query.isGeneral ? [...mentioned, ...overviewFiles(corpus.files)] : mentioned
-  const definitions = createDefinitionIndex()
-  const stats = await scoreFiles(corpus, query, outline ? undefined : definitions)
-  const candidates = addNamedCandidates(selectCandidates(stats), stats, named)
-  const ranked = boostNamedFiles(await rankCandidates(candidates, corpus, stats, query), named)
-  const findDefinitions = outline ? definitionsInOutline(outline) : definitions.find
-  const boosts = computeBoosts(
-    ranked,
-    { findDefinitions, pathsByName: pathsByName(corpus) },
-    findSummaryHints(summary, query, stats),
-  )
-  const added = await rankCandidates(boostedNonCandidates(stats, ranked, boosts), corpus, stats, query)
-  const reranked = applyBoosts(ranked, added, boosts)
-  const contents = await corpus.read(reranked.slice(0, sizes.competing).map(({ file }) => file))
+type InCorpus = Omit<FindOptions, 'gitDirectory' | 'commit'>
+
+export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<SearchResult> {
+  const { files, query, stats } = await rankFiles(corpus, options)
+  const contents = await corpus.read(files.slice(0, sizes.competing).map(({ file }) => file))
   return {
-    excerpts: selectExcerpts(reranked, contents, search),
+    excerpts: selectExcerpts(files, contents, options.search),
     searched: { terms: searchedTerms(query, stats), files: corpus.files.length, candidates: stats.scores.length },
     uncitable: corpus.uncitable,
   }
 }
 
-const boostedLimit = 20
-
-/** Files with a boost that were no candidates. */
-function boostedNonCandidates({ scores }: SearchStats, ranked: readonly RankedFile[], { files }: Boosts): FileScore[] {
-  const known = new Set(ranked.map(({ file }) => file.path))
-  const boost = ({ file }: FileScore) => files.get(file.path) ?? 0
-  return scores
-    .filter((score) => boost(score) > 0 && !known.has(score.file.path))
-    .sort((a, b) => boost(b) - boost(a))
-    .slice(0, boostedLimit)
+/** Ranks files by their own words, then by how they relate to the best of them. */
+export async function rankFiles(
+  corpus: Corpus,
+  { search, summary = '', outline, weights: byShape = tables }: InCorpus,
+): Promise<Ranking> {
+  const shape = shapeOf(search.question)
+  const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
+  const query = parseQuestion(text, search.terms)
+  const named = query.isGeneral ? [...mentioned, ...overviewFiles(corpus.files)] : mentioned
+  const stats = await scoreFiles(corpus, query)
+  const candidates = addNamedCandidates(selectCandidates(stats), stats, named)
+  const ranked = await rankCandidates(candidates, corpus, stats, query)
+  const findDefinitions = definitionsIn(outline)
+  const defined = findDefined(search.question, findDefinitions)
+  const relations = findRelations(ranked, corpus.files, findDefinitions)
+  const hints = findSummaryHints(summary, query, stats)
+  const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
+  const added = relatedNonCandidates(stats, ranked, [relations.walk, relations.uses, relations.tested, defined])
+  const all = [...ranked, ...(await rankCandidates(added, corpus, stats, query))]
+  boostNamedRegions(all, named)
+  for (const file of all) boostRegions(file, relations, hints)
+  const rows = describeFiles(all, evidence)
+  for (const [index, file] of all.entries()) {
+    file.features = rows[index]!
+    file.rank = scoreOf(file.features, byShape[shape])
+  }
+  return { shape, query, stats, files: all.sort((a, b) => b.rank - a.rank) }
 }
 
-function pathsByName(corpus: Corpus): Map<string, string[]> {
-  const names = new Map<string, string[]>()
-  for (const { name, path, kind } of corpus.files) {
-    if (kind === 'documentation') continue
-    const bare = nameWithoutExtensions(name).toLowerCase()
-    const paths = names.get(bare)
-    if (paths) paths.push(path)
-    else names.set(bare, [path])
+/** The files with the strongest relation to the best ones that were no candidates. */
+function relatedNonCandidates(
+  { scores }: SearchStats,
+  ranked: readonly RankedFile[],
+  relations: readonly ReadonlyMap<string, number>[],
+): FileScore[] {
+  const known = new Set(ranked.map(({ file }) => file.path))
+  const strength = ({ file }: FileScore) => Math.max(...relations.map((relation) => relation.get(file.path) ?? 0))
+  return scores
+    .filter((score) => !known.has(score.file.path) && strength(score) > 0)
+    .sort((a, b) => strength(b) - strength(a))
+    .slice(0, sizes.related)
+}
+
+const boostLimit = 1.5
+
+/** Regions rise that define what the best files use, and that the summary cites. */
+function boostRegions({ file, regions }: RankedFile, { usedDefinitions }: Relations, hints: readonly Hint[]): void {
+  const ours = hints.filter(({ path }) => path === file.path)
+  for (const region of regions) {
+    const used = region.definition ? (usedDefinitions.get(`${file.path}:${region.definition.line}`) ?? 0) : 0
+    const within = ours.filter(({ line }) => region.from <= line && line <= region.to)
+    const hinted = Math.max(0, ...within.map(({ share }) => share))
+    region.score *= 1 + weights.region * Math.min(boostLimit, used + hinted)
   }
-  return names
+  regions.sort((a, b) => b.score - a.score || a.from - b.from)
 }
 
 /** The search terms, the rarest first. */

@@ -95,7 +95,7 @@ export function addNamedCandidates(
 }
 
 function emptyScore(file: SourceFile): FileScore {
-  return { file, lines: 0, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
+  return { file, lines: 0, isStub: false, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
 }
 
 /** The files that describe the repository: the answer to a question that has no words of its own. */
@@ -109,22 +109,13 @@ const readmeName = /^readme(?:\.\w+)?$/i
 const overviewName =
   /^(?:readme(?:\.\w+)?|package\.json|pyproject\.toml|setup\.py|cargo\.toml|go\.mod|pom\.xml|composer\.json|gemfile|.+\.gemspec)$/i
 
-/** A named file ranks before an equal one. */
-const tieBreak = 1.01
-
-/** Raises named files above the rest. In a file that is named with lines, those lines rise; otherwise the whole file does. */
-export function boostNamedFiles(ranked: RankedFile[], named: readonly NamedFile[]): RankedFile[] {
-  const most = Math.max(1, ranked[0]?.rank ?? 0)
+/** In a file that is named with lines, those lines rise; otherwise the whole file does. */
+export function boostNamedRegions(ranked: readonly RankedFile[], named: readonly NamedFile[]): void {
   const best = Math.max(1, ...ranked.map(({ regions }) => regions[0]?.score ?? 0))
   for (const { file, share, ranges } of named) {
-    const found = ranked.find((one) => one.file.index === file.index)
-    if (!found) continue
-    found.rank += most * share * tieBreak
-    for (const region of found.regions) {
+    for (const region of ranked.find((one) => one.file === file)?.regions ?? []) {
       if (ranges.length === 0) region.score = Math.max(region.score, best * share * weights.namedRegion)
       else if (ranges.some(({ from, to }) => region.from <= to && from <= region.to)) region.score += best * share
     }
-    found.regions.sort((a, b) => b.score - a.score || a.from - b.from)
   }
-  return ranked.sort((a, b) => b.rank - a.rank)
 }

@@ -1,7 +1,6 @@
 // First ranking: scores every file by its words, its path and its best block of lines. It is cheap enough for all files; only the best ones go to
 // the second ranking.
 import type { Corpus, SourceFile } from './corpus.js'
-import type { DefinitionIndex } from './definition-index.js'
 import { meaningOfWord, type Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
 import { createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
@@ -10,6 +9,7 @@ import { splitIdentifier } from './tokenize.js'
 export interface FileScore {
   file: SourceFile
   lines: number
+  isStub: boolean
   /** The range of this file in `hits`. */
   from: number
   to: number
@@ -35,12 +35,8 @@ export interface SearchStats {
 /** A block has 32 lines. */
 const blockBits = 5
 
-export async function scoreFiles(
-  corpus: Corpus,
-  query: Query,
-  definitions: DefinitionIndex | undefined,
-): Promise<SearchStats> {
-  const scanner = createWordScanner(query, definitions)
+export async function scoreFiles(corpus: Corpus, query: Query): Promise<SearchStats> {
+  const scanner = createWordScanner(query)
   const scores: FileScore[] = []
   const pathMeaning = createPathReader(query)
   const stubs = findStubs(corpus)
@@ -48,13 +44,23 @@ export async function scoreFiles(
   await corpus.readAll((file, bytes) => {
     if (bytes.indexOf(0) < Math.min(file.size, 8_000)) return
     const from = scanner.hitCount
-    definitions?.beginFile(file.path)
     const lines = scanner.scan(bytes, file.size)
     blocks += (lines >> blockBits) + 1
     const path = pathMeaning(file)
     if (scanner.hitCount > from || path.size > 0) {
-      const factor = kindFactor(file, query, stubs.has(file.path))
-      scores.push({ file, lines, from, to: scanner.hitCount, score: 0, blockScore: 0, factor, pathMeaning: path })
+      const isStub = stubs.has(file.path)
+      const factor = kindFactor(file, query, isStub)
+      scores.push({
+        file,
+        lines,
+        isStub,
+        from,
+        to: scanner.hitCount,
+        score: 0,
+        blockScore: 0,
+        factor,
+        pathMeaning: path,
+      })
     }
   })
   return computeStats(scores, scanner, query, corpus.files.length, blocks)

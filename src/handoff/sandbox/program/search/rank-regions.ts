@@ -14,6 +14,8 @@ export interface RankedFile extends FileScore {
   /** Best first. */
   regions: CodeRegion[]
   rank: number
+  /** Filled when relations are known. */
+  features: Float64Array
 }
 
 /** Splits the candidates into regions and ranks them. Files that are not text are dropped. */
@@ -28,7 +30,8 @@ export async function rankCandidates(
   for (const score of scores) {
     const bytes = contents.get(score.file.index)
     const structure = bytes && parseStructure(score.file, bytes)
-    if (structure) ranked.push({ ...score, structure, regions: structure.regions, rank: 0 })
+    if (structure)
+      ranked.push({ ...score, structure, regions: structure.regions, rank: 0, features: new Float64Array(0) })
   }
   scoreRegions(ranked, stats, query)
   for (const file of ranked) file.rank = rankFromScores(file)

@@ -1,6 +1,9 @@
 // All numbers of the ranking. They were tuned by hand on questions about some repositories and checked on others. Small changes have little effect,
 // so more digits would mean nothing.
 
+import type { Feature } from './features.js'
+import type { Shape } from './shape.js'
+
 export const weights = {
   /** Weight of a word before its rarity: question words, abbreviations, prefixes, extra terms. */
   questionWord: 0.5,
@@ -40,14 +43,30 @@ export const weights = {
   /** The least score of every region of a file that is named without lines, as a part of the best score. */
   namedRegion: 0.3,
 
-  /** Boosts by reference, as parts of the best file's rank. */
-  definition: 0.1,
-  testedFile: 0.2,
-  testOf: 0.05,
-  imported: 0.03,
-  mention: 0.1,
+  /** How much a region rises that defines what the best files use, or that the summary cites. */
   region: 0.2,
+}
+
+/** The weight of each feature of a file; a feature without a weight does not count. */
+export type FileWeights = Partial<Record<Feature, number>>
+
+const start: FileWeights = {
+  base: 1,
+  defines: 0.1,
+  named: 1,
+  uses: 0.1,
+  walk: 0.15,
+  mentions: 0.1,
+  tested: 0.2,
+  testOf: 0.05,
   hint: 0.1,
+}
+export const tables: Record<Shape, FileWeights> = {
+  question: start,
+  report: start,
+  trace: start,
+  name: start,
+  diff: start,
 }
 
 export const sizes = {
@@ -61,5 +80,7 @@ export const sizes = {
   shownFiles: 14,
   /** Files whose regions are considered for excerpts. */
   competing: 40,
+  /** Files that are ranked because they relate to the best ones. */
+  related: 20,
   longestLine: 400,
 }

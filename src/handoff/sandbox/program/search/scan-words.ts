@@ -1,6 +1,5 @@
-// One pass over every byte of every file: which words of the question stand on which lines, and what is defined where. Written for speed: a word is
+// One pass over every byte of every file: which words of the question stand on which lines. Written for speed: a word is
 // only read when its first three letters begin a wanted word, and only numbers are kept.
-import type { DefinitionIndex } from './definition-index.js'
 import { type Meaning, meaningOfWord, type Query } from './query.js'
 import { splitIdentifier, wordParts } from './tokenize.js'
 
@@ -42,7 +41,7 @@ export interface WordScanner {
   meanings: Meaning[]
 }
 
-export function createWordScanner(query: Query, notes: DefinitionIndex | undefined): WordScanner {
+export function createWordScanner(query: Query): WordScanner {
   const wanted = wantedPrefixes(query)
   const resolve = createResolver(query)
   const shortWords = wanted.includes(3)
@@ -72,7 +71,6 @@ export function createWordScanner(query: Query, notes: DefinitionIndex | undefin
     const count = findStops(bytes, size, wanted, stops)
     let line = 1
     identifierStart = -1
-    notes?.addLine(bytes, 0, 1)
     for (let index = 0; index < count; index++) {
       const at = stops[index]!
       const isEnd = bytes[at] === 10
@@ -80,7 +78,6 @@ export function createWordScanner(query: Query, notes: DefinitionIndex | undefin
       if (!isEnd || shortWords) meet(bytes, at - 2, line)
       if (!isEnd) continue
       line++
-      notes?.addLine(bytes, at + 1, line)
     }
     return size > 0 && bytes[size - 1] === 10 ? line - 1 : line
   }

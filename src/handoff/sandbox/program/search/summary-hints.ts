@@ -10,6 +10,13 @@ export interface Hint {
   share: number
 }
 
+/** A file with several hints counts once. */
+export function strongestHints(hints: readonly Hint[]): Map<string, number> {
+  const best = new Map<string, number>()
+  for (const { path, share } of hints) best.set(path, Math.max(share, best.get(path) ?? 0))
+  return best
+}
+
 const hintLimit = 200
 
 /** Each `path:line` of the summary, weighted by how many of the question's words stand on the same line of the summary. */

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import type { MoreRequest, Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
 import { answerRequests, type FollowUpResult } from '../../../../../src/handoff/sandbox/program/search/follow-up.js'
 import { type Files, makeRepository } from '../../../../support/repository.js'
-import { expectSound, linesOf, pathsOf, searchFor } from './search-repository.js'
+import { expectSound, linesOf, outlineOf, pathsOf, searchFor } from './search-repository.js'
 
 async function moreOf(files: Files, requests: MoreRequest[], search: Partial<Search> = {}): Promise<FollowUpResult> {
   await using repository = await makeRepository(files)
   const { directory, head } = repository
   const full = searchFor('What is this about?', search)
-  const found = await answerRequests({ gitDirectory: directory, commit: head, search: full, requests })
+  const found = await answerRequests({ gitDirectory: directory, commit: head, search: full, requests, outline: await outlineOf(repository) })
   await expectSound(found.excerpts, repository, full.textBytes)
   return found
 }

@@ -4,7 +4,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
 import { find } from '../../../../../src/handoff/sandbox/program/search/index.js'
 import { type Files, makeRepository } from '../../../../support/repository.js'
-import { findIn, foundIn, linesOf, pathsOf, searchFor } from './search-repository.js'
+import { findIn, foundIn, linesOf, outlineOf, pathsOf, searchFor } from './search-repository.js'
 
 const said = 'def refresh_token(session):\n    return session.renew()\n'
 const question = 'How is the refresh token renewed?'
@@ -172,7 +172,7 @@ test('a repository without a readable file gives no excerpts and no error', asyn
 
 test('a commit that the clone does not have fails with its own error', async () => {
   await using repository = await makeRepository({ 'a.py': said })
-  const asked = find({ gitDirectory: repository.directory, commit: '1'.repeat(40), search: searchFor(question) })
+  const asked = find({ gitDirectory: repository.directory, commit: '1'.repeat(40), search: searchFor(question), outline: await outlineOf(repository) })
   await expect(asked).rejects.toMatchObject({ failure: 'no-such-commit' })
 })
 

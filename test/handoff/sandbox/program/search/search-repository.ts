@@ -5,6 +5,7 @@ import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
 import { find, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
 
 export interface Asked extends Partial<Search> {
@@ -29,11 +30,17 @@ export async function findIn(repository: TestRepository, question: string, asked
     commit: repository.head,
     search: searchFor(question, search),
     ...(summary === undefined ? {} : { summary }),
-    ...(outline === undefined ? {} : { outline }),
+    outline: outline ?? (await outlineOf(repository)),
   })
   await expectSound(found.excerpts, repository, search.textBytes ?? 40_000)
   decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
   return found
+}
+
+/** What Sandbox A leaves for Sandbox B. */
+export async function outlineOf({ directory: gitDirectory, head: commit }: TestRepository): Promise<Outline> {
+  const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
+  return outline
 }
 
 /** Paths in the order in which they first appear. */

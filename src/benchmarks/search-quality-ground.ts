@@ -1,0 +1,58 @@
+// The commits that the evaluation asks about, with what the survey says of them.
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Outline } from '../handoff/domain/survey.js'
+import { HandoffError } from '../handoff/index.js'
+import { survey } from '../handoff/sandbox/program/survey/index.js'
+
+const execute = promisify(execFile)
+
+function gitDirectoryOf(folder: string, repository: string): string {
+  const [owner = '', name = ''] = repository.split('/')
+  const places = [name, `${owner}+${name}`].flatMap((folderName) =>
+    ['', '.git', 'repo', 'repo/.git'].map((inner) => join(folder, folderName, inner)),
+  )
+  const found = places.find((place) => existsSync(join(place, 'HEAD')) && existsSync(join(place, 'objects')))
+  if (found) return found
+  throw new HandoffError('not-found', `There is no clone of ${repository} in ${folder}.`, {
+    next: `Put one there as ${name} or ${owner}+${name}.`,
+  })
+}
+
+export interface Ground {
+  gitDirectory: string
+  commit: string
+  outline: Outline
+}
+
+export async function openGround(
+  repositories: string,
+  repository: string,
+  prefix: string,
+  cache: string | undefined,
+): Promise<Ground> {
+  const gitDirectory = gitDirectoryOf(repositories, repository)
+  const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
+  const commit = stdout.trim()
+  return { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit, cache) }
+}
+
+/** The outline of a commit, as Sandbox A would have left it for Sandbox B. */
+async function outlineOf(gitDirectory: string, commit: string, cache: string | undefined): Promise<Outline> {
+  const kept = cache && join(cache, `${createHash('sha256').update(`${gitDirectory}@${commit}`).digest('hex')}.json`)
+  if (kept && existsSync(kept)) return JSON.parse(await readFile(kept, 'utf8'))
+  const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
+  if (kept) await mkdir(cache!, { recursive: true }).then(() => writeFile(kept, JSON.stringify(outline)))
+  return outline
+}
+
+export async function readLines<T>(file: string): Promise<T[]> {
+  return (await readFile(file, 'utf8'))
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as T)
+}

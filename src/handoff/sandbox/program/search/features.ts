@@ -1,0 +1,140 @@
+// What the ranking knows about a candidate: one number between 0 and 1 for each feature. The table of weights turns them into one score.
+import type { FindDefinitions } from './definition-sites.js'
+import type { NamedFile } from './named-files.js'
+import type { Query } from './query.js'
+import { nameMeaning, type SearchStats } from './rank-files.js'
+import type { RankedFile } from './rank-regions.js'
+import type { FileWeights } from './ranking-weights.js'
+import type { Relations } from './relations.js'
+import { splitIdentifier } from './tokenize.js'
+
+export const features = [
+  'base',
+  'first',
+  'second',
+  'third',
+  'whole',
+  'block',
+  'path',
+  'name',
+  'defines',
+  'named',
+  'uses',
+  'walk',
+  'mentions',
+  'tested',
+  'testOf',
+  'hint',
+  'test',
+  'testAsked',
+  'documentation',
+  'documentAsked',
+  'configuration',
+  'example',
+  'stub',
+  'private',
+  'big',
+] as const
+export type Feature = (typeof features)[number]
+
+export interface Evidence {
+  query: Query
+  stats: SearchStats
+  named: readonly NamedFile[]
+  relations: Relations
+  hints: ReadonlyMap<string, number>
+  /** By path: how surely the file defines names that the question has. */
+  defined: ReadonlyMap<string, number>
+}
+
+/** The score of a file with these features. */
+export function scoreOf(row: Float64Array, table: FileWeights): number {
+  return row.reduce((sum, value, at) => sum + value * (table[features[at]!] ?? 0), 0)
+}
+
+const kinds: readonly [Feature, (file: RankedFile, query: Query) => boolean][] = [
+  ['test', ({ file }) => file.kind === 'test'],
+  ['testAsked', ({ file }, query) => file.kind === 'test' && query.asksForTests],
+  ['documentation', ({ file }) => file.kind === 'documentation'],
+  ['documentAsked', ({ file }, query) => file.kind === 'documentation' && query.asksForDocuments],
+  ['configuration', ({ file }) => file.kind === 'configuration'],
+  ['example', ({ file }) => file.isExample],
+  ['stub', ({ isStub }) => isStub],
+  ['private', ({ file }) => file.name.startsWith('_') && !file.name.startsWith('__')],
+]
+
+export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence): Float64Array[] {
+  const { query, stats, named, relations, hints, defined } = evidence
+  const whole = stats.fileRarity.reduce((sum, value) => sum + value, 0) || 1
+  const rows = ranked.map((one) => {
+    const { path } = one.file
+    const row = new Float64Array(features.length)
+    const put = (feature: Feature, value: number) => {
+      row[features.indexOf(feature)] = value
+    }
+    const [first, second, third] = one.regions
+    put('base', one.rank)
+    put('first', first?.score ?? 0)
+    put('second', second?.score ?? 0)
+    put('third', third?.score ?? 0)
+    put('whole', one.score)
+    put('block', one.blockScore)
+    put('path', sumOf(one.pathMeaning, stats.fileRarity) / whole)
+    put('name', nameShare(one, query, stats))
+    put('defines', defined.get(path) ?? 0)
+    put('named', named.find(({ file }) => file === one.file)?.share ?? 0)
+    put('uses', Math.min(1, relations.uses.get(path) ?? 0))
+    put('walk', relations.walk.get(path) ?? 0)
+    put('mentions', Math.min(1, relations.mentions.get(path) ?? 0))
+    put('tested', relations.tested.get(path) ?? 0)
+    put('testOf', relations.testOf.get(path) ?? 0)
+    put('hint', hints.get(path) ?? 0)
+    put('big', Math.min(1, Math.log2(1 + one.file.size / 1_000) / 10))
+    for (const [feature, holds] of kinds) put(feature, Number(holds(one, query)))
+    return row
+  })
+  scale(rows, ['base', 'whole', 'block', 'path', 'name', 'defines'])
+  scale(rows, ['first', 'second', 'third'])
+  return rows
+}
+
+/** Divides each feature by the most of all candidates; features that are listed together by the most of the first. */
+function scale(rows: readonly Float64Array[], names: Feature[]): void {
+  const together = names[0] === 'first'
+  for (const name of names) {
+    const at = features.indexOf(together ? 'first' : name)
+    if (together && name === 'first') continue
+    scaleOne(rows, features.indexOf(name), Math.max(0, ...rows.map((row) => row[at]!)))
+  }
+  if (together)
+    scaleOne(rows, features.indexOf('first'), Math.max(0, ...rows.map((row) => row[features.indexOf('first')]!)))
+}
+
+function scaleOne(rows: readonly Float64Array[], at: number, most: number): void {
+  for (const row of rows) row[at] = most > 0 ? row[at]! / most : 0
+}
+
+const sumOf = (meaning: ReadonlyMap<number, number>, rarity: Float64Array) =>
+  [...meaning].reduce((sum, [concept, weight]) => sum + rarity[concept]! * weight, 0)
+
+/** The more of a file name's words are in the question, the more likely the question means it. */
+function nameShare({ file }: RankedFile, query: Query, { fileRarity }: SearchStats): number {
+  const bare = file.name.replace(/\.\w+$/, '')
+  const meaning = nameMeaning(query, bare)
+  if (meaning.size === 0) return 0
+  return (sumOf(meaning, fileRarity) * meaning.size) / Math.max(meaning.size, splitIdentifier(bare).length)
+}
+
+const ambiguous = 12
+
+/** Files that define names of the question: a name in code style, or a capitalised word. */
+export function findDefined(question: string, findDefinitions: FindDefinitions): Map<string, number> {
+  const names = new Set(question.match(/[A-Za-z_]\w{2,100}/g)?.filter((name) => /_|[a-z][A-Z]|^[A-Z][a-z]/.test(name)))
+  const defined = new Map<string, number>()
+  for (const [, sites] of findDefinitions(names)) {
+    const paths = new Set(sites.map(({ path }) => path))
+    if (paths.size > ambiguous) continue
+    for (const path of paths) defined.set(path, (defined.get(path) ?? 0) + 1 / paths.size)
+  }
+  return defined
+}

@@ -1,0 +1,187 @@
+// How the candidates relate to the best of them: who imports, uses, mentions and tests whom. Values are between 0 and 1.
+import type { SourceFile } from './corpus.js'
+import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
+import { createImportResolver, nameWithoutExtensions } from './imports.js'
+import type { RankedFile } from './rank-regions.js'
+
+/** How many files, and how many regions of each, contribute the names they use. */
+const useLimits = { files: 6, regions: 4 }
+/** The same for the names they define. Only the best files are certain enough to raise others by their names. */
+const mentionLimits = { files: 3, regions: 3 }
+/** Files whose imports are followed. */
+const importing = 40
+/** A name with more definitions is ambiguous. */
+export const ambiguousDefinitions = 4
+
+export interface Relations {
+  /** By path: the file defines what the best files use. */
+  uses: Map<string, number>
+  /** By path and line of the definitions that the best files use. */
+  usedDefinitions: Map<string, number>
+  /** By path: a walk along imports that starts at the best files often ends here. */
+  walk: Map<string, number>
+  /** By path: it mentions names that the best files define. */
+  mentions: Map<string, number>
+  /** By path: one of the best files is a test of it, or it is a test of one. */
+  tested: Map<string, number>
+  testOf: Map<string, number>
+}
+
+/** `ranked` is in the order of `rank`, best first. */
+export function findRelations(
+  ranked: readonly RankedFile[],
+  files: readonly SourceFile[],
+  findDefinitions: FindDefinitions,
+): Relations {
+  const best = ranked[0]?.rank ?? 0
+  const share = (file: RankedFile) => (best > 0 ? Math.max(0, file.rank / best) : 0)
+  return {
+    ...findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
+    walk: walkImports(ranked, share, files),
+    mentions: findMentions(ranked, share),
+    ...findTests(ranked, share, files),
+  }
+}
+
+type Share = (file: RankedFile) => number
+
+function findUses(asked: readonly RankedFile[], share: Share, findDefinitions: FindDefinitions) {
+  const uses = new Map<string, number>()
+  const usedDefinitions = new Map<string, number>()
+  const names = asked.map((file) => usedIdentifiers(file, share(file)))
+  const sites = findDefinitions(new Set(names.flatMap((used) => [...used.keys()])))
+  for (const [index, file] of asked.entries()) {
+    for (const [path, value] of usesOf(file, names[index]!, sites, usedDefinitions)) {
+      // One file counts once, however many names of another it uses.
+      raise(uses, path, value / (value + 1), true)
+    }
+  }
+  return { uses, usedDefinitions }
+}
+
+function usesOf(
+  file: RankedFile,
+  names: ReadonlyMap<string, number>,
+  sites: ReadonlyMap<string, DefinitionSite[]>,
+  usedDefinitions: Map<string, number>,
+): Map<string, number> {
+  const perFile = new Map<string, number>()
+  for (const [name, weight] of names) {
+    const definitions = sites.get(name) ?? []
+    if (definitions.length > ambiguousDefinitions) continue
+    for (const { path, line } of definitions) {
+      if (path === file.file.path) continue
+      raise(perFile, path, weight / definitions.length, true)
+      raise(usedDefinitions, `${path}:${line}`, weight / definitions.length, true)
+    }
+  }
+  return perFile
+}
+
+function raise(map: Map<string, number>, key: string, value: number, adds = false): void {
+  const known = map.get(key) ?? 0
+  map.set(key, adds ? known + value : Math.max(known, value))
+}
+
+const walkRounds = 8
+const walkOn = 0.6
+
+/** Personalised PageRank over imports in both directions. */
+function walkImports(ranked: readonly RankedFile[], share: Share, files: readonly SourceFile[]): Map<string, number> {
+  const resolver = createImportResolver(files)
+  const edges = new Map<string, string[]>()
+  const link = (from: string, to: string) => {
+    const known = edges.get(from)
+    if (known) known.push(to)
+    else edges.set(from, [to])
+  }
+  for (const one of ranked.slice(0, importing)) {
+    for (const target of resolver.importsOf(one.file, one.structure)) {
+      link(one.file.path, target.path)
+      link(target.path, one.file.path)
+    }
+  }
+  const start = new Map(ranked.slice(0, importing).map((one) => [one.file.path, share(one) ** 3]))
+  let here = start
+  for (let round = 0; round < walkRounds; round++) {
+    const next = new Map([...start].map(([path, value]) => [path, value * (1 - walkOn)]))
+    for (const [path, value] of here) {
+      const targets = edges.get(path) ?? [path]
+      for (const target of targets) raise(next, target, (walkOn * value) / targets.length, true)
+    }
+    here = next
+  }
+  const most = Math.max(Number.MIN_VALUE, ...here.values())
+  return new Map([...here].map(([path, value]) => [path, value / most]))
+}
+
+/** Candidates that mention what the best files define: they use it, test it or explain it. */
+function findMentions(ranked: readonly RankedFile[], share: Share): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const file of ranked.slice(0, mentionLimits.files)) {
+    const names = compoundNames(file)
+    for (const other of ranked) {
+      if (other === file) continue
+      const mentioned = names.filter((name) => other.structure.text.includes(name)).length
+      if (mentioned > 0) raise(found, other.file.path, (share(file) * mentioned) / names.length / 2, true)
+    }
+  }
+  return found
+}
+
+/** Names of more than one word, because a single word is ambiguous. Names with underscores at both ends belong to the language. */
+function compoundNames({ regions }: RankedFile): string[] {
+  const names = regions.slice(0, mentionLimits.regions).flatMap(({ definition, enclosing }) => [definition, enclosing])
+  const compound = names.flatMap((one) => (one && /[a-z\d][A-Z_]|_[a-z]/.test(one.name) ? [one.name] : []))
+  return [...new Set(compound)].filter((name) => name.length > 5 && !/^__.*__$/.test(name))
+}
+
+/** The identifiers of a file's best regions, each with the relative score of the best region that has it. */
+function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
+  const uses = new Map<string, number>()
+  const { structure } = file
+  const first = file.regions[0]?.score ?? 0
+  if (first <= 0) return uses
+  for (const region of file.regions.slice(0, useLimits.regions)) {
+    const weight = share * (region.score / first)
+    const text = structure.text.slice(structure.starts[region.from - 1], structure.starts[region.to])
+    for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) raise(uses, name, weight)
+  }
+  return uses
+}
+
+function findTests(ranked: readonly RankedFile[], share: Share, files: readonly SourceFile[]) {
+  const byName = new Map<string, SourceFile[]>()
+  for (const file of files) {
+    if (file.kind !== 'source') continue
+    const name = nameWithoutExtensions(file.name).toLowerCase().replace(/^_/, '')
+    byName.set(name, [...(byName.get(name) ?? []), file])
+  }
+  const shares = new Map(ranked.slice(0, useLimits.files).map((file) => [file.file.path, share(file)]))
+  const tested = new Map<string, number>()
+  const testOf = new Map<string, number>()
+  for (const test of ranked) {
+    for (const { path } of testedFiles(test.file, byName)) {
+      if (shares.has(test.file.path)) raise(tested, path, shares.get(test.file.path)!)
+      if (shares.has(path)) raise(testOf, test.file.path, shares.get(path)!)
+    }
+  }
+  return { tested, testOf }
+}
+
+/** `test_session.py`, `session.test.ts`, `SessionTest.java`, `session_spec.rb` and the fixtures in `session/` test session. */
+export function testedFiles(
+  file: SourceFile,
+  byName: ReadonlyMap<string, readonly SourceFile[]>,
+): readonly SourceFile[] {
+  if (file.kind !== 'test') return []
+  const stem = nameWithoutExtensions(file.name)
+  const names = [
+    stem.replace(/^tests?[-_]|[-_]?(?:tests?|spec)$|Tests?$|Spec$/gi, ''),
+    file.directory.split('/').at(-1) ?? '',
+  ]
+  return names.flatMap((name) => {
+    const found = name.length < 2 ? [] : (byName.get(name.toLowerCase()) ?? [])
+    return found.length > ambiguousDefinitions ? [] : found
+  })
+}
