@@ -104,14 +104,14 @@ function candidate(text: string, endings: ReadonlySet<string>) {
     .trim()
     .split('\n')
     .map((row) => row.split('\t'))
-  const touched = rows.filter(([, path = '']) => endings.has(path.split('.').at(-1) ?? '') && !isTest(path))
+  const touched = rows.filter(([, path = '']) => endings.has(path.split('.').at(-1) ?? '') && !liesInTests(path))
   const plain = cleanMessage(message)
   const fits = touched.length > 0 && touched.length <= limits.files && touched.every(([state]) => state === 'M')
   if (!fits || parents.includes(' ') || parents === '' || !saysSomething(plain)) return undefined
   return { sha, parent: parents, message: plain, paths: touched.map(([, path = '']) => path) }
 }
 
-const isTest = (path: string) =>
+const liesInTests = (path: string) =>
   hasTestName(basename(path)) ||
   dirname(path)
     .split('/')
@@ -120,6 +120,7 @@ const isTest = (path: string) =>
 /** Without trailers, issue numbers and the list of squashed commits. */
 function cleanMessage(message: string): string {
   return message
+    .replace(/\n--HG--[\s\S]*$/, '')
     .replace(/^[\w-]+-by:.*$/gim, '')
     .replace(/\(?\b(?:gh-|#)\d+\)?|\(#\d+\)/gi, '')
     .replace(/^\s*\*\s.*$/gm, '')
@@ -136,6 +137,12 @@ function saysSomething(message: string): boolean {
     return false
   if (
     /\b(?:bump|typos?|changelog|release|version|lint|prettier|format(?:ting)?|upgrade|rename|reformat|copyright)\b/i.test(
+      subject,
+    )
+  )
+    return false
+  if (
+    /\b(?:refactor|clean|tid[iy]|tweak|javadoc|polish|minor|simplif|coverage|compat|reverted?|warnings?|comments?|build)/i.test(
       subject,
     )
   )

@@ -5,9 +5,8 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 import { openCorpus } from '../handoff/sandbox/program/search/corpus.js'
-import { features } from '../handoff/sandbox/program/search/features.js'
 import { rankFiles } from '../handoff/sandbox/program/search/index.js'
-import type { FileWeights } from '../handoff/sandbox/program/search/ranking-weights.js'
+import { type FileWeights, features } from '../handoff/sandbox/program/search/ranking-weights.js'
 import { type Shape, shapes } from '../handoff/sandbox/program/search/shape.js'
 import { openGround, readLines } from './search-quality-ground.js'
 import type { Question } from './search-quality-types.js'
@@ -57,7 +56,7 @@ async function collect(values: Given<typeof command.options>['values']): Promise
     for (const question of await readLines<Question>(file)) {
       const ground = await openGround(repositories, question.repository, question.commit, cache)
       const corpus = await openCorpus(ground.gitDirectory, ground.commit)
-      const search = { question: question.question, terms: [], textBytes: 44_000, shown: [] }
+      const search = { question: question.question, terms: [], tokens: 12_000, shown: [] }
       const ranking = await rankFiles(corpus, { search, outline: ground.outline })
       const ranked = ranking.files.slice(0, mostRows)
       const gold = new Set(question.gold.map(({ path }) => path))
@@ -75,10 +74,10 @@ async function collect(values: Given<typeof command.options>['values']): Promise
   process.stderr.write('\n')
 }
 
-const rounds = 400
+const rounds = 200
 const step = 0.5
-/** Keeps weights small that few questions support. */
-const penalty = 0.002
+/** Keeps weights near the start that few questions support. */
+const penalty = 0.01
 
 /** Softmax over the candidates of each question; the gold files share the probability that is wanted. */
 function fitWeights(examples: readonly Example[], start: Float64Array): Float64Array {
@@ -86,6 +85,7 @@ function fitWeights(examples: readonly Example[], start: Float64Array): Float64A
   const gradient = new Float64Array(weights.length)
   const momentum = new Float64Array(weights.length)
   const known = examples.filter(({ hits }) => hits.length > 0)
+  if (known.length === 0) return weights
   for (let round = 0; round < rounds; round++) {
     gradient.fill(0)
     for (const { rows, hits } of known) {
@@ -114,20 +114,35 @@ function softmax(scores: number[]): number[] {
   return powers.map((power) => power / sum)
 }
 
-/** All questions first; then each shape that has enough of them moves away from that. */
-const enough = 60
+/** Where learning starts: what the features are for. */
+const start: FileWeights = {
+  base: 5,
+  defines: 0.5,
+  named: 6,
+  uses: 1,
+  walk: 0.8,
+  mentions: 0.6,
+  tested: 1,
+  testOf: 0.3,
+  hint: 0.6,
+  twin: -1,
+  inherited: 5,
+}
 
+/** Questions and reports are learnt from their own examples. A trace starts as a report; few examples have the other shapes. */
 function learn(examples: readonly Example[]): Map<Shape, Float64Array> {
-  const general = fitWeights(
-    examples,
-    Float64Array.from(features, (name) => (name === 'base' ? 5 : 0)),
+  const of = (shape: Shape) => examples.filter((example) => example.shape === shape)
+  const question = fitWeights(
+    of('question'),
+    Float64Array.from(features, (name) => start[name] ?? 0),
   )
-  return new Map(
-    shapes.map((shape) => {
-      const ours = examples.filter((example) => example.shape === shape)
-      return [shape, ours.length < enough ? general : fitWeights(ours, general)]
-    }),
+  const report = fitWeights(
+    [...of('report'), ...of('trace')],
+    Float64Array.from(features, (name) => start[name] ?? 0),
   )
+  const trace = fitWeights(of('trace'), report)
+  const tables: Record<Shape, Float64Array> = { question, report, trace, name: question, diff: report }
+  return new Map(shapes.map((shape) => [shape, tables[shape]]))
 }
 
 interface Quality {

@@ -44,7 +44,7 @@ a question when all its gold files are among the first k, hit@k when one is. Lin
 } as const
 
 /** What one answer may be given: the same bound as in production. */
-const textBytes = 44_000
+const tokens = 12_000
 
 type Values = Given<typeof command.options>['values']
 
@@ -66,7 +66,7 @@ async function askAll({ ground, baselines, question, terms, summary }: Asked): P
   engines.push([
     'handoff',
     async () => {
-      const found = await find({ ...ground, summary, search: { question: text, terms, textBytes, shown: [] } })
+      const found = await find({ ...ground, summary, search: { question: text, terms, tokens, shown: [] } })
       shown = found.excerpts.map(({ path, from, lines }) => sent({ path, from, to: from + lines.length - 1 }, lines))
       return found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 }))
     },
@@ -101,14 +101,14 @@ async function askAll({ ground, baselines, question, terms, summary }: Asked): P
 /** The places that fit 12,000 tokens. */
 function takeFitting(places: readonly Place[], { lineOf }: Baselines): { places: Place[]; tokens: number } {
   const taken: Place[] = []
-  let tokens = 0
+  let spent = 0
   for (const place of places) {
     const cost = estimateTokens(sent(place, lineOf(place)))
-    if (tokens + cost > 12_000) continue
-    tokens += cost
+    if (spent + cost > tokens) continue
+    spent += cost
     taken.push(place)
   }
-  return { places: taken, tokens }
+  return { places: taken, tokens: spent }
 }
 
 function sent({ path, from, to }: Place, lines: readonly string[]): string {

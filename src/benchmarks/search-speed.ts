@@ -41,7 +41,7 @@ export async function benchFind(repositories: string[]): Promise<void> {
               gitDirectory,
               commit,
               outline,
-              search: { question, terms: [], textBytes: 44_000, shown: [] },
+              search: { question, terms: [], tokens: 12_000, shown: [] },
             }),
           ),
         )

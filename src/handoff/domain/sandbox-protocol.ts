@@ -87,8 +87,8 @@ export interface Search {
   question: string
   /** More search words, from earlier questions of the thread or from the model. */
   terms: string[]
-  /** Limit of the shown lines in bytes, with line numbers. */
-  textBytes: number
+  /** Limit of the shown lines in tokens, with line numbers. */
+  tokens: number
   /** Ranges that were shown already and need not be shown again. */
   shown: { path: string; from: number; to: number }[]
 }

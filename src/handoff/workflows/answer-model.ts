@@ -26,13 +26,12 @@ const roomIn = (model: Model) => model.contextTokens - model.replyTokens({ answe
 
 /** What the instructions of an answer take, about. */
 const instructionTokens = 1_500
-/** Numbered lines, at least and at most, in bytes. */
-const leastBytes = 2_000
-const bytesPerToken = 3
+/** Numbered lines, at least. */
+const leastTokens = 500
 
-/** How many bytes of numbered lines are worth looking for. */
-export function bytesToShow(model: Model, most: number): number {
-  return Math.max(leastBytes, Math.min(most, (roomIn(model) - instructionTokens) * bytesPerToken))
+/** How many tokens of numbered lines are worth looking for. */
+export function tokensToShow(model: Model, most: number): number {
+  return Math.max(leastTokens, Math.min(most, Math.floor((roomIn(model) - instructionTokens) * 0.8)))
 }
 
 /** Leaves out of the blocks what the model's context has no room for. */

@@ -10,8 +10,8 @@ import { placeOf } from '../http/responses.js'
 import type { FindInput, LinesInput } from './schemas.js'
 import type { McpCall } from './session.js'
 
-/** About 6,000 tokens: what clients take of one result. */
-const textBytes = 24_000
+/** What clients take of one result. */
+const tokens = 6_000
 /** Lines that one read gives at most. */
 const mostLines = 400
 
@@ -40,7 +40,7 @@ async function lookFor(
   const { workBy } = divideTime(work.deadline, Date.now())
   const context = contextForRequest(await app.context(), { workBy, background: work.background, emit })
   const labels = { request: work.requestId.slice(0, 60) }
-  const request = { ...where, name: parseRunName(ref ?? 'HEAD'), wanted, textBytes, caller: caller.name, labels }
+  const request = { ...where, name: parseRunName(ref ?? 'HEAD'), wanted, tokens, caller: caller.name, labels }
   return findLines(request, context, signal)
 }
 

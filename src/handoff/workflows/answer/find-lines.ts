@@ -13,7 +13,7 @@ export interface LinesRequest extends Where {
   name: RunName
   wanted: { words: string } | CitedPlace
   /** Limit of the lines in bytes, with their numbers. */
-  textBytes: number
+  tokens: number
   /** Waiting is fair between callers. */
   caller: string
   /** Written on the sandbox. */
@@ -50,9 +50,9 @@ export async function findLines(request: LinesRequest, context: AppContext, sign
   return { run, excerpts: code, searched }
 }
 
-function lookFor({ wanted, textBytes }: LinesRequest) {
-  if ('words' in wanted) return { question: wanted.words, terms: [], textBytes, requests: [] }
-  return { question: '', terms: [], textBytes, requests: [{ kind: 'read' as const, ...wanted }] }
+function lookFor({ wanted, tokens }: LinesRequest) {
+  if ('words' in wanted) return { question: wanted.words, terms: [], tokens, requests: [] }
+  return { question: '', terms: [], tokens, requests: [{ kind: 'read' as const, ...wanted }] }
 }
 
 const noLines = ({ path, from, to }: CitedPlace, { handoff }: ChosenRun) =>

@@ -23,7 +23,7 @@ import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { sha256 } from '../../store/run-store.js'
 import { openBoth, type StepTimer, withCleanup } from '../../util/step-timer.js'
-import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from '../answer-model.js'
+import { addUsage, answerTokensFor, complete, tokensToShow, withinContext, withText } from '../answer-model.js'
 import { readSummary } from '../read-summary.js'
 import type { ChosenRun } from './resolve-run.js'
 import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
@@ -58,8 +58,8 @@ export interface AnswerJob {
   labels?: Record<string, string>
 }
 
-/** What one round may print: 12,000 tokens of numbered lines. */
-const excerptBytes = 44_000
+/** Numbered lines that one round may print. */
+const excerptTokens = 12_000
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
@@ -131,8 +131,8 @@ function neverAnswered(): HandoffError {
 }
 
 function lookFor({ context, question, terms }: Conversation, requests: MoreRequest[]): Look {
-  const textBytes = bytesToShow(context.ports.model, excerptBytes)
-  return { question: question.text, terms: terms.words, textBytes, requests }
+  const tokens = tokensToShow(context.ports.model, excerptTokens)
+  return { question: question.text, terms: terms.words, tokens, requests }
 }
 
 async function askModel(

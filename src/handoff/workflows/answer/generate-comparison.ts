@@ -16,7 +16,7 @@ import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { sha256 } from '../../store/run-store.js'
 import { openBoth, withCleanup } from '../../util/step-timer.js'
-import { addUsage, answerTokensFor, bytesToShow, complete, withinContext, withText } from '../answer-model.js'
+import { addUsage, answerTokensFor, complete, tokensToShow, withinContext, withText } from '../answer-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummary } from '../read-summary.js'
 import { type Answered, type AnswerJob, type SearchTerms, searchTerms } from './generate-answer.js'
@@ -29,8 +29,8 @@ export interface CompareJob extends AnswerJob {
 }
 
 /** What both sides may print together is what one answer may: 12,000 tokens of numbered lines. */
-const findBytes = 14_000
-const counterpartBytes = 6_000
+const findTokens = 4_000
+const counterpartTokens = 2_000
 
 /** One of the two runs, as far as it is known. */
 interface Half {
@@ -94,9 +94,9 @@ async function work(
 async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], signal: AbortSignal): Promise<number> {
   const question = job.question.text
   const { model } = job.context.ports
-  const look = (half: Half, requests: MoreRequest[], textBytes: number) =>
-    searchSandbox({ ...job, run: half.run }, half.open, half.shown, { question, terms, textBytes, requests }, signal)
-  await both(halves, (half) => look(half, [], Math.floor(bytesToShow(model, 2 * findBytes) / 2)))
+  const look = (half: Half, requests: MoreRequest[], tokens: number) =>
+    searchSandbox({ ...job, run: half.run }, half.open, half.shown, { question, terms, tokens, requests }, signal)
+  await both(halves, (half) => look(half, [], Math.floor(tokensToShow(model, 2 * findTokens) / 2)))
   const [earlier, later] = halves
   const wanted = new Map([
     [earlier, counterparts(later.shown.excerpts, later.blobs, earlier)],
@@ -105,7 +105,7 @@ async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], 
   if ([...wanted.values()].every((requests) => requests.length === 0)) return 1
   await both(halves, async (half) => {
     const requests = wanted.get(half)!
-    if (requests.length > 0) await look(half, requests, counterpartBytes)
+    if (requests.length > 0) await look(half, requests, counterpartTokens)
   })
   return 2
 }

@@ -84,8 +84,8 @@ export const nothingShown = (): Shown => ({ excerpts: [], listings: [], searched
 export interface Look {
   question: string
   terms: string[]
-  /** Bytes of numbered lines that may be printed. */
-  textBytes: number
+  /** Tokens of numbered lines that may be printed. */
+  tokens: number
   /** Lines, searches and lists that are asked for by name; without any the question is searched. */
   requests: MoreRequest[]
 }
@@ -164,11 +164,11 @@ function clonePathOf({ handoff }: Pick<ChosenRun, 'handoff'>): string {
 /** The directory inside the tar is called as the repository was called when the run was made. */
 const repositoryNameIn = (clonePath: string) => (clonePath.split('/').at(-1) ?? '').replace(/\.git\.tar$/, '')
 
-function searchFor({ question, terms, textBytes }: Look, excerpts: readonly Excerpt[]): Search {
+function searchFor({ question, terms, tokens }: Look, excerpts: readonly Excerpt[]): Search {
   return {
     question,
     terms: terms.slice(0, 60),
-    textBytes,
+    tokens,
     shown: excerpts.map((excerpt) => ({
       path: excerpt.path,
       from: excerpt.from,

@@ -267,7 +267,7 @@ describe('in the second sandbox', () => {
       clonePath: 'project/tools.git.tar',
       repositoryName: 'tools',
       commit: repository.head,
-      search: { question: 'Where is greet?', terms: [], textBytes: 10_000, shown: [] },
+      search: { question: 'Where is greet?', terms: [], tokens: 3_000, shown: [] },
     }
     return { task, directory }
   }

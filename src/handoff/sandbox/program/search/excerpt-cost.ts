@@ -1,4 +1,4 @@
-// Lines as they are shown: redacted, cut to a maximum length, and with their cost.
+// Lines as they are shown: redacted, cut to a maximum length, and with their cost in tokens.
 import type { Excerpt } from '../../../domain/answer.js'
 import { estimateTokens } from '../../../domain/estimate-tokens.js'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
@@ -22,28 +22,24 @@ export function redactedLines(bytes: Buffer): string[] {
   return splitLines(redactSecrets(bytes.toString('utf8')).text)
 }
 
-/** Limits are in bytes of average text: 44,000 bytes are 12,000 tokens. Text with more tokens per byte costs more. */
-const bytesPerToken = 44_000 / 12_000
-
-/** The cost of a line with its number. */
-export function lineCost(line: string, number: number): number {
-  const shown = `${number}| ${line}\n`
-  return Math.max(Buffer.byteLength(shown), Math.ceil(estimateTokens(shown) * bytesPerToken))
+/** The cost of lines with their numbers. */
+export function linesCost(lines: readonly string[], numbers: readonly number[]): number {
+  return estimateTokens(numbers.map((number) => `${number}| ${lines[number - 1] ?? ''}\n`).join(''))
 }
 
 /** The cost of the path, the range and the end of an excerpt. */
 export function frameCost(path: string): number {
-  return Buffer.byteLength(path) + 50
+  return estimateTokens(`=== file ${JSON.stringify(path)} lines 10000-20000 (code)\n=== end\n`)
 }
 
 export function excerptCost({ path, from, lines }: Excerpt): number {
-  return lines.reduce((sum, line, index) => sum + lineCost(line, from + index), frameCost(path))
+  return frameCost(path) + estimateTokens(lines.map((line, index) => `${from + index}| ${line}\n`).join(''))
 }
 
 /** The excerpts that fit, in their order. An excerpt that does not fit whole is cut. */
-export function fitExcerpts(excerpts: readonly Excerpt[], bytes: number): Excerpt[] {
+export function fitExcerpts(excerpts: readonly Excerpt[], tokens: number): Excerpt[] {
   const fitting: Excerpt[] = []
-  let room = bytes
+  let room = tokens
   for (const excerpt of excerpts) {
     const fit = fitExcerpt(excerpt, room)
     if (!fit) continue
@@ -54,12 +50,20 @@ export function fitExcerpts(excerpts: readonly Excerpt[], bytes: number): Excerp
 }
 
 function fitExcerpt(excerpt: Excerpt, room: number): Excerpt | undefined {
-  let left = room - frameCost(excerpt.path)
+  if (excerptCost(excerpt) <= room) return excerpt
+  const numbers = excerpt.lines.map((_, index) => index + 1)
+  const count = linesThatFit(excerpt.lines, numbers, room - frameCost(excerpt.path), excerpt.from - 1)
+  return count === 0 ? undefined : { ...excerpt, lines: excerpt.lines.slice(0, count) }
+}
+
+/** How many of the lines fit, from the first on. Line numbers are shown with `shift` added. */
+export function linesThatFit(lines: readonly string[], numbers: readonly number[], room: number, shift = 0): number {
+  let left = room
   let count = 0
-  for (const [index, line] of excerpt.lines.entries()) {
-    left -= lineCost(line, excerpt.from + index)
+  for (const number of numbers) {
+    left -= estimateTokens(`${number + shift}| ${lines[number - 1] ?? ''}\n`)
     if (left < 0) break
     count++
   }
-  return count === 0 ? undefined : { ...excerpt, lines: excerpt.lines.slice(0, count) }
+  return count
 }

@@ -4,38 +4,9 @@ import type { NamedFile } from './named-files.js'
 import type { Query } from './query.js'
 import { nameMeaning, type SearchStats } from './rank-files.js'
 import type { RankedFile } from './rank-regions.js'
-import type { FileWeights } from './ranking-weights.js'
+import { type Feature, type FileWeights, features } from './ranking-weights.js'
 import type { Relations } from './relations.js'
 import { splitIdentifier } from './tokenize.js'
-
-export const features = [
-  'base',
-  'first',
-  'second',
-  'third',
-  'whole',
-  'block',
-  'path',
-  'name',
-  'defines',
-  'named',
-  'uses',
-  'walk',
-  'mentions',
-  'tested',
-  'testOf',
-  'hint',
-  'test',
-  'testAsked',
-  'documentation',
-  'documentAsked',
-  'configuration',
-  'example',
-  'stub',
-  'private',
-  'big',
-] as const
-export type Feature = (typeof features)[number]
 
 export interface Evidence {
   query: Query
@@ -89,6 +60,8 @@ export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence)
     put('tested', relations.tested.get(path) ?? 0)
     put('testOf', relations.testOf.get(path) ?? 0)
     put('hint', hints.get(path) ?? 0)
+    put('twin', Number(relations.twins.has(path)))
+    put('inherited', Number(relations.inherited.has(path)))
     put('big', Math.min(1, Math.log2(1 + one.file.size / 1_000) / 10))
     for (const [feature, holds] of kinds) put(feature, Number(holds(one, query)))
     return row

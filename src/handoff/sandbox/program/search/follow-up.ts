@@ -26,7 +26,7 @@ export interface FollowUpResult {
   searched: { terms: string[]; files: number; candidates: number }
 }
 
-const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchBytes: 10_000, fileBytes: 2_000_000 }
+const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchTokens: 3_000, fileBytes: 2_000_000 }
 
 export async function answerRequests(options: FollowUpOptions): Promise<FollowUpResult> {
   const { gitDirectory, commit, search } = options
@@ -41,7 +41,7 @@ export async function answerRequests(options: FollowUpOptions): Promise<FollowUp
     if (request.kind === 'list') found.listings.push(listDirectory(tree, request.path))
     if (request.kind === 'search') await searchTerms(request.terms, options, found)
   }
-  return { ...found, excerpts: fitExcerpts(found.excerpts, search.textBytes) }
+  return { ...found, excerpts: fitExcerpts(found.excerpts, search.tokens) }
 }
 
 /** Reads all requested files in one stream. */
@@ -94,14 +94,14 @@ async function searchTerms(
   found: FollowUpResult,
 ): Promise<void> {
   const spent = found.excerpts.reduce((sum, excerpt) => sum + excerptCost(excerpt), 0)
-  const textBytes = Math.min(limits.searchBytes, search.textBytes - spent)
-  if (textBytes <= 0) return
+  const tokens = Math.min(limits.searchTokens, search.tokens - spent)
+  if (tokens <= 0) return
   const shown = [
     ...search.shown,
     ...found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
   ]
   const result = await findInCorpus(await openCorpus(gitDirectory, commit), {
-    search: { ...search, question: terms, terms: [], textBytes, shown },
+    search: { ...search, question: terms, terms: [], tokens, shown },
     outline,
   })
   found.excerpts.push(...limitHits(result.excerpts, terms))

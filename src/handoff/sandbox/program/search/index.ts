@@ -2,12 +2,12 @@
 import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Outline } from '../../../domain/survey.js'
-import { type Corpus, openCorpus } from './corpus.js'
+import { type Corpus, openCorpus, type SourceFile } from './corpus.js'
 import { definitionsIn } from './definition-sites.js'
 import { describeFiles, findDefined, scoreOf } from './features.js'
 import { addNamedCandidates, boostNamedRegions, extractNamedFiles, overviewFiles } from './named-files.js'
 import { parseQuestion, type Query } from './query.js'
-import { type FileScore, type SearchStats, scoreFiles, selectCandidates } from './rank-files.js'
+import { emptyScore, type FileScore, type SearchStats, scoreFiles, selectCandidates } from './rank-files.js'
 import { type RankedFile, rankCandidates } from './rank-regions.js'
 import { type FileWeights, sizes, tables, weights } from './ranking-weights.js'
 import { findRelations, type Relations } from './relations.js'
@@ -67,8 +67,13 @@ export async function rankFiles(
 ): Promise<Ranking> {
   const shape = shapeOf(search.question)
   const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
-  const query = parseQuestion(text, search.terms)
-  const named = query.isGeneral ? [...mentioned, ...overviewFiles(corpus.files)] : mentioned
+  const query = parseQuestion(text, search.terms, shape)
+  const overview = query.isGeneral
+    ? overviewFiles(corpus.files, 1)
+    : query.isForeign
+      ? overviewFiles(corpus.files, weights.overview)
+      : []
+  const named = [...mentioned, ...overview]
   const stats = await scoreFiles(corpus, query)
   const candidates = addNamedCandidates(selectCandidates(stats), stats, named)
   const ranked = await rankCandidates(candidates, corpus, stats, query)
@@ -77,10 +82,15 @@ export async function rankFiles(
   const relations = findRelations(ranked, corpus.files, findDefinitions)
   const hints = findSummaryHints(summary, query, stats)
   const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
-  const added = relatedNonCandidates(stats, ranked, [relations.walk, relations.uses, relations.tested, defined])
+  const added = relatedNonCandidates(corpus.files, stats, ranked, [
+    relations.walk,
+    relations.uses,
+    relations.tested,
+    defined,
+  ])
   const all = [...ranked, ...(await rankCandidates(added, corpus, stats, query))]
   boostNamedRegions(all, named)
-  for (const file of all) boostRegions(file, relations, hints)
+  boostRegions(all, relations, hints)
   const rows = describeFiles(all, evidence)
   for (const [index, file] of all.entries()) {
     file.features = rows[index]!
@@ -89,32 +99,44 @@ export async function rankFiles(
   return { shape, query, stats, files: all.sort((a, b) => b.rank - a.rank) }
 }
 
-/** The files with the strongest relation to the best ones that were no candidates. */
+/** The files with the strongest relation to the best ones that were no candidates, whether or not they have a word of the question. */
 function relatedNonCandidates(
+  files: readonly SourceFile[],
   { scores }: SearchStats,
   ranked: readonly RankedFile[],
-  relations: readonly ReadonlyMap<string, number>[],
+  relations: readonly (ReadonlyMap<string, number> | ReadonlySet<string>)[],
 ): FileScore[] {
   const known = new Set(ranked.map(({ file }) => file.path))
-  const strength = ({ file }: FileScore) => Math.max(...relations.map((relation) => relation.get(file.path) ?? 0))
-  return scores
-    .filter((score) => !known.has(score.file.path) && strength(score) > 0)
+  const strength = ({ path }: SourceFile) =>
+    Math.max(...relations.map((one) => ('get' in one ? (one.get(path) ?? 0) : Number(one.has(path)))))
+  const added = files
+    .filter((file) => !known.has(file.path) && strength(file) > 0)
     .sort((a, b) => strength(b) - strength(a))
     .slice(0, sizes.related)
+  const scored = new Map(scores.map((score) => [score.file, score]))
+  return added.map((file) => scored.get(file) ?? emptyScore(file))
 }
 
 const boostLimit = 1.5
 
-/** Regions rise that define what the best files use, and that the summary cites. */
-function boostRegions({ file, regions }: RankedFile, { usedDefinitions }: Relations, hints: readonly Hint[]): void {
-  const ours = hints.filter(({ path }) => path === file.path)
-  for (const region of regions) {
-    const used = region.definition ? (usedDefinitions.get(`${file.path}:${region.definition.line}`) ?? 0) : 0
-    const within = ours.filter(({ line }) => region.from <= line && line <= region.to)
-    const hinted = Math.max(0, ...within.map(({ share }) => share))
-    region.score *= 1 + weights.region * Math.min(boostLimit, used + hinted)
+/** Regions rise that define what the best files use, and that the summary cites. A related file without a word of the question shows its best lines. */
+function boostRegions(all: readonly RankedFile[], relations: Relations, hints: readonly Hint[]): void {
+  const best = Math.max(0, ...all.map(({ regions }) => regions[0]?.score ?? 0))
+  for (const { file, regions, to, from } of all) {
+    const ours = hints.filter(({ path }) => path === file.path)
+    const related = Math.max(relations.uses.get(file.path) ?? 0, relations.tested.get(file.path) ?? 0)
+    for (const region of regions) {
+      const used = region.definition
+        ? (relations.usedDefinitions.get(`${file.path}:${region.definition.line}`) ?? 0)
+        : 0
+      const within = ours.filter(({ line }) => region.from <= line && line <= region.to)
+      const hinted = Math.max(0, ...within.map(({ share }) => share))
+      const boost = Math.min(boostLimit, used + hinted)
+      if (from === to) region.score = Math.max(region.score, best * weights.region * (related + boost) * 0.5)
+      else region.score *= 1 + weights.region * boost
+    }
+    regions.sort((a, b) => b.score - a.score || a.from - b.from)
   }
-  regions.sort((a, b) => b.score - a.score || a.from - b.from)
 }
 
 /** The search terms, the rarest first. */

@@ -2,7 +2,7 @@
 // above files that only match words.
 import { extensionOf, languageForExtension } from '../survey/languages.js'
 import type { SourceFile } from './corpus.js'
-import type { FileScore, SearchStats } from './rank-files.js'
+import { emptyScore, type FileScore, type SearchStats } from './rank-files.js'
 import type { RankedFile } from './rank-regions.js'
 import { weights } from './ranking-weights.js'
 
@@ -69,9 +69,14 @@ function resolveMention(
   const depths = same.map(({ path }) => commonSuffixLength(path.split('/'), parts))
   const depth = Math.max(0, ...depths)
   const meant = same.filter((_, index) => depths[index] === depth)
-  const sure = depth === parts.length || depth > 1
+  // A bare dot-file is mostly a concept: how `.ignore` files are read is not in the repository's own.
+  const isConcept = name.startsWith('.') && !/[/\\]/.test(token)
+  const sure = (depth === parts.length || depth > 1) && !isConcept
   if (meant.length === 0 || meant.length > limits.homonyms || !(sure || name.includes('.'))) return []
-  return meant.map((file) => ({ file, share: (sure ? 1 : weights.namedElsewhere) / meant.length }))
+  return meant.map((file) => ({
+    file,
+    share: (sure ? 1 : isConcept ? weights.namedConcept : weights.namedElsewhere) / meant.length,
+  }))
 }
 
 function commonSuffixLength(path: readonly string[], parts: readonly string[]): number {
@@ -94,15 +99,11 @@ export function addNamedCandidates(
   ]
 }
 
-function emptyScore(file: SourceFile): FileScore {
-  return { file, lines: 0, isStub: false, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
-}
-
 /** The files that describe the repository: the answer to a question that has no words of its own. */
-export function overviewFiles(files: readonly SourceFile[]): NamedFile[] {
+export function overviewFiles(files: readonly SourceFile[], most: number): NamedFile[] {
   return files
     .filter(({ directory, name }) => directory === '' && overviewName.test(name))
-    .map((file) => ({ file, share: readmeName.test(file.name) ? 1 : 0.5, ranges: [{ from: 1, to: 80 }] }))
+    .map((file) => ({ file, share: readmeName.test(file.name) ? most : most / 2, ranges: [{ from: 1, to: 80 }] }))
 }
 
 const readmeName = /^readme(?:\.\w+)?$/i

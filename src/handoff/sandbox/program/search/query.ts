@@ -1,6 +1,7 @@
 // Turns a question into concepts, each with the forms in which code may write it.
 import { isEnglish } from '../../../domain/answers/is-english.js'
 import { weights } from './ranking-weights.js'
+import type { Shape } from './shape.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 
@@ -10,6 +11,8 @@ export interface Concept {
   word: string
   /** Its weight before rarity. */
   weight: number
+  /** How often the question has it. */
+  times: number
   /** A whole identifier: only the same identifier matches. */
   exact: boolean
 }
@@ -29,6 +32,8 @@ export interface Query {
   neighbours: readonly (readonly [number, number])[]
   /** It has words, and all of them are question words. */
   isGeneral: boolean
+  /** It is in another language than the code, and no words of a model help. */
+  isForeign: boolean
   asksForTests: boolean
   asksForDocuments: boolean
 }
@@ -43,9 +48,11 @@ interface QueryDraft {
   forms: Map<string, [number, number]>
 }
 
-export function parseQuestion(question: string, terms: readonly string[]): Query {
+export function parseQuestion(question: string, terms: readonly string[], shape: Shape = 'question'): Query {
   const draft: QueryDraft = { concepts: [], known: new Map(), forms: new Map() }
-  const asked = addWords(draft, question.slice(0, 8_000), 1)
+  const { title, body } = splitTitle(question.slice(0, 8_000), shape)
+  const asked = [...addWords(draft, title, 1), ...addWords(draft, body, weights.body)]
+  for (const concept of draft.concepts) concept.weight *= 1 + weights.repeated * Math.log2(concept.times)
   // Code is mostly English, so for a question in another language the extra terms count in full.
   const foreign = !isEnglish(question)
   const extra = terms.slice(0, 60).join(' ').slice(0, 4_000)
@@ -58,9 +65,17 @@ export function parseQuestion(question: string, terms: readonly string[]): Query
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
     neighbours: findNeighbours(order),
     isGeneral: draft.concepts.length > 0 && draft.concepts.every(({ word }) => questionWords.has(word)),
+    isForeign: foreign && terms.length === 0,
     asksForTests: /\btests?\b|\btesting\b|test_|Test[A-Z]/.test(question),
     asksForDocuments: /\bdocumentation\b|\bdocs\b|readme|changelog/i.test(question),
   }
+}
+
+/** The first line of a longer text is its title, and says most. */
+function splitTitle(text: string, shape: Shape): { title: string; body: string } {
+  const end = shape === 'question' || shape === 'name' ? -1 : text.trimStart().indexOf('\n')
+  if (end < 0) return { title: text, body: '' }
+  return { title: text.trimStart().slice(0, end), body: text.trimStart().slice(end) }
 }
 
 /** Adds the concepts of a text and returns them in the order of the text. */
@@ -104,10 +119,11 @@ function addConcept(draft: QueryDraft, key: string, word: string, weight: number
   const known = draft.known.get(key)
   if (known) {
     known.weight = Math.max(known.weight, weight)
+    known.times++
     return known
   }
   if (draft.concepts.length === conceptLimit || (!exact && /^[a-z\d]?$/.test(word))) return undefined
-  const concept = { index: draft.concepts.length, word, weight, exact }
+  const concept = { index: draft.concepts.length, word, weight, exact, times: 1 }
   draft.concepts.push(concept)
   draft.known.set(key, concept)
   if (!exact) addForms(draft, key, concept)

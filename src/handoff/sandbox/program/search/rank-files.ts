@@ -22,6 +22,11 @@ export interface FileScore {
   pathMeaning: Map<number, number>
 }
 
+/** A file without a word of the question, which is a candidate for another reason. */
+export function emptyScore(file: SourceFile): FileScore {
+  return { file, lines: 0, isStub: false, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
+}
+
 export interface SearchStats {
   scores: FileScore[]
   hits: Int32Array
@@ -106,7 +111,12 @@ function findStubs({ files }: Corpus): Set<string> {
 
 function kindFactor(file: SourceFile, query: Query, isStub: boolean): number {
   let factor = 1
-  if (file.kind === 'test') factor *= query.asksForTests ? weights.testWhenAsked : weights.test
+  if (file.kind === 'test')
+    factor *= query.asksForTests
+      ? weights.testWhenAsked
+      : file.grammar === 'python'
+        ? weights.testInPython
+        : weights.test
   if (file.kind === 'documentation' || file.kind === 'configuration') {
     factor *= query.asksForDocuments ? weights.documentationWhenAsked : weights.documentation
   } else if (file.isExample || file.kind === 'vendored') factor *= weights.example

@@ -1,4 +1,5 @@
 // How the candidates relate to the best of them: who imports, uses, mentions and tests whom. Values are between 0 and 1.
+import { textOfLine } from './code-regions.js'
 import type { SourceFile } from './corpus.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import { createImportResolver, nameWithoutExtensions } from './imports.js'
@@ -25,6 +26,9 @@ export interface Relations {
   /** By path: one of the best files is a test of it, or it is a test of one. */
   tested: Map<string, number>
   testOf: Map<string, number>
+  /** Paths: files whose best lines define the same name as those of many others, but the best of them; and what most of these inherit from. */
+  twins: Set<string>
+  inherited: Set<string>
 }
 
 /** `ranked` is in the order of `rank`, best first. */
@@ -40,6 +44,7 @@ export function findRelations(
     walk: walkImports(ranked, share, files),
     mentions: findMentions(ranked, share),
     ...findTests(ranked, share, files),
+    ...findTwins(ranked, findDefinitions),
   }
 }
 
@@ -144,7 +149,8 @@ function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
   if (first <= 0) return uses
   for (const region of file.regions.slice(0, useLimits.regions)) {
     const weight = share * (region.score / first)
-    const text = structure.text.slice(structure.starts[region.from - 1], structure.starts[region.to])
+    const head = region.enclosing ? textOfLine(structure, region.enclosing.line) : ''
+    const text = structure.text.slice(structure.starts[region.from - 1], structure.starts[region.to]) + head
     for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) raise(uses, name, weight)
   }
   return uses
@@ -184,4 +190,27 @@ export function testedFiles(
     const found = name.length < 2 ? [] : (byName.get(name.toLowerCase()) ?? [])
     return found.length > ambiguousDefinitions ? [] : found
   })
+}
+
+/** So many files whose best lines define one name are alike. */
+const manyTwins = 5
+
+function findTwins(ranked: readonly RankedFile[], findDefinitions: FindDefinitions) {
+  const twins = new Set<string>()
+  const parents = new Map<string, number>()
+  const groups = Map.groupBy(ranked, ({ regions: [best] }) => (best?.score ? (best.definition?.name ?? '') : ''))
+  for (const [name, group] of groups) {
+    if (name === '' || group.length < manyTwins) continue
+    for (const { file } of group.slice(1)) twins.add(file.path)
+    for (const { structure, regions } of group) {
+      const head = textOfLine(structure, (regions[0]!.enclosing ?? regions[0]!.definition!).line)
+      for (const parent of new Set(head.match(/[A-Za-z_]\w*/g))) raise(parents, parent, 1 / group.length, true)
+    }
+  }
+  const most = new Set([...parents].flatMap(([name, share]) => (share > 0.5 ? [name] : [])))
+  const sites = most.size === 0 ? [] : [...findDefinitions(most).values()]
+  const inherited = sites.flatMap((places) =>
+    places.length > ambiguousDefinitions ? [] : places.map(({ path }) => path),
+  )
+  return { twins, inherited: new Set(inherited.filter((path) => !twins.has(path))) }
 }

@@ -9,8 +9,14 @@ async function moreOf(files: Files, requests: MoreRequest[], search: Partial<Sea
   await using repository = await makeRepository(files)
   const { directory, head } = repository
   const full = searchFor('What is this about?', search)
-  const found = await answerRequests({ gitDirectory: directory, commit: head, search: full, requests, outline: await outlineOf(repository) })
-  await expectSound(found.excerpts, repository, full.textBytes)
+  const found = await answerRequests({
+    gitDirectory: directory,
+    commit: head,
+    search: full,
+    requests,
+    outline: await outlineOf(repository),
+  })
+  await expectSound(found.excerpts, repository, full.tokens)
   return found
 }
 
@@ -82,7 +88,7 @@ test('a follow-up search finds new lines and repeats none that were shown', asyn
 test('a follow-up search shows at most a hundred matching lines', async () => {
   const text = Array.from({ length: 300 }, (_, index) => `handshake_${index}()`).join('\n')
   const files = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`part${index}.py`, text]))
-  const found = await moreOf(files, [{ kind: 'search', terms: 'handshake' }], { textBytes: 200_000 })
+  const found = await moreOf(files, [{ kind: 'search', terms: 'handshake' }], { tokens: 55_000 })
   const hits = found.excerpts.flatMap(({ lines }) => lines.filter((line) => line.includes('handshake')))
   expect(hits.length).toBeGreaterThan(50)
   expect(hits.length).toBeLessThanOrEqual(100)
@@ -110,7 +116,7 @@ test('all requests share one limit, and there are at most eight', async () => {
   const read = (from: number): MoreRequest => ({ kind: 'read', path: 'a.txt', from, to: from + 9 })
   const requests = Array.from({ length: 12 }, (_, index) => read(index * 20 + 1))
   expect((await moreOf({ 'a.txt': numbered(300) }, requests)).excerpts.length).toBe(8)
-  const tight = await moreOf({ 'a.txt': numbered(300) }, requests, { textBytes: 400 })
+  const tight = await moreOf({ 'a.txt': numbered(300) }, requests, { tokens: 110 })
   expect(tight.excerpts.length).toBeGreaterThan(0)
   expect(tight.excerpts.length).toBeLessThan(8)
 })

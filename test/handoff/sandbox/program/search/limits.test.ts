@@ -26,11 +26,11 @@ test('excerpts never exceed the limit', async () => {
   const text = fc.array(fc.constantFrom(...words), { maxLength: 120 }).map((lines) => lines.join('\n'))
   const files = fc.array(fc.tuple(fc.constantFrom('py', 'ts', 'md', 'c', 'txt'), text), { minLength: 1, maxLength: 6 })
   await fc.assert(
-    fc.asyncProperty(files, fc.integer({ min: 0, max: 3_000 }), async (contents, textBytes) => {
+    fc.asyncProperty(files, fc.integer({ min: 0, max: 900 }), async (contents, tokens) => {
       await using repository = await makeRepository(
         Object.fromEntries(contents.map(([ending, content], index) => [`part ${index}/file.${ending}`, content])),
       )
-      await findIn(repository, question, { textBytes })
+      await findIn(repository, question, { tokens })
     }),
     { numRuns: process.env['LONG'] === '1' ? 500 : 10 },
   )
@@ -45,7 +45,7 @@ test.each([
   ['an unspaced script', () => 'token 缓存的过期时间由这里决定并且不能在运行期间被改变'],
 ])('text of %s is within its tokens, and uses most of them', async (_, lineOf) => {
   const text = Array.from({ length: 600 }, (_, line) => lineOf(line)).join('\n')
-  const { excerpts } = await foundIn({ 'a.py': text }, question, { textBytes: 44_000 })
+  const { excerpts } = await foundIn({ 'a.py': text }, question, { tokens: 12_000 })
   const sent = excerpts.flatMap(({ from, lines }) => lines.map((line, index) => `${from + index}| ${line}`)).join('\n')
   const tokens = countTokens(sent)
   expect(tokens).toBeLessThanOrEqual(12_000)
@@ -172,7 +172,12 @@ test('a repository without a readable file gives no excerpts and no error', asyn
 
 test('a commit that the clone does not have fails with its own error', async () => {
   await using repository = await makeRepository({ 'a.py': said })
-  const asked = find({ gitDirectory: repository.directory, commit: '1'.repeat(40), search: searchFor(question), outline: await outlineOf(repository) })
+  const asked = find({
+    gitDirectory: repository.directory,
+    commit: '1'.repeat(40),
+    search: searchFor(question),
+    outline: await outlineOf(repository),
+  })
   await expect(asked).rejects.toMatchObject({ failure: 'no-such-commit' })
 })
 

@@ -1,6 +1,7 @@
 // A search of a repository made for a test, and what every answer of a search must be.
 import { expect } from 'vitest'
 import type { Excerpt } from '../../../../../src/handoff/domain/answer.js'
+import { estimateTokens } from '../../../../../src/handoff/domain/estimate-tokens.js'
 import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
@@ -14,7 +15,7 @@ export interface Asked extends Partial<Search> {
 }
 
 export function searchFor(question: string, more: Partial<Search> = {}): Search {
-  return { question, terms: [], textBytes: 40_000, shown: [], ...more }
+  return { question, terms: [], tokens: 12_000, shown: [], ...more }
 }
 
 /** Makes the repository, asks, checks what is always true, and throws the repository away. */
@@ -32,7 +33,7 @@ export async function findIn(repository: TestRepository, question: string, asked
     ...(summary === undefined ? {} : { summary }),
     outline: outline ?? (await outlineOf(repository)),
   })
-  await expectSound(found.excerpts, repository, search.textBytes ?? 40_000)
+  await expectSound(found.excerpts, repository, search.tokens ?? 12_000)
   decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
   return found
 }
@@ -58,14 +59,14 @@ export function linesOf({ excerpts }: { excerpts: Excerpt[] }, path: string): Ma
 }
 
 /** What is sent of an excerpt: every line with its number, and a head and an end around them. */
-export function sentBytes({ path, from, lines }: Excerpt): number {
+export function asSent({ path, from, lines }: Excerpt): string {
   const text = lines.map((line, index) => `${from + index}| ${line}\n`).join('')
-  return Buffer.byteLength(`=== file "${path}" lines ${from}-${from + lines.length - 1} (code)\n${text}=== end\n`)
+  return `=== file "${path}" lines ${from}-${from + lines.length - 1} (code)\n${text}=== end\n`
 }
 
 /** The host can read every record, the room is kept, no line is shown twice, and each is of the blob that it says it is of. */
-export async function expectSound(excerpts: Excerpt[], repository: TestRepository, textBytes: number): Promise<void> {
-  expect(excerpts.reduce((sum, excerpt) => sum + sentBytes(excerpt), 0)).toBeLessThanOrEqual(textBytes)
+export async function expectSound(excerpts: Excerpt[], repository: TestRepository, tokens: number): Promise<void> {
+  expect(estimateTokens(excerpts.map(asSent).join(''))).toBeLessThanOrEqual(tokens)
   const shown = excerpts.flatMap(({ path, from, lines }) => lines.map((_, index) => `${path}:${from + index}`))
   expect(new Set(shown).size).toBe(shown.length)
   const blobs = new Map(
