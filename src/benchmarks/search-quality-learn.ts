@@ -118,15 +118,13 @@ function softmax(scores: number[]): number[] {
 const start: FileWeights = {
   base: 5,
   defines: 0.5,
-  named: 6,
+  named: 10,
   uses: 1,
   walk: 0.8,
   mentions: 0.6,
   tested: 1,
   testOf: 0.3,
   hint: 0.6,
-  twin: -1,
-  inherited: 5,
 }
 
 /** Questions and reports are learnt from their own examples. A trace starts as a report; few examples have the other shapes. */

@@ -12,7 +12,7 @@ import { whileAccountIsFull } from './wait-for-account.js'
 export interface LinesRequest extends Where {
   name: RunName
   wanted: { words: string } | CitedPlace
-  /** Limit of the lines in bytes, with their numbers. */
+  /** Limit of the lines in tokens, with their numbers. */
   tokens: number
   /** Waiting is fair between callers. */
   caller: string

@@ -60,8 +60,6 @@ export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence)
     put('tested', relations.tested.get(path) ?? 0)
     put('testOf', relations.testOf.get(path) ?? 0)
     put('hint', hints.get(path) ?? 0)
-    put('twin', Number(relations.twins.has(path)))
-    put('inherited', Number(relations.inherited.has(path)))
     put('big', Math.min(1, Math.log2(1 + one.file.size / 1_000) / 10))
     for (const [feature, holds] of kinds) put(feature, Number(holds(one, query)))
     return row

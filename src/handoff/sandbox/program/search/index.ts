@@ -82,10 +82,12 @@ export async function rankFiles(
   const relations = findRelations(ranked, corpus.files, findDefinitions)
   const hints = findSummaryHints(summary, query, stats)
   const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
+  const inherited = new Map([...relations.inherited.keys()].map((path) => [path, 1]))
   const added = relatedNonCandidates(corpus.files, stats, ranked, [
     relations.walk,
     relations.uses,
     relations.tested,
+    inherited,
     defined,
   ])
   const all = [...ranked, ...(await rankCandidates(added, corpus, stats, query))]
@@ -96,7 +98,18 @@ export async function rankFiles(
     file.features = rows[index]!
     file.rank = scoreOf(file.features, byShape[shape])
   }
+  placeInherited(all, relations.inherited)
   return { shape, query, stats, files: all.sort((a, b) => b.rank - a.rank) }
+}
+
+/** Of many files with the same definition the best comes first, then what they inherit from, then the others. */
+function placeInherited(all: readonly RankedFile[], inherited: Relations['inherited']): void {
+  for (const file of all) {
+    const [leader, ...twins] = inherited.get(file.file.path)?.toSorted((a, b) => b.rank - a.rank) ?? []
+    if (!leader) continue
+    file.rank = Math.max(file.rank, leader.rank - 0.001)
+    for (const twin of twins) twin.rank = Math.min(twin.rank, leader.rank - 0.002)
+  }
 }
 
 /** The files with the strongest relation to the best ones that were no candidates, whether or not they have a word of the question. */
@@ -104,11 +117,10 @@ function relatedNonCandidates(
   files: readonly SourceFile[],
   { scores }: SearchStats,
   ranked: readonly RankedFile[],
-  relations: readonly (ReadonlyMap<string, number> | ReadonlySet<string>)[],
+  relations: readonly ReadonlyMap<string, number>[],
 ): FileScore[] {
   const known = new Set(ranked.map(({ file }) => file.path))
-  const strength = ({ path }: SourceFile) =>
-    Math.max(...relations.map((one) => ('get' in one ? (one.get(path) ?? 0) : Number(one.has(path)))))
+  const strength = ({ path }: SourceFile) => Math.max(...relations.map((relation) => relation.get(path) ?? 0))
   const added = files
     .filter((file) => !known.has(file.path) && strength(file) > 0)
     .sort((a, b) => strength(b) - strength(a))

@@ -26,9 +26,8 @@ export interface Relations {
   /** By path: one of the best files is a test of it, or it is a test of one. */
   tested: Map<string, number>
   testOf: Map<string, number>
-  /** Paths: files whose best lines define the same name as those of many others, but the best of them; and what most of these inherit from. */
-  twins: Set<string>
-  inherited: Set<string>
+  /** Path of a file that many files with the same definition inherit from, and these. */
+  inherited: Map<string, RankedFile[]>
 }
 
 /** `ranked` is in the order of `rank`, best first. */
@@ -44,7 +43,7 @@ export function findRelations(
     walk: walkImports(ranked, share, files),
     mentions: findMentions(ranked, share),
     ...findTests(ranked, share, files),
-    ...findTwins(ranked, findDefinitions),
+    inherited: findInherited(ranked, findDefinitions),
   }
 }
 
@@ -195,22 +194,22 @@ export function testedFiles(
 /** So many files whose best lines define one name are alike. */
 const manyTwins = 5
 
-function findTwins(ranked: readonly RankedFile[], findDefinitions: FindDefinitions) {
-  const twins = new Set<string>()
-  const parents = new Map<string, number>()
+function findInherited(ranked: readonly RankedFile[], findDefinitions: FindDefinitions): Map<string, RankedFile[]> {
+  const found = new Map<string, RankedFile[]>()
   const groups = Map.groupBy(ranked, ({ regions: [best] }) => (best?.score ? (best.definition?.name ?? '') : ''))
-  for (const [name, group] of groups) {
-    if (name === '' || group.length < manyTwins) continue
-    for (const { file } of group.slice(1)) twins.add(file.path)
-    for (const { structure, regions } of group) {
+  groups.delete('')
+  for (const twins of groups.values()) {
+    if (twins.length < manyTwins) continue
+    const parents = new Map<string, number>()
+    for (const { structure, regions } of twins) {
       const head = textOfLine(structure, (regions[0]!.enclosing ?? regions[0]!.definition!).line)
-      for (const parent of new Set(head.match(/[A-Za-z_]\w*/g))) raise(parents, parent, 1 / group.length, true)
+      for (const parent of new Set(head.match(/[A-Za-z_]\w*/g))) raise(parents, parent, 1 / twins.length, true)
+    }
+    const most = new Set([...parents].flatMap(([name, share]) => (share > 0.5 ? [name] : [])))
+    for (const sites of findDefinitions(most).values()) {
+      if (sites.length <= ambiguousDefinitions) for (const { path } of sites) found.set(path, twins)
     }
   }
-  const most = new Set([...parents].flatMap(([name, share]) => (share > 0.5 ? [name] : [])))
-  const sites = most.size === 0 ? [] : [...findDefinitions(most).values()]
-  const inherited = sites.flatMap((places) =>
-    places.length > ambiguousDefinitions ? [] : places.map(({ path }) => path),
-  )
-  return { twins, inherited: new Set(inherited.filter((path) => !twins.has(path))) }
+  for (const twins of found.values()) for (const { file } of twins) found.delete(file.path)
+  return found
 }

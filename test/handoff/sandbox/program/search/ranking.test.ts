@@ -56,17 +56,18 @@ test.each([
   expect(paths.slice(0, 2)).toEqual([path, 'src/parser.ts'])
 })
 
-test('a test ranks behind what it tests in every language, also where it says more of the words', async () => {
-  const code = 'export function nextTick(clock) {\n  return clock.tick + 1\n}\n'
+test.each([
+  ['src/clock.ts', 'export function nextTick(clock: Clock) {\n  return clock.tick + 1\n}\n', 'src/clock.test.ts'],
+  ['clock.go', 'package clock\n\nfunc nextTick(clock Clock) int {\n\treturn clock.tick + 1\n}\n', 'clock_test.go'],
+  [
+    'src/main/Clock.java',
+    'class Clock {\n  int nextTick() {\n    return clock.tick + 1;\n  }\n}\n',
+    'src/test/ClockTest.java',
+  ],
+])('%s ranks before its test, also where that says more of the words', async (source, code, tested) => {
   const said = "test('the clock ticks', () => {\n  // the clock adds one tick to the clock\n  nextTick(clock)\n})\n"
-  for (const [source, tested] of [
-    ['src/clock.ts', 'src/clock.test.ts'],
-    ['clock.go', 'clock_test.go'],
-    ['src/main/Clock.java', 'src/test/ClockTest.java'],
-  ] as const) {
-    const paths = pathsOf(await foundIn({ [source]: code, [tested]: said }, 'How does the clock add a tick?'))
-    expect(paths[0]).toBe(source)
-  }
+  const paths = pathsOf(await foundIn({ [source]: code, [tested]: said }, 'How does the clock add a tick?'))
+  expect(paths).toEqual([source, tested])
 })
 
 test('a dot-file is not the answer to a question about files of its name', async () => {
