@@ -7,6 +7,12 @@ export interface ImportResolver {
   importsOf(file: SourceFile, structure: FileStructure): Set<SourceFile>
 }
 
+interface NamedFile {
+  file: SourceFile
+  /** The folders and the bare name. */
+  parts: string[]
+}
+
 const limits = { lines: 300, homonyms: 200, imports: 100 }
 
 /** A file that stands for its folder. */
@@ -15,7 +21,7 @@ const folderFile = /^(?:index|__init__|mod)$/
 export const nameWithoutExtensions = (name: string) => /^\.?[^.]+/.exec(name)?.[0] ?? name
 
 export function createImportResolver(files: readonly SourceFile[]): ImportResolver {
-  const byName = new Map<string, { file: SourceFile; parts: string[] }[]>()
+  const byName = new Map<string, NamedFile[]>()
   for (const file of files) {
     if (file.kind === 'documentation') continue
     const bare = nameWithoutExtensions(file.name)
@@ -27,32 +33,22 @@ export function createImportResolver(files: readonly SourceFile[]): ImportResolv
     else byName.set(name, [{ file, parts }])
   }
 
-  const meant = (spec: string[], isRelative: boolean, from: readonly string[]): SourceFile | undefined => {
-    let best: SourceFile | undefined
-    let most = 0
+  const meant = ({ parts, isRelative }: ImportPath, from: readonly string[]): SourceFile | undefined => {
     // The last part may be a name in the file.
-    for (const end of [spec.length, spec.length - 1]) {
-      const named = byName.get(spec[end - 1] ?? '') ?? []
-      if (named.length > limits.homonyms) continue
-      for (const { file, parts } of named) {
-        const suffix = commonLength(end, parts.length, (index) => spec[end - 1 - index] === parts.at(-1 - index))
-        const prefix = commonLength(from.length, parts.length - 1, (index) => from[index] === parts[index])
-        const beside = prefix === from.length && parts.length - 1 === from.length
-        if (suffix === 1 && !isRelative && !beside && parts.length > 1) continue
-        const score = suffix + prefix / (1 + Math.max(from.length, parts.length))
-        if (score > most) [best, most] = [file, score]
-      }
+    for (const spec of [parts, parts.slice(0, -1)]) {
+      const named = byName.get(spec.at(-1) ?? '') ?? []
+      const best = named.length > limits.homonyms ? undefined : bestMatch(named, spec, isRelative, from)
       if (best) return best
     }
-    return best
+    return undefined
   }
 
   return {
     importsOf(file, structure) {
       const found = new Set<SourceFile>()
       const from = file.directory === '' ? [] : file.directory.split('/')
-      for (const { parts, isRelative } of importPaths(structure)) {
-        const target = meant(parts, isRelative, from)
+      for (const path of importPaths(structure)) {
+        const target = meant(path, from)
         if (target && target !== file) found.add(target)
         if (found.size === limits.imports) break
       }
@@ -61,19 +57,40 @@ export function createImportResolver(files: readonly SourceFile[]): ImportResolv
   }
 }
 
+/** The file that shares the longest end with the path; of several the nearest. */
+function bestMatch(
+  named: readonly NamedFile[],
+  spec: readonly string[],
+  isRelative: boolean,
+  from: readonly string[],
+): SourceFile | undefined {
+  let best: SourceFile | undefined
+  let most = 0
+  for (const { file, parts } of named) {
+    const suffix = commonLength(spec.length, parts.length, (index) => spec.at(-1 - index) === parts.at(-1 - index))
+    const prefix = commonLength(from.length, parts.length - 1, (index) => from[index] === parts[index])
+    const isBeside = prefix === from.length && parts.length - 1 === from.length
+    // One word alone is mostly a library.
+    if (suffix === 1 && !isRelative && !isBeside && parts.length > 1) continue
+    const score = suffix + prefix / (1 + Math.max(from.length, parts.length))
+    if (score > most) [best, most] = [file, score]
+  }
+  return best
+}
+
 function commonLength(a: number, b: number, same: (index: number) => boolean): number {
   let count = 0
   while (count < a && count < b && same(count)) count++
   return count
 }
 
+interface ImportPath {
+  parts: string[]
+  isRelative: boolean
+}
+
 /** The paths in import lines: `'../a/b.js'`, `a.b.c`, `crate::a::b`, `"a/b.h"`. `from a.b import c` is a.b and a.b.c. */
-function* importPaths({
-  text,
-  starts,
-  imports,
-  lines,
-}: FileStructure): Generator<{ parts: string[]; isRelative: boolean }> {
+function* importPaths({ text, starts, imports, lines }: FileStructure): Generator<ImportPath> {
   let seen = 0
   let base = ''
   for (let line = 1; line <= lines && seen < limits.lines; line++) {
@@ -85,21 +102,24 @@ function* importPaths({
       yield pathParts(quoted.replace(/(?<=[^./])\.\w{1,5}$/, ''), /[/]/)
       continue
     }
-    const module = /^[ \t]*from[ \t]+([\w.]{1,200})[ \t]+import/.exec(shown)?.[1]
-    if (module) {
-      base = module
-      yield pathParts(module, /\./)
-    }
-    const rest = module ? shown.slice(shown.indexOf('import') + 6) : shown
-    for (const [name] of rest.matchAll(/[\w.:]{2,200}/g)) {
-      if (/^(?:import|from|as|use|pub|mod|package|using|static|require|include)$/.test(name)) continue
-      yield pathParts(base === '' || /[.:]/.test(name) ? name : `${base}.${name}`, /\.|::/)
-    }
+    base = /^[ \t]*from[ \t]+([\w.]{1,200})[ \t]+import/.exec(shown)?.[1] ?? base
+    yield* namedPaths(shown, base)
     if (!/[({,\\][ \t]*\r?\n?$/.test(shown)) base = ''
   }
 }
 
-function pathParts(path: string, separator: RegExp): { parts: string[]; isRelative: boolean } {
+const importWord = /^(?:import|from|as|use|pub|mod|package|using|static|require|include)$/
+
+/** Paths without quotes; in Python a name alone belongs to the module of its line. */
+function* namedPaths(shown: string, base: string): Generator<ImportPath> {
+  for (const [name] of shown.matchAll(/[\w.:]{2,200}/g)) {
+    if (importWord.test(name)) continue
+    const isInModule = base !== '' && name !== base && !/[.:]/.test(name)
+    yield pathParts(isInModule ? `${base}.${name}` : name, /\.|::/)
+  }
+}
+
+function pathParts(path: string, separator: RegExp): ImportPath {
   const isRelative = /^(?:\.|crate::|super::|self::)/.test(path)
   const parts = path
     .split(separator)

@@ -200,16 +200,20 @@ function findInherited(ranked: readonly RankedFile[], findDefinitions: FindDefin
   groups.delete('')
   for (const twins of groups.values()) {
     if (twins.length < manyTwins) continue
-    const parents = new Map<string, number>()
-    for (const { structure, regions } of twins) {
-      const head = textOfLine(structure, (regions[0]!.enclosing ?? regions[0]!.definition!).line)
-      for (const parent of new Set(head.match(/[A-Za-z_]\w*/g))) raise(parents, parent, 1 / twins.length, true)
-    }
-    const most = new Set([...parents].flatMap(([name, share]) => (share > 0.5 ? [name] : [])))
-    for (const sites of findDefinitions(most).values()) {
+    for (const sites of findDefinitions(commonParents(twins)).values()) {
       if (sites.length <= ambiguousDefinitions) for (const { path } of sites) found.set(path, twins)
     }
   }
   for (const twins of found.values()) for (const { file } of twins) found.delete(file.path)
   return found
+}
+
+/** The names in most of the heads of the classes that the best lines are in. */
+function commonParents(twins: readonly RankedFile[]): Set<string> {
+  const parents = new Map<string, number>()
+  for (const { structure, regions } of twins) {
+    const head = textOfLine(structure, (regions[0]!.enclosing ?? regions[0]!.definition!).line)
+    for (const parent of new Set(head.match(/[A-Za-z_]\w*/g))) raise(parents, parent, 1 / twins.length, true)
+  }
+  return new Set([...parents].flatMap(([name, share]) => (share > 0.5 ? [name] : [])))
 }
