@@ -8,14 +8,14 @@ const command = {
   name: 'token',
   description:
     'Makes a token for a caller of the service and prints the HANDOFF_BEARERS that lets it in, with the callers that are there already.',
-  positionals: { usage: "NAME 'owner/name' | 'owner/*' | '*' …", least: 2, most: 50 },
+  positionals: { usage: "NAME 'owner/name' | 'owner/*' | '*' … ['+comment']", least: 2, most: 50 },
   options: {},
   example: "token -- team-a 'acme/*'",
   cost: 'nothing; no request is made.',
 } as const
 
 const nameForm = /^[A-Za-z0-9_.-]{1,60}$/
-const repositoryForm = /^(\*|[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*\/(\*|[A-Za-z0-9_.-]+))(#\d{1,20})?$/
+const repositoryForm = /^(\*|\+comment$|[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*\/(\*|[A-Za-z0-9_.-]+))(#\d{1,20})?$/
 
 const refuse = (message: string, next: string) => new HandoffError('invalid-input', message, { next })
 
@@ -24,6 +24,8 @@ async function makeToken({ positionals: [name = '', ...repositories] }: Given<ty
     throw refuse(`“${name}” cannot name a caller.`, 'Use letters, digits, dots, dashes and underscores, 60 at most.')
   }
   const odd = repositories.find((one) => !repositoryForm.test(one))
+  if (odd === undefined && repositories.every((one) => one === '+comment'))
+    throw refuse('The token would open no repository.', "Add 'owner/name', 'owner/*' or '*'.")
   if (odd !== undefined) {
     const shell = odd.includes('/') ? '' : ' In a shell, write patterns in quotes.'
     throw refuse(`“${odd}” is neither owner/name nor owner/*.`, `Write 'owner/name', 'owner/*' or '*'.${shell}`)

@@ -8,6 +8,8 @@ export interface Bearer {
   /** The SHA-256 of the token. */
   sha256: Buffer
   repositories: Pattern[]
+  /** The App may write its answers as comments. */
+  mayComment: boolean
 }
 
 /** `*`, `owner/*` or `owner/name`, in lower case, with the repository id if one is pinned. */
@@ -18,7 +20,8 @@ export interface Pattern {
 
 export interface ServiceSettings {
   bearers: Bearer[]
-  oidc?: { issuer: string; audience: string }
+  /** Jobs of these repositories may ask, each about its own. */
+  oidc?: { issuer: string; audience: string; repositories: Pattern[] }
   webhookSecrets: string[]
   /** Where jobs wait. */
   queue: 'vercel' | 'memory'
@@ -73,11 +76,12 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', invalid)
   const usualIssuer = 'https://token.actions.githubusercontent.com'
   const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', invalid)
+  const jobs = readJobs(audience, get('HANDOFF_OIDC_REPOSITORIES'), invalid)
   const tokens = number('HANDOFF_CALLER_TOKENS')
   const cost = number('HANDOFF_CALLER_COST')
   return {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', invalid),
-    ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer } }),
+    ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer, repositories: jobs } }),
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
     queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
     ...(get('HANDOFF_QUEUE_URL') === undefined
@@ -89,7 +93,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     limits: {
       sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES') ?? 20)),
       waiting: Math.floor(number('HANDOFF_QUEUE') ?? 400),
-      perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS') ?? 400)),
+      perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS') ?? 100)),
       ...(tokens === undefined ? {} : { tokensPerDay: tokens }),
       ...(cost === undefined ? {} : { costPerDay: cost }),
     },
@@ -154,12 +158,27 @@ const patternForm = /^(\*|[a-z0-9_.-]+(?:\/[a-z0-9_.-]+)*\/(?:\*|[a-z0-9_.-]+))(
 function readBearer(entry: string): Bearer | undefined {
   const [, name, sha256, names] = bearerForm.exec(entry) ?? []
   if (name === undefined || sha256 === undefined || names === undefined) return undefined
-  const repositories = list(names.toLowerCase()).map((one) => {
-    const [, pattern, id] = patternForm.exec(one) ?? []
-    return pattern === undefined ? undefined : { name: pattern, ...(id === undefined ? {} : { id }) }
+  const words = list(names.toLowerCase())
+  const repositories = readPatterns(words.filter((one) => one !== '+comment'))
+  if (repositories === undefined) return undefined
+  return { name, sha256: Buffer.from(sha256, 'hex'), repositories, mayComment: words.includes('+comment') }
+}
+
+/** Undefined if there is none, or if one has no valid form. */
+function readPatterns(names: string[]): Pattern[] | undefined {
+  const patterns = names.map((one) => {
+    const [, name, id] = patternForm.exec(one) ?? []
+    return name === undefined ? undefined : { name, ...(id === undefined ? {} : { id }) }
   })
-  if (repositories.length === 0 || repositories.includes(undefined)) return undefined
-  return { name, sha256: Buffer.from(sha256, 'hex'), repositories: repositories.filter((one) => one !== undefined) }
+  const valid = patterns.filter((pattern) => pattern !== undefined)
+  return valid.length > 0 && valid.length === patterns.length ? valid : undefined
+}
+
+/** Every repository on the issuer's host can have a job with this audience, so none is let in unless it is listed. */
+function readJobs(audience: string | undefined, value: string | undefined, wrong: string[]): Pattern[] {
+  const found = readPatterns(list(value?.toLowerCase()))
+  if (found === undefined && (audience !== undefined || value !== undefined)) wrong.push('HANDOFF_OIDC_REPOSITORIES')
+  return found ?? []
 }
 
 const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
@@ -199,6 +218,7 @@ const expectedForms: Record<string, string> = {
   DRIVE9_BINARY_SHA256: '64 hexadecimal digits',
   DRIVE9_ROOT: 'a path such as /handoff, of letters, digits, dots and dashes',
   HANDOFF_OIDC_ISSUER: secureAddressForm,
+  HANDOFF_OIDC_REPOSITORIES: 'the repositories whose jobs may ask: owner/name, owner/* or *, separated by commas',
   HANDOFF_CALLER_TOKENS: 'as many tokens as one question may take, or more',
   HANDOFF_CALLER_COST: 'as many US dollars as one question may cost, or more, for a model whose price is known',
   HANDOFF_APP_ID: "the App's id, which its private key needs beside it",

@@ -68,6 +68,7 @@ beforeAll(async () => {
     GITHUB_SERVER_URL: stack.remote.url,
     GITHUB_API_URL: stack.github.apiUrl,
     HANDOFF_OIDC_AUDIENCE: address(),
+    HANDOFF_OIDC_REPOSITORIES: '*',
     HANDOFF_OIDC_ISSUER: stack.github.oidc.issuer,
   })
   ask = ((await import('../../api/ask.js')) as { default: Function }).default

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signToken } from '../../src/emulators/github/oidc.js'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import type { Repository } from '../../src/emulators/github/state.js'
-import { call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
+import { call, type Deployment, deploy, name, otherToken, post, recordOf, sha256, token } from './kit.js'
 
 let here: Deployment
 let github: LocalGitHub
@@ -19,6 +19,7 @@ beforeAll(async () => {
     environment: {
       HANDOFF_OIDC_AUDIENCE: audience,
       HANDOFF_OIDC_ISSUER: github.oidc.issuer,
+      HANDOFF_OIDC_REPOSITORIES: 'octo/tools, evil/tools',
       HANDOFF_BEARERS: [
         `team-a=${sha256(token)}=octo/tools`,
         `team-a=${sha256('the-next-token-of-team-a')}=octo/tools`,
@@ -158,6 +159,49 @@ test('a job learns which repositories are its own without a look at the others, 
   const before = here.reached()
   const deep = await call(here.url, '/api/health?deep=1', { token: mint({ repository_id: '1001' }) })
   expect([deep.status, deep.body.code, here.reached()]).toEqual([403, 'forbidden', before])
+})
+
+test('a job of a repository that is not listed is refused before any cloud was reached', async () => {
+  const [before, stranger] = [here.reached(), mint({ repository: 'stranger/tools', repository_id: '5' })]
+  const { status, body } = await post(here.url, { ...question(), repository: 'stranger/tools' }, {}, stranger)
+  expect({ status, code: body.code, next: body.next }).toEqual({
+    status: 403,
+    code: 'forbidden',
+    next: expect.stringContaining('HANDOFF_OIDC_REPOSITORIES'),
+  })
+  expect((await call(here.url, '/api/runs', { token: stranger })).status).toBe(403)
+  expect(here.reached()).toBe(before)
+})
+
+test('without a list of repositories no job is let in, and health names the setting', async () => {
+  const closed = await here.another({ HANDOFF_OIDC_REPOSITORIES: '' })
+  const { status } = await post(closed.url, question(), {}, mint({ repository_id: '1001' }))
+  expect(status).toBe(403)
+  const { body } = await call(closed.url, '/api/health')
+  expect(JSON.stringify(body)).toContain('HANDOFF_OIDC_REPOSITORIES')
+})
+
+test('a caller without the right to comment, and every job, cannot have the App write', async () => {
+  const before = here.reached()
+  const asked = { ...question(), run: undefined, pull: 7, comment: true }
+  for (const bearer of [token, mint({ repository_id: '1001' })]) {
+    const { status, body } = await post(here.url, asked, {}, bearer)
+    expect({ status, code: body.code, detail: body.detail }).toEqual({
+      status: 403,
+      code: 'forbidden',
+      detail: expect.stringContaining('comment'),
+    })
+  }
+  expect(here.reached()).toBe(before)
+})
+
+test('a thread belongs to its caller: no name of a thread leads to another caller, or to a pull request', async () => {
+  const ask = async (bearer: string) => {
+    const { body } = await post(here.url, { ...question(), thread: 'pull/7' }, {}, bearer)
+    return recordOf(here, body.id)?.['thread']
+  }
+  const threads = [await ask(token), await ask('the-next-token-of-team-a'), await ask(mint({ repository_id: '1001' }))]
+  expect(threads).toEqual(['bearer:team-a/pull/7', 'bearer:team-a/pull/7', 'job:1001/pull/7'])
 })
 
 test('nothing is open where nothing is set', async () => {

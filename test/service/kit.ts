@@ -99,7 +99,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     DRIVE9_ROOT: '/handoff',
     GITHUB_SERVER_URL: stack.remote.url,
     GITHUB_API_URL: 'http://127.0.0.1:9',
-    HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools; team-b=${sha256(otherToken)}=other/*`,
+    HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools,+comment; team-b=${sha256(otherToken)}=other/*`,
     ...options.environment,
   }
   for (const secret of webhookSecrets) secretWatch.addSecret('a secret of the webhook', secret)

@@ -154,7 +154,12 @@ test.each([
   'http://localhost.evil.example',
   'http://git.example/_services/token',
 ])('jobs are let in by the keys of an issuer like %j only over a secure connection', (issuer) => {
-  const environment = { ...needed, HANDOFF_OIDC_AUDIENCE: 'https://x', HANDOFF_OIDC_ISSUER: issuer }
+  const environment = {
+    ...needed,
+    HANDOFF_OIDC_AUDIENCE: 'https://x',
+    HANDOFF_OIDC_REPOSITORIES: '*',
+    HANDOFF_OIDC_ISSUER: issuer,
+  }
   const { oidc, wrong } = readServiceSettings(environment)
   const address = URL.canParse(issuer) ? new URL(issuer) : undefined
   const safe =

@@ -133,12 +133,17 @@ export const settingTable: Setting[] = [
   {
     group: 'service',
     name: 'HANDOFF_BEARERS',
-    text: 'Who may ask the service: `name=<sha256 of the token in hex>=owner/name,owner/*`, several separated by `;`. A repository may carry its number: `owner/name#123`.',
+    text: 'Who may ask the service: `name=<sha256 of the token in hex>=owner/name,owner/*`, several separated by `;`. A repository may carry its number: `owner/name#123`. With `+comment` in that list the caller may have its answers posted as comments.',
   },
   {
     group: 'service',
     name: 'HANDOFF_OIDC_AUDIENCE',
     text: 'Address of this deployment. With it, jobs of GitHub Actions may ask about their own repository with a token made for this audience.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_OIDC_REPOSITORIES',
+    text: 'Repositories whose jobs may ask: `owner/name`, `owner/*` or `*`, separated by commas. Needed with `HANDOFF_OIDC_AUDIENCE`.',
   },
   {
     group: 'service',
@@ -196,7 +201,7 @@ export const settingTable: Setting[] = [
   {
     group: 'service',
     name: 'HANDOFF_CALLER_QUESTIONS',
-    example: '400',
+    example: '100',
     text: 'Questions of one caller that one process has at once, waiting or at work.',
   },
   {

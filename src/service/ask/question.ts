@@ -50,7 +50,7 @@ export async function readQuestion(
   }
   for (const name of [body.name, ...(body.compareWith ? [body.compareWith] : [])]) checkName(name, where.repository)
   const text = parseQuestion(body.question)
-  if (body.comment) await app.github()
+  if (body.comment) await commentsWanted(app, caller)
   return {
     exchange,
     app,
@@ -68,11 +68,24 @@ export async function readQuestion(
         asker: caller.name,
         // Only a `fresh` question needs a key: any other repeated question has the same id.
         ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
-        ...(body.thread === undefined ? {} : { thread: body.thread }),
+        ...(body.thread === undefined ? {} : { thread: `${caller.name}/${body.thread}` }),
       },
     },
     ...(body.comment && body.pull !== undefined ? { pull: body.pull } : {}),
   }
+}
+
+/** What the App writes appears under its own name, so this is a right of its own. */
+async function commentsWanted(app: App, { way, mayComment }: Caller): Promise<void> {
+  if (!mayComment) {
+    throw new HttpError(403, 'forbidden', 'This caller may not have its answers posted as comments.', {
+      next:
+        way === 'job'
+          ? 'Post the answer with the token of the job.'
+          : 'Have `+comment` added to its entry in HANDOFF_BEARERS.',
+    })
+  }
+  await app.github()
 }
 
 /** Where the runs of a repository are. Rejects a repository that the caller may not see. */

@@ -11,6 +11,8 @@ export interface Caller {
   name: string
   /** With a repository id, the run must have recorded that id. A name can move to another repository; an id cannot. */
   repositories: Pattern[]
+  /** Whether its answers may be posted as comments. */
+  mayComment: boolean
 }
 
 const tokenForm = /^Bearer ([A-Za-z0-9._~+/=-]{1,16384})$/i
@@ -42,8 +44,11 @@ async function callerOf(
   const token = tokenForm.exec(header.trim())?.[1]
   if (token === undefined) throw unauthorized('The Authorization header is not `Bearer <token>`.', 'invalid_request')
   const bearer = bearerOf(token, settings.bearers)
-  if (bearer) return { way: 'bearer', name: `bearer:${bearer.name}`, repositories: bearer.repositories }
-  if (settings.oidc && token.split('.').length === 3) return jobOf(token, await verifier())
+  if (bearer) {
+    const { name, repositories, mayComment } = bearer
+    return { way: 'bearer', name: `bearer:${name}`, repositories, mayComment }
+  }
+  if (settings.oidc && token.split('.').length === 3) return jobOf(token, settings.oidc.repositories, await verifier())
   throw unauthorized('The token is not known.', 'invalid_token')
 }
 
@@ -54,16 +59,24 @@ function bearerOf(token: string, bearers: ServiceSettings['bearers']) {
 }
 
 /** A GitHub Actions job may ask only about its own repository. */
-async function jobOf(token: string, verifier: OidcVerifier): Promise<Caller> {
+async function jobOf(token: string, listed: Pattern[], verifier: OidcVerifier): Promise<Caller> {
   const claims = await verifier.verify(token).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== 'unauthorized') throw error
     throw unauthorized((error as Error).message, 'invalid_token', (error as { next?: string }).next)
   })
   const { repositoryId, repository } = claims
+  const isListed = ({ name, id }: Pattern) =>
+    meets(name, repository.toLowerCase()) && (id === undefined || id === repositoryId)
+  if (!listed.some(isListed)) {
+    throw new HttpError(403, 'forbidden', 'Jobs of this repository may not ask here.', {
+      next: 'Have the repository added to HANDOFF_OIDC_REPOSITORIES.',
+    })
+  }
   return {
     way: 'job',
     name: `job:${repositoryId}`,
     repositories: [{ name: repository.toLowerCase(), id: repositoryId }],
+    mayComment: false,
   }
 }
 

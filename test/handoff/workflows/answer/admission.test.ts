@@ -5,6 +5,7 @@ import {
   type AdmissionLimits,
   makeAdmission,
 } from '../../../../src/handoff/workflows/answer/admission.js'
+import { readServiceSettings } from '../../../../src/service/settings.js'
 
 const limits: AdmissionLimits = { sandboxes: 2, waiting: 10, perCaller: 10 }
 const never = new AbortController().signal
@@ -114,6 +115,15 @@ describe('what is over a limit is refused at once', () => {
     const admission = makeAdmission({ ...limits, sandboxes: 1, waiting: 0 })
     expect(await states([enter(admission, 'a')])).toEqual(['admitted'])
     expect(() => admission.enter('b', 1)).toThrow(expect.objectContaining(refused))
+  })
+
+  test('one caller leaves three quarters of the queue to others, where nothing is set', () => {
+    const { limits: usual } = readServiceSettings({})
+    const admission = makeAdmission(usual)
+    const taken = () => admission.enter('flood', 1)
+    for (let count = 0; count < usual.waiting / 4; count += 1) taken()
+    expect(taken).toThrow('as many questions under way')
+    for (let other = 0; other < 100; other += 1) admission.enter(`caller ${other}`, 1)
   })
 
   test('more questions of one caller than it may have; another caller is let in', async () => {
