@@ -92,7 +92,7 @@ async function refusal(work: Promise<unknown>): Promise<HandoffError> {
 
 const promptsOf = (model: string) => stack.clouds.model.prompts.filter((prompt) => prompt.model === model)
 
-/** What a model needs to be told about. */
+/** What a model needs to know about. */
 const settingsFor: Record<string, Record<string, string>> = {
   'offline-small-context': { LLM_CONTEXT_TOKENS: '8192' },
   'offline-small-context-llama': { LLM_CONTEXT_TOKENS: '8192' },

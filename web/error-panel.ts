@@ -24,7 +24,7 @@ export function showProblem(
   // Only the words are an alert: a screen reader would read the countdown beside them each second.
   const words = element(
     'div',
-    { class: 'told', role: 'alert' },
+    { class: 'reported', role: 'alert' },
     element('strong', {}, String(title)),
     detail && element('p', {}, String(detail)),
     next && element('p', { class: 'next' }, String(next)),

@@ -112,7 +112,7 @@ async function timeOf(subject: Subject, folder: string, nextRequest: () => Promi
     await ended
     return performance.now() - start
   }
-  await Promise.race([nextRequest(), ended.then(() => Promise.reject(new Error('It ended before it called anybody.')))])
+  await Promise.race([nextRequest(), ended.then(() => Promise.reject(new Error('It ended before its first request.')))])
   const time = performance.now() - start
   child.kill('SIGKILL')
   await ended

@@ -1,5 +1,5 @@
-// Crossings and latencies of both walks. The clouds are on this machine and made as slow as real ones; the critical path is what no program could
-// do faster: the same walk's own work without any latency, and behind it the chain of answers that each must be there before the next can be
+// Round trips and latencies of both workflows. The clouds are on this machine and made as slow as real ones; the critical path is what no program could
+// do faster: the same workflow's own work without any latency, and behind it the chain of answers that each must be there before the next can be
 // asked for. Calls to drive9 that can go side by side count once. The summary is of one folder, so that the model is asked once.
 import { performance } from 'node:perf_hooks'
 import { commitOf, readTarget } from '../cli/resolve-repository.js'
@@ -43,9 +43,9 @@ interface Run {
   inside: number
 }
 
-export async function benchWalks(): Promise<void> {
+export async function benchWorkflows(): Promise<void> {
   const say = (text: string) => process.stdout.write(`${text}\n`)
-  say('\nWalks: crossings, and wall time against the critical path')
+  say('\nWorkflows: round trips, and wall time against the critical path')
   say(
     `  latencies: ${Object.entries(latency)
       .map(([name, value]) => `${name} ${value} ms`)
@@ -53,18 +53,18 @@ export async function benchWalks(): Promise<void> {
   )
   const fast = await measure(false, 3)
   const slow = await measure(true, 3)
-  for (const walk of ['summarise', 'ask'] as const) {
-    const work = median(fast.map((run) => run[walk].milliseconds))
-    const wall = median(slow.map((run) => run[walk].milliseconds))
-    const inside = median(slow.map((run) => run[walk].inside)) - median(fast.map((run) => run[walk].inside))
-    const trips = Object.values(chain[walk]).reduce((sum, count) => sum + count, 0)
+  for (const workflow of ['summarise', 'ask'] as const) {
+    const work = median(fast.map((run) => run[workflow].milliseconds))
+    const wall = median(slow.map((run) => run[workflow].milliseconds))
+    const inside = median(slow.map((run) => run[workflow].inside)) - median(fast.map((run) => run[workflow].inside))
+    const trips = Object.values(chain[workflow]).reduce((sum, count) => sum + count, 0)
     const critical = work + latency.sandboxStart + latency.command + latency.model + trips * latency.drive + inside
-    say(`  ${walk}`)
+    say(`  ${workflow}`)
     say(
-      `    sandbox calls ${JSON.stringify(slow[0]![walk].sandboxCalls)}, host calls to drive9 ${slow[0]![walk].hostCalls}`,
+      `    sandbox calls ${JSON.stringify(slow[0]![workflow].sandboxCalls)}, host calls to drive9 ${slow[0]![workflow].hostCalls}`,
     )
-    say(`    own work, no latency: ${list(fast.map((run) => run[walk].milliseconds))} ms`)
-    say(`    with latency:         ${list(slow.map((run) => run[walk].milliseconds))} ms`)
+    say(`    own work, no latency: ${list(fast.map((run) => run[workflow].milliseconds))} ms`)
+    say(`    with latency:         ${list(slow.map((run) => run[workflow].milliseconds))} ms`)
     say(
       `    critical path ${Math.round(critical)} ms (own work ${Math.round(work)}, ${trips} round trips of the host, ${Math.round(inside)} ms of drive9 inside the sandbox)`,
     )

@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 
-const known = ['walks', 'action', 'service', 'reach', 'survey', 'find', 'incremental'] as const
+const known = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'incremental'] as const
 type Part = (typeof known)[number]
 
 const command = {
   name: 'bench',
   description: `Measures on this machine, each part against a floor that does not depend on it.
 
-  walks        both workflows on the local clouds, step by step
+  workflows        both workflows on the local clouds, step by step
   action       how long the Action takes to start
   service      a stored answer and a cold start of the functions
   reach        files and functions that take part in a question and in a push
@@ -25,7 +25,7 @@ Without a part all of them run.`,
     repositories: { type: 'string', value: 'DIR', help: 'clones to measure the survey and the search on' },
     checkout: { type: 'string', value: 'DIR', help: 'a copy of actions/checkout to compare the start with' },
   },
-  example: 'bench -- walks',
+  example: 'bench -- workflows',
   cost: 'nothing; minutes of this machine.',
 } as const
 
@@ -49,7 +49,7 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   const parts = readParts(positionals)
   const repositories = values.repositories === undefined ? [] : repositoriesIn(resolve(values.repositories))
   const wanted = (part: Part) => parts.length === 0 || parts.includes(part)
-  if (wanted('walks')) await (await import('./end-to-end.js')).benchWalks()
+  if (wanted('workflows')) await (await import('./end-to-end.js')).benchWorkflows()
   if (wanted('action'))
     await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
   if (wanted('service')) await (await import('./service-startup.js')).benchService()

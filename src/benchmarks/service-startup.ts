@@ -211,8 +211,8 @@ async function benchMany(bed: ServiceBed): Promise<ServiceLine[]> {
   return [
     { what: 'sandboxes at once', value: most, most: 20 },
     {
-      what: 'questions neither answered nor told when to come back',
-      value: waves.reduce((sum, { untold }) => sum + untold, 0),
+      what: 'questions neither answered nor given a time at which to come back',
+      value: waves.reduce((sum, { unexplained }) => sum + unexplained, 0),
       most: 0,
     },
     { what: 'sandboxes left', value: bed.living(), most: 0 },
@@ -225,7 +225,7 @@ interface Wave {
   asked: number
   milliseconds: number
   counts: string
-  untold: number
+  unexplained: number
 }
 
 /** So many different questions at once, over all instances. */
@@ -235,11 +235,16 @@ async function wave(bed: ServiceBed, instances: RunningFunctions[], words: strin
     Array.from({ length: asked }, async (_none, index) => {
       const { url } = instances[index % instances.length]!
       const { status, headers } = await ask(url, bed.token, bed.question(`${words}, number ${index}?`))
-      return { status, told: status === 200 || Number(headers.get('retry-after')) > 0 }
+      return { status, isExplained: status === 200 || Number(headers.get('retry-after')) > 0 }
     }),
   )
   const counts = Object.entries(Object.groupBy(answers, ({ status }) => String(status)))
     .map(([status, list]) => `${list!.length} × ${status}`)
     .join(', ')
-  return { asked, milliseconds: Date.now() - started, counts, untold: answers.filter(({ told }) => !told).length }
+  return {
+    asked,
+    milliseconds: Date.now() - started,
+    counts,
+    unexplained: answers.filter(({ isExplained }) => !isExplained).length,
+  }
 }

@@ -63,11 +63,11 @@ async function bundleChild(folder: string): Promise<string> {
 async function start(child: string, words: string[]): Promise<Measured> {
   const begin = performance.now()
   const program = spawn(process.execPath, [...flags, child, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const told: Buffer[] = []
-  program.stdout.on('data', (chunk: Buffer) => told.push(chunk))
+  const output: Buffer[] = []
+  program.stdout.on('data', (chunk: Buffer) => output.push(chunk))
   const code = await new Promise((resolve) => program.once('close', resolve))
   if (code !== 0) throw new Error(`${words[0]} ended with ${String(code)}.`)
-  return { milliseconds: performance.now() - begin, ...(JSON.parse(Buffer.concat(told).toString()) as ChildReport) }
+  return { milliseconds: performance.now() - begin, ...(JSON.parse(Buffer.concat(output).toString()) as ChildReport) }
 }
 
 interface Round {

@@ -49,25 +49,30 @@ function importDirectly(root: string): Plugin {
         return isQuiet(found.path) ? { ...found, sideEffects: false } : undefined
       })
       onLoad({ filter: /[/\\]src[/\\]action[/\\][a-z-]+\.ts$/ }, async ({ path }) => {
-        const [text, door] = await Promise.all([readFile(path, 'utf8'), readFile(join(context, 'index.ts'), 'utf8')])
-        return { contents: directImports(text, door), loader: 'ts' }
+        const [text, publicInterface] = await Promise.all([
+          readFile(path, 'utf8'),
+          readFile(join(context, 'index.ts'), 'utf8'),
+        ])
+        return { contents: directImports(text, publicInterface), loader: 'ts' }
       })
     },
   }
 }
 
-function directImports(text: string, door: string): string {
+function directImports(text: string, publicInterface: string): string {
   const rooms = new Map<string, string>()
-  for (const [, names = '', room = ''] of door.matchAll(/export (?:type )?\{([^}]*)\} from '\.\/([^']+)'/g)) {
+  for (const [, names = '', file = ''] of publicInterface.matchAll(
+    /export (?:type )?\{([^}]*)\} from '\.\/([^']+)'/g,
+  )) {
     for (const name of namesIn(names))
-      rooms.set(name.shown, `import { ${name.own} as ${name.shown} } from '../handoff/${room}'`)
+      rooms.set(name.shown, `import { ${name.own} as ${name.shown} } from '../handoff/${file}'`)
   }
   return text.replace(/^import \{([^}]*)\} from '\.\.\/handoff\/index\.js'/gm, (_, names: string) =>
     namesIn(names)
       .filter((name) => !name.isType)
       .map(({ own }) => {
         const statement = rooms.get(own)
-        if (statement === undefined) throw new Error(`The inner door of the house does not have ${own}.`)
+        if (statement === undefined) throw new Error(`src/handoff/index.ts does not export ${own}.`)
         return statement
       })
       .join(';'),

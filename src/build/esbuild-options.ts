@@ -9,7 +9,7 @@ export const bundling = {
   platform: 'node',
   mainFields: ['module', 'main'],
   minify: true,
-  // Names of classes are told to services (a user agent) and read from errors.
+  // Names of classes are asked to services (a user agent) and read from errors.
   keepNames: true,
   charset: 'utf8',
   legalComments: 'none',

@@ -85,13 +85,13 @@ export function printReport(terminal: Terminal, report: DemoReport): void {
 
 function printTable(terminal: Terminal, report: DemoReport): void {
   terminal.heading('Time and tokens')
-  for (const [walk, title] of [
+  for (const [workflow, title] of [
     ['summarise', 'Sandbox A: summarise'],
     ['ask', 'Sandbox B: ask'],
   ] as const) {
-    const usage = report.usage[walk]
+    const usage = report.usage[workflow]
     terminal.line(`  ${title.padEnd(24)} ${usage.inputTokens} tokens in, ${usage.outputTokens} out`)
-    for (const [step, milliseconds] of Object.entries(report.timings[walk]))
+    for (const [step, milliseconds] of Object.entries(report.timings[workflow]))
       terminal.line(`    ${step.padEnd(22)} ${seconds(milliseconds).padStart(8)}`)
   }
   terminal.line(`  ${'in all'.padEnd(24)} ${seconds(report.timings.total).padStart(8)}`)

@@ -127,11 +127,11 @@ function introduce(terminal: Terminal, clouds: OpenClouds): void {
 }
 
 function note(event: { type: string }, sandboxes: DemoReport['sandboxes']): void {
-  const told = event as { type: string; id: string; role: 'summarise' | 'ask' }
-  if (told.type === 'sandbox-open')
-    sandboxes.push({ id: told.id, role: told.role, created: new Date().toISOString(), killed: null })
-  if (told.type === 'sandbox-gone') {
-    const sandbox = sandboxes.find((entry) => entry.id === told.id)
+  const sandboxEvent = event as { type: string; id: string; role: 'summarise' | 'ask' }
+  if (sandboxEvent.type === 'sandbox-open')
+    sandboxes.push({ id: sandboxEvent.id, role: sandboxEvent.role, created: new Date().toISOString(), killed: null })
+  if (sandboxEvent.type === 'sandbox-gone') {
+    const sandbox = sandboxes.find((entry) => entry.id === sandboxEvent.id)
     if (sandbox) sandbox.killed = new Date().toISOString()
   }
 }

@@ -54,8 +54,8 @@ function bytesOf(items: PruneItem[]): string {
 const itemLine = (item: PruneItem) => `  ${words[item.kind][0]} ${plain(item.name)} (${item.why}; ${bytesOf([item])})`
 
 export function prunedAsText({ item, outcome, why }: PruneResult): string {
-  const told = why === undefined ? outcome : `${outcome}: ${plain(why)}`
-  return `${words[item.kind][0]} ${plain(item.name)} ${told}\n`
+  const outcomeText = why === undefined ? outcome : `${outcome}: ${plain(why)}`
+  return `${words[item.kind][0]} ${plain(item.name)} ${outcomeText}\n`
 }
 
 const itemData = ({ kind, name, why, files, bytes }: PruneItem) => ({ kind, name, why, files, bytes })

@@ -1,4 +1,4 @@
-// How a walk looks on a terminal: one live line with the time that passes where there is a terminal, plain lines everywhere else.
+// How a workflow looks on a terminal: one live line with the time that passes where there is a terminal, plain lines everywhere else.
 import type { RunEvent, Step } from '../handoff/index.js'
 
 export interface Terminal {
@@ -92,7 +92,7 @@ function lineFor(event: RunEvent, paint: (code: number, text: string) => string)
     case 'notice':
       return `  ${paint(33, '!')} ${event.text}`
     case 'answer-reused':
-      return '    answered before: taken from the ledger, no sandbox'
+      return '    answered before: taken from the answer store, no sandbox'
     default:
       return undefined
   }

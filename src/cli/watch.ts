@@ -27,9 +27,9 @@ export async function reload<T extends { close(): Promise<void> }>(options: Relo
   const settled = gathered(async (paths) => {
     // What an editor only put down for a moment is gone by now, and not worth a word.
     const still = paths.filter((path) => existsSync(join(root, path)))
-    const told = still.length === 0 ? paths : still
-    const ofPage = told.filter((path) => isBelow(path, page.folder))
-    const code = told.filter((path) => !isBelow(path, page.folder))
+    const changed = still.length === 0 ? paths : still
+    const ofPage = changed.filter((path) => isBelow(path, page.folder))
+    const code = changed.filter((path) => !isBelow(path, page.folder))
     const attempt = async (paths: string[], work: () => Promise<string>) => {
       if (paths.length === 0) return
       const outcome = await work().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))

@@ -23,9 +23,9 @@ export interface Wiring {
   emit: (event: RunEvent) => void
   /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
   cloneToken?: string
-  /** What else the door holds that nobody may see: taken out of what the model is told and says, and of what is kept. */
+  /** Further secrets of the entry point. They are redacted in what the model reads and writes, and in what is stored. */
   secrets?: readonly string[]
-  /** Takes secrets out of text, where the door knows more of them than these settings hold. */
+  /** Redacts secrets in text, also those that only the entry point knows. */
   redact?: (text: string) => string
   clock?: Clock
 }

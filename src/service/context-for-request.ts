@@ -14,7 +14,7 @@ export interface RequestTime {
 /** The sandbox's own timeout exceeds the deadline of the work by this. */
 const graceMs = 5_000
 
-/** After so long the caller is told to come back, or the job is delivered again. */
+/** After so long the caller is asked to come back, or the job is delivered again. */
 const longestAccountWaitMs = 20_000
 
 /** Sends events to the request, and bounds all work by its deadlines. */

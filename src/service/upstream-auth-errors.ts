@@ -5,7 +5,7 @@ import { HandoffError, isHandoffError } from '../handoff/stored-answer.js'
 
 /** Wraps a client so that a rejected key becomes an error of that service. */
 export function reportKeyRefusals<T extends object>(line: T, code: Product.ErrorCode): T {
-  const told = (error: unknown) => {
+  const reported = (error: unknown) => {
     const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')
     if (!ours) return error
     const { message, next } = error
@@ -19,7 +19,7 @@ export function reportKeyRefusals<T extends object>(line: T, code: Product.Error
         const result: unknown = Reflect.apply(value, target, parts)
         if (!(result instanceof Promise)) return result
         return result.catch((error: unknown) => {
-          throw told(error)
+          throw reported(error)
         })
       }
     },

@@ -87,7 +87,7 @@ test('a writer is answered in one comment, with links to checked lines', async (
   )
 })
 
-test('the same question again comes from the ledger, without a sandbox', async () => {
+test('the same question again comes from the answer store, without a sandbox', async () => {
   const before = machines()
   const question = say('writer', '/ask how is the token refreshed')
   const step = await asked(question)
@@ -96,7 +96,7 @@ test('the same question again comes from the ledger, without a sandbox', async (
   expect(answersTo(question)[0]!.body).toContain('| Reused | yes')
 })
 
-test('a stranger is not answered, is told by a reaction, and no cloud is reached', async () => {
+test('a stranger gets a reaction and no answer, and no cloud is reached', async () => {
   const question = say('stranger', '/ask Where are the keys?')
   const story = watchStory(stack)
   const step = await asked(question)
@@ -261,7 +261,7 @@ async function waitForWorking(question: StoredComment): Promise<void> {
   }
 }
 
-test('a question that is too long, and an empty one, are told so', async () => {
+test('a question that is too long, and an empty one, learns it', async () => {
   for (const [body, said] of [
     ['/ask', 'The question is empty'],
     [`/ask ${'why '.repeat(1_500)}`, 'at most 4,000 are taken'],

@@ -1,4 +1,4 @@
-// A cancelled job leaves nothing behind: the shipped dist is interrupted at every step of both walks, and killed where it could not say
+// A cancelled job leaves nothing behind: the shipped dist is interrupted at every step of both workflows, and killed where it could not say
 // goodbye; then the step after the job runs, twice.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { StoredComment } from '../../src/emulators/github/state.js'
@@ -43,7 +43,7 @@ const ask = (words: string) => {
   return { question, event: { ...stack.github.eventOf(question), sha: stack.repository.commits[0]! } }
 }
 
-/** A commit that was never summarised, so that every step of the walk is there to be interrupted. */
+/** A commit that was never summarised, so that every step of the workflow is there to be interrupted. */
 async function freshPush() {
   const number = stack.repository.commits.length
   return stack.push({
@@ -179,7 +179,7 @@ test('a step that is killed before it knew its sandbox: the label finds it', asy
 })
 
 test('a step that is killed while it answers: the step after the job finishes the comment and the sandbox', async () => {
-  const { question, event } = ask('Will somebody finish what refreshToken began?')
+  const { question, event } = ask('Will another process finish what refreshToken began?')
   const step = await stack.step({ event, interruptAt: 'is open (template', signal: 'SIGKILL' })
   expect(stateOf(question)).toEqual(['working'])
   expect(stack.github.reactionsOf(question), 'seen at once').toEqual(['github-actions[bot]:eyes'])

@@ -185,7 +185,7 @@ test('without id-token: write the lines to add are printed, and the service is n
   expect(answerTo(question.id)!.body).toContain('state=failed')
 })
 
-test('a job of another repository is refused by the service, and told so', async () => {
+test('a job of another repository is refused by the service, and reported so', async () => {
   const other = stack.github.addRepository({ name: 'octo/other' })
   stack.github.runJob(other)
   const { question, step } = asked('How is the token refreshed?')
@@ -196,7 +196,7 @@ test('a job of another repository is refused by the service, and told so', async
 })
 
 test('a service that is not there is one clear error', async () => {
-  const question = stack.github.addComment(stack.onGitHub, 7, 'writer', '/ask Is anybody there?')
+  const question = stack.github.addComment(stack.onGitHub, 7, 'writer', '/ask Is a service there?')
   const event = { ...stack.github.eventOf(question), sha: stack.repository.commits[0]! }
   const step = await stack.step({
     event,

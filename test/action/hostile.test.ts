@@ -93,7 +93,7 @@ test('the private repository was read, and the attack was in what the model said
   expect(stack.remote.requests.some((request) => request.status === 401 || request.headers['authorization'])).toBe(true)
   for (const { quoted } of [summary, answer]) {
     expect(quoted.join('\n')).toMatch(/planted|forged/)
-    expect(quoted.join('\n'), 'the model told the secret').toContain('[redacted]')
+    expect(quoted.join('\n'), 'the model reported the secret').toContain('[redacted]')
   }
 })
 
@@ -209,7 +209,7 @@ describe('what people see', () => {
   })
 })
 
-test('the token of comments is neither stored nor told to a model, though a model knows it', () => {
+test('the token of comments is neither stored nor sent to a model, though a model knows it', () => {
   const stored = stack.clouds.drive.readAll().filter(({ path }) => !path.endsWith('.git.tar'))
   expect(stored.some(({ path }) => path.includes('/analysis/qa/'))).toBe(true)
   expect(piecesOf(stored.map(({ bytes }) => bytes.toString('latin1')).join('\n'))).toEqual([])

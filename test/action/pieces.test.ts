@@ -1,4 +1,4 @@
-// The small parts of the door, each for itself: what a runner is told, which event asks for what, what is masked.
+// The small parts of the Action, each on its own: what a runner receives, which event asks for what, what is masked.
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

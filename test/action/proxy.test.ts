@@ -104,7 +104,7 @@ test('a Node that takes a proxy only from the start is started again, and its en
   expect(stack.clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone')).toEqual([])
 })
 
-test('a Node that would send calls around the proxy is told of, and makes none', async () => {
+test('a Node that would send calls around the proxy is reported, and makes none', async () => {
   const before = reached()
   const environment = {
     NODE_OPTIONS: `--import=${join(import.meta.dirname, 'watch-loading.mjs')}`,

@@ -24,12 +24,12 @@ beforeAll(async () => {
     refs: { 'refs/pull/7/head': 3, 'refs/pull/9/head': 4 },
   })
   stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: stack.repository.commits[1]! } })
-  const told = watchStory(stack)
+  const reported = watchStory(stack)
   first = await stack.step({
     event: stack.push({ sha: commit(0) }),
     inputs: { 'llm-price-input': '2', 'llm-price-output': '8' },
   })
-  story = told(first)
+  story = reported(first)
 })
 
 afterAll(() => stack?.close())
@@ -73,9 +73,9 @@ test('its job summary has the four sections, what was read and left out, and how
 
 test('the same push again is paid for once', async () => {
   const before = { machines: machines(), prompts: stack.clouds.model.prompts.length }
-  const told = watchStory(stack)
+  const reported = watchStory(stack)
   const step = await stack.step({ event: stack.push({ sha: commit(0) }) })
-  expect(told(step)).toMatchSnapshot()
+  expect(reported(step)).toMatchSnapshot()
   expect(step.outputs).toMatchObject({ run: first.outputs['run'], reused: 'true' })
   expect(step.notices).toEqual([])
   expect({ machines: machines(), prompts: stack.clouds.model.prompts.length }).toEqual(before)
@@ -107,7 +107,7 @@ test('a push builds on the one before', async () => {
   expect(handoff.basedOn).toBe(first.outputs['run'])
 })
 
-test('a pull request from a fork is left alone, and a maintainer is told what to do', async () => {
+test('a pull request from a fork is left alone, and a maintainer learns what to do', async () => {
   const before = machines()
   const fork = {
     head: { sha: commit(4), ref: 'patch', repo: { id: 99 } },
@@ -121,11 +121,11 @@ test('a pull request from a fork is left alone, and a maintainer is told what to
   expect(target.code).toBe(1)
   expect(target.errors).toEqual([expect.stringContaining('set allow-untrusted-head: true')])
   expect(machines()).toBe(before)
-  const told = await stack.step({
+  const reported = await stack.step({
     event: { ...event, name: 'pull_request_target' },
     inputs: { 'allow-untrusted-head': 'true' },
   })
-  expect(told).toMatchObject({ errors: [], outputs: { commit: commit(4) } })
+  expect(reported).toMatchObject({ errors: [], outputs: { commit: commit(4) } })
 })
 
 test('a missing fork repository is a fork', async () => {
@@ -136,9 +136,9 @@ test('a missing fork repository is a fork', async () => {
 })
 
 test('all missing inputs are named together, in the words of the workflow', async () => {
-  const told = watchStory(stack)
+  const reported = watchStory(stack)
   const step = await stack.step({ event: stack.push(), without: ['e2b-api-key', 'llm-api-key', 'llm-model'] })
-  expect(told(step)).toMatchSnapshot()
+  expect(reported(step)).toMatchSnapshot()
   expect(step.errors).toEqual([
     expect.stringContaining('These inputs are missing: e2b-api-key, llm-api-key, llm-model.'),
   ])
@@ -172,10 +172,10 @@ test.each([
   ],
   ['another event', () => ({ name: 'star', payload: {} })],
 ])('%s is nothing to do', async (_, event) => {
-  const told = watchStory(stack)
+  const reported = watchStory(stack)
   const step = await stack.step({ event: event() })
   expect(step).toMatchObject({ code: 0, errors: [], outputs: {} })
-  expect(told(step).requests).toEqual([])
+  expect(reported(step).requests).toEqual([])
 })
 
 test('two jobs of one workflow run may summarise the same commit, each in a directory of its own', async () => {

@@ -1,4 +1,4 @@
-// A step told without what differs from run to run, for snapshots: what the runner was told, what people see, and who was asked for what.
+// A step reported without what differs from run to run, for snapshots: what the runner received, what people see, and who was asked for what.
 // The words of the model are not part of it; they have tests of their own.
 import type { ActionStack, Step } from './kit.js'
 

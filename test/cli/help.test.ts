@@ -71,5 +71,5 @@ test.each(commands)('$name refuses an option it does not know', async ({ name, f
 
 test('bench --help lists the benches', async () => {
   const { stdout } = await run('src/benchmarks/index.ts', '--help')
-  for (const part of ['walks', 'action', 'service', 'survey', 'find', 'incremental']) expect(stdout).toContain(part)
+  for (const part of ['workflows', 'action', 'service', 'survey', 'find', 'incremental']) expect(stdout).toContain(part)
 })

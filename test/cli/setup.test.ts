@@ -86,11 +86,11 @@ test.each([
   ['E2B_API_KEY', 'E2B does not accept the key'],
   ['DRIVE9_API_KEY', 'DRIVE9_API_KEY'],
   ['LLM_API_KEY', 'LLM_API_KEY'],
-])('a wrong %s is told, not shown and not written', async (name, message) => {
-  const { code, stdout, stderr } = await setUp({ ...settings(), [name]: `nobody_knows_${name}` }, '--yes')
+])('a wrong %s is reported, not shown and not written', async (name, message) => {
+  const { code, stdout, stderr } = await setUp({ ...settings(), [name]: `secret_of_${name}` }, '--yes')
   expect(code).toBe(1)
   expect(stderr).toContain(message)
-  expect(stdout + stderr).not.toContain(`nobody_knows_${name}`)
+  expect(stdout + stderr).not.toContain(`secret_of_${name}`)
   expect(() => readFileSync(file)).toThrow(/ENOENT/)
 })
 
@@ -130,7 +130,7 @@ test.skipIf(spawnSync('script', ['--version']).status !== 0)(
   async () => {
     const { E2B_API_KEY, DRIVE9_API_KEY, LLM_API_KEY, LLM_MODEL, ...addresses } = settings()
     const shown = await typeAt(addresses, [
-      ['E2B (not shown): ', 'nobody_knows_typed'],
+      ['E2B (not shown): ', 'secret_of_typed'],
       ['E2B (not shown): ', E2B_API_KEY!],
       ['drive9 (not shown): ', DRIVE9_API_KEY!],
       ['service (not shown): ', LLM_API_KEY!],
@@ -138,12 +138,12 @@ test.skipIf(spawnSync('script', ['--version']).status !== 0)(
       ['Name of the model', LLM_MODEL!],
     ])
     expect(shown).toMatch(/✗ .*E2B does not accept the key[\s\S]*✓ E2B_API_KEY[\s\S]*✓ LLM_API_KEY[\s\S]*gh secret set/)
-    for (const secret of [...keysOf(), 'nobody_knows_typed']) expect(shown).not.toContain(secret)
+    for (const secret of [...keysOf(), 'secret_of_typed']) expect(shown).not.toContain(secret)
     for (const key of keysOf()) expect(readFileSync(file, 'utf8')).toContain(key)
   },
 )
 
-test('a model’s service that is not there is told', async () => {
+test('a model’s service that is not there is reported', async () => {
   const takeBack = clouds.model.rule({ method: 'HEAD', path: /models/, fault: { kind: 'reset' } })
   const { code, stderr } = await setUp(settings(), '--yes').finally(takeBack)
   expect(code).toBe(1)
@@ -156,7 +156,7 @@ test.each([
   ['POST', /^\/v3\/templates$/, 'Building the template'],
   ['POST', /^\/v2\/templates\/.+\/builds\//, 'Building the template'],
   ['GET', /^\/templates\/.+\/status/, 'Building the template'],
-])('when E2B fails at %s %s that is told, and the keys are kept', async (method, path, doing) => {
+])('when E2B fails at %s %s that is reported, and the keys are kept', async (method, path, doing) => {
   const takeBack = clouds.sandboxes.rule({ method, path, fault: { kind: 'answer', status: 500, body: '{}' } })
   // A pin is another template, which is not there yet.
   const pinned = { ...settings(), DRIVE9_BINARY_SHA256: createHash('sha256').update(path.source).digest('hex') }
@@ -167,7 +167,7 @@ test.each([
   expect(readFileSync(file, 'utf8')).toContain(keysOf()[0])
 })
 
-test('when E2B does not tell of the template’s builds that is told', async () => {
+test('when E2B does not tell of the template’s builds that is reported', async () => {
   expect((await setUp(settings(), '--yes')).code).toBe(0)
   const fault = { kind: 'answer', status: 503, body: '{}' } as const
   const takeBack = clouds.sandboxes.rule({ method: 'GET', path: /^\/templates\/[^/]+$/, fault })

@@ -44,7 +44,7 @@ test.each([
   expect(stderr).not.toContain('is not a git repository')
 })
 
-test('another failure of git is told in its own words; a folder without a repository is called that', async () => {
+test('another failure of git is reported in its own words; a folder without a repository is called that', async () => {
   const broken = await makeRepository({ 'a.txt': 'a\n' })
   writeFileSync(join(broken.directory, 'config'), 'nonsense [\n')
   await expect(readTarget(broken.directory)).rejects.toThrow(/git cannot read .*bad config line 1/)

@@ -8,7 +8,7 @@ import { type Reloading, reload } from '../../src/cli/watch.js'
 
 let root: string
 let serving: Reloading<Running>
-let told: string[]
+let reported: string[]
 let open: number
 let failing: boolean
 let pages: number
@@ -25,7 +25,7 @@ beforeEach(async () => {
   mkdirSync(join(root, 'src/handoff/workflows/answer'), { recursive: true })
   mkdirSync(join(root, 'test'))
   writeFileSync(join(root, 'api/ask.ts'), 'one')
-  told = []
+  reported = []
   open = 0
   failing = false
   pages = 0
@@ -40,7 +40,7 @@ beforeEach(async () => {
         pages += 1
       },
     },
-    say: (text) => told.push(text),
+    say: (text) => reported.push(text),
     async begin() {
       if (failing) throw new Error('it does not begin')
       begun += 1
@@ -70,11 +70,11 @@ function replace(path: string): void {
 
 async function hears(sentence: RegExp): Promise<void> {
   const deadline = Date.now() + 5_000
-  while (!told.some((one) => sentence.test(one))) {
-    if (Date.now() > deadline) throw new Error(`Not told ${sentence}, but: ${told.join('; ')}`)
+  while (!reported.some((one) => sentence.test(one))) {
+    if (Date.now() > deadline) throw new Error(`Not reported ${sentence}, but: ${reported.join('; ')}`)
     await pause(10)
   }
-  told.length = 0
+  reported.length = 0
 }
 
 test('a file that is written, replaced, and written again', async () => {

@@ -240,17 +240,17 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       const request = { prefix: mine, lifetimeSeconds: 60, subject: 'contract' }
       const token = await drive.issueToken({ ...request, operations: ['read', 'list'] }, signal)
       expect(Date.parse(token.expiresAt) - Date.now()).toBeLessThan(61_000)
-      const guest = held.withKey(token.secret)
-      expect((await guest.status(signal)).ready).toBe(true)
-      expect(text(await guest.read(`${mine}/a.txt`, { maxBytes: 100, signal }))).toBe('mine')
-      expect((await guest.list(mine, signal)).map(({ name }) => name)).toEqual(['a.txt'])
-      expect(await codeOf(guest.read(`${other}/a.txt`, { maxBytes: 100, signal }))).toBe('forbidden')
-      expect(await codeOf(guest.list(other, signal))).toBe('forbidden')
-      expect(await codeOf(guest.stat(`${mine}-more`, signal)), 'a name that only begins the same').toBe('forbidden')
-      expect(await codeOf(guest.write(`${mine}/b.txt`, bytes('x'), { signal }))).toBe('forbidden')
-      expect(await codeOf(guest.write(`${mine}/b.txt`, randomBytes(60_000), { signal }))).toBe('forbidden')
-      expect(await codeOf(guest.remove(`${mine}/a.txt`, { recursive: false, signal }))).toBe('forbidden')
-      expect(await codeOf(guest.issueToken({ ...request, operations: ['write'] }, signal))).toBe('forbidden')
+      const limited = held.withKey(token.secret)
+      expect((await limited.status(signal)).ready).toBe(true)
+      expect(text(await limited.read(`${mine}/a.txt`, { maxBytes: 100, signal }))).toBe('mine')
+      expect((await limited.list(mine, signal)).map(({ name }) => name)).toEqual(['a.txt'])
+      expect(await codeOf(limited.read(`${other}/a.txt`, { maxBytes: 100, signal }))).toBe('forbidden')
+      expect(await codeOf(limited.list(other, signal))).toBe('forbidden')
+      expect(await codeOf(limited.stat(`${mine}-more`, signal)), 'a name that only begins the same').toBe('forbidden')
+      expect(await codeOf(limited.write(`${mine}/b.txt`, bytes('x'), { signal }))).toBe('forbidden')
+      expect(await codeOf(limited.write(`${mine}/b.txt`, randomBytes(60_000), { signal }))).toBe('forbidden')
+      expect(await codeOf(limited.remove(`${mine}/a.txt`, { recursive: false, signal }))).toBe('forbidden')
+      expect(await codeOf(limited.issueToken({ ...request, operations: ['write'] }, signal))).toBe('forbidden')
       await drive.revokeToken(token.id, signal)
     })
 
@@ -259,11 +259,11 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       const operations = ['read', 'list', 'write', 'delete'] as const
       const request = { prefix: mine, operations: [...operations], lifetimeSeconds: 60, subject: 'contract' }
       const token = await drive.issueToken(request, signal)
-      const guest = held.withKey(token.secret)
-      expect(await guest.write(`${mine}/a.bin`, randomBytes(60_000), { expectedRevision: 0, signal })).toEqual({
+      const limited = held.withKey(token.secret)
+      expect(await limited.write(`${mine}/a.bin`, randomBytes(60_000), { expectedRevision: 0, signal })).toEqual({
         revision: 1,
       })
-      expect(await guest.remove(`${mine}/a.bin`, { recursive: false, signal })).toBe(true)
+      expect(await limited.remove(`${mine}/a.bin`, { recursive: false, signal })).toBe(true)
       await drive.revokeToken(token.id, signal)
     })
 
@@ -277,10 +277,10 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       )
       await drive.revokeToken(token.id, signal)
       await drive.revokeToken(token.id, signal)
-      const guest = held.withKey(token.secret)
+      const limited = held.withKey(token.secret)
       // Another server of the service may know the token for ten seconds more.
       const refused = async () =>
-        (await codeOf(guest.read(`${mine}/a.txt`, { maxBytes: 100, signal }))) === 'unauthorized'
+        (await codeOf(limited.read(`${mine}/a.txt`, { maxBytes: 100, signal }))) === 'unauthorized'
       await until('the revoked token is refused', refused, 15_000)
     })
 
@@ -292,9 +292,9 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
         { prefix: mine, operations, lifetimeSeconds: 1, subject: 'contract' },
         signal,
       )
-      const guest = held.withKey(token.secret)
+      const limited = held.withKey(token.secret)
       const refused = async () =>
-        (await codeOf(guest.read(`${mine}/a.txt`, { maxBytes: 100, signal }))) === 'unauthorized'
+        (await codeOf(limited.read(`${mine}/a.txt`, { maxBytes: 100, signal }))) === 'unauthorized'
       await until('the old token is refused', refused, 20_000)
     })
 
@@ -308,7 +308,7 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       expect(JSON.stringify(error) + String((error as HandoffError).stack)).not.toContain(wrong)
     })
 
-    test('stops when it is told to', async () => {
+    test('stops when it is asked to', async () => {
       const stopped = AbortSignal.abort()
       expect(await codeOf(drive.read(fresh(), { maxBytes: 1, signal: stopped }))).toBe('cancelled')
       expect(await codeOf(drive.write(fresh(), bytes('x'), { signal: stopped }))).toBe('cancelled')

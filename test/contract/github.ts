@@ -55,8 +55,8 @@ export function gitHubContract(name: string, makeWorld: () => Promise<GitHubFixt
       const owner = repository.split('/')[0]!
       const known = await github.permissionOf(repository, owner, call)
       expect(known.user?.login.toLowerCase() ?? owner.toLowerCase()).toBe(owner.toLowerCase())
-      const nobody = await github.permissionOf(repository, 'no-such-person-here-0123456789abcdefghi', call)
-      expect(nobody).toEqual({ level: 'none', roleName: 'none', user: null })
+      const unknown = await github.permissionOf(repository, 'no-such-person-here-0123456789abcdefghi', call)
+      expect(unknown).toEqual({ level: 'none', roleName: 'none', user: null })
     })
 
     for (const kind of ['issue', 'review'] as const) {

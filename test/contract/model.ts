@@ -97,7 +97,7 @@ export function modelContract(
         expect(reply.truncated).toBe(true)
       })
 
-      it('stops when it is told to, before and in the middle', async () => {
+      it('stops when it is asked to, before and in the middle', async () => {
         expect(await failure(model.complete(request({ signal: AbortSignal.abort() })))).toMatchObject({
           code: 'cancelled',
         })

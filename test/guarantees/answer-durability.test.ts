@@ -34,14 +34,14 @@ import { until } from '../support/until.js'
 
 const never = new AbortController().signal
 const long = process.env['LONG'] === '1'
-const ledger = makeFaultLog()
+const faultLog = makeFaultLog()
 const figures = {
   schedules: 0,
   asked: 0,
   answered: 0,
   refused: 0,
   died: 0,
-  'answered by whoever came next': 0,
+  'answered by the next caller': 0,
   'orphans swept': 0,
 }
 /** Each round breaks calls that no earlier round broke. The rounds end when no such call is left. */
@@ -60,7 +60,7 @@ beforeAll(async () => {
   sealed = storedBelow(place.layout.repository)
   process.proxy.calls.length = 0
   await answerQuestion(place.ask(process, 'What is here?'), process.context, never)
-  ledger.add(process.proxy.calls)
+  faultLog.add(process.proxy.calls)
   targets = listTargets(process.proxy.calls)
   stack.clouds.drive.remove(`${place.layout.run(run as RunId)}/${artifact.answers}`)
 }, 60_000)
@@ -90,7 +90,7 @@ test('if any call fails, each question ends as one complete answer, the same for
   const machines = stack.clouds.sandboxes.sandboxes
   const gone = machines.filter(({ state }) => state === 'gone').length
   const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
-  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
+  console.log(figuresText({ ...figures, 'faults injected': faultLog.injected(), ...sandboxes }))
   expect(failures).toEqual([])
 }, 1_800_000)
 
@@ -102,7 +102,7 @@ function schedule(seed: number): Promise<Schedule> {
   const second = random.below(3) === 0 ? questions[1]! : questions[0]!
   const asking = faults.map((plan, index) => ({
     faults: plan,
-    breaking: ledger.breakRemaining(targets),
+    breaking: faultLog.breakRemaining(targets),
     question: [questions[0]!, second][index]!,
   }))
   return broken(lay(`octo/asked-${seed}`), asking)
@@ -120,10 +120,10 @@ async function broken(place: SealedPlace, askings: Asking[]): Promise<Schedule> 
   const results = await Promise.all(
     askings.map(async ({ question, ...plan }) => {
       await using process = await stack.process({ ...plan, watch: watch.look })
-      const told = await disturbed(place, process, question)
-      ledger.add(process.proxy.calls)
+      const reported = await disturbed(place, process, question)
+      faultLog.add(process.proxy.calls)
       met += unplannedFaultsText(process.proxy.calls, plan.faults ?? [])
-      return told
+      return reported
     }),
   )
   const wrong = results.filter((result) => typeof result === 'string')
@@ -170,7 +170,7 @@ async function whoComesNext(place: Scenario, question: string): Promise<AnswerRe
   await using process = await stack.process({ patient: true })
   process.advance(3_600_000)
   const result = await answerQuestion(place.ask(process, question), process.context, never)
-  if (!result.reused) figures['answered by whoever came next'] += 1
+  if (!result.reused) figures['answered by the next caller'] += 1
   const { count, wrong } = await sweepOrphans(stack, place, process)
   figures['orphans swept'] += count
   if (wrong.length > 0) throw new Error(wrong.join('; '))
@@ -180,12 +180,12 @@ async function whoComesNext(place: Scenario, question: string): Promise<AnswerRe
 function sameAsKept({ directory }: { directory: string }, { record }: Pick<AnswerResult, 'record'>): string[] {
   const kept = stack.clouds.drive.readFile(`${directory}/${artifact.answer(record.id)}`)?.toString() ?? '{}'
   const same = isDeepStrictEqual(JSON.parse(kept), JSON.parse(JSON.stringify(record)))
-  return same ? [] : [`somebody was told another answer than is kept: ${JSON.stringify(record)} ${kept}`]
+  return same ? [] : [`a caller received another answer than is stored: ${JSON.stringify(record)} ${kept}`]
 }
 
 function countRecords(states: string[], expected: number): string[] {
   const right = states.length === expected && states.every((state) => state === 'done')
-  return right ? [] : [`${expected} questions were asked, and the ledger has ${states.join(', ') || 'nothing'}`]
+  return right ? [] : [`${expected} questions were asked, and the answer store has ${states.join(', ') || 'nothing'}`]
 }
 
 const earlierAnswer = '<!-- handoff:latest accepted=2020-01-01T00:00:00.000Z -->\nAn earlier one.\n'
@@ -193,31 +193,31 @@ const earlierAnswer = '<!-- handoff:latest accepted=2020-01-01T00:00:00.000Z -->
 test('it holds with the real sandbox program and a mount', async () => {
   // What a mount reads before its machine is ended is not the same every time.
   for (let round = 0, idle = 0; round < rounds && idle < 2; round += 1) {
-    const before = ledger.injected()
+    const before = faultLog.injected()
     const place = lay('octo/sealed')
     stack.clouds.drive.write(`${place.directory}/${artifact.latestAnswer}`, earlierAnswer)
     // What the plain form has beside the others, as far as a mount is asked for it.
     for (const path of ['project/sealed/src/greet.ts', artifact.treeTable])
       stack.clouds.drive.write(`${place.directory}/${path}`, 'x')
     const { plan, wrong } = await broken(place, [
-      { real: true, breaking: ledger.breakRemaining(), question: questions[0]! },
+      { real: true, breaking: faultLog.breakRemaining(), question: questions[0]! },
     ])
     expect({ plan, wrong }).toEqual({ plan, wrong: [] })
-    idle = ledger.injected() === before ? idle + 1 : 0
+    idle = faultLog.injected() === before ? idle + 1 : 0
   }
 }, 600_000)
 
 test('it holds under the limits of a service, and no reservation is left', async () => {
   await using usual = await stack.process({ patient: true })
   await askLimited(limitedContext(usual), lay('octo/sealed'), usual, questions[0]!, never)
-  ledger.add(usual.proxy.calls)
+  faultLog.add(usual.proxy.calls)
   const calls = listTargets(usual.proxy.calls)
   const failures = await runSchedules(
     schedulesFrom(5, 300),
     (seed) => limited(makePlan(spreadSeed(seed, calls), calls), calls),
     1,
   )
-  for (let round = 0; round < 2 || (round < rounds && ledger.unbroken().length > 0); round += 1)
+  for (let round = 0; round < 2 || (round < rounds && faultLog.unbroken().length > 0); round += 1)
     failures.push(...(await runSchedules([round], () => limited([]))))
   expect(failures).toEqual([])
 }, 600_000)
@@ -230,7 +230,7 @@ async function limited(faults: PlannedFault[], planned: CallTarget[] = []): Prom
   const charged = tokensOf(drive)
   const modelCalls = stack.clouds.model.requests.length
   const wrong: string[] = []
-  await using process = await stack.process({ faults, breaking: ledger.breakRemaining(planned), watch: watch.look })
+  await using process = await stack.process({ faults, breaking: faultLog.breakRemaining(planned), watch: watch.look })
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), 4_000)
   const asking = askLimited(limitedContext(process), place, process, questions[0]!, stop.signal).catch((error) => {
@@ -239,7 +239,7 @@ async function limited(faults: PlannedFault[], planned: CallTarget[] = []): Prom
   await Promise.race([asking, process.proxy.died])
   clearTimeout(deadline)
   if (faults.some(({ fault }) => fault.startsWith('dies'))) stop.abort()
-  ledger.add(process.proxy.calls)
+  faultLog.add(process.proxy.calls)
   // A late reply belongs to this process, and must not meet the next scenario.
   if (process.proxy.calls.some(({ fault }) => fault === 'is late')) await systemClock.sleep(lateMs, never)
   await using next = await stack.process({ patient: true })
@@ -276,7 +276,7 @@ test.each<[string, Rule]>([
     { method: 'DELETE', path: /\/v1\/tokens\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } },
   ],
 ])('an answer of the model is stored and returned, though %s; its sandbox is gone by then', async (_what, rule) => {
-  const place = lay('octo/told')
+  const place = lay('octo/reported')
   const { drive, model, sandboxes } = stack.clouds
   const slowEnd = sandboxes.rule({
     method: 'DELETE',
@@ -286,10 +286,10 @@ test.each<[string, Rule]>([
   const takeBack = drive.rule(rule)
   await using process = await stack.process({ patient: true })
   const [before, machines] = [completions(model).length, sandboxes.sandboxes.length]
-  const told = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
+  const reported = await answerQuestion(place.ask(process, questions[0]!), process.context, never).finally(takeBack)
   slowEnd()
   expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
-  expect(sameAsKept(place, told)).toEqual([])
+  expect(sameAsKept(place, reported)).toEqual([])
   expect(await answerQuestion(place.ask(process, questions[0]!), process.context, never)).toMatchObject({
     reused: true,
   })
@@ -400,6 +400,6 @@ test('if a process is killed during an answer, the next one takes the question o
 }, 600_000)
 
 test('the tests broke each call that an answer makes', () => {
-  console.log(ledger.report())
-  expect(ledger.unbroken()).toEqual([])
+  console.log(faultLog.report())
+  expect(faultLog.unbroken()).toEqual([])
 })

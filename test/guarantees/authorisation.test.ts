@@ -1,5 +1,5 @@
 // Attacks on what decides who may act: signatures, tokens of jobs, permissions, names that changed hands, ids of others. Each is refused for its
-// own stated reason, and before a machine or a model was asked for anything. What the doors do with it is tested with the doors.
+// own stated reason, and before a machine or a model was asked for anything. The tests of the entry points check what they do with it.
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
@@ -133,9 +133,9 @@ test.each<[string, () => Promise<unknown>, object]>([
       ),
     { code: 'invalid-input', message: 'The clone address is not an http(s) address without credentials.' },
   ],
-])('%s is refused, and nothing was spent', async (_what, attack, told) => {
+])('%s is refused, and nothing was spent', async (_what, attack, reported) => {
   const before = spent()
-  expect(await refusal(attack())).toMatchObject(told)
+  expect(await refusal(attack())).toMatchObject(reported)
   expect(spent()).toEqual(before)
 })
 
@@ -157,8 +157,8 @@ test('a run hidden by a crash is not given to another repository that took the n
   stop.abort()
   await dead
   const before = spent()
-  const told = await refusal(summarise(pushOf('12', place.summarise(one, 'second')), one.context, never))
-  expect(told).toMatchObject({ code: 'forbidden', message: expect.stringContaining('another repository') })
+  const reported = await refusal(summarise(pushOf('12', place.summarise(one, 'second')), one.context, never))
+  expect(reported).toMatchObject({ code: 'forbidden', message: expect.stringContaining('another repository') })
   expect(spent()).toEqual(before)
   const { run: mended } = await summarise(pushOf('11', place.summarise(one, 'third')), one.context, never)
   expect(mended).toMatch(/-first$/)
@@ -189,7 +189,7 @@ test.each([
   ['an account with read permission only', 'rita', {}, { allowed: false, reason: 'permission' }],
   ['a stranger', 'mallory', {}, { allowed: false, reason: 'permission' }],
   ['a bot', 'wanda[bot]', { type: 'Bot' }, { allowed: false, reason: 'bot' }],
-  ['an account that took over a name', 'wanda', { id: 999_999 }, { allowed: false, reason: 'somebody-else' }],
+  ['an account that took over a name', 'wanda', { id: 999_999 }, { allowed: false, reason: 'other-account' }],
   ['a writer', 'wanda', {}, { allowed: true, level: 'write' }],
 ])('%s: the permission from GitHub decides', async (_who, login, changed, judged) => {
   const repository = github.addRepository({
@@ -248,9 +248,11 @@ test.each(failing)('when GitHub %s instead of a job’s identity token, the job 
   const masked: string[] = []
   const runner = { mask: (secret: string) => masked.push(secret) } as unknown as Job['runner']
   const stop = github.server.rule({ path: /idtoken/, fault })
-  const told = await refusal(makeOidcTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(stop)
-  expect({ told, masked }).toMatchObject({
-    told: { code: expect.any(String), message: expect.any(String) },
+  const reported = await refusal(makeOidcTokens({ environment, runner }, audience)(AbortSignal.timeout(50))).finally(
+    stop,
+  )
+  expect({ reported, masked }).toMatchObject({
+    reported: { code: expect.any(String), message: expect.any(String) },
     masked: [],
   })
 })

@@ -1,4 +1,4 @@
-// drive9 can lose data without a word. Each way we know is made to happen to a real walk, with the real program inside the sandbox: it must end
+// drive9 can lose data without a word. Each way we know is made to happen to a real workflow, with the real program inside the sandbox: it must end
 // in a clear error or in a run that is whole, never in a sealed run with something missing.
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -44,7 +44,7 @@ interface Case {
   stack: LocalStack
   context: AppContext
   name: string
-  walk(): Promise<unknown>
+  workflow(): Promise<unknown>
   /** Meets what the program in this case's sandbox asks of the drive, and not what the host asks. */
   inside(rule: Omit<Rule, 'match'>, also?: (request: RecordedRequest) => void): void
   pointer(): Buffer | undefined
@@ -59,7 +59,7 @@ function caseIn(stack: LocalStack, name: string): Case {
     stack,
     context: stack.context,
     name,
-    walk: () => summarise({ commit, attempt: 'first' }, stack.context, never),
+    workflow: () => summarise({ commit, attempt: 'first' }, stack.context, never),
     inside(rule, also) {
       const match = (request: RecordedRequest) => {
         const ours = request.path.includes(`/${name}/`) || request.body.includes(`/${name}/`)
@@ -75,8 +75,8 @@ function caseIn(stack: LocalStack, name: string): Case {
 }
 
 /** How it ended, and that nothing was sealed and no machine is left. */
-async function ending({ stack, walk, name, pointer }: Case): Promise<object> {
-  const error: unknown = await walk().then(
+async function ending({ stack, workflow, name, pointer }: Case): Promise<object> {
+  const error: unknown = await workflow().then(
     () => 'sealed',
     (reason: unknown) => reason,
   )
@@ -197,8 +197,8 @@ describe('while the sandbox stores', () => {
         spoil(),
       fault: { kind: 'delay', milliseconds: 0 },
     })
-    const walk = summarise({ commit, attempt: 'plain', form: 'plain' }, stack.context, never)
-    await expect(walk).rejects.toMatchObject({
+    const workflow = summarise({ commit, attempt: 'plain', form: 'plain' }, stack.context, never)
+    await expect(workflow).rejects.toMatchObject({
       code: 'drive',
       message: expect.stringContaining(`${path} has other bytes than were sent`),
     })
@@ -232,7 +232,7 @@ describe('while the sandbox stores', () => {
 
   test('exec bits that drive9 drops are kept inside the clone', async () => {
     const one = caseIn(stack, 'octo/modes')
-    await one.walk()
+    await one.workflow()
     const { repository: where } = stack.commit('octo/modes', repository.head)
     const directory = layout('/handoff', where).runs
     const stored = stack.clouds.drive.tree(directory).find(({ path }) => path.endsWith('.git.tar'))!
@@ -248,7 +248,7 @@ describe('while the sandbox stores', () => {
   test('four refusals that drive9 retries by itself lead to a complete run', async () => {
     const one = caseIn(stack, 'octo/survived')
     one.inside({ method: 'PUT', path: /files\.json/, times: 4, fault: refused })
-    await one.walk()
+    await one.workflow()
     expect(one.pointer()).toBeDefined()
   })
 })
@@ -284,9 +284,9 @@ describe('when the account has no room', () => {
   ])('%s: nothing is sealed, and the error says so', async (_what, files, code) => {
     await using stack = await start()
     stack.clouds.drive.setQuota({ files })
-    const told = await ending(caseIn(stack, 'octo/full'))
-    expect(told).toMatchObject({ code })
-    expect(JSON.stringify(told)).toMatch(/quota|room/)
+    const reported = await ending(caseIn(stack, 'octo/full'))
+    expect(reported).toMatchObject({ code })
+    expect(JSON.stringify(reported)).toMatch(/quota|room/)
   })
 })
 

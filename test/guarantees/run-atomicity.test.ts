@@ -28,9 +28,9 @@ import { watchVisibleRun } from '../support/visible-run-watch.js'
 
 const never = new AbortController().signal
 const sha256 = 'f'.repeat(64)
-/** For a whole walk; nothing in it waits longer than half a second for an answer. */
+/** For a whole workflow; nothing in it waits longer than half a second for an answer. */
 const patienceMs = 8_000
-const ledger = makeFaultLog()
+const faultLog = makeFaultLog()
 const figures = { schedules: 0, sealed: 0, refused: 0, died: 0, looks: 0, 'bytes compared': 0, 'orphans swept': 0 }
 let small: ScriptedStack
 /** Its clone and its tables are so large that they travel by upload. */
@@ -59,7 +59,7 @@ afterAll(async () => {
 async function undisturbed(stack: ScriptedStack): Promise<CallTarget[]> {
   await using process = await stack.process({ patient: true })
   await summarise(stack.scenario('octo/undisturbed').summarise(process, 'first'), process.context, never)
-  ledger.add(process.proxy.calls)
+  faultLog.add(process.proxy.calls)
   return listTargets(process.proxy.calls)
 }
 
@@ -74,14 +74,14 @@ test('if any call fails, a reader sees no run or a complete one, and the next at
   const machines = [small, large].flatMap(({ clouds }) => clouds.sandboxes.sandboxes)
   const gone = machines.filter(({ state }) => state === 'gone').length
   const sandboxes = { 'sandboxes created': machines.length, 'sandboxes gone': gone }
-  console.log(figuresText({ ...figures, 'faults injected': ledger.injected(), ...sandboxes }))
+  console.log(figuresText({ ...figures, 'faults injected': faultLog.injected(), ...sandboxes }))
   expect(failures).toEqual([])
 }, 1_200_000)
 
 function schedule(seed: number): Promise<Schedule> {
   const { stack, turn } = worldOf(seed)
   const known = targets.get(stack)!
-  const how = { breaking: ledger.breakRemaining(known) }
+  const how = { breaking: faultLog.breakRemaining(known) }
   return broken(stack, makePlan(turn, known), `octo/schedule-${seed}`, how)
 }
 
@@ -100,7 +100,7 @@ async function broken(
     await using process = await stack.process({ faults, watch: reader.look, ...how })
     wrong.push(...(await disturbed(stack, process, place.summarise(process, called, asked))))
     reader.look()
-    ledger.add(process.proxy.calls)
+    faultLog.add(process.proxy.calls)
     met += unplannedFaultsText(process.proxy.calls, faults)
   }
   await attempt(plan, 'disturbed')
@@ -125,19 +125,19 @@ test('of attempts that run at the same time one becomes canonical, and each repo
     const place = small.scenario(`octo/racing-${seed}`)
     const reader = watchVisibleRun(small.clouds.drive, place.layout, small.repository.head)
     const plans = [[], [], random.below(2) === 0 ? [] : makePlan(random.below(10_000), targets.get(small)!)]
-    const told = await Promise.all(
+    const reported = await Promise.all(
       plans.map(async (faults, index) => {
-        const how = { breaking: ledger.breakRemaining(targets.get(small)), patient: faults.length === 0 }
+        const how = { breaking: faultLog.breakRemaining(targets.get(small)), patient: faults.length === 0 }
         await using process = await small.process({ faults, watch: reader.look, ...how })
         return await race(process, place.summarise(process, `racer-${index}`)).finally(() =>
-          ledger.add(process.proxy.calls),
+          faultLog.add(process.proxy.calls),
         )
       }),
     )
     reader.look()
-    const other = told.filter(({ run }) => run !== undefined && run !== reader.run())
-    if (told[0]!.run === undefined || other.length > 0)
-      reader.wrong.push(`told were ${JSON.stringify(told)}, visible is ${reader.run()}`)
+    const other = reported.filter(({ run }) => run !== undefined && run !== reader.run())
+    if (reported[0]!.run === undefined || other.length > 0)
+      reader.wrong.push(`reported were ${JSON.stringify(reported)}, visible is ${reader.run()}`)
     reader.stopLooking()
     small.clouds.drive.remove(place.layout.repository)
     await using last = await small.process({ patient: true })
@@ -147,13 +147,13 @@ test('of attempts that run at the same time one becomes canonical, and each repo
   expect(failures).toEqual([])
 }, 600_000)
 
-/** The run that it was told of; none when its process died or it was refused in our words. */
+/** The run that it was reported of; none when its process died or it was refused in our words. */
 async function race(process: TestProcess, request: SummariseRequest): Promise<{ run?: string; refused?: string }> {
-  const walk = summarise(request, process.context, AbortSignal.timeout(30_000)).then(
+  const workflow = summarise(request, process.context, AbortSignal.timeout(30_000)).then(
     ({ run }) => ({ run }),
     (error: unknown) => (isHandoffError(error) ? { refused: error.message } : { run: inspect(error) }),
   )
-  return Promise.race([walk, process.proxy.died.then(() => ({ refused: 'dead' }))])
+  return Promise.race([workflow, process.proxy.died.then(() => ({ refused: 'dead' }))])
 }
 
 test('if a process dies around the seal, the next attempt completes the run, whichever call fails then', async () => {
@@ -163,7 +163,7 @@ test('if a process dies around the seal, the next attempt completes the run, whi
   expect(moments).toHaveLength(3)
   for (const moment of moments)
     for (const fault of ['dies before', 'dies after'] as const) {
-      const how = { breaking: ledger.breakRemaining(targets.get(small)) }
+      const how = { breaking: faultLog.breakRemaining(targets.get(small)) }
       const { plan, wrong } = await broken(
         small,
         [{ ...moment, fault }],
@@ -200,14 +200,14 @@ test('it holds with the real sandbox program and a mount', async () => {
   const failures = await runSchedules(schedulesFrom(3, 120), (seed) =>
     broken(small, makePlan(spreadSeed(seed, inside), inside), `octo/real-${seed}`, {
       real: true,
-      breaking: ledger.breakRemaining(inside),
+      breaking: faultLog.breakRemaining(inside),
     }),
   )
   expect(failures).toEqual([])
   // The plain form makes every call that the other makes, and more; and a pull request has a ref of its own.
-  for (let round = 0, before = -1; round < rounds && ledger.injected() > before; round += 1) {
-    before = ledger.injected()
-    const how = { real: true, breaking: ledger.breakRemaining() }
+  for (let round = 0, before = -1; round < rounds && faultLog.injected() > before; round += 1) {
+    before = faultLog.injected()
+    const how = { real: true, breaking: faultLog.breakRemaining() }
     const { wrong } = await broken(small, [], `octo/rest-${round}`, how, { form: 'plain', ref: 'refs/pull/7' })
     expect(wrong).toEqual([])
   }
@@ -221,15 +221,15 @@ test('a run that is replaced by force is complete at every moment, if any call f
     (await summarise(place.summarise(process, attempt, { force: true }), process.context, never)).run
   await using first = await small.process({ patient: true })
   await force(first, 'first')
-  for (let round = 0; round === 0 || (round < rounds && ledger.unbroken().length > 0); round += 1) {
+  for (let round = 0; round === 0 || (round < rounds && faultLog.unbroken().length > 0); round += 1) {
     const reader = watchVisibleRun(small.clouds.drive, place.layout, small.repository.head, { mayBeReplaced: true })
-    await using process = await small.process({ breaking: ledger.breakRemaining(), watch: reader.look })
-    const told = await force(process, `forced-${round}`).catch((error: unknown) => {
+    await using process = await small.process({ breaking: faultLog.breakRemaining(), watch: reader.look })
+    const reported = await force(process, `forced-${round}`).catch((error: unknown) => {
       if (!isHandoffError(error)) reader.wrong.push(inspect(error))
     })
     reader.look()
-    ledger.add(process.proxy.calls)
-    if (told && told !== reader.run()) reader.wrong.push(`told was ${told}, visible is ${reader.run()}`)
+    faultLog.add(process.proxy.calls)
+    if (reported && reported !== reader.run()) reader.wrong.push(`reported was ${reported}, visible is ${reader.run()}`)
     expect({ round, wrong: reader.wrong }).toEqual({ round, wrong: [] })
   }
   expect(await force(first, 'last')).toMatch(/-last$/)
@@ -239,24 +239,27 @@ test('a run that is replaced by force is complete at every moment, if any call f
 async function disturbed(stack: ScriptedStack, process: TestProcess, request: SummariseRequest): Promise<string[]> {
   const stop = new AbortController()
   const deadline = setTimeout(() => stop.abort(), patienceMs)
-  const walk = summarise(request, process.context, stop.signal).then(
+  const workflow = summarise(request, process.context, stop.signal).then(
     () => 'sealed' as const,
     (error: unknown) => ({ error }),
   )
-  const ending = await Promise.race([walk, process.proxy.died.then(() => 'died' as const)])
+  const ending = await Promise.race([workflow, process.proxy.died.then(() => 'died' as const)])
   clearTimeout(deadline)
   if (ending === 'died') stop.abort()
   figures[typeof ending === 'string' ? ending : 'refused'] += 1
   if (typeof ending === 'string') return []
   const { error } = ending
-  const told = `${JSON.stringify(error)}\n${inspect(error, { depth: 10, showHidden: true })}`
+  const reported = `${JSON.stringify(error)}\n${inspect(error, { depth: 10, showHidden: true })}`
   const { E2B_API_KEY: key } = stack.clouds.sandboxes.settings
   const keys = {
     'the key of the sandboxes': key,
     'the owner key': stack.clouds.drive.ownerKey,
     'the model key': stack.clouds.model.key,
   }
-  return [...(isHandoffError(error) ? [] : [`not an error of ours: ${told}`]), ...leaksIn('the error', told, keys)]
+  return [
+    ...(isHandoffError(error) ? [] : [`not an error of ours: ${reported}`]),
+    ...leaksIn('the error', reported, keys),
+  ]
 }
 
 /** The next reader finds a complete run or no run. It may repair what a crash left between seal and pointer. */
@@ -267,7 +270,7 @@ async function readByProduction(stack: ScriptedStack, place: Scenario): Promise<
     ({ handoff }) => handoff.run as string,
     (error: unknown) => (isHandoffError(error) ? error.code : `not an error of ours: ${String(error)}`),
   )
-  return /^[0-9a-f]{40}-disturbed(-again)?$|^not-found$|^not-sealed$/.test(seen) ? [] : [`a reader is told ${seen}`]
+  return /^[0-9a-f]{40}-disturbed(-again)?$|^not-found$|^not-sealed$/.test(seen) ? [] : [`a reader receives ${seen}`]
 }
 
 async function second(stack: ScriptedStack, place: Scenario): Promise<string[]> {
@@ -290,8 +293,8 @@ test.each<[string, (records: ProgramRecord[]) => ProgramRecord[]]>([
   const before = small.sandboxProgram.can((usual) => ({ ...usual, summarise: change(usual.summarise) }))
   const place = small.scenario(`octo/${what.replaceAll(' ', '-')}`)
   await using process = await small.process({ patient: true })
-  const walk = summarise(place.summarise(process, 'first'), process.context, never)
-  const error: unknown = await walk
+  const workflow = summarise(place.summarise(process, 'first'), process.context, never)
+  const error: unknown = await workflow
     .catch((reason: unknown) => reason)
     .finally(() => small.sandboxProgram.can(() => before))
   expect(isHandoffError(error)).toBe(true)
@@ -301,6 +304,6 @@ test.each<[string, (records: ProgramRecord[]) => ProgramRecord[]]>([
 })
 
 test('the tests broke each call that a summary makes', () => {
-  console.log(ledger.report())
-  expect(ledger.unbroken()).toEqual([])
+  console.log(faultLog.report())
+  expect(faultLog.unbroken()).toEqual([])
 })

@@ -16,7 +16,7 @@ import { makeRepository, type TestRepository } from '../support/repository.js'
 import { until } from '../support/until.js'
 
 const never = new AbortController().signal
-const nobody = 65_534
+const untrustedUser = 65_534
 const name = 'octo/tools'
 const cloneToken = 'clone-secret-7f3a9b51c2d84e60'
 const asRoot = process.getuid?.() === 0
@@ -34,8 +34,8 @@ interface Glimpse {
   machine: SandboxRecord
   answers: Record<string, number>
   processes: Process[]
-  mountState: { mode: number; readableByNobody: boolean }
-  trustedEnvironment: { readableByNobody: boolean }
+  mountState: { mode: number; readableUntrusted: boolean }
+  trustedEnvironment: { readableUntrusted: boolean }
 }
 
 let slowGit: string
@@ -96,8 +96,8 @@ async function look(): Promise<Glimpse> {
     token,
     machine,
     answers: await attempts(token),
-    mountState: { mode: statSync(state).mode & 0o777, readableByNobody: readableByNobody(state) },
-    trustedEnvironment: { readableByNobody: readableByNobody(`/proc/${program.id}/environ`) },
+    mountState: { mode: statSync(state).mode & 0o777, readableUntrusted: readableUntrusted(state) },
+    trustedEnvironment: { readableUntrusted: readableUntrusted(`/proc/${program.id}/environ`) },
   }
   const surveying = await until('the survey runs', () => processesOf(machine).find(isSurvey))
   return { ...seen, processes: [...processes, surveying] }
@@ -113,8 +113,8 @@ function stateFile({ directory }: SandboxRecord): string | undefined {
   return found && join(temporary, found)
 }
 
-function readableByNobody(file: string): boolean {
-  return spawnSync('cat', [file], { uid: nobody, gid: nobody, stdio: 'ignore' }).status === 0
+function readableUntrusted(file: string): boolean {
+  return spawnSync('cat', [file], { uid: untrustedUser, gid: untrustedUser, stdio: 'ignore' }).status === 0
 }
 
 function processesOf({ directory }: SandboxRecord): Process[] {
@@ -235,7 +235,7 @@ test('the processes that read the repository have neither the mount’s token no
 // Another account can only be taken by root, as which a real sandbox runs its command. Elsewhere the permissions above are what there is.
 test.runIf(asRoot)('they run as an account that cannot read the token’s file', () => {
   const untrusted = glimpse.processes.filter((one) => isGit(one) || isSurvey(one))
-  expect(new Set(untrusted.map(({ user }) => user))).toEqual(new Set([nobody]))
-  expect(glimpse.mountState.readableByNobody).toBe(false)
-  expect(glimpse.trustedEnvironment.readableByNobody).toBe(false)
+  expect(new Set(untrusted.map(({ user }) => user))).toEqual(new Set([untrustedUser]))
+  expect(glimpse.mountState.readableUntrusted).toBe(false)
+  expect(glimpse.trustedEnvironment.readableUntrusted).toBe(false)
 })

@@ -48,7 +48,7 @@ afterAll(async () => {
 })
 
 const commit = () => stack.commit(name, repository.head, 'refs/heads/main')
-const told: Record<string, unknown> = {}
+const reported: Record<string, unknown> = {}
 
 test('a repository with keys is summarised and asked about, and no key leaves it', async () => {
   const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, stack.context, never)
@@ -58,11 +58,11 @@ test('a repository with keys is summarised and asked about, and no key leaves it
     stack.context,
     never,
   )
-  Object.assign(told, { 'the summary': summary, 'the answer': answer })
+  Object.assign(reported, { 'the summary': summary, 'the answer': answer })
   const prompts = stack.clouds.model.prompts.map(({ text }) => text)
   expect(prompts.some((text) => text.includes('accessKeyId'))).toBe(true)
   const all = { ...keysOf(stack.clouds), ...committed, 'the clone token': cloneToken }
-  expect(leaksInValues({ ...told, prompts, events: stack.events }, all)).toEqual([])
+  expect(leaksInValues({ ...reported, prompts, events: stack.events }, all)).toEqual([])
 })
 
 test('no file, record or comment has a key, in any usual encoding', () => {
@@ -219,7 +219,7 @@ test('a key in a question is redacted in the answer store, the prompt, the comme
     asked,
     comment: answerMarkdown(answer.record, { host: 'git.example.org', repository: name }, { form: 'comment' }),
     log: stack.events.slice(events),
-    ledger: stored.map(({ bytes }) => bytes.toString()),
+    answers: stored.map(({ bytes }) => bytes.toString()),
   }
   expect(leaksInValues(heard, { ours, theirs })).toEqual([])
 })

@@ -41,7 +41,7 @@ test('an answer in one piece, with its citations, the lines behind them, and its
   expect(here.living()).toBe(0)
 })
 
-test('the same question again is answered from the ledger: no machine', async () => {
+test('the same question again is answered from the answer store: no machine', async () => {
   const before = here.machines()
   const { body } = await post(here.url, ask('  how is the token refreshed ?'))
   expect({ reused: body.reused, machines: here.machines() - before }).toEqual({ reused: true, machines: 0 })
@@ -134,9 +134,9 @@ test('a trace goes through, and every request has one line in the log without a 
     caller: 'bearer:team-a',
     requestId: headers.get('x-request-id'),
   })
-  const nobodys = '00-00000000000000000000000000000000-b7ad6b7169203331-01'
+  const unsampled = '00-00000000000000000000000000000000-b7ad6b7169203331-01'
   expect(
-    (await post(here.url, ask('Which colour is traced?'), { traceparent: nobodys })).headers.get('traceparent'),
+    (await post(here.url, ask('Which colour is traced?'), { traceparent: unsampled })).headers.get('traceparent'),
   ).toBeNull()
   const text = here.functions.lines.join('\n')
   for (const secret of [

@@ -46,7 +46,7 @@ describe('refused before any cloud was reached', () => {
     ['another scheme', () => ({ authorization: `Basic ${btoa(`x:${token}`)}` }), 401, /not `Bearer/],
     ['a token with a space', () => ({ authorization: `Bearer ${token} x` }), 401, /not `Bearer/],
     ['two tokens', () => ({ authorization: `Bearer x, Bearer ${token}` }), 401, /not `Bearer/],
-    ['an unknown token', () => ({ authorization: 'Bearer nobody-has-this' }), 401, /not known/],
+    ['an unknown token', () => ({ authorization: 'Bearer never-issued' }), 401, /not known/],
     ['a token cut short', () => ({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, /not known/],
     ['the hash instead of the token', () => ({ authorization: `Bearer ${sha256(token)}` }), 401, /not known/],
     ['a token of enormous length', () => ({ authorization: `Bearer ${'a'.repeat(15_000)}` }), 401, /not known/],
@@ -135,14 +135,14 @@ test('a repository is the same under each spelling, for a bearer and for a job',
 })
 
 test('health looks deep only where it is asked to: `deep=0` is shallow, and needs no token', async () => {
-  const told = async (query: string) => {
+  const reported = async (query: string) => {
     const { status, body } = await call(here.url, `/api/health${query}`, { token: null })
     return [query, status, body.code ?? body.status]
   }
-  expect((await told('?deep=0')).slice(1)).toEqual((await told('')).slice(1))
-  expect(await told('?deep=1')).toEqual(['?deep=1', 401, 'unauthorized'])
-  expect(await told('?deep')).toEqual(['?deep', 401, 'unauthorized'])
-  expect(await told('?deep=2')).toEqual(['?deep=2', 400, 'invalid-input'])
+  expect((await reported('?deep=0')).slice(1)).toEqual((await reported('')).slice(1))
+  expect(await reported('?deep=1')).toEqual(['?deep=1', 401, 'unauthorized'])
+  expect(await reported('?deep')).toEqual(['?deep', 401, 'unauthorized'])
+  expect(await reported('?deep=2')).toEqual(['?deep=2', 400, 'invalid-input'])
 })
 
 test('a job learns which repositories are its own without a look at the others, and nothing of the deployment', async () => {

@@ -104,7 +104,7 @@ describe.each(['api/ask', 'api/github', 'api/health', 'api/mcp', 'api/openapi', 
       expect(stdout.trim()).toBe('function')
     })
 
-    test('it holds neither the program of the other walk nor the large memory of the tokenizer', () => {
+    test('it holds neither the program of the other workflow nor the large memory of the tokenizer', () => {
       const files = filesIn(folder())
       expect(files.filter((path) => /sandbox-survey/.test(path))).toEqual([])
       const bytes = files.reduce((sum, path) => sum + statSync(join(folder(), path)).size, 0)

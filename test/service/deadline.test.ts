@@ -116,7 +116,7 @@ describe('a deadline that is past', () => {
     functions = await here.another({}, undefined, { inSeconds: -1 })
   })
 
-  test('no machine is started, and each is told that there is no time', async () => {
+  test('no machine is started, and each learns that there is no time', async () => {
     const before = here.machines()
     const timeout = { status: 504, body: { code: 'timeout' } }
     expect(await post(functions.url, ask())).toMatchObject(timeout)

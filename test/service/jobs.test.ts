@@ -325,14 +325,14 @@ describe('comments', () => {
     expect(here.machines()).toBe(before)
   })
 
-  test('an answer that GitHub does not let into its comment is told later, and is not paid twice', async () => {
+  test('an answer that GitHub does not let into its comment is reported later, and is not paid twice', async () => {
     const { model } = here.stack.clouds
     const before = model.requests.length
     const down = { method: 'PATCH', path: /comments/, match: () => model.requests.length > before }
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
     const takeBack = github.server.rule({ ...down, fault: refused })
-    expect((await deliver('/ask What is told late?')).status).toBe(202)
-    await until('the job waits', () => messagesOf('What is told late?')[0]?.deliveryCount === 1, 30_000)
+    expect((await deliver('/ask What is reported late?')).status).toBe(202)
+    await until('the job waits', () => messagesOf('What is reported late?')[0]?.deliveryCount === 1, 30_000)
     takeBack()
     await until('the answer', () => {
       here.queues.advance(20)

@@ -39,7 +39,7 @@ export interface Deployment extends AsyncDisposable {
   /** The first instance. */
   functions: RunningFunctions
   url: string
-  /** One more instance, perhaps told something else. */
+  /** One more instance, perhaps with other settings. */
   another(
     environment?: Record<string, string>,
     maxDuration?: number,
@@ -164,7 +164,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   }
 }
 
-/** What the real program reads in this house's next walk is what is found from then on. */
+/** What the real program reads in the next workflow of this service is what is found from then on. */
 function takenDown(context: AppContext, sandboxProgram: ScriptedProgram): AppContext {
   const heard: ProgramRecord[] = []
   const sandboxes = recordOutput(context.ports.sandboxes, (record) => {

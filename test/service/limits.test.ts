@@ -34,7 +34,7 @@ test(
   `${questions} questions at once over three instances against ${sandboxes} sandboxes`,
   async () => {
     const before = here.machines()
-    // Each instance has limits of its own. What the account refuses beyond them comes back when it is told to.
+    // Each instance has limits of its own. What the account refuses beyond them comes back when it is asked to.
     const askUntilAnswered = async (url: string, question: string): Promise<Answer> => {
       for (;;) {
         const answer = await post(url, ask(question))
@@ -81,7 +81,7 @@ test('a list of answers says of each question what it says by itself: one is ans
   await until('both are answered', async () => (await listed()).join() === 'done,done')
 })
 
-test('a full queue says when to come back, and leaves no trace in the ledger', async () => {
+test('a full queue says when to come back, and leaves no trace in the answer store', async () => {
   const small = await here.another({ HANDOFF_QUEUE: '0', HANDOFF_SANDBOXES: '1' })
   const records = () => here.stack.clouds.drive.tree(`${here.run.directory}/analysis/qa`).length
   const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
@@ -98,13 +98,13 @@ test('a full queue says when to come back, and leaves no trace in the ledger', a
   expect(records() - before).toBe(1)
 }, 60_000)
 
-test('a caller with many questions open is told to wait; another caller is not', async () => {
+test('a caller with many questions open is asked to wait; another caller is not', async () => {
   const strict = await here.another({ HANDOFF_CALLER_QUESTIONS: '1' })
   const takeBack = here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 800 } })
   const answers = await Promise.all([
     post(strict.url, ask('What is the first open question?')),
     post(strict.url, ask('What is the second open question?')),
-    post(strict.url, ask('What does somebody else ask?'), {}, otherToken),
+    post(strict.url, ask('What does another caller ask?'), {}, otherToken),
   ])
   takeBack()
   expect(
@@ -116,7 +116,7 @@ test('a caller with many questions open is told to wait; another caller is not',
   expect(answers[2]!.status).toBe(200)
 }, 60_000)
 
-test('a budget in tokens, and one in money, hold over instances; the ledger stays open', async () => {
+test('a budget in tokens, and one in money, hold over instances; the answer store stays open', async () => {
   const tokens = { HANDOFF_CALLER_TOKENS: '172800' }
   const [first, second, third] = await Promise.all([
     here.another(tokens),

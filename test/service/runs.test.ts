@@ -158,15 +158,17 @@ test('an answer that is looked up later says whether it is still true at the new
   expect(again.body.stale.told).toMatch(/still valid/)
   const { drive } = here.stack.clouds
   const takeBack = drive.rule({ path: /\/refs\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
-  const untold = await call(here.url, body.self)
+  const withoutStaleness = await call(here.url, body.self)
   takeBack()
   expect(drive.requests.filter(({ path, status }) => status === 403 && path.includes('/refs/')).length).toBeGreaterThan(
     0,
   )
-  expect({ status: untold.status, id: untold.body.id, stale: untold.body.stale }).toEqual({ status: 200, id: body.id })
+  expect({ status: withoutStaleness.status, id: withoutStaleness.body.id, stale: withoutStaleness.body.stale }).toEqual(
+    { status: 200, id: body.id },
+  )
 })
 
-test('what changed between two runs: both are read, the answer names both commits, and stands in the ledger', async () => {
+test('what changed between two runs: both are read, the answer names both commits, and stands in the answer store', async () => {
   const asked = {
     repository: name,
     ref: 'main',

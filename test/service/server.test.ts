@@ -86,8 +86,8 @@ function raw(host: string, port: number, text: string): Promise<string> {
 
 test('questions are answered in one piece, in events and in the background', async () => {
   expect(await post(server.url, ask('What is token.ts?'))).toMatchObject({ status: 200, body: { status: 'done' } })
-  const told = await events(server.url, ask('What is in events?'))
-  expect(told.events.at(-1)).toMatchObject({ event: 'answer', data: { status: 'done' } })
+  const reported = await events(server.url, ask('What is in events?'))
+  expect(reported.events.at(-1)).toMatchObject({ event: 'answer', data: { status: 'done' } })
   const { status, body } = await post(server.url, ask('What comes later?'), { prefer: 'respond-async' })
   expect(status).toBe(202)
   await until('the answer', async () => (await call(server.url, body.self)).body.status === 'done')
@@ -236,8 +236,8 @@ test('what ends in time after the signal is answered as if there had been none',
 
 test('its log has one line of JSON for each request', () => {
   const lines = server.output().split('\n')
-  const told = logged({ lines } as Parameters<typeof logged>[0])
-  expect(told.filter(({ route }) => route === 'ask').length).toBeGreaterThan(3)
+  const reported = logged({ lines } as Parameters<typeof logged>[0])
+  expect(reported.filter(({ route }) => route === 'ask').length).toBeGreaterThan(3)
   expect(lines.filter((line) => line !== '' && !line.startsWith('{'))).toEqual([
     expect.stringMatching(/^handoff listens at 127\.0\.0\.1, port \d+: http:\/\/127\.0\.0\.1:\d+$/),
   ])

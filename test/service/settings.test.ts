@@ -46,7 +46,7 @@ function isRead(environment: Record<string, string>): boolean {
   }
 }
 
-test.each(Object.entries(settings))('%s is wrong for the health check where it is for the house', (name, values) => {
+test.each(Object.entries(settings))('%s is wrong for the health check where it is for the product', (name, values) => {
   for (const value of values) {
     const environment = { ...needed, [name]: value }
     expect({ value, wrong: readServiceSettings(environment).wrong.includes(name) }).toEqual({
@@ -56,14 +56,14 @@ test.each(Object.entries(settings))('%s is wrong for the health check where it i
   }
 })
 
-/** What the house says of a deployment's limits when the first question has to be worked on. */
+/** What the product says of a deployment's limits when the first question has to be worked on. */
 function refusalOf(environment: Record<string, string>): HandoffError | undefined {
   const { model } = parseSettings(environment)
   const asked = { ...model, replyTokens: (wanted: WantedReply) => replyLimit(model, wanted) }
   return budgetProblem(readServiceSettings(environment).limits, asked, model.prices)
 }
 
-test('what a caller may take in a day holds one question at least, for the health check as for the house', async () => {
+test('what a caller may take in a day holds one question at least, for the health check as for the product', async () => {
   const prices = { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '1' }
   const budgets: [name: string, value: string, more: Record<string, string>, fits: boolean][] = [
     ['HANDOFF_CALLER_TOKENS', '96199', { LLM_MODEL: 'gpt-4o' }, false],
@@ -79,10 +79,10 @@ test('what a caller may take in a day holds one question at least, for the healt
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'gpt-4o' }, true],
     ['HANDOFF_CALLER_COST', '0.28', { LLM_MODEL: 'gpt-4o' }, false],
     ['HANDOFF_CALLER_COST', '0.29', { LLM_MODEL: 'gpt-4o' }, true],
-    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'nobody-prices-this' }, false],
-    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'nobody-prices-this', ...prices }, true],
-    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'nobody-prices-this', LLM_PRICE_INPUT: '1' }, false],
-    ['HANDOFF_CALLER_COST', '', { LLM_MODEL: 'nobody-prices-this' }, true],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price' }, false],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price', ...prices }, true],
+    ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price', LLM_PRICE_INPUT: '1' }, false],
+    ['HANDOFF_CALLER_COST', '', { LLM_MODEL: 'no-known-price' }, true],
   ]
   for (const [name, value, more, fits] of budgets) {
     const environment = { ...needed, ...more, [name]: value }
@@ -98,7 +98,7 @@ test('what a caller may take in a day holds one question at least, for the healt
 })
 
 test('a further model without a price is as wrong as the usual one', async () => {
-  const environment = { ...needed, LLM_MODEL: 'gpt-4o', HANDOFF_MODELS: 'nobody-prices-this', HANDOFF_CALLER_COST: '5' }
+  const environment = { ...needed, LLM_MODEL: 'gpt-4o', HANDOFF_MODELS: 'no-known-price', HANDOFF_CALLER_COST: '5' }
   expect(await invalidSettings(readServiceSettings(environment), environment)).toEqual(['HANDOFF_CALLER_COST'])
 })
 
@@ -179,7 +179,7 @@ test('an origin that no browser sends is refused', () => {
   expect(taken).toMatchObject({ wrong: [], corsOrigins: ['https://a.org', 'http://localhost:3000'] })
 })
 
-test('what each wrong setting has to be is told, and never what it is', () => {
+test('what each wrong setting has to be is reported, and never what it is', () => {
   const value = 'x y !? not it'
   const names = [
     'LLM_BASE_URL',

@@ -70,9 +70,9 @@ test('400: bytes that are no text, and a key that is none', async () => {
 })
 
 test('401 with a challenge, 403', async () => {
-  const nobody = await problem(post(here.url, good(), {}, null))
-  expect(nobody).toMatchObject({ status: 401, code: 'unauthorized' })
-  expect(nobody.headers.get('www-authenticate')).toMatch(/^Bearer/)
+  const anonymous = await problem(post(here.url, good(), {}, null))
+  expect(anonymous).toMatchObject({ status: 401, code: 'unauthorized' })
+  expect(anonymous.headers.get('www-authenticate')).toMatch(/^Bearer/)
   expect(await problem(post(here.url, good(), {}, otherToken))).toMatchObject({ status: 403, code: 'forbidden' })
 })
 

@@ -45,7 +45,7 @@ test('near the deadline an answer in one piece becomes a place to look, and a jo
   expect(first.headers.get('location')).toBe(first.body.self)
   // The caller did not ask for that.
   expect(first.headers.get('preference-applied')).toBeNull()
-  // The machine is told to die by itself soon after the function must be over.
+  // The machine is asked to die by itself soon after the function must be over.
   const created = sandboxes.requests
     .slice(from)
     .filter(({ method, path }) => method === 'POST' && /sandboxes$/.test(path))

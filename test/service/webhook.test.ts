@@ -52,7 +52,7 @@ async function answered() {
   return until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
 }
 
-test('a model that knows what the service holds is not heard, and is not told it', async () => {
+test('a model that knows what the service holds is not heard, and does not receive it', async () => {
   const { model, drive } = here.stack.clouds
   const known = [commentToken, secret]
   const forms = known.flatMap((one) => [one, Buffer.from(one).toString('base64').replace(/=+$/, '')])
@@ -61,9 +61,9 @@ test('a model that knows what the service holds is not heard, and is not told it
   takeBack()
   expect(body.status).toBe('done')
   const kept = drive.readFile(`${here.run.directory}/analysis/qa/${body.id}.json`)!.toString()
-  const told = model.requests.map((request) => request.body.toString()).join('\n')
+  const reported = model.requests.map((request) => request.body.toString()).join('\n')
   expect(kept).toContain('[redacted]')
-  expect(forms.filter((form) => `${kept}\n${JSON.stringify(body)}\n${told}`.includes(form))).toEqual([])
+  expect(forms.filter((form) => `${kept}\n${JSON.stringify(body)}\n${reported}`.includes(form))).toEqual([])
 })
 
 test('a question below a pull request: 👀, one comment with the answer, 🚀', async () => {
@@ -147,10 +147,10 @@ test('GitHub does not wait for itself: a permission that it never tells is check
   takeBack()
 }, 60_000)
 
-test('a question that is too long is told so below it', async () => {
+test('a question that is too long learns it below it', async () => {
   const asked = github.addComment(repository, pull.number, 'wanda', `/ask ${'漢'.repeat(19_000)}`)
   expect((await github.deliver(address(), github.eventOf(asked), { secret })).status).toBe(202)
-  const end = await until('it is told', () => ours().find(({ body }) => body.includes('state=failed')))
+  const end = await until('it is reported', () => ours().find(({ body }) => body.includes('state=failed')))
   expect(end.body).toContain('4,000')
 })
 

@@ -1,4 +1,4 @@
-// Watches the ledger of one run between any two requests of the drive: no record is ever torn, and none that is done ever changes.
+// Watches the answer store of one run between any two requests of the drive: no record is ever torn, and none that is done ever changes.
 
 import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
 import type { AnswerRecord } from '../../src/handoff/domain/answer.js'

@@ -27,17 +27,17 @@ const services: Record<string, string> = {
 const known = ['sandboxes', 'drive', 'inside', 'model', 'git', 'github']
 
 export function recordCalls(): CallRecorder {
-  const ledger: CallLog = {}
+  const calls: CallLog = {}
   return {
-    log: ledger,
+    log: calls,
     record(server, request, faults) {
       if (request.headers[madeByTest] !== undefined || server === 'git echo') return
       const service = serviceOf(server, request)
       if (!known.includes(service)) return
       const cloud = service === 'github' ? 'git' : service
       const name = `${service.padEnd(9)} ${routeOf(cloud as Parameters<typeof routeOf>[0], request)}`
-      const call = ledger[name] ?? { made: 0, faults: {} }
-      ledger[name] = call
+      const call = calls[name] ?? { made: 0, faults: {} }
+      calls[name] = call
       call.made += 1
       for (const way of faults.flatMap(describeFault)) call.faults[way] = (call.faults[way] ?? 0) + 1
     },
@@ -71,14 +71,14 @@ export function addCalls(to: CallLog, more: CallLog): void {
   }
 }
 
-export const neverBroken = (ledger: CallLog): string[] =>
-  Object.keys(ledger)
-    .filter((name) => Object.keys(ledger[name]!.faults).length === 0)
+export const neverBroken = (calls: CallLog): string[] =>
+  Object.keys(calls)
+    .filter((name) => Object.keys(calls[name]!.faults).length === 0)
     .sort()
 
 /** A line for each call. */
-export function callsText(ledger: CallLog): string {
-  return Object.entries(ledger)
+export function callsText(calls: CallLog): string {
+  return Object.entries(calls)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { made, faults }]) => {
       const ways = Object.entries(faults).map(([way, times]) => `${way} ${times}`)
@@ -88,9 +88,9 @@ export function callsText(ledger: CallLog): string {
 }
 
 /** A line for each service and method: how many calls there are, how often they were made, and how often they were broken in which way. */
-export function callsTable(ledger: CallLog): string {
+export function callsTable(calls: CallLog): string {
   const groups = new Map<string, { calls: number; made: number; faults: Record<string, number> }>()
-  for (const [name, { made, faults }] of Object.entries(ledger)) {
+  for (const [name, { made, faults }] of Object.entries(calls)) {
     const [service = '', method = ''] = name.split(/ +/)
     const known = groups.get(`${service} ${method}`) ?? { calls: 0, made: 0, faults: {} }
     groups.set(`${service} ${method}`, known)
@@ -113,5 +113,5 @@ export function callsTable(ledger: CallLog): string {
   return cells.map(line).join('\n')
 }
 
-/** What a call was answered with instead is told by its first digit. */
+/** What a call was answered with instead is reported by its first digit. */
 const faultColumn = (way: string) => (/^\d{3}$/.test(way) ? `${way[0]}xx` : way)

@@ -210,7 +210,7 @@ function without(headers: IncomingHttpHeaders, ...names: string[]): IncomingHttp
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)))
 }
 
-/** What a call is for, without what differs between two walks. */
+/** What a call is for, without what differs between two workflows. */
 export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest, 'method' | 'path'>): string {
   const [place = '', query = ''] = path.split('?', 2)
   const plain = decoded(place)

@@ -1,5 +1,5 @@
 // A tiny program for inside a sandbox: what the real one stored and printed once is stored and printed again, over drive9's HTTP API with the
-// token it is handed. It takes a fiftieth of a second where the real one takes half, so that hundreds of broken walks fit into a suite. What
+// token it is handed. It takes a fiftieth of a second where the real one takes half, so that hundreds of broken workflows fit into a suite. What
 // it does not do (mount, clone, survey) has tests of its own with the real one.
 //
 // To start Node would be most of its time. So the `node` that comes first on the sandboxes' PATH is a script, which has the work of this program

@@ -139,7 +139,7 @@ export function secretsOf(headers: Record<string, string>): string[] {
   })
 }
 
-/** Thousands of walks have thousands of tokens, for directories and for machines; the newest are the ones whose texts may still come. */
+/** Thousands of workflows have thousands of tokens, for directories and for machines; the newest are the ones whose texts may still come. */
 function forgetTokens(keys: Map<string, Key>): void {
   const ofOneWalk = ({ secret, opens }: Key) =>
     isScoped(secret) || (opens.has('sandboxes') && !secret.startsWith('e2b_'))

@@ -4,7 +4,7 @@ import type { RecordedRequest } from '../../src/emulators/faulty-server.js'
 import type { Clouds } from '../../src/emulators/start-all.js'
 import type { RunEvent } from '../../src/handoff/index.js'
 
-/** Of the secrets that were looked for lately: thousands of walks have thousands of tokens. */
+/** Of the secrets that were looked for lately: thousands of workflows have thousands of tokens. */
 const known = new Map<string, string[]>()
 const mostKnown = 300
 
@@ -84,13 +84,13 @@ function scopedTokens(clouds: Required<Clouds>): Record<string, string> {
   return Object.fromEntries(chosen.map((token, index) => [`the scoped token ${index + 1}`, token]))
 }
 
-/** After thousands of walks some of the tokens stand for all. */
+/** After thousands of workflows some of the tokens stand for all. */
 const mostTokens = 40
 
 const distinct = (texts: string[]) => [...new Set(texts)].join('\n')
 
 /**
- * After a scenario: the drive's bytes, what was said, what was run, what the model was shown, and what each cloud was told of the others' keys.
+ * After a scenario: the drive's bytes, what was said, what was run, what the model was shown, and what each cloud received of the others' keys.
  * `more` are further secrets, the credential for cloning first.
  */
 export function leaksOf(clouds: Required<Clouds>, events: RunEvent[], more: string[]): string[] {
@@ -123,10 +123,10 @@ export function leaksOf(clouds: Required<Clouds>, events: RunEvent[], more: stri
   ]
 }
 
-/** Each cloud is told its own key in its own header, and nothing of the others'. */
+/** Each cloud learns its own key in its own header, and nothing of the others'. */
 function leaksBetween(clouds: Required<Clouds>, all: Record<string, string>): string[] {
   const { sandboxes, drive, model } = clouds
-  const told = (name: string, requests: readonly RecordedRequest[], ...own: string[]) => {
+  const reported = (name: string, requests: readonly RecordedRequest[], ...own: string[]) => {
     const others = Object.fromEntries(Object.entries(all).filter(([key]) => !own.includes(key)))
     return [
       ...leaksIn(`the address of a request to ${name}`, distinct(requests.map(({ path }) => path)), all),
@@ -136,8 +136,8 @@ function leaksBetween(clouds: Required<Clouds>, all: Record<string, string>): st
   const scoped = Object.keys(all).filter((name) => name.startsWith('the scoped token'))
   return [
     // What a command is started with goes through the service of the sandboxes, in bodies that are looked at as environments above.
-    ...told('the sandboxes', sandboxes.requests, 'the key of the sandboxes'),
-    ...told('the drive', drive.requests, "the drive's owner key", ...scoped),
-    ...told('the model', model.requests, "the model's key"),
+    ...reported('the sandboxes', sandboxes.requests, 'the key of the sandboxes'),
+    ...reported('the drive', drive.requests, "the drive's owner key", ...scoped),
+    ...reported('the model', model.requests, "the model's key"),
   ]
 }

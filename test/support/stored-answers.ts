@@ -1,4 +1,4 @@
-// Answers as the ledger keeps them, made by hand.
+// Answers as the answer store keeps them, made by hand.
 import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
 import { encodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
 import type { RunId } from '../../src/handoff/domain/run.js'
@@ -9,7 +9,7 @@ let count = 0
 
 export const makeCitation = (path: string, from: number, to = from): Citation => ({ path, from, to, verified: true })
 
-/** An answer in the ledger of a run. */
+/** An answer in the answer store of a run. */
 export function storeAnswer(there: StoredRuns, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
   count += 1
   const record: CompletedAnswer = {

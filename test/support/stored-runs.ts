@@ -1,4 +1,4 @@
-// A drive with runs of any age on it, sealed and unsealed, without machines: what stands on the drive is what the walks would have left.
+// A drive with runs of any age on it, sealed and unsealed, without machines: what stands on the drive is what the workflows would have left.
 
 import { type LocalDrive, startDrive } from '../../src/emulators/drive9/server/main.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
@@ -24,7 +24,7 @@ export interface StoredRuns extends AsyncDisposable {
   context: AppContext
   repository: Repository
   place: ReturnType<typeof layout>
-  /** The drive's and the house's clock. */
+  /** The clock of the drive and of the product. */
   time: { now: number }
   /** Does something so many days ago. */
   daysAgo<T>(days: number, work: () => Promise<T>): Promise<T>

@@ -1,4 +1,4 @@
-// A small repository that questions can be asked about: what it says, and where, is known to the tests of every door.
+// A small repository that questions can be asked about: what it says, and where, is known to the tests of every entry point.
 
 /** `refreshToken` stands in line 4. */
 export const tokenSource = [

@@ -73,7 +73,7 @@ const code = [
 
 export const answerText =
   'A token that is **younger than an hour** is returned as it is [src/token.ts:7].\n\n' +
-  'An older one is asked for anew, and everybody who waits shares that one request [src/token.ts:8-9]:\n\n' +
+  'An older one is asked for anew, and each waiting caller shares that one request [src/token.ts:8-9]:\n\n' +
   '1. `refreshToken` looks at `issuedAt`.\n2. It calls `requestToken` for the account [src/partners/request.ts:12-14].\n3. The reply becomes the token of all callers.\n'
 
 const citation = (path: string, from: number, to: number, quote?: string) => ({

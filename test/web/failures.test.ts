@@ -107,7 +107,7 @@ test('a connection lost on the way: the page looks for the answer and finds it',
   expect(desk.service.questions).toHaveLength(1)
 })
 
-test('a function whose time is over says where the answer will be; a failed one is told', async () => {
+test('a function whose time is over says where the answer will be; a failed one is reported', async () => {
   const page = await desk.visitRun()
   const { id } = someAnswer()
   desk.service.script.play = async ({ send }) => {
@@ -126,7 +126,7 @@ test('a function whose time is over says where the answer will be; a failed one 
   ])
 })
 
-test('a platform that answers for itself is told apart from the service', async () => {
+test('a platform that answers for itself is distinguished from the service', async () => {
   const page = await desk.visitRun()
   desk.service.rule({
     path,

@@ -150,7 +150,7 @@ test('the answer is among the earlier ones for the next who comes by link, and i
   await page.getByRole('dialog').locator('.cited').first().waitFor()
 })
 
-test('a hostile file name is a name, and what does not exist is told', async () => {
+test('a hostile file name is a name, and what does not exist is reported', async () => {
   watched = await openPage(browser!, served.url)
   const { page } = watched
   await page.goto(`${served.url}/?repository=octo%2Ftools&run=${run.run}`)
@@ -183,7 +183,7 @@ test('a connection that is cut in the middle of an answer: the question is asked
   await page.getByLabel('Your question').waitFor()
   const before = machines()
   const takeBack = stack.clouds.model.setBehaviour({ kind: 'slow', pieceMs: 2_000 })
-  await ask(page, 'What does requestToken need from whoever calls it?')
+  await ask(page, 'What does requestToken need from its caller?')
   await newest(page).locator('.words').getByText(/\w/).first().waitFor()
   way.cut()
   await newest(page).locator('.words.held').waitFor()

@@ -98,7 +98,7 @@ test('new words take the place of those that were lost, and the headline goes on
   await answered(page)
 })
 
-test('what is given up twice is told, with what to do and the number to name', async () => {
+test('what is given up twice is reported, with what to do and the number to name', async () => {
   const page = await desk.visitRun()
   keepFailure('cancelled')
   playInTurn(...Array(2).fill((events: Events) => loseAfterWords(page, events)))

@@ -118,7 +118,7 @@ test('those who listen hear what matters, once', async () => {
 })
 
 const views: [string, (page: Page) => Promise<void>][] = [
-  ['the door', async () => {}],
+  ['the token form', async () => {}],
   ['the choice', async (page) => enter(page)],
   [
     'the run',
@@ -219,7 +219,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
-test('in colours that the reader forces, every bar, the chosen repository and what is switched off can be told', async () => {
+test('in colours that the reader forces, every bar, the chosen repository and what is switched off can be reported', async () => {
   desk.service.script.play = async ({ send, pause }) => {
     for (const name of ['find', 'answer']) send('status', { state: 'step', step: name, at: 0 })
     send('status', { state: 'step-done', step: 'find', milliseconds: 20, failed: true })

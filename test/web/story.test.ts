@@ -18,7 +18,7 @@ test('from the token to an answer, its code, and the same answer again', async (
   await ask(page, question)
   const answer = await answered(page)
   expect(service.questions).toEqual([{ repository: 'octo/tools', run, question }])
-  expect(await answer.locator('.words').innerText()).toContain('everybody who waits shares that one request')
+  expect(await answer.locator('.words').innerText()).toContain('each waiting caller shares that one request')
 
   await answer.locator('.words').getByRole('button', { name: 'Source src/token.ts:8-9' }).click()
   const code = page.getByRole('dialog', { name: 'src/token.ts' })

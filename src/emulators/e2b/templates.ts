@@ -138,8 +138,8 @@ export function reportBuild(shelf: TemplateShelf, id: string, buildId: string, o
   const build = buildOf(shelf, id, buildId)
   const { status, reason } = build
   const logEntries = build.log.slice(offset, offset + entriesPerPoll)
-  const told = offset + logEntries.length >= build.log.length
-  if (status === 'building' && told) build.status = reason ? 'error' : 'ready'
+  const allSent = offset + logEntries.length >= build.log.length
+  if (status === 'building' && allSent) build.status = reason ? 'error' : 'ready'
   const because = status === 'error' && reason ? { reason } : {}
   return json(200, { templateID: id, buildID: buildId, status, logEntries, logs: [], ...because })
 }

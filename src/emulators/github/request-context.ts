@@ -18,8 +18,8 @@ export interface RequestContext {
 
 /** What GitHub says when it refuses; everything is JSON with a message. Its description has the status in all of them but 422. */
 export function errorReply(status: number, message: string, extra: { errors?: object[] } = {}): Reply {
-  const told = status === 422 ? extra : { status: String(status), ...extra }
-  return json(status, { message, documentation_url: 'https://docs.github.com/rest', ...told })
+  const details = status === 422 ? extra : { status: String(status), ...extra }
+  return json(status, { message, documentation_url: 'https://docs.github.com/rest', ...details })
 }
 
 export const notFound = () => errorReply(404, 'Not Found')

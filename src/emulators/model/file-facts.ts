@@ -19,11 +19,11 @@ export function fileFacts(file: FileBlock): Fact[] {
   if (!codeFile.test(file.path)) return []
   const opening = openingComment(file)
   const said = saidBy(opening)
-  const told =
+  const commentFacts =
     said === undefined
       ? []
       : [{ text: `${code(file.path)} says of itself: ${quoted(said)}.`, file, lines: opening!.lines }]
-  return [...told, ...exportFacts(file, said === undefined), ...importFacts(file)]
+  return [...commentFacts, ...exportFacts(file, said === undefined), ...importFacts(file)]
 }
 
 /** The first title in a test file. */

@@ -44,5 +44,5 @@ function forgedCitation(how: Forgery, path: string, from: number, to: number, qu
 
 function claimAbout(file: FileBlock | undefined): string {
   const line = file?.lines[0]?.number ?? 1
-  return `The answer stands in this file. [[${file?.path ?? 'README.md'}:${line} "as everybody knows"]]`
+  return `The answer stands in this file. [[${file?.path ?? 'README.md'}:${line} "as is well known"]]`
 }

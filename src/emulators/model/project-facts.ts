@@ -106,9 +106,9 @@ function manifestFacts(file: FileBlock): Fact[] {
   const description = given.get('description') ?? given.get('summary')
   const used = [name, version, description].flatMap((one) => (one === undefined ? [] : [one.line]))
   const ofVersion = version === undefined ? '' : `, version ${version.value}`
-  const told = description === undefined ? '' : `, and describes it as ${quoted(description.value)}`
+  const phrase = description === undefined ? '' : `, and describes it as ${quoted(description.value)}`
   const noun = given.has('name') ? 'package' : 'module'
-  const names = `${code(file.path)} names the ${noun} ${code(name.value)}${ofVersion}${told}.`
+  const names = `${code(file.path)} names the ${noun} ${code(name.value)}${ofVersion}${phrase}.`
   return [{ text: names, file, lines: used.sort((a, b) => a.number - b.number) }, ...dependencyFacts(file)]
 }
 
@@ -139,8 +139,8 @@ export function commandFacts(files: FileBlock[]): Fact[] {
   const sorted = [...files].sort((a, b) => order(a) - order(b) || depthOf(a) - depthOf(b))
   const seen = new Set<string>()
   return sorted.flatMap(commandsOf).filter(({ text }) => {
-    const told = /`[^`]*`/.exec(text)?.[0] ?? text
-    return !seen.has(told) && seen.add(told)
+    const phrase = /`[^`]*`/.exec(text)?.[0] ?? text
+    return !seen.has(phrase) && seen.add(phrase)
   })
 }
 
@@ -200,8 +200,8 @@ function targetFacts(file: FileBlock): Fact[] {
   return file.lines.flatMap((line, index) => {
     const [, name] = /^([A-Za-z][\w-]*)\s*:(?!=)/.exec(line.text.slice(0, 200)) ?? []
     if (name === undefined) return []
-    const told = index > 0 ? saidBy(commentAt(file, index - 1)) : undefined
-    const says = told === undefined ? '' : `: ${quoted(told)}`
+    const phrase = index > 0 ? saidBy(commentAt(file, index - 1)) : undefined
+    const says = phrase === undefined ? '' : `: ${quoted(phrase)}`
     return [
       {
         text: `${code(`${/^just/i.test(nameOf(file)) ? 'just' : 'make'} ${name}`)} is a target of ${code(file.path)}${says}.`,

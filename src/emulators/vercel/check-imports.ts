@@ -5,7 +5,7 @@ import { type BuildFailure, build, type Message } from 'esbuild'
 import { HandoffError } from '../../handoff/domain/errors.js'
 
 const folder = 'api'
-const mostTold = 3
+const maximumErrors = 3
 
 /** Follows every import, and stops at the first that leads nowhere or to what cannot be read. Keeps nothing of it. */
 export async function checkFunctions(root: string): Promise<void> {
@@ -22,8 +22,8 @@ export async function checkFunctions(root: string): Promise<void> {
     logLevel: 'silent',
   })
   await checked.catch((failure: BuildFailure) => {
-    throw new HandoffError('invalid-input', failure.errors.slice(0, mostTold).map(told).join('\n'))
+    throw new HandoffError('invalid-input', failure.errors.slice(0, maximumErrors).map(describeError).join('\n'))
   })
 }
 
-const told = ({ location, text }: Message) => (location ? `${location.file}:${location.line}: ${text}` : text)
+const describeError = ({ location, text }: Message) => (location ? `${location.file}:${location.line}: ${text}` : text)

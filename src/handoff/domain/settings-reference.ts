@@ -240,7 +240,7 @@ export const settingTable: Setting[] = [
     group: 'server of your own',
     name: 'HANDOFF_STOP_SECONDS',
     example: '9',
-    text: 'How long running requests may take to end after the server was told to stop, in seconds, up to 300.',
+    text: 'How long running requests may take to end after the server was asked to stop, in seconds, up to 300.',
   },
 ]
 

@@ -90,7 +90,7 @@ function emitUsage(context: AppContext, purpose: string, { estimated: _, ...usag
   context.ports.emit({ type: 'model-call', purpose, ...usage })
 }
 
-/** The reply, where it has text; what is wrong with it is told. */
+/** The reply, where it has text; what is wrong with it is reported. */
 export function withText({ context }: Asking, reply: ModelReply): ModelReply {
   const { problem, text } = reply
   if (text.trim() === '' && problem) throw problem

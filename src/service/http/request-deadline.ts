@@ -102,7 +102,7 @@ export function timeLimit(signal: AbortSignal, deadline: number): TimeLimit {
 
 const outOfTime = () => new DOMException('Out of time.', 'TimeoutError')
 
-/** Aborts at the deadline, and when the client disconnects before it was told where the answer will be. */
+/** Aborts at the deadline, and when the client disconnects before it knows where the answer will be. */
 export function stopper(limit: TimeLimit, client: AbortSignal, { workBy }: Times) {
   const controller = new AbortController()
   let kept = false

@@ -69,9 +69,9 @@ export function answerView(
   }
 }
 
-/** `told` is a sentence for people; paths in it are untrusted text. */
-function staleView({ head, valid, precision, told }: Product.AnswerStaleness) {
-  return { head, valid, precision, told }
+/** `told` is a sentence for people. Paths in it are untrusted text. */
+function staleView({ head, valid, precision, text }: Product.AnswerStaleness) {
+  return { head, valid, precision, told: text }
 }
 
 export interface PendingQuestion {

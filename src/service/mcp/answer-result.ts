@@ -11,9 +11,9 @@ export function answerResult({ app }: Pick<McpCall, 'app'>, answer: Answer): Cal
     ...citation,
     uri: linesUri(repository, citation.commit ?? view.commit, citation),
   }))
-  const told = view.stale === undefined ? '' : `\n\n${view.stale.told}`
+  const staleness = view.stale === undefined ? '' : `\n\n${view.stale.told}`
   return {
-    content: [{ type: 'text', text: `${markdown}${told}` }],
+    content: [{ type: 'text', text: `${markdown}${staleness}` }],
     structuredContent: { ...view, citations },
   }
 }

@@ -55,9 +55,11 @@ async function linesResult({ app }: McpCall, found: Product.FoundLines): Promise
     return { path, blob, from, to, text, uri: linesUri(repository, commit, { path, from, to }), url }
   })
   const words = found.searched.length === 0 ? {} : { searched: found.searched }
-  const told = lines.map(({ path, from, to, text }) => `${cleanText(path)}:${from}-${to}\n${text}`).join('\n\n')
+  const excerpts = lines.map(({ path, from, to, text }) => `${cleanText(path)}:${from}-${to}\n${text}`).join('\n\n')
   return {
-    content: [{ type: 'text', text: told === '' ? `Nothing was found for ${found.searched.join(', ')}.` : told }],
+    content: [
+      { type: 'text', text: excerpts === '' ? `Nothing was found for ${found.searched.join(', ')}.` : excerpts },
+    ],
     structuredContent: { repository, run, commit, lines, ...words },
   }
 }

@@ -53,7 +53,7 @@ export function createMcpServer(session: McpSession): McpServer {
   return server
 }
 
-/** A defect is told without its details. */
+/** A defect is reported without its details. */
 function asProtocolError(error: unknown): never {
   if (!isHandoffError(error) && !(error instanceof HttpError)) throw error
   const code = toProblem(error).status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError

@@ -76,7 +76,7 @@ export async function invalidSettings(
 }
 
 function jobsForbidden(): HttpError {
-  return new HttpError(403, 'forbidden', 'How the services behind this one are is not told to jobs.', {
+  return new HttpError(403, 'forbidden', 'Jobs may not read the state of the services behind this one.', {
     next: 'Use a token of HANDOFF_BEARERS.',
   })
 }

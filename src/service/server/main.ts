@@ -40,13 +40,13 @@ async function printHealth(url: string): Promise<void> {
 async function serve(settings: ServerSettings): Promise<void> {
   const server = await start(settings)
   print(`handoff listens at ${settings.host}, port ${new URL(server.url).port}: ${server.url}`)
-  let toldAt: number | undefined
+  let stoppedAt: number | undefined
   const stop = async (why: string, code: number) => {
-    if (toldAt !== undefined) {
-      if (Date.now() - toldAt > sameSignalMs) process.exit(1)
+    if (stoppedAt !== undefined) {
+      if (Date.now() - stoppedAt > sameSignalMs) process.exit(1)
       return
     }
-    toldAt = Date.now()
+    stoppedAt = Date.now()
     print(`${why}: what runs has ${settings.stopSeconds} s to end.`)
     const [inTime] = await Promise.all([server.stop(settings.stopSeconds * 1_000), stopJobs()])
     print(inTime ? 'Stopped.' : 'Stopped, before all that ran had ended.')

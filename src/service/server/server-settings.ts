@@ -11,7 +11,7 @@ export function readServerSettings(environment: Record<string, string | undefine
     // A server that is to be reached from elsewhere says so, and has TLS in front of it.
     host: environment['HOST']?.trim() || '127.0.0.1',
     port: readInteger(environment, 'PORT', 3000, 65_535),
-    // Docker ends a container ten seconds after it was told to stop.
+    // Docker ends a container ten seconds after it was asked to stop.
     stopSeconds: readInteger(environment, 'HANDOFF_STOP_SECONDS', 9, 300),
   }
 }

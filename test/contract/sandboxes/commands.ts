@@ -75,7 +75,7 @@ export function commandContract(fixture: SandboxFixture): void {
 
   test('what cannot be started is refused', async () => {
     expect((await rejection(run('true', { cwd: '/no/such/place' }))).name).toBe('InvalidArgumentError')
-    expect((await rejection(run('true', { user: 'nobody-we-know' }))).name).toBe('AuthenticationError')
+    expect((await rejection(run('true', { user: 'no-such-user' }))).name).toBe('AuthenticationError')
     expect((await rejection(run(`: ${'x'.repeat(140_000)}`))).name).toBe('InvalidArgumentError')
   })
 
@@ -119,8 +119,8 @@ export function commandContract(fixture: SandboxFixture): void {
     await handle.disconnect()
     const seen: string[] = []
     const joined = await fixture.shared.commands.connect(handle.pid, { onStdout: (text) => void seen.push(text) })
-    await fixture.shared.commands.sendStdin(handle.pid, 'for whoever listens\n')
-    await until('the joined one hears it', () => seen.join('') === 'for whoever listens\n')
+    await fixture.shared.commands.sendStdin(handle.pid, 'for all listeners\n')
+    await until('the joined one hears it', () => seen.join('') === 'for all listeners\n')
     await fixture.shared.commands.closeStdin(handle.pid)
     expect(await rejection(joined.wait())).toMatchObject({ exitCode: 5 })
     const late = await fixture.shared.commands.connect(handle.pid)

@@ -96,7 +96,7 @@ export function fileContract(fixture: SandboxFixture): void {
     expect((await rejection(files().list('leaf'))).name).toBe('InvalidArgumentError')
     expect((await rejection(files().read('folder'))).name).toBe('InvalidArgumentError')
     expect((await rejection(files().write('folder', 'x'))).name).toBe('InvalidArgumentError')
-    expect((await rejection(files().read('~somebody/file'))).name).toBe('InvalidArgumentError')
-    expect((await rejection(files().read('leaf', { user: 'nobody-we-know' }))).name).toBe('AuthenticationError')
+    expect((await rejection(files().read('~other/file'))).name).toBe('InvalidArgumentError')
+    expect((await rejection(files().read('leaf', { user: 'no-such-user' }))).name).toBe('AuthenticationError')
   })
 }

@@ -77,7 +77,7 @@ export function lifecycleContract(fixture: SandboxFixture): void {
     expect(await Sandbox.kill(sandbox.sandboxId, fixture.connection)).toBe(false)
   })
 
-  test('a machine dies at its deadline, and the command that ran in it is told', async () => {
+  test('a machine dies at its deadline, and the command that ran in it is reported', async () => {
     const sandbox = await fixture.open({ timeoutMs: 2_000 })
     const cut = rejection(sandbox.commands.run('sleep 600', { timeoutMs: 60_000 }))
     const error = await cut

@@ -17,9 +17,9 @@ export function watchContract(fixture: SandboxFixture): void {
   }
 
   const has = (seen: FilesystemEvent[], type: string, name: string) =>
-    until(`${type} ${name} is told`, () => seen.find((event) => event.type === type && event.name === name))
+    until(`${type} ${name} is reported`, () => seen.find((event) => event.type === type && event.name === name))
 
-  test('what happens to a file is told, in order', async () => {
+  test('what happens to a file is reported, in order', async () => {
     await watching('watched', {}, async (seen) => {
       await files().write('watched/one.txt', 'first')
       await has(seen, 'create', 'one.txt')
@@ -55,7 +55,7 @@ export function watchContract(fixture: SandboxFixture): void {
     expect(shallow.every(({ entry }) => entry === undefined)).toBe(true)
   })
 
-  test('after it was stopped nothing is told', async () => {
+  test('after it was stopped nothing is reported', async () => {
     const seen = await watching('watched-not', {}, async () => undefined)
     await files().write('watched-not/x.txt', 'x')
     await watching('watched-not', {}, async (events) => {

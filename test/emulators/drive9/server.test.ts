@@ -233,11 +233,11 @@ describe('over HTTP', () => {
     const signed = await post(`/v2/uploads/${id}/presign-batch`, { parts: [{ part_number: 1 }] })
     const { parts } = (await signed.json()) as { parts: { url: string }[] }
     const put = await fetch(parts[0]?.url ?? '', { method: 'PUT', body: 'x'.repeat(60_000) })
-    local.write('/up/race', 'somebody else')
+    local.write('/up/race', 'another writer')
     const done = { parts: [{ number: 1, etag: put.headers.get('etag') }] }
     expect(await errorOf(post(`/v2/uploads/${id}/complete`, done))).toEqual({ status: 409, error: 'revision conflict' })
     expect((await post(`/v2/uploads/${id}/abort`, {})).status).toBe(200)
-    expect(local.readFile('/up/race')?.toString()).toBe('somebody else')
+    expect(local.readFile('/up/race')?.toString()).toBe('another writer')
   })
 
   test('many paths are asked for at once, each with its own answer', async () => {
@@ -254,7 +254,7 @@ describe('over HTTP', () => {
     })
   })
 
-  test('a scoped token is refused at every door that is not its own, in the words of the service', async () => {
+  test('a scoped token is refused outside its own prefix, in the words of the service', async () => {
     local.write('/zone/a/x', 'x')
     local.write('/zone/ab/x', 'x')
     const { token: key } = await issue('/zone/a', ['read', 'list', 'write'])
@@ -278,7 +278,7 @@ describe('over HTTP', () => {
     expect(await both.json()).toMatchObject({ results: [{ status: 200 }, { status: 403 }] })
   })
 
-  test('tokens are refused when they are asked for wrongly, and end when they are told to', async () => {
+  test('tokens are refused when they are asked for wrongly, and end when they are asked to', async () => {
     const wrong = async (value: object) =>
       (await errorOf(ask('POST', '/v1/tokens', { body: JSON.stringify(value) }))).error
     const scopes = [{ prefix: '/a', ops: ['read'] }]
@@ -392,8 +392,8 @@ describe('limits and time', () => {
       expect(second.ownerKey).toBe(first.ownerKey)
       expect(second.tree()).toEqual(tree)
       expect(tree.map(({ path }) => path)).toEqual(['/a', '/a/large.bin', '/a/one.txt'])
-      const guest = makeDrive({ server: second.url, key: token.secret })
-      expect(await guest.stat('/a/one.txt', signal)).toMatchObject({ revision: 2 })
+      const limited = makeDrive({ server: second.url, key: token.secret })
+      expect(await limited.stat('/a/one.txt', signal)).toMatchObject({ revision: 2 })
       expect(second.readFile('/a/large.bin')?.equals(Buffer.alloc(60_000, 7))).toBe(true)
       const refused = makeDrive({ server: second.url, key: over.secret }).stat('/a', signal)
       await expect(refused).rejects.toMatchObject({ code: 'unauthorized' })

@@ -1,4 +1,4 @@
-// Templates: the builder of the unmodified SDK is taken at its word, told how it goes, and gets a name that can be used.
+// Templates: the builder of the unmodified SDK is taken at its word, reported how it goes, and gets a name that can be used.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ afterEach(async () => {
   await cloud.close()
 })
 
-test('a build is told step by step, and then its template can be used', async () => {
+test('a build is reported step by step, and then its template can be used', async () => {
   const lines: string[] = []
   const steps = Array.from({ length: 130 }, (_, index) => `echo ${index}`)
   const template = steps.reduce(

@@ -101,7 +101,7 @@ describe('facts', () => {
     github.addUser('passer-by')
     const shown = await call(jobToken(), 'GET', '/repos/octo/secret/collaborators/passer-by/permission')
     expect(shown.body).toMatchObject({ permission: 'none', role_name: 'none' })
-    expect((await call(jobToken(), 'GET', '/repos/octo/tools/collaborators/nobody/permission')).status).toBe(404)
+    expect((await call(jobToken(), 'GET', '/repos/octo/tools/collaborators/no-such-user/permission')).status).toBe(404)
   })
 
   test('comparisons are read from a real git directory', async () => {
@@ -273,7 +273,7 @@ describe('limits', () => {
     expect(reset).toBeLessThan(32)
   })
 
-  test('bursts are slowed down, as told or by the number of comments in a minute', async () => {
+  test('bursts are slowed down, as reported or by the number of comments in a minute', async () => {
     github.limits.addSecondaryLimit({ times: 1, method: 'GET', path: /tools$/, retryAfterSeconds: 7, status: 429 })
     const slow = await call(jobToken(), 'GET', '/repos/octo/tools')
     expect([slow.status, slow.headers.get('retry-after')]).toEqual([429, '7'])
@@ -352,9 +352,9 @@ describe("GitHub's own description", () => {
     const description = await loadDescription()
     const schema = { $ref: `#/components/schemas/${component}` }
     const { payload } = github.eventOf(github[how](repository, pull.number, 'wanda', '/ask why?'), action)
-    const told = JSON.parse(JSON.stringify(payload)) as object
-    expect(description.problems(schema, fillRequiredProperties(description, schema, told))).toEqual([])
-    expect(description.problems(schema, { ...told, extra: 1 })).toContainEqual(expect.stringContaining('(extra)'))
+    const reported = JSON.parse(JSON.stringify(payload)) as object
+    expect(description.problems(schema, fillRequiredProperties(description, schema, reported))).toEqual([])
+    expect(description.problems(schema, { ...reported, extra: 1 })).toContainEqual(expect.stringContaining('(extra)'))
   })
 
   test('a reply has every property that GitHub promises', async () => {

@@ -24,7 +24,7 @@ describe('the comment that a file opens with', () => {
     [
       'a licence in a block',
       'a.c',
-      '/*\n * Copyright (c) 2001 Somebody\n *\n * Permission to use, copy, modify is granted.\n */\n\n/* Boats that row everywhere. */\nint row(int oars) {',
+      '/*\n * Copyright (c) 2001 A. Rower\n *\n * Permission to use, copy, modify is granted.\n */\n\n/* Boats that row everywhere. */\nint row(int oars) {',
     ],
     [
       'a short licence',
@@ -186,7 +186,7 @@ const projects: Record<string, Project> = {
       ),
       file(
         'src/index.ts',
-        "/*! Copyright (c) 2020 Somebody. All rights reserved. */\n/**\n * @module\n * Everything that a rower needs.\n */\nexport * from './boat.js'\n",
+        "/*! Copyright (c) 2020 A. Rower. All rights reserved. */\n/**\n * @module\n * Everything that a rower needs.\n */\nexport * from './boat.js'\n",
       ),
       file(
         'src/boat.ts',
@@ -297,23 +297,23 @@ const projects: Record<string, Project> = {
 }
 
 describe.each(Object.entries(projects))('a project in %s', (_, project) => {
-  const told = (facts: { text: string }[]) => facts.map(({ text }) => text)
+  const reported = (facts: { text: string }[]) => facts.map(({ text }) => text)
   const isSource = ({ path, kind }: FileBlock) => kind === 'source' && /\.(ts|py|go|rs)$/.test(path)
 
   it('is introduced by its README and its manifest', () => {
-    expect(told(identityFacts(project.files))).toEqual(project.identity)
+    expect(reported(identityFacts(project.files))).toEqual(project.identity)
   })
 
   it('is described by module comments, exports and imports', () => {
-    expect(told(project.files.filter(isSource).flatMap(fileFacts))).toEqual(project.sources)
+    expect(reported(project.files.filter(isSource).flatMap(fileFacts))).toEqual(project.sources)
   })
 
   it('starts where a program or a package starts', () => {
-    expect(told(entryFacts(project.files))).toEqual(project.entries)
+    expect(reported(entryFacts(project.files))).toEqual(project.entries)
   })
 
   it('has the commands that its authors wrote down', () => {
-    expect(told(commandFacts(project.files))).toEqual(project.commands)
+    expect(reported(commandFacts(project.files))).toEqual(project.commands)
   })
 
   it('has each fact in lines that were shown', () => {

@@ -115,7 +115,7 @@ test.each([
     'no sha256 of',
   ],
   ['is no list', { kind: 'answer', status: 200, body: 'x'.repeat(200_000) } as const, 'too long'],
-])('a list of checksums that %s is told before a sandbox is paid for', async (_, fault, why) => {
+])('a list of checksums that %s is reported before a sandbox is paid for', async (_, fault, why) => {
   publisher.rule({ path: /checksums/, fault })
   const error = await refusal(line().open(request(), never))
   expect(error.message).toContain(why)

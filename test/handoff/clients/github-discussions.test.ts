@@ -120,7 +120,7 @@ test('a read-only token is refused with the permission it lacks', async () => {
 test.each([
   ['RATE_LIMITED', { code: 'git', retryAfterSeconds: 60 }],
   ['SOMETHING_NEW', { code: 'git' }],
-])('the error %s is told as ours', async (type, expected) => {
+])('the error %s is reported as ours', async (type, expected) => {
   const body = JSON.stringify({ data: null, errors: [{ type, message: 'no' }] })
   local.server.rule({ method: 'POST', path: /graphql/, fault: { kind: 'answer', status: 200, body } })
   await expect(github.getComment(keyOfQuestion(), call)).rejects.toMatchObject(expected)

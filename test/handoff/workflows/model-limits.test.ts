@@ -93,9 +93,9 @@ describe('a model that thinks before it writes', () => {
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
     const context = stack.makeContext({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
-    const told = await failure(answerQuestion(question('How is the token refreshed?'), context, never))
-    expect(told.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
-    expect(told.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
+    const reported = await failure(answerQuestion(question('How is the token refreshed?'), context, never))
+    expect(reported.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
+    expect(reported.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
     const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
     expect(unsealed.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
   })
@@ -215,11 +215,11 @@ describe('what can be refused', () => {
     const before = machines()
     for (const [settings, says] of wrong) {
       const request = { commit: commit(0), attempt: 'refused', force: true }
-      const told = await failure(summarise(request, stack.makeContext(settings), never))
-      expect(`${told.message} ${told.next}`).toMatch(says)
+      const reported = await failure(summarise(request, stack.makeContext(settings), never))
+      expect(`${reported.message} ${reported.next}`).toMatch(says)
     }
     for (const settings of [{ LLM_API_KEY: 'sk-wrong' }, { LLM_MODEL: 'offline-none' }]) {
-      await failure(answerQuestion(question('Is anybody there?'), stack.makeContext(settings), never))
+      await failure(answerQuestion(question('Is a model there??'), stack.makeContext(settings), never))
     }
     expect(machines() - before).toBe(0)
   })

@@ -81,26 +81,26 @@ describe.each(['modern', 'legacy'] as const)('a client of the %s era', (era) => 
     expect(here.stack.clouds.model.requests.length).toBe(before)
   })
 
-  test('is told in words what is wrong', async () => {
+  test('is reported in words what is wrong', async () => {
     await using client = await connect(here.url, era)
-    const told = async (tool: string, more: Record<string, unknown>) => {
+    const reported = async (tool: string, more: Record<string, unknown>) => {
       const { isError, content } = await client.callTool({ name: tool, arguments: more })
       return { isError, text: (content as { text: string }[])[0]!.text }
     }
-    expect(await told('read_summary', { repository: 'other/x' })).toEqual({
+    expect(await reported('read_summary', { repository: 'other/x' })).toEqual({
       isError: true,
       text: 'The token may not see this repository. Use a token that lists it, or have it added to HANDOFF_BEARERS.',
     })
-    expect((await told('read_lines', { repository: name, path: 'no/such.ts' })).text).toContain('no lines 1-400')
-    expect((await told('read_lines', { repository: name, path: 'src/token.ts', ref: 'none' })).text).toContain(
+    expect((await reported('read_lines', { repository: name, path: 'no/such.ts' })).text).toContain('no lines 1-400')
+    expect((await reported('read_lines', { repository: name, path: 'src/token.ts', ref: 'none' })).text).toContain(
       'has no summary yet',
     )
-    expect((await told('ask_question', { question })).isError).toBe(true)
+    expect((await reported('ask_question', { question })).isError).toBe(true)
     await expect(client.readResource({ uri: 'handoff:///x' })).rejects.toThrow('not found')
   })
 })
 
-test('a client without a token is told where the metadata is, and finds it there', async () => {
+test('a client without a token learns where the metadata is, and finds it there', async () => {
   const refused = await call(here.url, '/api/mcp', { method: 'POST', token: null })
   expect(refused.status).toBe(401)
   const address = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '')?.[1]

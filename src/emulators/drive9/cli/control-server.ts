@@ -1,4 +1,4 @@
-// The door of the process behind a mount: other runs of the program knock here to ask how it is, to drain and to end it.
+// The control socket of the process behind a mount: other processes of the program ask its state here, drain it and end it.
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { Exit } from './parse-arguments.js'
@@ -25,7 +25,7 @@ export async function listen(
   async function respond(line: string, socket: Socket): Promise<void> {
     try {
       const request = JSON.parse(line) as ControlRequest & { secret?: string }
-      if (!same(request.secret ?? '', secret)) throw new Error('whoever asks does not know the secret')
+      if (!same(request.secret ?? '', secret)) throw new Error('the caller does not know the secret')
       socket.end(`${JSON.stringify(await answer(request))}\n`)
     } catch {
       socket.destroy()

@@ -12,9 +12,9 @@ export interface SandboxSettings {
   binary?: ProgramSource
   /** How long one request may wait for its reply. */
   requestTimeoutMs?: number
-  /** How often the life of a machine is prolonged; every 30 seconds when absent. */
+  /** How often the lifetime of a sandbox is extended; every 30 seconds when absent. */
   renewEveryMs?: number
-  /** Told, in a sentence, what the account or the template does not have. */
+  /** Receives a sentence about what the account or the template lacks. */
   onNotice?: (text: string) => void
 }
 

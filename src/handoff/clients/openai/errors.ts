@@ -35,9 +35,9 @@ const defaultRetrySeconds = 5
 /** A transient failure gets a `Retry-After`; a failure that needs a change of settings does not. */
 export function explainFailure(error: unknown, service: Service): Failure {
   const failure = classifyFailure(error, service)
-  const told = failure.error
-  if (!failure.retry || !isHandoffError(told) || told.retryAfterSeconds !== undefined) return failure
-  const { code, message, next, cause } = told
+  const original = failure.error
+  if (!failure.retry || !isHandoffError(original) || original.retryAfterSeconds !== undefined) return failure
+  const { code, message, next, cause } = original
   const more = { cause, retryAfterSeconds: defaultRetrySeconds, ...(next === undefined ? {} : { next }) }
   return { ...failure, error: new HandoffError(code, message, more) }
 }

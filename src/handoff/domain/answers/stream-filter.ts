@@ -146,9 +146,9 @@ function wakeUp(state: State, line: string): boolean {
 /** True when the line asks for more, or may still come to do so. Behind a fence the next line tells. */
 function waitsForMore(state: State, line: string, whole: boolean): boolean {
   const fenced = state.lines === 0 && /^\s*(?:`{3,}|~{3,})\s*$/.test(line)
-  const told = fenced ? state.pending.slice(line.length + 1).replace(/^\s+/, '') : line
-  const [first = ''] = told.split('\n', 1)
-  if ((fenced ? !told.includes('\n') : !whole) && mayBecomeKeyword(first)) return true
+  const content = fenced ? state.pending.slice(line.length + 1).replace(/^\s+/, '') : line
+  const [first = ''] = content.split('\n', 1)
+  if ((fenced ? !content.includes('\n') : !whole) && mayBecomeKeyword(first)) return true
   state.asksForMore = parseReply(first).kind === 'more'
   return state.asksForMore
 }

@@ -155,7 +155,7 @@ function distinct(cited: readonly CitedRange[]): CitedRange[] {
 const mostNamed = 5
 
 function sentenceOf(total: number, changed: Staleness['changed']): string {
-  if (total === 0) return 'nothing was cited, so it cannot be told whether this is still valid'
+  if (total === 0) return 'nothing was cited, so it is not known whether this is still valid'
   const all = total === 1 ? 'the one cited range' : `the ${total} cited ranges`
   const some = (count: number) => (count === total ? all : `${count} of ${all}`)
   if (changed.length === 0)

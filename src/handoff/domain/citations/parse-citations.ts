@@ -62,7 +62,7 @@ function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray 
 
 /**
  * Where the double brackets at this place end: outside of a quote, or right behind one. -1 when they end nowhere, undefined while more text
- * may tell. More text never changes what was told.
+ * may tell. More text never changes what was shown.
  */
 export function citationEnd(text: string, at: number): number | undefined {
   if (text.startsWith('[[', at + 2)) return -1

@@ -89,7 +89,7 @@ function takeUpTo(ranked: readonly SizedFile[], tokens: number): Set<SizedFile> 
 const sample = [
   'export async function readEntries(directory: string, options: ReadOptions = {}): Promise<Entry[]> {',
   '  const found = await list(directory, { recursive: true, limit: options.limit ?? 100 })',
-  '  // Names that begin with a dot are nobody else’s business.',
+  '  // Names that begin with a dot stay out of the listing.',
   '  return found.filter((entry) => !entry.name.startsWith(".")).map(toEntry)',
   '}',
   '',

@@ -75,17 +75,17 @@ export function spawnError(program: string, error: NodeJS.ErrnoException): Error
   return new ProgramError('tool-missing', `The sandbox has no program called ${program}.`)
 }
 
-const nobodyId = 65_534
+const untrustedUserId = 65_534
 
 /** The account for untrusted work: uid 65534 (`nobody`) if this process may change to it and it can start Node, otherwise undefined. */
 export function untrustedAccount(home: string): Account | undefined {
   const isPossible =
     process.getuid?.() === 0 &&
-    isMappedId('/proc/self/uid_map', nobodyId) &&
-    isMappedId('/proc/self/gid_map', nobodyId) &&
+    isMappedId('/proc/self/uid_map', untrustedUserId) &&
+    isMappedId('/proc/self/gid_map', untrustedUserId) &&
     isOpenToAll(process.execPath) &&
     isOpenToAll(dirname(home))
-  return isPossible ? { uid: nobodyId, gid: nobodyId } : undefined
+  return isPossible ? { uid: untrustedUserId, gid: untrustedUserId } : undefined
 }
 
 /** Whether an id exists in this process's user namespace. In a namespace with a single id, changing to another fails with EINVAL. */

@@ -112,7 +112,7 @@ function admitted(
   onPosition: (position: number) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    let told = 0
+    let lastPosition = 0
     const stop = () => reject(abortError(signal, 'waiting for a sandbox'))
     entry.notify = () => {
       if (entry.admitted) {
@@ -120,8 +120,8 @@ function admitted(
         return resolve()
       }
       const position = positionNow()
-      if (position !== told) onPosition(position)
-      told = position
+      if (position !== lastPosition) onPosition(position)
+      lastPosition = position
     }
     if (signal.aborted) return stop()
     signal.addEventListener('abort', stop, { once: true })

@@ -69,9 +69,9 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   } catch (error) {
     const other = lease.signal.aborted ? await readAnswer(placeOf(found, context), cleanupSignal()) : undefined
     if (other?.status === 'done') return storedAnswer(found, other, context, cleanupSignal())
-    const told = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
-    await giveUp(lease, told, context)
-    throw told
+    const failure = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
+    await giveUp(lease, failure, context)
+    throw failure
   }
 }
 
@@ -241,6 +241,6 @@ export function failedRecord(record: ClaimedAnswer, error: unknown, now: number)
   const { code, message, next } = isHandoffError(error)
     ? error
     : new HandoffError('cancelled', 'An unexpected error ended the work.')
-  const told = { code, message: message.slice(0, 2_000), ...(next === undefined ? {} : { next }) }
-  return { ...headOf(record), status: 'failed', completedAt: new Date(now).toISOString(), error: told }
+  const failure = { code, message: message.slice(0, 2_000), ...(next === undefined ? {} : { next }) }
+  return { ...headOf(record), status: 'failed', completedAt: new Date(now).toISOString(), error: failure }
 }

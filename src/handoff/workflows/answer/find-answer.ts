@@ -29,7 +29,7 @@ export interface AnswerResult {
   run: ChosenRun
   /** The answer was stored already. */
   reused: boolean
-  /** The ref's head has moved on from the run: what that means for the answer, as far as it can be told. */
+  /** The ref's head has moved on from the run: what that means for the answer, as far as it is known. */
   stale?: AnswerStaleness
 }
 
@@ -125,7 +125,7 @@ function readEarly(
   const id = answerId(question, run, undefined, context)
   const directory = place.run(run)
   const record = readAnswer({ drive: context.ports.drive, directory, id }, signal)
-  // Where the run is wrong too, its error is the one that is told.
+  // Where the run is wrong too, its error is the one that is reported.
   record.catch(() => undefined)
   return { id, directory: place.run(run), record }
 }

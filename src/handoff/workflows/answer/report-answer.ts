@@ -1,4 +1,4 @@
-// What a caller is told with an answer that was stored before, or that is about an older commit.
+// What a caller receives with an answer that was stored before, or that is about an older commit.
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
 import { isHandoffError } from '../../domain/errors.js'

@@ -31,7 +31,7 @@ export function parseRunName(text: string): RunName {
 
 export interface ChosenRun extends SealedRun {
   directory: string
-  /** Set when the run is of an older commit than the ref's head. The caller is told so. */
+  /** Set when the run is of an older commit than the ref's head. The caller is informed. */
   behind?: { head: string }
 }
 
@@ -148,7 +148,7 @@ async function absent(
   })
 }
 
-/** The host's head first; when that commit has no run, the newest that was summarised, and the caller is told so. */
+/** The host's head first; when that commit has no run, the newest that was summarised, and the caller is informed. */
 async function byRef(
   where: Where,
   ref: string,

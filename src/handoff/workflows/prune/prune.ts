@@ -101,7 +101,7 @@ export async function prune(
   signal: AbortSignal,
   onDone: (done: PruneResult) => void = () => undefined,
 ): Promise<PruneResult[]> {
-  const told = (done: PruneResult) => {
+  const report = (done: PruneResult) => {
     onDone(done)
     return done
   }
@@ -110,12 +110,12 @@ export async function prune(
     // Refs first: a ref must not lead to a run that is gone.
     for (const early of [true, false]) {
       const now = items.filter((item) => (item.kind === 'ref') === early)
-      const act = async (item: PruneItem) => told({ repository, ...(await applyItem(item, plan, context, signal)) })
+      const act = async (item: PruneItem) => report({ repository, ...(await applyItem(item, plan, context, signal)) })
       all.push(...(await mapConcurrent(removers, now, act)))
     }
     await removeEmptyFolders(context, layoutAsSpelled(context.root, repository), signal)
   }
-  const act = async (item: PruneItem) => told(await applyItem(item, plan, context, signal))
+  const act = async (item: PruneItem) => report(await applyItem(item, plan, context, signal))
   all.push(...(await mapConcurrent(removers, plan.service, act)))
   return all
 }

@@ -59,7 +59,7 @@ export function answerInComment<A extends ShownAnswer>(of: CommentQuestion<A>): 
       places ??= await findRunPlaces(github, target, { signal })
       return of.answer({ thread: threadKey(target), places }, onProgress)
     },
-    render: (told) => commentParts({ ...of, repository, about: subjectOf(target) }, told),
+    render: (answer) => commentParts({ ...of, repository, about: subjectOf(target) }, answer),
   })
 }
 

@@ -24,7 +24,7 @@ export interface AnswerStaleness extends Staleness {
   /** `lines`: by GitHub's comparison; `files`: by the file tables of two runs. */
   precision: 'lines' | 'files'
   /** The whole of it as one sentence for people, as `answerMarkdown` takes it. Paths in it are foreign text. */
-  told: string
+  text: string
 }
 
 type CitingAnswer = Pick<CompletedAnswer, 'commit' | 'citations' | 'excerpts'>
@@ -107,7 +107,7 @@ function describeStaleness(
   precision: AnswerStaleness['precision'],
 ): AnswerStaleness {
   const { commit } = record
-  return { ...found, answered: commit, head, precision, told: staleSentence(commit, head, found) }
+  return { ...found, answered: commit, head, precision, text: staleSentence(commit, head, found) }
 }
 
 /** The change of a file between two runs; undefined if it is unchanged. */

@@ -12,7 +12,7 @@ import {
 export type PermissionCheck =
   | { allowed: true; level: PermissionLevel }
   /** `text` is a sentence for the log or the asker. Bots get no answer, because two bots could answer each other for ever. */
-  | { allowed: false; reason: 'bot' | 'permission' | 'somebody-else'; text: string }
+  | { allowed: false; reason: 'bot' | 'permission' | 'other-account'; text: string }
 
 export async function checkPermission(
   request: { github: GitHub; repository: string; user: Author; allow: AskLevel },
@@ -23,7 +23,7 @@ export async function checkPermission(
   const { level, roleName, user: known } = await github.permissionOf(repository, user.login, call)
   if (known !== null && known.id !== user.id) {
     const text = `${user.login} is no longer the account that wrote the question.`
-    return { allowed: false, reason: 'somebody-else', text }
+    return { allowed: false, reason: 'other-account', text }
   }
   if (permissionLevels.indexOf(level) >= permissionLevels.indexOf(allow)) return { allowed: true, level }
   const has = level === 'none' ? 'no permission' : `the permission ${roleName}`

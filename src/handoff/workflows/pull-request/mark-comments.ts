@@ -129,8 +129,8 @@ async function readRecord(
 /** Comments leave 500 characters free, and the warning must not exceed GitHub's limit. */
 const longestWords = 300
 
-function warningText({ told, changed, head }: AnswerStaleness): string {
-  const words = safeInline(told)
+function warningText({ text: reported, changed, head }: AnswerStaleness): string {
+  const words = safeInline(reported)
   if (words.length <= longestWords) return words
   return safeInline(`The head is now ${head.slice(0, 7)}; ${changed.length} of the cited ranges changed.`)
 }

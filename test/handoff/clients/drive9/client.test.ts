@@ -393,7 +393,7 @@ describe('bodies that do not come as they should', () => {
     }
   })
 
-  test('the caller’s own wish is obeyed at once, and told from a deadline', async () => {
+  test('the caller’s own wish is obeyed at once, and reported from a deadline', async () => {
     local.rule({ fault: { kind: 'hang' } })
     const stop = new AbortController()
     const reading = failure(drive.read('/a', { maxBytes: 1, signal: stop.signal }))

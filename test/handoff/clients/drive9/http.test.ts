@@ -64,8 +64,8 @@ test('a host that takes no connection is given up sooner than one that thinks', 
   await until('its queue is full', () => filling.some((socket) => !socket.connecting))
   const times = { connectMs: 200, answerMs: 60_000, pauseMs: 1, tries: 2 }
   const drive = makeDrive({ server: `http://127.0.0.1:${port}`, key: 'key', times })
-  const told = await ended(drive.stat('/a', never))
-  expect(told).toMatchObject({ code: 'drive', message: expect.stringContaining('(ETIMEDOUT)') })
+  const reported = await ended(drive.stat('/a', never))
+  expect(reported).toMatchObject({ code: 'drive', message: expect.stringContaining('(ETIMEDOUT)') })
   for (const socket of filling) socket.destroy()
   await deaf.terminate()
 })
@@ -108,8 +108,8 @@ test('a server that answers a large upload early is not sent the rest', async ()
     uploading.resolve(socket)
     return answer('413 Too Large', '{"error":"no"}')
   })
-  const told = await ended(drive.write('/a', new Uint8Array(size), { expectedRevision: 0, signal: never }))
-  expect(told).toMatchObject({ code: 'drive', message: expect.stringContaining('larger') })
+  const reported = await ended(drive.write('/a', new Uint8Array(size), { expectedRevision: 0, signal: never }))
+  expect(reported).toMatchObject({ code: 'drive', message: expect.stringContaining('larger') })
   const socket = await uploading.promise
   socket.resume()
   await until('the connection is given up', () => socket.destroyed)
@@ -171,12 +171,12 @@ test('a token is asked for again, once, where a kept connection was closed just 
     [resets, resets, 'drive', 2],
     [saysHalf, answers, 'drive', 1],
   ]
-  for (const [first, second, told, count] of cases) {
+  for (const [first, second, reported, count] of cases) {
     ;[again, anew] = [first, second]
     posts = 0
     await drive.status(never)
     expect(await ended(drive.issueToken(token, never).then(({ id }) => id))).toMatchObject(
-      told === 'i' ? { value: told } : { code: told },
+      reported === 'i' ? { value: reported } : { code: reported },
     )
     expect(posts).toBe(count)
   }

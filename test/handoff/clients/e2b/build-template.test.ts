@@ -32,7 +32,7 @@ function settings(more: Partial<TemplateSettings> = {}): TemplateSettings {
   return { apiKey, apiUrl, sandboxUrl, template: 'handoff', binary: { url, sha256 }, ...more }
 }
 
-test('it holds what a walk needs, and can be used when it is ready', async () => {
+test('it holds what a workflow needs, and can be used when it is ready', async () => {
   const lines: string[] = []
   const built = await buildTemplate(settings(), (line) => lines.push(line), never)
   expect(built).toMatchObject({ name: 'handoff', tags: ['default', `drive9-${sha256.slice(0, 12)}`] })

@@ -426,7 +426,7 @@ describe('what is not a reply', () => {
     })
   }
 
-  it('and any other answer with 200 is told too', async () => {
+  it('and any other answer with 200 is reported too', async () => {
     const answers: [string, string][] = [
       ['application/json', '{"ok":true}'],
       ['application/json', 'not json'],

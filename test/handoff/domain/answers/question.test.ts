@@ -134,7 +134,7 @@ describe('questions that are nearly the same', () => {
     ['How is the token refreshed?', 'How is the token not refreshed?'],
     ['How do I convert JSON files to YAML files?', 'How do I convert YAML files to JSON files?'],
     ['How do I enable the cache for production servers?', 'How do I disable the cache for production servers?'],
-    ['Where is parseRunId called in the hall?', 'Where is parseSha called in the hall?'],
+    ['Where is parseRunId called in the store?', 'Where is parseSha called in the store?'],
     ['What happens after 3 retries of a call?', 'What happens after 4 retries of a call?'],
     ['Does the action run with secrets set?', 'Does the action run without secrets set?'],
     ['Should the cache be cleared on start?', 'Is the cache cleared on start?'],

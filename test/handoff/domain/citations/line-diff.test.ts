@@ -112,7 +112,7 @@ describe('what became of the evidence', () => {
   })
 
   it('has nothing to say where nothing was cited', () => {
-    expect(staleness([], []).sentence).toBe('nothing was cited, so it cannot be told whether this is still valid')
+    expect(staleness([], []).sentence).toBe('nothing was cited, so it is not known whether this is still valid')
   })
 
   it('is said with the head it was looked for at', () => {

@@ -21,7 +21,7 @@ describe('an earlier text', () => {
   })
 
   it('shows what names the directory of a change, a changed file beside others, or nothing at all', () => {
-    const text = `All of \`src/\` does one thing ${long}. Both src/a.ts and src/b.ts do ${long}. Nobody knows why ${long}.`
+    const text = `All of \`src/\` does one thing ${long}. Both src/a.ts and src/b.ts do ${long}. It is unknown why ${long}.`
     expect(insertPlaceholders(text, new Set(['src/b.ts']), pathIndex)).toEqual({ text, held: new Map() })
   })
 

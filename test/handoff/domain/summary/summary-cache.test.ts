@@ -144,7 +144,7 @@ describe('prose that is not ours', () => {
     expect(notices).toEqual(['The summary cache of the earlier run cannot be read; the repository is described anew.'])
   })
 
-  it('of a newer version is told apart', () => {
+  it('of a newer version is distinguished', () => {
     const notices: string[] = []
     expect(readSummaryCache(bytesOf({ version: 2 }), (notice) => notices.push(notice))).toBeUndefined()
     expect(notices[0]).toContain('newer handoff')

@@ -140,7 +140,7 @@ describe('sentences', () => {
     [['It is `a. B` there. ', '`c` follows! ', '**Bold** too? ', 'src/a.ts:1 ends it.']],
     [['Version 1.2 of it.\n', 'Next line.']],
     [['これは一つ。', '二つ。']],
-  ])('are told apart: %j', (sentences) => {
+  ])('are distinguished: %j', (sentences) => {
     expect(sentencesOf(sentences.join(''))).toEqual(sentences)
   })
 })

@@ -69,9 +69,9 @@ async function failure(work: Promise<unknown>) {
     (reason: unknown) => reason,
   )
   if (!isHandoffError(error)) throw error
-  const told = error.toJSON()
-  expect(told.message).not.toMatch(/\/home\/|\/run\/project|log:|https?:/)
-  return told
+  const reported = error.toJSON()
+  expect(reported.message).not.toMatch(/\/home\/|\/run\/project|log:|https?:/)
+  return reported
 }
 
 const fromSandbox = (one: LocalStack) => (request: { headers: Record<string, string>; path: string }) =>
@@ -279,7 +279,7 @@ describe('in the second sandbox', () => {
     return { outcome, types: new Set(records.map(({ type }) => type)), notices }
   }
 
-  test('a copy of an artifact that broke off is made once more, and what was not searched is told', async () => {
+  test('a copy of an artifact that broke off is made once more, and what was not searched is reported', async () => {
     const path = wrapper(`[ "$1" != fs ] || mkdir "$HOME/failed-once" 2>/dev/null || exec "$real" "$@"
 [ "$1" = fs ] || exec "$real" "$@"
 echo 'fs: Get "https://drive.example/x?signature=secret": EOF' >&2; exit 1`)

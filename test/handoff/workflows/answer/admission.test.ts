@@ -10,7 +10,7 @@ import { readServiceSettings } from '../../../../src/service/settings.js'
 const limits: AdmissionLimits = { sandboxes: 2, waiting: 10, perCaller: 10 }
 const never = new AbortController().signal
 
-/** A question that has entered: whether it may start, and the positions that it was told. */
+/** A question that has entered: whether it may start, and the positions that it was reported. */
 function enter(admission: Admission, caller: string, { sandboxes = 1, signal = never } = {}) {
   const ticket = admission.enter(caller, sandboxes)
   const question = { state: 'waiting', positions: [] as number[], leave: () => ticket[Symbol.dispose]() }
@@ -27,11 +27,11 @@ function enter(admission: Admission, caller: string, { sandboxes = 1, signal = n
   return question
 }
 
-/** Lets what is decided be told. */
-const told = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Lets what is decided be reported. */
+const reported = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 async function states(questions: { state: string }[]): Promise<string[]> {
-  await told()
+  await reported()
   return questions.map(({ state }) => state)
 }
 
@@ -43,13 +43,13 @@ test('as many questions start as there are sandboxes; the next one starts when o
   expect(await states(questions)).toEqual(['admitted', 'admitted', 'admitted', 'waiting'])
 })
 
-test('a question that waits is told its position, and each time that it changes', async () => {
+test('a question that waits learns its position, and each time that it changes', async () => {
   const admission = makeAdmission({ ...limits, sandboxes: 1 })
   const [first, second, third] = ['a', 'b', 'c'].map((caller) => enter(admission, caller))
   expect(await states([first!, second!, third!])).toEqual(['admitted', 'waiting', 'waiting'])
   expect([first!.positions, second!.positions, third!.positions]).toEqual([[], [1], [2]])
   first!.leave()
-  await told()
+  await reported()
   expect([second!.state, second!.positions, third!.positions]).toEqual(['admitted', [1], [2, 1]])
 })
 
@@ -75,7 +75,7 @@ describe('callers take turns', () => {
     const admission = makeAdmission(limits)
     const [running, ending] = [enter(admission, 'a'), enter(admission, 'b')]
     const [again, other] = [enter(admission, 'a'), enter(admission, 'c')]
-    await told()
+    await reported()
     ending.leave()
     expect(await states([running, again, other])).toEqual(['admitted', 'waiting', 'admitted'])
   })
@@ -137,17 +137,17 @@ describe('what is over a limit is refused at once', () => {
 })
 
 describe('a question that is aborted', () => {
-  test('while it waits gives its place back: the next one is told and starts', async () => {
+  test('while it waits gives its place back: the next one is reported and starts', async () => {
     const admission = makeAdmission({ ...limits, sandboxes: 1 })
     const running = enter(admission, 'a')
     const leaving = new AbortController()
     const aborted = enter(admission, 'b', { signal: leaving.signal })
     const next = enter(admission, 'c')
-    await told()
+    await reported()
     leaving.abort(new DOMException('gone', 'AbortError'))
     expect(await states([aborted])).toEqual(['cancelled'])
     aborted.leave()
-    await told()
+    await reported()
     expect(next.positions).toEqual([2, 1])
     running.leave()
     expect(await states([next])).toEqual(['admitted'])

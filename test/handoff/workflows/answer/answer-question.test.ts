@@ -45,7 +45,7 @@ const question = (text: string, more: Partial<AnswerRequest['question']> = {}): 
   question: { text, asker: 'test', ...more },
 })
 const machines = () => stack.clouds.sandboxes.sandboxes.length
-const ledger = () =>
+const storedRecords = () =>
   stack.clouds.drive
     .tree(`${run.directory}/analysis/qa`)
     .filter((entry) => !entry.isDirectory)
@@ -84,7 +84,7 @@ test('Sandbox B read only, had no way to the git host, and its token is revoked'
   expect(token.scopes).toEqual([{ prefix: run.directory, ops: ['read', 'list'] }])
 })
 
-test('the same question again is answered from the ledger, without a machine', async () => {
+test('the same question again is answered from the answer store, without a machine', async () => {
   const before = machines()
   const { reused } = await answerQuestion(question('  how is the token refreshed ?'), stack.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
@@ -123,7 +123,7 @@ test('the latest answer stands whole in qa-response.md', async () => {
 })
 
 test('ten callers ask the same at once: one sandbox, one record, and the same answer for all', async () => {
-  const before = { machines: machines(), records: ledger().length }
+  const before = { machines: machines(), records: storedRecords().length }
   const asked = question('What does requestToken need?')
   const results = await Promise.allSettled(
     Array.from({ length: 10 }, () => answerQuestion(asked, stack.makeContext(), never)),
@@ -131,7 +131,7 @@ test('ten callers ask the same at once: one sandbox, one record, and the same an
   const answered = results.filter((result) => result.status === 'fulfilled')
   const refused = results.filter((result) => result.status === 'rejected')
   expect(machines() - before.machines).toBe(1)
-  expect(ledger().length - before.records).toBe(1)
+  expect(storedRecords().length - before.records).toBe(1)
   expect(answered).toHaveLength(1)
   expect(refused.every((result) => isHandoffError(result.reason, 'in-progress'))).toBe(true)
 })
@@ -143,7 +143,7 @@ test('different questions at once do not mix', async () => {
   expect(new Set(results.map(({ record }) => record.id)).size).toBe(3)
 })
 
-test('a model that asks for more gets one more crossing', async () => {
+test('a model that asks for more gets one more round trip', async () => {
   stack.clouds.model.setBehaviour({ kind: 'ask-more' }, { times: 1 })
   const { record } = await answerQuestion(question('Tell me about issuedAt'), stack.context, never)
   expect(record.rounds).toBe(2)
@@ -151,7 +151,7 @@ test('a model that asks for more gets one more crossing', async () => {
 })
 
 test('a reply that begins like an answer and then asks for more costs no second machine and still ends in an answer', async () => {
-  const thinking = `I should look at the code first.\n${'Some more thoughts that nobody wants to read. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
+  const thinking = `I should look at the code first.\n${'Some more thoughts that are of no interest. '.repeat(12)}\n</think>\nMORE\nread "src/token.ts" 1-5`
   stack.clouds.model.setBehaviour({ kind: 'say', text: thinking }, { times: 1, task: 'answer' })
   const before = machines()
   const { record } = await answerQuestion(question('What does Token hold?'), stack.context, never)
@@ -192,7 +192,7 @@ test('an interrupted question ends its machine and says that it was stopped', as
   expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
 })
 
-test('an answer whose time ends while it is being kept is kept whole, and told', async () => {
+test('an answer whose time ends while it is being kept is kept whole, and reported', async () => {
   const stop = new AbortController()
   const context = stack.makeContext()
   const { drive } = context.ports
@@ -251,9 +251,12 @@ test('an unfinished run, a replaced run, an unknown version and a changed handof
   const { clock } = stack.context.ports
   const later = { ...stack.context.ports, clock: { ...clock, now: () => Date.now() + 3_700_000 } }
   const failed = { ...question('What?'), name: { commit: other } }
-  const told = await refusal(answerQuestion(failed, { ...stack.context, ports: later }, never))
-  expect(told, 'nothing is coming').toMatchObject({ code: 'not-sealed', message: expect.stringContaining('failed') })
-  expect(told).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
+  const reported = await refusal(answerQuestion(failed, { ...stack.context, ports: later }, never))
+  expect(reported, 'nothing is coming').toMatchObject({
+    code: 'not-sealed',
+    message: expect.stringContaining('failed'),
+  })
+  expect(reported).not.toHaveProperty('retryAfterSeconds', expect.any(Number))
   expect(
     await refusal(
       answerQuestion({ ...question('What?'), name: { run: `${repository.commits[0]}-old` } }, stack.context, never),

@@ -104,7 +104,7 @@ test('a service waits while other processes fill the E2B account, and answers wh
   expect(await ended).toBe('done')
 })
 
-test('where nothing is said of waiting, a full account is told at once', async () => {
+test('where nothing is said of waiting, a full account is reported at once', async () => {
   await using process = await clouds.process({ patient: true })
   const { account } = clouds.clouds.sandboxes
   const usual = account.concurrentLimit

@@ -174,7 +174,7 @@ describe('what goes', () => {
     expect(there.files(there.place.run(run))).toEqual([])
   })
 
-  test('an attempt is not taken before a walk could be over, whatever is asked for', async () => {
+  test('an attempt is not taken before a workflow could be over, whatever is asked for', async () => {
     there.attempt(sha(1))
     there.time.now += 20 * 60_000
     expect(going(await plan({ unfinishedHours: 0 }))).toEqual([])
@@ -427,9 +427,9 @@ describe('beside others', () => {
     expect(new Set(await act(await plan()))).toEqual(new Set(['removed']))
     over = true
     await reading
-    // Between a reader's two requests the run may go: that is told in a sentence.
-    const told = /^(whole|none|The handoff of run \S+ is gone\.)$/
-    expect(seen.filter((one) => !told.test(one))).toEqual([])
+    // Between a reader's two requests the run may go: that is reported in a sentence.
+    const reported = /^(whole|none|The handoff of run \S+ is gone\.)$/
+    expect(seen.filter((one) => !reported.test(one))).toEqual([])
     expect(seen).toContain('none')
     expect(there.files()).toEqual([])
   })

@@ -37,7 +37,7 @@ describe('by the tables of two runs', () => {
       sha(2),
     )
     expect(found).toMatchObject({ valid: true, changed: [], precision: 'files', answered: sha(1), head: sha(2) })
-    expect(found!.told).toBe(`The head is now ${sha(2).slice(0, 7)}; still valid: none of the 3 cited ranges changed.`)
+    expect(found!.text).toBe(`The head is now ${sha(2).slice(0, 7)}; still valid: none of the 3 cited ranges changed.`)
   })
 
   test('another blob: changed, and that the lines are not known; gone; moved as it was', async () => {
@@ -132,7 +132,7 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   const shown = answerMarkdown(
     record,
     { host: 'github.com', repository: 'octo/tools' },
-    { form: 'comment', stale: found!.told },
+    { form: 'comment', stale: found!.text },
   )
   expect(shown).toContain('1 of the 2 cited ranges changed: a.ts:2')
 

@@ -54,7 +54,7 @@ test.each([
   expect(answers).toEqual(levels.map((_, index) => index < count))
 })
 
-test('in a private repository a stranger has none, and is told so', async () => {
+test('in a private repository a stranger has none, and learns it', async () => {
   expect(await allowed('passer-by', 'read', 'octo/closed')).toEqual({
     allowed: false,
     reason: 'permission',
@@ -86,7 +86,7 @@ test('an account that took over a name does not get its permissions', async () =
     { github: line(), repository: 'octo/open', user: { login: 'wanda', id: 7, type: 'User' }, allow: 'write' },
     call,
   )
-  expect(answer).toMatchObject({ allowed: false, reason: 'somebody-else' })
+  expect(answer).toMatchObject({ allowed: false, reason: 'other-account' })
 })
 
 test('a name that is a path asks for nothing', async () => {

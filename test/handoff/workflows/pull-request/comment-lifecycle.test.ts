@@ -126,13 +126,13 @@ describe('a question and its answer', () => {
   })
 
   test('tells where the comment is as soon as it is there, and shows the page of the job while it works', async () => {
-    const told: number[] = []
+    const reported: number[] = []
     const link = 'https://github.com/octo/tools/actions/runs/1'
     const answer = async () => {
-      expect(told).toEqual([ours()[0]!.id])
+      expect(reported).toEqual([ours()[0]!.id])
       return 'x'
     }
-    await runConversation(talk({ link, answer, onComment: (key) => told.push(key.id) }))
+    await runConversation(talk({ link, answer, onComment: (key) => reported.push(key.id) }))
     expect(ours()[0]!.history[0]!.body).toContain(`[Watch the work](${link})`)
     expect(ours()[0]!.body).not.toContain(link)
   })
@@ -239,12 +239,13 @@ describe('progress', () => {
 })
 
 describe('the same question twice', () => {
-  /** As the ledger has it: who comes second while the first works is told so, and later finds the answer. */
-  function ledger() {
+  /** As the answer store has it: who comes second while the first works learns it, and later finds the answer. */
+  function answerStore() {
     const state = { running: false, answer: null as string | null, made: 0 }
     const answer = async () => {
       if (state.answer !== null) return state.answer
-      if (state.running) throw new HandoffError('in-progress', 'Somebody is at it.', { retryAfterSeconds: 0.02 })
+      if (state.running)
+        throw new HandoffError('in-progress', 'Another process answers it.', { retryAfterSeconds: 0.02 })
       state.running = true
       await new Promise((resolve) => setTimeout(resolve, 100))
       state.made += 1
@@ -255,7 +256,7 @@ describe('the same question twice', () => {
   }
 
   test('delivered twice at once: one answer, one comment', async () => {
-    const { state, answer } = ledger()
+    const { state, answer } = answerStore()
     const endings = await Promise.all([
       runConversation(talk({ answer })),
       runConversation(talk({ answer })),
@@ -270,7 +271,7 @@ describe('the same question twice', () => {
   })
 
   test('delivered twice at once with every creation doubled and one reply lost: still one comment', async () => {
-    const { answer } = ledger()
+    const { answer } = answerStore()
     local.server.rule({ method: 'POST', path: /issues\/\d+\/comments$/, times: 2, fault: { kind: 'twice' } })
     local.server.rule({
       method: 'POST',
@@ -365,7 +366,7 @@ describe('comments that only look like ours', () => {
   test('a person’s paste of the marker, and a bot’s quote of it, are left alone', async () => {
     const marker = `<!-- handoff:ask v=1 comment=${question.id} part=1 state=done -->`
     const pasted = local.addComment(repository, pull.number, 'wanda', `${marker}\nI am the answer`)
-    const quotedBody = `> ${marker}\nsomebody wrote this`
+    const quotedBody = `> ${marker}\nan account wrote this`
     const quoted = local.addComment(repository, pull.number, 'github-actions[bot]', quotedBody)
     expect((await runConversation(talk())).end).toBe('answered')
     expect([pasted.history.length, quoted.history.length]).toEqual([1, 1])
@@ -553,7 +554,7 @@ describe('limits and outages', () => {
     const ending = await runConversation(talk({ answer }))
     expect(ending).toMatchObject({ end: 'failed', answer: 'Because.', error: { code: 'git' } })
     expect(notices.join('\n')).toContain('The answer is there, but its comment could not be written')
-    // Later, when GitHub is back, the same event or a cron finishes it from the ledger.
+    // Later, when GitHub is back, the same event or a cron finishes it from the answer store.
     local.server.clearRules()
     expect((await runConversation(talk())).end).toBe('answered')
     expect(seen()).toEqual(['Because.'])
@@ -657,7 +658,7 @@ describe('the last word of a step that runs after the job', () => {
     expect(states(comment)).toEqual(['working', 'cancelled'])
   })
 
-  test('finds the comment without being told, or makes it', async () => {
+  test('finds the comment without being asked, or makes it', async () => {
     const failure = new HandoffError('sandbox', 'No machine.', { next: 'Try again.' })
     expect(await end({ error: failure })).toBe('failed')
     expect(seen()).toEqual(['> why is (at)octo here?\n\n😕 There is no answer. No machine.\n\nTry again.'])

@@ -123,7 +123,7 @@ test('in review threads too, on answers without a question, and on the first of 
   expect(second.history).toHaveLength(1)
 })
 
-test('nothing of others is touched, nor what is not finished, nor what the ledger does not know', async () => {
+test('nothing of others is touched, nor what is not finished, nor what the answer store does not know', async () => {
   const working = `${writeAskMarker({ question: 1, part: 1, state: 'working' })}\n${bodyOf(record)}`
   const forged = { ...record, id: 'f'.repeat(32) }
   const comments = [
@@ -164,7 +164,7 @@ test('many changed places and hostile names stay short and harmless', async () =
   expect(words.replaceAll('`', '')).toContain(`The head is now ${head.slice(0, 7)}; 5 of the cited ranges changed.`)
 })
 
-test('one that cannot be looked at is told, and the others are marked', async () => {
+test('one that cannot be looked at is reported, and the others are marked', async () => {
   const broken = answered(storeAnswer(there, record.run, [makeCitation('a.ts', 4)]))
   const id = broken.body.match(/Answer \| `(\w+)`/)![1]
   there.drive.write(`${there.place.run(record.run)}/analysis/qa/${id}.json`, 'no json')

@@ -19,7 +19,7 @@ const drive = (route: string, occurrence = 1): PlannedFault => ({
   fault: 'answers 403',
 })
 
-test('when the ref and the seal are both refused, the walk ends with one error and nothing else hears of the other', async () => {
+test('when the ref and the seal are both refused, the workflow ends with one error and nothing else hears of the other', async () => {
   const unheard: unknown[] = []
   const hear = (reason: unknown) => unheard.push(reason)
   process.on('unhandledRejection', hear)

@@ -201,7 +201,7 @@ test('of attempts that race for one commit one wins, and the others return its r
   await two[Symbol.asyncDispose]()
 })
 
-test('steps are told in the order of the story', async () => {
+test('steps are reported in the order of the story', async () => {
   await summarise(request({ force: true }), stack.context, never)
   const order = steps(stack.events)
   for (const [first, later] of [
@@ -237,10 +237,10 @@ test('a commit that does not exist is a clear error, and nothing is sealed', asy
 test('an attempt whose directory already exists is refused, and its files stay unchanged', async () => {
   const sha = 'd'.repeat(40)
   const path = `${place().run(parseRunId(`${sha}-taken`))}/.handoff-marker`
-  await stack.context.ports.drive.write(path, new TextEncoder().encode('of somebody else\n'), { signal: never })
+  await stack.context.ports.drive.write(path, new TextEncoder().encode('of another writer\n'), { signal: never })
   const error = await refusal(summarise({ commit: stack.commit(name, sha), attempt: 'taken' }, stack.context, never))
   expect(error).toMatchObject({ code: 'conflict' })
-  expect(stack.clouds.drive.readFile(path)!.toString()).toBe('of somebody else\n')
+  expect(stack.clouds.drive.readFile(path)!.toString()).toBe('of another writer\n')
   expect(stack.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)).toEqual([])
 })
 
@@ -251,7 +251,7 @@ test('a repository that is not there is a clear error', async () => {
   ).toMatchObject({ code: 'git' })
 })
 
-test('an interrupted walk leaves no sandbox and no pointer', async () => {
+test('an interrupted workflow leaves no sandbox and no pointer', async () => {
   const stop = new AbortController()
   const fresh = await makeRepository({ 'b.ts': 'export const b = 2\n' })
   stack.remote.serve('octo/stopped', fresh.directory)

@@ -45,7 +45,7 @@ function failingAt(n: number): ScriptedModel {
   })
 }
 
-const told = (model: ScriptedModel) =>
+const reported = (model: ScriptedModel) =>
   model.requests.filter((request) => request.reply).map((request) => request.messages[1]!.content)
 
 describe('a run that fails', () => {
@@ -59,10 +59,10 @@ describe('a run that fails', () => {
       expect(isHandoffError(failure, 'model')).toBe(true)
       const second = scriptedModel()
       const written = await writeSummary(order(largeRepository(), second, { checkpoint }))
-      const asked = [...told(first), ...told(second)]
+      const asked = [...reported(first), ...reported(second)]
       expect(new Set(asked).size).toBe(asked.length)
       expect(asked.length).toBe(whole.requests.length)
-      expect(written.reusedPercent > 0).toBe(told(first).length > 0)
+      expect(written.reusedPercent > 0).toBe(reported(first).length > 0)
     }
   })
 
@@ -122,7 +122,7 @@ describe('a run that fails', () => {
     await writeSummary(order(pushed, first, { previous, checkpoint, limits })).catch(() => {})
     const second = scriptedModel()
     const resumed = await writeSummary(order(pushed, second, { previous, checkpoint, limits }))
-    expect([told(first).length, told(second).length]).toEqual([1, 3])
+    expect([reported(first).length, reported(second).length]).toEqual([1, 3])
     const direct = await writeSummary(order(pushed, scriptedModel(), { previous, limits }))
     expect(resumed.cache.parts).toEqual(direct.cache.parts)
     expect(resumed.sections).toEqual(direct.sections)
@@ -130,7 +130,7 @@ describe('a run that fails', () => {
 })
 
 describe('a checkpoint', () => {
-  it('that cannot be written is told once and costs nothing else', async () => {
+  it('that cannot be written is reported once and costs nothing else', async () => {
     const { emit, events } = recorder()
     const checkpoint: Checkpoint = {
       load: async () => undefined,
@@ -141,7 +141,7 @@ describe('a checkpoint', () => {
     expect(events.filter((event) => event.type === 'notice')).toHaveLength(1)
   })
 
-  it('that cannot be read is told, and the run goes on', async () => {
+  it('that cannot be read is reported, and the run goes on', async () => {
     const { emit, events } = recorder()
     const checkpoint: Checkpoint = {
       load: () => Promise.reject(new HandoffError('corrupt', 'It is broken.')),

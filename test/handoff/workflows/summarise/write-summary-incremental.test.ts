@@ -51,8 +51,8 @@ describe('what a push sends', () => {
     const sent = part.messages[1]!.content
     expect(sent).toContain('renewed = true')
     expect(sent).toContain('[kept 1]')
-    const told = first.written.cache.parts.find(({ text }) => text.includes('core/part0/file0.ts'))!
-    const other = /core\/part0\/file[1-9]\.ts/.exec(told.text)![0]
+    const reported = first.written.cache.parts.find(({ text }) => text.includes('core/part0/file0.ts'))!
+    const other = /core\/part0\/file[1-9]\.ts/.exec(reported.text)![0]
     expect(sent).not.toContain(other)
     expect(textOf(second)).toContain(other)
     expect(textOf(second)).not.toContain('[kept')

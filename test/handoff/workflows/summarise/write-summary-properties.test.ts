@@ -322,7 +322,7 @@ const topsOf = ({ files, skipped }: State) =>
   [...new Set([...Object.keys(files), ...Object.keys(skipped)].map((path) => path.split('/')[0]))].sort().join()
 
 describe('after many pushes under any limit', () => {
-  it('no limit is exceeded, and what could not be told of is not told of as it was', async () => {
+  it('no limit is exceeded, and what could not be described is not described as it was', async () => {
     const pushes = fc.array(
       fc.record({
         changes: fc.array(step, { minLength: 1, maxLength: 4 }),

@@ -36,8 +36,8 @@ describe('a first summary', () => {
     expect(model.most).toBe(4)
     const text = sectionsMarkdown(written.sections)
     for (const top of ['core', 'docs', 'server', 'tools', 'web']) expect(text).toContain(`${top}/`)
-    const told = new Set(model.requests.flatMap((request) => readPrompt(request).files.map((file) => file.path)))
-    expect([...told].sort()).toEqual(Object.keys(largeRepository()).sort())
+    const reported = new Set(model.requests.flatMap((request) => readPrompt(request).files.map((file) => file.path)))
+    expect([...reported].sort()).toEqual(Object.keys(largeRepository()).sort())
   })
 
   it('joins descriptions from the bottom up when the last request cannot take them all', async () => {

@@ -15,7 +15,7 @@ const files = {
   'src/other/__init__.py': 'choose = 1\n',
   'web/choose.css': '.choose { color: red }\n',
   'web/script.js': 'export function choose(list) {\n  return list.choose()\n}\n',
-  'README.md': '# Pool\n\nKeeps connections for whoever needs one.\n',
+  'README.md': '# Pool\n\nKeeps connections for each caller that needs one.\n',
   'package.json': '{ "name": "pool" }\n',
 }
 let repository: TestRepository

@@ -16,7 +16,7 @@ const product = {
       `import { CoreEngine, startEngine } from './core'\nexport function usePart${index}() {\n  startEngine(new CoreEngine())\n}\n${filler('part', 40)}`,
     ]),
   ),
-  'src/lonely.ts': `export function nobodyCalls() {\n}\n${filler('lonely', 40)}`,
+  'src/lonely.ts': `export function neverCalled() {\n}\n${filler('lonely', 40)}`,
   'test/core.test.ts': `import { CoreEngine } from '../src/core'\n${filler('test', 40)}`,
   'examples/one.ts': `import { startEngine } from 'product'\n${filler('example', 40)}`,
   'docs/guide.md': `# Guide\n\n${'words\n'.repeat(60)}`,

@@ -13,12 +13,12 @@ const filesOfDirectory = long ? 20_000 : 3_000
 /** A commit of one file that is too large to be held in memory here. */
 async function commitLarge(repository: TestRepository, path: string, piece: Buffer, times: number): Promise<string> {
   const writer = spawn('git', ['-C', repository.directory, '-c', 'core.compression=1', 'hash-object', '-w', '--stdin'])
-  const told: Buffer[] = []
-  writer.stdout.on('data', (chunk: Buffer) => told.push(chunk))
+  const reported: Buffer[] = []
+  writer.stdout.on('data', (chunk: Buffer) => reported.push(chunk))
   for (let index = 0; index < times; index++) if (!writer.stdin.write(piece)) await once(writer.stdin, 'drain')
   writer.stdin.end()
   await once(writer, 'close')
-  const blob = Buffer.concat(told).toString().trim()
+  const blob = Buffer.concat(reported).toString().trim()
   const tree = spawn('git', ['-C', repository.directory, 'mktree'])
   const treeTold: Buffer[] = []
   tree.stdout.on('data', (chunk: Buffer) => treeTold.push(chunk))
@@ -243,8 +243,8 @@ test('rules over the limits are reported and not applied', async () => {
 test('a missing object is reported and does not end the survey', async () => {
   await using repository = await makeRepository({ 'a.ts': 'export const a = 1\n' })
   const tree = spawn('git', ['-C', repository.directory, 'mktree', '--missing'])
-  const told: Buffer[] = []
-  tree.stdout.on('data', (chunk: Buffer) => told.push(chunk))
+  const reported: Buffer[] = []
+  tree.stdout.on('data', (chunk: Buffer) => reported.push(chunk))
   tree.stdin.end(
     `100644 blob ${'1'.repeat(40)}\tgone.ts\n100644 blob ${await repository.git('rev-parse', `${repository.head}:a.ts`)}\ta.ts\n`,
   )
@@ -255,7 +255,7 @@ test('a missing object is reported and does not end the survey', async () => {
     '-c',
     'user.email=a@example.com',
     'commit-tree',
-    Buffer.concat(told).toString().trim(),
+    Buffer.concat(reported).toString().trim(),
     '-m',
     'lost',
   )

@@ -49,11 +49,11 @@ test('ignores what git ignores', () => {
       fc.uniqueArray(path, { minLength: 1, maxLength: 12 }),
       (patterns, paths) => {
         writeFileSync(join(directory, '.gitignore'), `${patterns.join('\n')}\n`)
-        const told = git(
+        const reported = git(
           ['-c', 'core.excludesFile=', 'check-ignore', '--no-index', '--verbose', '--non-matching', '--stdin', '-z'],
           paths.map((text) => `${text}\0`).join(''),
         )
-        const rows = told.split('\0')
+        const rows = reported.split('\0')
         const ignored = paths.filter((_, index) => rows[index * 4 + 2] !== '' && !rows[index * 4 + 2]!.startsWith('!'))
         const takes = createPathMatcher(parsePatterns(patterns))
         expect(paths.filter(takes)).toEqual(ignored)
@@ -84,13 +84,13 @@ test('reads attributes as git does', () => {
       fc.uniqueArray(path, { minLength: 1, maxLength: 12 }),
       (lines, paths) => {
         writeFileSync(join(directory, '.gitattributes'), `${lines.join('\n')}\n`)
-        const told = git(
+        const reported = git(
           ['check-attr', '-z', '--stdin', 'linguist-generated'],
           paths.map((text) => `${text}\0`).join(''),
         ).split('\0')
         const expected = paths.map(
           (_, index) =>
-            ({ set: true, true: true, unset: false, false: false, unspecified: undefined })[told[index * 3 + 2]!],
+            ({ set: true, true: true, unset: false, false: false, unspecified: undefined })[reported[index * 3 + 2]!],
         )
         const attributes = parseAttributes([{ directory: '', text: `${lines.join('\n')}\n` }])
         expect(

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createDriveError, lastReason, readLogReason } from '../../../src/handoff/sandbox/program/drive-failure.js'
+import { createDriveError, lastReason, readLogReason } from '../../../../src/handoff/sandbox/program/drive-failure.js'
 
 test.each([
   ['tenant file count quota exceeded', 'drive-full'],
@@ -58,7 +58,7 @@ test.each([
   expect(await readLogReason(log), 'a log that is gone names none').toBeUndefined()
 })
 
-test('the last line of a program is told without the place of its log', () => {
+test('the last line of a program is reported without the place of its log', () => {
   const last = 'mount: drive9 mount: background mount exited before becoming ready: exit status 6'
   expect(lastReason(`component: drive9\n${last} (log: /home/user/.cache/drive9/mount-logs/mount-1.log)\n`)).toBe(last)
   expect(lastReason(' \n')).toBeUndefined()

@@ -1,9 +1,9 @@
 // Definitions that are easily missed, language by language, and statements that only look like them.
 import { expect, test } from 'vitest'
-import { languageForExtension } from '../../../src/handoff/sandbox/program/survey/languages.js'
-import { findDefinitions } from '../../../src/handoff/sandbox/program/survey/outline.js'
-import { createIdentifierScanner } from '../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
-import { processorTime } from '../../support/processor-time.js'
+import { languageForExtension } from '../../../../../src/handoff/sandbox/program/survey/languages.js'
+import { findDefinitions } from '../../../../../src/handoff/sandbox/program/survey/outline.js'
+import { createIdentifierScanner } from '../../../../../src/handoff/sandbox/program/survey/scan-identifiers.js'
+import { processorTime } from '../../../../support/processor-time.js'
 
 const scan = createIdentifierScanner()
 
@@ -86,10 +86,10 @@ const table = {
   },
 }
 interface Port {
-  told: (text: string) => void
+  reported: (text: string) => void
 }
 function take(
-  told: (text: string) => void,
+  reported: (text: string) => void,
 ) {
 }
 `,
