@@ -10,7 +10,7 @@ import { makeRunner } from '../../src/action/runner.js'
 import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
 import { readPairs, refusedFiles } from './runner-rules.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'told-'))
+const folder = mkdtempSync(join(tmpdir(), 'reported-'))
 const files = { output: join(folder, 'output'), summary: join(folder, 'summary') }
 
 beforeEach(() => {
@@ -22,7 +22,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-async function told(text: string, citations: Citation[]) {
+async function reported(text: string, citations: Citation[]) {
   const runner = {
     ...makeRunner(),
     quote: () => undefined,
@@ -68,7 +68,7 @@ const cited = (count: number): Citation[] =>
   }))
 
 test('an answer that fits is whole, with its citations', async () => {
-  const { outputs, refused } = await told('So it is. 🦊', cited(2))
+  const { outputs, refused } = await reported('So it is. 🦊', cited(2))
   expect(refused).toEqual([])
   expect(outputs['answer']).toBe('So it is. 🦊')
   expect(JSON.parse(outputs['citations']!)).toHaveLength(2)
@@ -79,7 +79,7 @@ test.each([
   ['characters of two units', `x${'🦊'.repeat(300_000)}`],
   ['characters of two units, the other way', '🦊'.repeat(300_000)],
 ])('outputs fit, and no character is cut in two: an answer of many %s', async (_what, text) => {
-  const { outputs, refused } = await told(text, cited(20_000))
+  const { outputs, refused } = await reported(text, cited(20_000))
   expect(refused).toEqual([])
   expect(outputs['answer']!.isWellFormed()).toBe(true)
   expect(outputs['answer']).not.toContain('\ufffd')

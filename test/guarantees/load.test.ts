@@ -38,7 +38,7 @@ afterAll(async () => {
 const alive = () => stack.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone').length
 const asking = (process: TestProcess, text: string) => answerQuestion(place.ask(process, text), process.context, never)
 
-/** As a caller does who is told to come again: as often as it takes, and not before the time that was told. */
+/** As a caller does who is asked to come again: as often as it takes, and not before the time that was reported. */
 async function patiently(process: TestProcess, text: string): Promise<AnswerResult> {
   for (let tries = 0; tries < 2_000; tries += 1) {
     try {
@@ -46,7 +46,7 @@ async function patiently(process: TestProcess, text: string): Promise<AnswerResu
     } catch (error) {
       if (!isHandoffError(error, 'in-progress') && !isHandoffError(error, 'sandbox-limit')) throw error
       if (error.code === 'in-progress' && !(Number(error.retryAfterSeconds) > 0)) throw error
-      // A part of the seconds that were told; the long mode waits them.
+      // A part of the seconds that were reported; the long mode waits them.
       await new Promise((resolve) => setTimeout(resolve, (long ? 1_000 : 50) * (error.retryAfterSeconds ?? 2)))
     }
   }
@@ -123,12 +123,12 @@ test('a slow model delays only the callers that asked it', async () => {
 const parts = long ? { count: 10, milliseconds: 60_000 } : { count: 2, milliseconds: 400 }
 
 test('a long series of questions leaves memory and sockets as they were', async () => {
-  const asked = { all: 0, 'from the ledger': 0 }
+  const asked = { all: 0, 'from the answer store': 0 }
   const round = async () => {
     const text = asked.all % 8 === 0 ? distinct(20_000 + asked.all) : 'How are people greeted?'
     asked.all += 1
     const { reused } = await patiently(houses[asked.all % 3]!, text)
-    if (reused) asked['from the ledger'] += 1
+    if (reused) asked['from the answer store'] += 1
   }
   const forAWhile = async (milliseconds: number): Promise<Usage> => {
     const end = performance.now() + milliseconds
@@ -153,7 +153,7 @@ test('a long series of questions leaves memory and sockets as they were', async 
   }
 }, 1_200_000)
 
-/** What the world itself remembers for its own checks is not the house's memory. */
+/** What the test setup remembers for its own checks is not memory of the product. */
 function forget(): void {
   const { sandboxes, drive, model } = stack.clouds
   for (const list of [sandboxes.requests, drive.requests, model.requests, model.prompts, stack.events]) list.length = 0

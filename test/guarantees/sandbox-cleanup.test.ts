@@ -1,4 +1,4 @@
-// A sandbox costs money as long as it lives. Whatever becomes of a walk, of its process or of a reply, none is left, or none that cannot be
+// A sandbox costs money as long as it lives. Whatever becomes of a workflow, of its process or of a reply, none is left, or none that cannot be
 // found and that does not end by itself.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/server.js'
@@ -14,14 +14,14 @@ import { until } from '../support/until.js'
 const never = new AbortController().signal
 let stack: ScriptedStack
 /** Work that continues after its test. Only the end of the file waits for it. */
-const walking: Promise<unknown>[] = []
+const running: Promise<unknown>[] = []
 
 beforeAll(async () => {
   stack = await startScriptedStack()
 }, 60_000)
 
 afterAll(async () => {
-  await Promise.all(walking)
+  await Promise.all(running)
   await stack?.close()
 })
 
@@ -36,7 +36,7 @@ const broken = (route: string, fault: FaultName): PlannedFault => ({ cloud: 'san
 interface Both {
   place: Scenario
   process: TestProcess
-  walk: (signal?: AbortSignal) => Promise<unknown>
+  workflow: (signal?: AbortSignal) => Promise<unknown>
 }
 
 /** A summary and an answer, each in a process with these faults. */
@@ -47,18 +47,19 @@ async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summar
     summary: {
       place,
       process: first,
-      walk: (signal = never) => summarise(place.summarise(first, 'first'), first.context, signal),
+      workflow: (signal = never) => summarise(place.summarise(first, 'first'), first.context, signal),
     },
     answer: {
       place,
       process: second,
-      walk: (signal = never) => answerQuestion(place.ask(second, 'How are people greeted?'), second.context, signal),
+      workflow: (signal = never) =>
+        answerQuestion(place.ask(second, 'How are people greeted?'), second.context, signal),
     },
   }
 }
 
-const outcome = (walk: Promise<unknown>) =>
-  walk.then(
+const outcome = (workflow: Promise<unknown>) =>
+  workflow.then(
     () => 'well',
     (error: { code?: string }) => error.code ?? String(error),
   )
@@ -68,7 +69,7 @@ test('if its owner is killed, its lifetime ends it, and npm run sweep ends it so
   const others = await strangers()
   const { summary } = await bothWalks('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
   const stop = new AbortController()
-  walking.push(outcome(summary.walk(stop.signal)))
+  running.push(outcome(summary.workflow(stop.signal)))
   await summary.process.proxy.died
   const [orphan] = machinesOf(summary.place)
   expect(alive([orphan!])).toHaveLength(1)
@@ -87,7 +88,7 @@ test('if its owner is killed, its lifetime ends it, and npm run sweep ends it so
 
 // One after the other: their houses are in a hurry, and would take each other's load for a service that is silent.
 test.each<[string, PlannedFault[]]>([
-  ['a walk that goes well', []],
+  ['a workflow that goes well', []],
   [
     'a reply to the creation that is lost: the machine is found by its metadata',
     [broken('POST /v2/sandboxes', 'loses its reply')],
@@ -99,8 +100,8 @@ test.each<[string, PlannedFault[]]>([
   ['a kill request without a reply', [broken('DELETE /sandboxes/{id}', 'hangs')]],
 ])('after %s, no sandbox is left', async (what, faults) => {
   const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
-  for (const [index, { walk, process, place }] of [summary, answer].entries()) {
-    expect(await outcome(walk())).toBe('well')
+  for (const [index, { workflow, process, place }] of [summary, answer].entries()) {
+    expect(await outcome(workflow())).toBe('well')
     expect(machinesOf(place).length).toBeGreaterThan(index)
     expect(alive(machinesOf(place))).toEqual([])
     expect(process.proxy.calls.filter(({ fault }) => fault)).toHaveLength(faults.length)
@@ -123,8 +124,8 @@ test.concurrent.each<[string, PlannedFault, ...PlannedFault[]]>([
   ['the model refuses', { cloud: 'model', route: 'POST /v1/chat/completions', occurrence: 1, fault: 'answers 403' }],
 ])('after an error because %s, no sandbox is left', async (what, ...faults) => {
   const { summary, answer } = await bothWalks(`octo/${what.replaceAll(' ', '-')}`, faults)
-  for (const { walk, process, place } of [summary, answer]) {
-    await outcome(walk())
+  for (const { workflow, process, place } of [summary, answer]) {
+    await outcome(workflow())
     expect(alive(machinesOf(place))).toEqual([])
     await process.close()
   }
@@ -179,7 +180,7 @@ test('an answer that is cancelled at any step leaves no sandbox', async () => {
 })
 
 test.each<FaultName>(['answers 500', 'is reset'])(
-  'cancelled while its program runs, when the call that kills the program %s, a walk leaves no sandbox',
+  'cancelled while its program runs, when the call that kills the program %s, a workflow leaves no sandbox',
   async (fault) => {
     const place = stack.scenario(`octo/cancelled-${fault.replaceAll(' ', '-')}`)
     const storing = 'PUT /v1/fs/…/runs/{run}/project/{repository}.git.tar'
@@ -200,7 +201,7 @@ test.each<FaultName>(['answers 500', 'is reset'])(
 
 test('a create call that arrives twice leaves one sandbox, which the sweep finds and which ends by itself', async () => {
   const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
-  expect(await outcome(summary.walk())).toBe('well')
+  expect(await outcome(summary.workflow())).toBe('well')
   const left = alive(machinesOf(summary.place))
   expect(left).toHaveLength(1)
   expect(endsWithin(left[0]!)).toBeLessThanOrEqual(121)

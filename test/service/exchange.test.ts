@@ -62,7 +62,7 @@ function onPlatform() {
   const context = { headers: {}, waitUntil: (work: Promise<unknown>) => void kept.push(work) }
   return {
     kept,
-    told: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
+    reported: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
     ask: (handler: Handler) => {
       const service = serve({ GET: handler }, { ...manner, log: (line) => void lines.push(line) })
       return runInContext(context, () => service.fetch(new Request('http://service.example/api/x')))
@@ -71,19 +71,19 @@ function onPlatform() {
 }
 
 test('the caller has the answer before its log line is written, and the platform waits for the line', async () => {
-  const { told, kept, ask } = onPlatform()
+  const { reported, kept, ask } = onPlatform()
   const response = await ask((exchange) => {
     exchange.note({ seen: 'something' })
     return new Response('answer')
   })
   expect(await response.text()).toBe('answer')
-  expect(told()).toEqual([])
+  expect(reported()).toEqual([])
   await Promise.all(kept)
-  expect(told()).toMatchObject([{ route: 'test', seen: 'something', status: 200 }])
+  expect(reported()).toMatchObject([{ route: 'test', seen: 'something', status: 200 }])
 })
 
 test('of what fails behind the service the log has the sentence, cut; of what is the caller’s mistake only the code', async () => {
-  const { told, kept, ask } = onPlatform()
+  const { reported, kept, ask } = onPlatform()
   const failures = [
     new HandoffError('drive', `drive9 answered ${'x'.repeat(600)}`),
     new HandoffError('unknown-version', 'It is of format version 2.'),
@@ -92,7 +92,7 @@ test('of what fails behind the service the log has the sentence, cut; of what is
   ]
   for (const failure of failures) await ask(() => Promise.reject(failure))
   await Promise.all(kept)
-  expect(told().map(({ status, code, detail, error }) => ({ status, code, detail, error }))).toEqual([
+  expect(reported().map(({ status, code, detail, error }) => ({ status, code, detail, error }))).toEqual([
     { status: 502, code: 'drive', detail: `drive9 answered ${'x'.repeat(484)}` },
     { status: 501, code: 'unknown-version', detail: 'It is of format version 2.' },
     { status: 404, code: 'not-found' },
@@ -101,7 +101,7 @@ test('of what fails behind the service the log has the sentence, cut; of what is
 })
 
 test('work that outlives its answer has a line of its own under the same id: what came of it, or why nothing did', async () => {
-  const { told, kept, ask } = onPlatform()
+  const { reported, kept, ask } = onPlatform()
   const works: (() => Promise<Record<string, unknown>>)[] = [
     async () => ({ answer: 'a1' }),
     () => Promise.reject(new HandoffError('timeout', 'Out of time.')),
@@ -116,12 +116,12 @@ test('work that outlives its answer has a line of its own under the same id: wha
     ids.push(response.headers.get('x-request-id'))
     await Promise.all(kept)
   }
-  const later = told().filter((line) => line['later'] === true)
+  const later = reported().filter((line) => line['later'] === true)
   expect(later.map((line) => line['requestId'])).toEqual(ids)
   expect(later).toMatchObject([
     { answer: 'a1' },
     { code: 'timeout', detail: 'Out of time.' },
     { code: 'internal', error: expect.stringContaining('secretPlace') },
   ])
-  expect(told().filter((line) => line['later'] === undefined)).toHaveLength(3)
+  expect(reported().filter((line) => line['later'] === undefined)).toHaveLength(3)
 })

@@ -12,7 +12,7 @@ export interface ProductProcess {
   run(ports: Pick<Ports, 'drive' | 'clock'>, signal: AbortSignal): Promise<string>
 }
 
-/** `lost`: the process is told that the connection broke. `woken`: its sleep is over. Otherwise the number of a reply. */
+/** `lost`: the process learns that the connection broke. `woken`: its sleep is over. Otherwise the number of a reply. */
 export type Outcome = number | 'lost' | 'woken'
 
 export interface ProcessNode {

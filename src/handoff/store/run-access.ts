@@ -54,7 +54,7 @@ function startedBefore(directory: string): HandoffError {
   })
 }
 
-/** Names of unexpected files that are told, and folders that are looked into for them. */
+/** Names of unexpected files that are reported, and folders that are looked into for them. */
 const most = { names: 20, folders: 50 }
 
 /**
