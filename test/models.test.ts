@@ -2,16 +2,21 @@
 // says what to set. The waits of the slow models are short here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { localModels } from '../src/emulators/model/models.js'
+import { programFolder } from '../src/emulators/start-all.js'
+import type { ProgramRecord } from '../src/handoff/domain/sandbox-protocol.js'
 import {
   type AnswerResult,
+  type AppContext,
   answerQuestion,
   HandoffError,
   type SummariseResult,
   summarise,
 } from '../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from './support/local-stack.js'
+import { recordOutput } from './support/record-program.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'
 import { runProgram } from './support/run-program.js'
+import { type ScriptedProgram, startScriptedProgram } from './support/scripted-program.js'
 
 const name = 'octo/clocks'
 const question = 'How does tellTime know the zone?'
@@ -41,17 +46,41 @@ function files(): Files {
 
 let stack: LocalStack
 let repository: TestRepository
+let sandboxProgram: ScriptedProgram
 
 beforeAll(async () => {
-  repository = await makeRepository(files())
+  ;[repository, sandboxProgram] = await Promise.all([makeRepository(files()), startScriptedProgram()])
   stack = await startLocalStack({
     repositories: { [name]: repository.directory },
-    clouds: { model: { waitMs: 50 } },
+    clouds: { model: { waitMs: 50 }, sandboxes: { path: [sandboxProgram.folder, programFolder] } },
   })
+  await recordPrograms()
 })
+
+/** Runs both workflows with the real programs once. They read the same for each model, so what they store and print is repeated from then on. */
+async function recordPrograms(): Promise<void> {
+  const records: ProgramRecord[][] = []
+  const context = stack.makeContext()
+  const { sandboxes } = context.ports
+  const recorded: typeof sandboxes = {
+    ...sandboxes,
+    open: (request, signal) => {
+      const ofThis: ProgramRecord[] = []
+      records.push(ofThis)
+      return recordOutput(sandboxes, (record) => ofThis.push(record)).open(request, signal)
+    },
+  }
+  const { summary } = await both({ ...context, ports: { ...context.ports, sandboxes: recorded } })
+  const [summarised = [], find = []] = records
+  const stored = summarised.filter((record) => record.type === 'stored')
+  const bytesOf = (path: string) => stack.clouds.drive.readFile(`${summary.directory}/${path}`)!
+  const stores = stored.map(({ path }) => ({ path, bytes: bytesOf(path) }))
+  sandboxProgram.can(() => ({ files: stores, summarise: summarised, find }))
+}
 
 afterAll(async () => {
   await stack?.close()
+  await sandboxProgram?.[Symbol.asyncDispose]()
   await repository?.[Symbol.asyncDispose]()
 })
 
@@ -65,13 +94,15 @@ const finished = new Map<string, Promise<Done>>()
 
 /** Runs both workflows once with each model and its settings; every test of that model looks at the same run. */
 function once(model: string): Promise<Done> {
-  const known = finished.get(model) ?? both({ LLM_MODEL: model, ...settingsFor[model] })
+  const known = finished.get(model) ?? withModel({ LLM_MODEL: model, ...settingsFor[model] })
   finished.set(model, known)
   return known
 }
 
-async function both(settings: Record<string, string>): Promise<Done> {
-  const context = stack.makeContext(settings)
+const withModel = (settings: Record<string, string>) =>
+  both({ ...stack.makeContext(settings), program: sandboxProgram.patient })
+
+async function both(context: AppContext): Promise<Done> {
   const commit = stack.commit(name, repository.head)
   attempts += 1
   const never = new AbortController().signal
@@ -119,14 +150,14 @@ describe('a context that is smaller than the settings say', () => {
   test.each(['offline-small-context', 'offline-small-context-llama'])(
     '%s: the refusal names the setting',
     async (model) => {
-      const error = await refusal(both({ LLM_MODEL: model }))
+      const error = await refusal(withModel({ LLM_MODEL: model }))
       expect(error.code).toBe('model')
       expect(`${error.message} ${error.next}`).toContain('LLM_CONTEXT_TOKENS')
     },
   )
 
   test('offline-cutting: a prompt that was cut without a word is noticed, and the setting is named', async () => {
-    const error = await refusal(both({ LLM_MODEL: 'offline-cutting' }))
+    const error = await refusal(withModel({ LLM_MODEL: 'offline-cutting' }))
     expect(error.code).toBe('model')
     expect(`${error.message} ${error.next}`).toContain('LLM_CONTEXT_TOKENS')
   })
@@ -141,13 +172,13 @@ describe('a reasoning model', () => {
   })
 
   test('thinks as much as LLM_REASONING_EFFORT says, and still replies', async () => {
-    const { answer } = await both({ LLM_MODEL: 'offline/gpt-6-luna', LLM_REASONING_EFFORT: 'high' })
+    const { answer } = await withModel({ LLM_MODEL: 'offline/gpt-6-luna', LLM_REASONING_EFFORT: 'high' })
     expect(answer.record.usage?.outputTokens).toBeGreaterThan(3_000)
     expect(answer.record.text).toContain('tellTime')
   })
 
   test('with too little room for thinking ends in the setting that gives more', async () => {
-    const error = await refusal(both({ LLM_MODEL: 'offline-reasoning', LLM_MAX_OUTPUT_TOKENS: '1200' }))
+    const error = await refusal(withModel({ LLM_MODEL: 'offline-reasoning', LLM_MAX_OUTPUT_TOKENS: '1200' }))
     expect(error.code).toBe('model')
     expect(`${error.message} ${error.next}`).toContain('LLM_MAX_OUTPUT_TOKENS')
   })
@@ -163,18 +194,16 @@ describe('what the service keeps in its cache', () => {
 
   test('is counted in the answer when it is used', async () => {
     await once('offline-caching')
-    const { answer } = await both({ LLM_MODEL: 'offline-caching' })
+    const { answer } = await withModel({ LLM_MODEL: 'offline-caching' })
     const { inputTokens = 0, cachedInputTokens = 0 } = answer.record.usage ?? {}
     expect(cachedInputTokens).toBeGreaterThan(1_024)
     expect(cachedInputTokens).toBeLessThanOrEqual(inputTokens)
   })
 })
 
-describe('the demo', () => {
-  // `cli/demo.test.ts` runs the demo with one model.
-  const chosen = process.env['LONG'] === '1' ? names : []
-
-  test.each(chosen)('ends well with %s', async (model) => {
+// `cli/demo.test.ts` runs the demo with one model.
+describe.runIf(process.env['LONG'] === '1')('the demo', () => {
+  test.each(names)('ends well with %s', async (model) => {
     const { LLM_BASE_URL, LLM_API_KEY } = stack.clouds.model.settings
     const settings = { LLM_BASE_URL, LLM_API_KEY, LLM_MODEL: model, ...settingsFor[model] }
     const { code, stdout, stderr } = await runProgram(
