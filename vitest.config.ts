@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 const unit = ['test/handoff/domain/**/*.test.ts']
 
 /** Tests that break outside calls, kill processes and look for leaks: `npm run test:guarantees`. */
-const guarantees = ['test/guarantees/**/*.test.ts']
+const guarantees = ['test/guarantees/**/*.test.ts', 'test/**/*.faults.test.ts']
 
 const common = {
   setupFiles: 'test/support/setup-file.ts',

@@ -1,15 +1,13 @@
-// The demo as a stranger runs it: in a process of its own, on a repository of theirs, to the end and interrupted at any moment.
+// The demo as a stranger runs it: in a process of its own, on a repository of theirs, to the end.
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGitRemote } from '../../src/emulators/git-http-server.js'
-import { processesAbout } from '../support/processes.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { root, startProgram } from '../support/run-program.js'
-import { until } from '../support/until.js'
 
 const execute = promisify(execFile)
 let repository: TestRepository
@@ -76,13 +74,7 @@ test('plain lines where there is no terminal, and A is gone before B is there', 
 
 test.each([
   [['/nowhere/at/all'], 'There is nothing at /nowhere/at/all.'],
-  [['/tmp', 'What?'], 'is not a git repository'],
   [['https://user:secret@example.org/a/b'], 'carries a credential'],
-  [['ssh://example.org/a/b'], 'is not an http(s) address'],
-  [['git@:a/b.git'], 'There is nothing at'],
-  [[''], 'The path of the repository is empty'],
-  [['.', ''], 'The question is empty'],
-  [['.', 'x'.repeat(5_000)], 'at most 4,000 are taken'],
   [['.', '--', '--'.repeat(3_000)], 'at most 4,000 are taken'],
   [['--verbose'], "Unknown option '--verbose'"],
 ])('%j ends with one sentence and what to do', async (words, sentence) => {
@@ -133,61 +125,8 @@ test('a repository that wants a credential is read with HANDOFF_CLONE_TOKEN', as
   expect(stdout + stderr).not.toContain(password)
 })
 
-test('Ctrl-C that comes twice, from the terminal and from npm, still ends the sandbox', async () => {
-  const { child, ended } = start([repository.directory])
-  let said = ''
-  child.stdout!.on('data', (text: Buffer) => {
-    said += text.toString()
-  })
-  await until('Sandbox A is up', () => said.includes('▲ Sandbox A'))
-  child.kill('SIGINT')
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  child.kill('SIGINT')
-  const { code, stdout } = await ended
-  expect(code).toBe(130)
-  expect(stdout).toContain('▼ Sandbox A')
-})
-
 test('a real sandbox with a drive9 on this machine is refused before anything is paid for', async () => {
   const { code, stderr } = await start([repository.directory], { E2B_API_KEY: 'e2b_none' }).ended
   expect(code).toBe(1)
   expect(stderr).toContain('cannot reach drive9 on this machine')
-})
-
-const steps = [
-  'Summarise',
-  '▲ Sandbox A',
-  'open directory',
-  'clone',
-  'drain',
-  '▼ Sandbox A',
-  'seal',
-  '▲ Sandbox B',
-  'find',
-  'keep',
-]
-const signals = ['SIGINT', 'SIGKILL', 'SIGTERM'] as const
-const moments = steps.map((step, index) => ({ step, signal: signals[index % 3]! }))
-/** One for each signal, now of this step, now of that; all of them in the long mode. */
-const chosen =
-  process.env['LONG'] === '1' ? moments : signals.map((_, index) => moments[3 * Math.floor(Math.random() * 3) + index]!)
-
-test.each(chosen)('interrupted by $signal at "$step" it leaves nothing behind', async ({ step, signal }) => {
-  const { child, ended } = start([repository.directory, 'How does tellTime know the zone?'])
-  let said = ''
-  child.stdout!.on('data', (text: Buffer) => {
-    said += text.toString()
-  })
-  await until(`it says ${step}`, () => said.includes(step))
-  child.kill(signal)
-  await ended
-  const what = `after ${signal} at ${step}`
-  await until(`no process ${what}`, () => processesAbout(temporary).length === 0, 10_000)
-  const left = () => readdirSync(temporary).filter((name) => name.startsWith('handoff-'))
-  await until(`no directory ${what}`, () => left().length === 0, 10_000)
-})
-
-test('and after that a second run completes', async () => {
-  const { code } = await start([repository.directory, 'How does tellTime know the zone?', '--json']).ended
-  expect(code).toBe(0)
 })
