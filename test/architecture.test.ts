@@ -1,5 +1,6 @@
 // Which folder may import which, checked on every run. Each rule gives its reason, and the failure message repeats it.
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
@@ -276,6 +277,49 @@ test('no source file is longer than 300 lines', () => {
     .filter(({ text }) => text.split('\n').length > 301)
     .map(({ path, text }) => `${path}: ${text.split('\n').length} lines`)
   expect(long).toEqual([])
+})
+
+/** Words that docs/architecture.md replaces, and pronouns that hide which component acts. */
+const replacedWords =
+  /\b(?:whoever|nobody|somebody|anybody|everybody|told|ledger|guests?|house|halls?|doors?|crossings?|glances?)\b/gi
+
+/** The account, a published field of an answer, a sentence of GitHub's documentation, and repositories that tests make up. */
+const allowedWords: Record<string, string[]> = {
+  'src/handoff/sandbox/program/spawn.ts': ['nobody'],
+  'src/handoff/sandbox/program/README.md': ['nobody'],
+  'docs/architecture.md': ['nobody'],
+  '.github/SECURITY.md': ['nobody'],
+  'docs/service.md': ['told'],
+  'src/service/http/responses.ts': ['told'],
+  'src/service/openapi/schemas.ts': ['told'],
+  'src/service/mcp/answer-result.ts': ['told'],
+  'web/answer.ts': ['told'],
+  'web/api-types.ts': ['told'],
+  'test/service/runs.test.ts': ['told'],
+  'test/handoff/clients/github/webhook-signature.test.ts': ['everybody'],
+  'test/handoff/sandbox/program/search/index.test.ts': ['ledger'],
+  'test/handoff/sandbox/program/search/ranking.test.ts': ['ledger'],
+  'test/handoff/sandbox/program/survey/definitions.test.ts': ['door'],
+  'test/handoff/workflows/summarise/write-summary.test.ts': ['door'],
+}
+
+test('no file uses a word that the glossary replaced', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z', 'src', 'api', 'web', 'test', 'docs', 'examples', '*.md'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const found = tracked
+    .split('\0')
+    .filter((path) => /\.(?:ts|mjs|md|yml|css|html)$/.test(path) && path !== 'test/architecture.test.ts')
+    // A decision and the list of changes keep the words of their day.
+    .filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
+    .filter((path) => existsSync(join(root, path)))
+    .flatMap((path) => {
+      const words = readFileSync(join(root, path), 'utf8').match(replacedWords) ?? []
+      const wrong = words.filter((word) => !allowedWords[path]?.includes(word.toLowerCase()))
+      return wrong.map((word) => `${path}: ${word}`)
+    })
+  expect(found, 'docs/architecture.md has the words to use').toEqual([])
 })
 
 test('no source file names a path of the machine that it was written on', () => {

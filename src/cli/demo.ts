@@ -63,7 +63,7 @@ async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Pr
   })
   const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limits.deadlineMs)])
   const cloneToken = subject.isRemote ? settings.cloneToken : undefined
-  const { summary, answer } = await bothWalks(
+  const { summary, answer } = await bothWorkflows(
     subject,
     { question: given.question, cloneToken },
     context,
@@ -74,7 +74,7 @@ async function demo(given: Arguments, terminal: Terminal, stop: AbortSignal): Pr
   return reportOf({ subject, summary, answer, sandboxes, tree, clouds, milliseconds: performance.now() - started })
 }
 
-async function bothWalks(
+async function bothWorkflows(
   subject: Subject,
   { question, cloneToken }: { question: string; cloneToken: string | undefined },
   context: AppContext,

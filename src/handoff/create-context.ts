@@ -1,6 +1,5 @@
-// Settings become the outside. The only wiring: nobody else knows which line stands behind which interface. Does no I/O; lines that not every
-// question needs, and all SDKs, are loaded when the first call needs them.
-
+// Creates the clients from the settings. No other file of the product knows which client implements which interface. Does no input or output: SDKs, and
+// clients that not every question needs, are loaded when their first call needs them.
 import { makeDrive } from './clients/drive9/client.js'
 import type { SandboxSettings } from './clients/e2b/settings.js'
 import type { GitHostConfig } from './clients/git/ls-remote.js'

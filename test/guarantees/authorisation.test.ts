@@ -175,7 +175,7 @@ test('text about a repository is not reused for another one that took its name',
 const sha = 'b'.repeat(40)
 const clock = manualClock({ jump: true, start: Date.now() })
 
-const line = (more: Partial<GitHubOptions> = {}) =>
+const makeClient = (more: Partial<GitHubOptions> = {}) =>
   makeGitHub({
     apiUrl: github.apiUrl,
     serverUrl: github.url,
@@ -201,7 +201,7 @@ test.each([
   const user = { login: author.login, id: author.id, type: author.type, ...changed }
   const name = `${repository.owner.login}/${repository.name}`
   expect(
-    await checkPermission({ github: line(), repository: name, user, allow: 'write' }, { signal: never }),
+    await checkPermission({ github: makeClient(), repository: name, user, allow: 'write' }, { signal: never }),
   ).toMatchObject(judged)
 })
 
@@ -228,7 +228,7 @@ test.each(failing)('when GitHub %s instead of a permission, no question is answe
   const stop = github.server.rule({ path: /\/permission/, fault })
   const judged = refusal(
     checkPermission(
-      { github: line({ attemptMs: 50, clock }), repository: name, user, allow: 'read' },
+      { github: makeClient({ attemptMs: 50, clock }), repository: name, user, allow: 'read' },
       { signal: never },
     ),
   )

@@ -40,7 +40,7 @@ interface Both {
 }
 
 /** A summary and an answer, each in a process with these faults. */
-async function bothWalks(name: string, faults: PlannedFault[]): Promise<{ summary: Both; answer: Both }> {
+async function bothWorkflows(name: string, faults: PlannedFault[]): Promise<{ summary: Both; answer: Both }> {
   const place = stack.scenario(name)
   const [first, second] = [await stack.process({ faults }), await stack.process({ faults })]
   return {
@@ -67,7 +67,7 @@ const outcome = (workflow: Promise<unknown>) =>
 // First, because what is left of it goes on for a while beside the others.
 test('if its owner is killed, its lifetime ends it, and npm run sweep ends it sooner', async () => {
   const others = await strangers()
-  const { summary } = await bothWalks('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
+  const { summary } = await bothWorkflows('octo/killed', [broken('POST /process.Process/Start', 'dies after')])
   const stop = new AbortController()
   running.push(outcome(summary.workflow(stop.signal)))
   await summary.process.proxy.died
@@ -99,7 +99,7 @@ test.each<[string, PlannedFault[]]>([
   ['a killing that fails at first', [broken('DELETE /sandboxes/{id}', 'answers 500')]],
   ['a kill request without a reply', [broken('DELETE /sandboxes/{id}', 'hangs')]],
 ])('after %s, no sandbox is left', async (what, faults) => {
-  const { summary, answer } = await bothWalks(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
+  const { summary, answer } = await bothWorkflows(`octo/${what.replace(/[^a-z]+/g, '-').slice(0, 60)}`, faults)
   for (const [index, { workflow, process, place }] of [summary, answer].entries()) {
     expect(await outcome(workflow())).toBe('well')
     expect(machinesOf(place).length).toBeGreaterThan(index)
@@ -123,7 +123,7 @@ test.concurrent.each<[string, PlannedFault, ...PlannedFault[]]>([
   ],
   ['the model refuses', { cloud: 'model', route: 'POST /v1/chat/completions', occurrence: 1, fault: 'answers 403' }],
 ])('after an error because %s, no sandbox is left', async (what, ...faults) => {
-  const { summary, answer } = await bothWalks(`octo/${what.replaceAll(' ', '-')}`, faults)
+  const { summary, answer } = await bothWorkflows(`octo/${what.replaceAll(' ', '-')}`, faults)
   for (const { workflow, process, place } of [summary, answer]) {
     await outcome(workflow())
     expect(alive(machinesOf(place))).toEqual([])
@@ -200,7 +200,7 @@ test.each<FaultName>(['answers 500', 'is reset'])(
 )
 
 test('a create call that arrives twice leaves one sandbox, which the sweep finds and which ends by itself', async () => {
-  const { summary } = await bothWalks('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
+  const { summary } = await bothWorkflows('octo/doubled', [broken('POST /v2/sandboxes', 'happens twice')])
   expect(await outcome(summary.workflow())).toBe('well')
   const left = alive(machinesOf(summary.place))
   expect(left).toHaveLength(1)

@@ -261,5 +261,5 @@ function publicKeySigned(): string {
 }
 
 function unknownKey(): string {
-  return signToken({ ...github.oidc.key, id: 'nobody' }, good())
+  return signToken({ ...github.oidc.key, id: 'unknown' }, good())
 }

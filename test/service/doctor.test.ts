@@ -56,7 +56,7 @@ test('a key that E2B does not take, a webhook that cannot answer, an address tha
 
 test('no address, and an address where no server listens', async () => {
   expect(await doctor('nowhere')).toMatchObject({ code: 1, text: expect.stringContaining('is not an http(s) address') })
-  const gone = await startServer('nobody', () => ({ status: 200 }))
+  const gone = await startServer('gone', () => ({ status: 200 }))
   await gone.close()
   for (const [address, reason] of [
     [gone.url, 'ECONNREFUSED'],

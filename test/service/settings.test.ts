@@ -137,8 +137,8 @@ test('the key of the App is wrong for the health check where it is for the line 
     const { wrong, github } = readServiceSettings({ ...needed, HANDOFF_APP_ID: '1', HANDOFF_APP_PRIVATE_KEY: key })
     const { app, apiUrl, serverUrl } = github
     const credentials = { appId: app!.id, privateKey: app!.privateKey }
-    const line = () => makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'test' })
-    expect({ what, wrong, refused: refusedWith(line) }).toEqual({
+    const makeClient = () => makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'test' })
+    expect({ what, wrong, refused: refusedWith(makeClient) }).toEqual({
       what,
       wrong: read ? [] : ['HANDOFF_APP_PRIVATE_KEY'],
       refused: read ? undefined : expect.stringContaining('private key'),

@@ -1,6 +1,6 @@
 // Explores every order in which the requests of several processes can reach a drive, with late and doubled requests among them.
 //
-// A request that is late is asked to its process as lost, and may arrive at any later moment or never; a doubled one is answered, and may arrive once
+// A request that is late is reported to its process as lost, and may arrive at any later moment or never; a doubled one is answered, and may arrive once
 // more. Only writes and deletions are late or doubled: a lost read is read again later.
 import {
   type Automaton,

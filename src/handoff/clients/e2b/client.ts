@@ -1,4 +1,4 @@
-// The line to E2B: machines through its unmodified SDK.
+// Client of E2B: sandboxes, by its unmodified SDK.
 //
 //   service   one account: how calls are made, machines found and killed
 //   options   what an account may refuse         create    making a machine, and never two

@@ -34,7 +34,7 @@ function settings(more: Partial<TemplateSettings> = {}): TemplateSettings {
 
 test('it holds what a workflow needs, and can be used when it is ready', async () => {
   const lines: string[] = []
-  const built = await buildTemplate(settings(), (line) => lines.push(line), never)
+  const built = await buildTemplate(settings(), (makeClient) => lines.push(makeClient), never)
   expect(built).toMatchObject({ name: 'handoff', tags: ['default', `drive9-${sha256.slice(0, 12)}`] })
   const [template] = cloud.templates
   expect(template).toMatchObject({ id: built.templateId, name: 'handoff', cpuCount: 2, memoryMB: 2048 })
@@ -112,7 +112,7 @@ test('where no template is named it is built under the name that runs look for',
 test('a build that fails says so, and its template cannot be used', async () => {
   cloud.failNextBuild(3, 'sha256sum: WARNING: 1 computed checksum did NOT match')
   const lines: string[] = []
-  const error = await refusal(buildTemplate(settings(), (line) => lines.push(line), never))
+  const error = await refusal(buildTemplate(settings(), (makeClient) => lines.push(makeClient), never))
   expect(error.message).toBe(
     'Building the template handoff failed: the build of the template failed; its log says where.',
   )

@@ -17,7 +17,7 @@ const never = new AbortController().signal
 const creation = { method: 'POST', path: /^\/v2\/sandboxes$/ }
 const killing = { method: 'DELETE', path: /^\/sandboxes\// }
 
-function line(more: Partial<SandboxSettings> = {}): Sandboxes {
+function makeClient(more: Partial<SandboxSettings> = {}): Sandboxes {
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
   return makeSandboxes({
     apiKey,
@@ -32,7 +32,7 @@ function line(more: Partial<SandboxSettings> = {}): Sandboxes {
 beforeEach(async () => {
   notices = []
   cloud = await startSandboxCloud()
-  sandboxes = line()
+  sandboxes = makeClient()
 })
 
 afterEach(async () => {
@@ -68,7 +68,7 @@ describe('opening', () => {
   test('an owner at work sets its machine to end in two minutes, again and again, and never later than it may', async () => {
     const prolonged = () =>
       asked('POST', /^\/sandboxes\/[^/]+\/timeout$/).map(({ body }) => JSON.parse(body.toString()))
-    const hasty = line({ renewEveryMs: 20 })
+    const hasty = makeClient({ renewEveryMs: 20 })
     const long = await hasty.open(request({ lifetimeMs: 900_000 }), never)
     // An account that refuses so much time is to say so at once.
     expect(bodyOf(0)).toMatchObject({ timeout: 900 })
@@ -91,7 +91,7 @@ describe('opening', () => {
   test('a renewal that fails is made up for by the next', async () => {
     const renewal = { method: 'POST', path: /\/timeout$/ }
     cloud.rule({ ...renewal, times: 2, fault: { kind: 'answer', status: 500 } })
-    const sandbox = await line({ renewEveryMs: 20 }).open(request({ lifetimeMs: 900_000 }), never)
+    const sandbox = await makeClient({ renewEveryMs: 20 }).open(request({ lifetimeMs: 900_000 }), never)
     await until('it is prolonged', () => asked('POST', renewal.path).some(({ status }) => status === 204))
     await sandbox.kill()
   })
@@ -119,7 +119,7 @@ describe('an option the account does not have', () => {
     expect(asked('POST', creation.path)).toHaveLength(3)
     expect(notices).toHaveLength(2)
     expect(notices.join(' ')).toMatch(/cannot limit which hosts.*cannot add headers/)
-    const second = await line().open(request({ egress: ['git.example'], injectHeaders }), never)
+    const second = await makeClient().open(request({ egress: ['git.example'], injectHeaders }), never)
     expect(second).toMatchObject({ egressLimited: false, headersInjected: false })
     expect(asked('POST', creation.path)).toHaveLength(4)
     expect(bodyOf(3).network).toBeUndefined()
@@ -215,7 +215,7 @@ describe('a reply that is lost', () => {
     if (call !== creation) cloud.rule({ ...creation, times: 1, fault: { kind: 'lose-reply' } })
     cloud.rule({ ...call, times: 1, fault: { kind: 'hang' } })
     const collecting = setInterval(collectGarbage, 100)
-    const opening = line({ requestTimeoutMs: 300 }).open(request(), never)
+    const opening = makeClient({ requestTimeoutMs: 300 }).open(request(), never)
     const error = await refusal(opening).finally(() => clearInterval(collecting))
     expect(error.code).toMatch(/sandbox|timeout/)
     expect(running()).toEqual([])

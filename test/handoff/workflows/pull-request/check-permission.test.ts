@@ -31,11 +31,12 @@ afterAll(async () => {
   await local.close()
 })
 
-const line = () => makeGitHub({ apiUrl: local.apiUrl, serverUrl: local.url, credentials: { token }, userAgent: 'test' })
+const makeClient = () =>
+  makeGitHub({ apiUrl: local.apiUrl, serverUrl: local.url, credentials: { token }, userAgent: 'test' })
 
 async function allowed(login: string, allow: AskLevel, repository = 'octo/open') {
   const { id, type } = local.addUser(login)
-  return checkPermission({ github: line(), repository, user: { login, id, type }, allow }, call)
+  return checkPermission({ github: makeClient(), repository, user: { login, id, type }, allow }, call)
 }
 
 const levels: AskLevel[] = ['read', 'triage', 'write', 'maintain', 'admin']
@@ -74,7 +75,7 @@ test.each([
 ])('$login of type $type is a bot and not even looked up', async ({ login, type }) => {
   const before = local.server.requests.length
   const answer = await checkPermission(
-    { github: line(), repository: 'octo/open', user: { login, id: 1, type }, allow: 'read' },
+    { github: makeClient(), repository: 'octo/open', user: { login, id: 1, type }, allow: 'read' },
     call,
   )
   expect(answer).toMatchObject({ allowed: false, reason: 'bot' })
@@ -83,7 +84,7 @@ test.each([
 
 test('an account that took over a name does not get its permissions', async () => {
   const answer = await checkPermission(
-    { github: line(), repository: 'octo/open', user: { login: 'wanda', id: 7, type: 'User' }, allow: 'write' },
+    { github: makeClient(), repository: 'octo/open', user: { login: 'wanda', id: 7, type: 'User' }, allow: 'write' },
     call,
   )
   expect(answer).toMatchObject({ allowed: false, reason: 'other-account' })
@@ -92,7 +93,7 @@ test('an account that took over a name does not get its permissions', async () =
 test('a name that is a path asks for nothing', async () => {
   const before = local.server.requests.length
   const user = { login: '../../../user', id: 1, type: 'User' }
-  const answer = await checkPermission({ github: line(), repository: 'octo/open', user, allow: 'read' }, call)
+  const answer = await checkPermission({ github: makeClient(), repository: 'octo/open', user, allow: 'read' }, call)
   expect(answer).toMatchObject({ allowed: false, reason: 'permission' })
   expect(local.server.requests.length).toBe(before)
 })

@@ -19,7 +19,7 @@ afterEach(async () => {
   folder[Symbol.dispose]()
 })
 
-const line = () =>
+const makeClient = () =>
   makeGitHub({
     apiUrl: local.apiUrl,
     serverUrl: local.url,
@@ -33,7 +33,7 @@ const lines = (count: number, change: Record<number, string> = {}) =>
 const cite = (path: string, from = 1, to = from) => ({ path, from, to })
 
 async function note(answered: string, head: string, citations: ReturnType<typeof cite>[]) {
-  const text = await headNote(line(), { repository: 'octo/tools', answered, head, citations }, call)
+  const text = await headNote(makeClient(), { repository: 'octo/tools', answered, head, citations }, call)
   expect(text ?? 'Nothing.').toMatch(/[^.]\.$/)
   return text?.replace(head.slice(0, 7), 'B').slice(0, -1) ?? null
 }
@@ -157,7 +157,7 @@ test('a limit or an outage costs the count only; a stop is a stop', async () => 
   local.limits.exhaustHourlyLimit(3_000)
   expect(await note(answered, head, [cite('a.ts')])).toBe(start)
   const stopped = headNote(
-    line(),
+    makeClient(),
     { repository: 'octo/tools', answered, head, citations: [cite('a.ts')] },
     { signal: AbortSignal.abort() },
   )

@@ -40,7 +40,7 @@ function job(permissions: Token['permissions'] = { pull_requests: 'write' }): st
   return local.issueToken({ permissions })
 }
 
-function line(token = secret) {
+function makeClient(token = secret) {
   return makeGitHub({
     apiUrl: local.apiUrl,
     serverUrl: local.url,
@@ -59,7 +59,7 @@ const inConversation = (): Target => ({
 
 function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
   return {
-    github: line(),
+    github: makeClient(),
     target: inConversation(),
     question: 'why is @octo here?',
     asker: 'wanda',
@@ -494,7 +494,7 @@ describe('when there is no answer', () => {
       asked += 1
       return 'x'
     }
-    const github = line(job({ pull_requests: 'read' }))
+    const github = makeClient(job({ pull_requests: 'read' }))
     const ending = await runConversation(talk({ github, answer }))
     expect(ending).toMatchObject({ end: 'failed', error: { code: 'forbidden' } })
     expect([asked, ours().length]).toEqual([0, 0])
@@ -642,7 +642,7 @@ describe('the last word of a step that runs after the job', () => {
 
   /** A job that was killed while it worked. */
   async function killed() {
-    const github = line()
+    const github = makeClient()
     const target = inConversation()
     void runConversation(talk({ github, target, answer: () => new Promise(() => {}) }))
     await until('it works', () => ours().length === 1 && local.server.requests.at(-1)?.method === 'GET')

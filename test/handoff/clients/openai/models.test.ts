@@ -2,12 +2,12 @@
 // their models.
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { json, type LocalServer, startServer } from '../../../src/emulators/faulty-server.js'
-import { type LocalModel, startModel } from '../../../src/emulators/model/server.js'
-import { makeModel } from '../../../src/handoff/clients/openai/client.js'
-import type { ModelConfig } from '../../../src/handoff/clients/openai/config.js'
-import type { HandoffError } from '../../../src/handoff/domain/errors.js'
-import type { Clock, ModelRequest } from '../../../src/handoff/domain/ports.js'
+import { json, type LocalServer, startServer } from '../../../../src/emulators/faulty-server.js'
+import { type LocalModel, startModel } from '../../../../src/emulators/model/server.js'
+import { makeModel } from '../../../../src/handoff/clients/openai/client.js'
+import type { ModelConfig } from '../../../../src/handoff/clients/openai/config.js'
+import type { HandoffError } from '../../../../src/handoff/domain/errors.js'
+import type { Clock, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 
 const key = 'sk-the-key-of-the-test'
 const data =

@@ -1,10 +1,10 @@
 // Comments on discussions: found, made once, edited, deleted and reacted to, by GraphQL.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/server.js'
-import type { Repository, StoredComment } from '../../../src/emulators/github/state.js'
-import { makeGitHub } from '../../../src/handoff/clients/github/client.js'
-import { readAskEvent } from '../../../src/handoff/domain/answers/comment-event.js'
-import type { GitHub, Thread } from '../../../src/handoff/domain/github.js'
+import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
+import type { Repository, StoredComment } from '../../../../src/emulators/github/state.js'
+import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
+import { readAskEvent } from '../../../../src/handoff/domain/answers/comment-event.js'
+import type { GitHub, Thread } from '../../../../src/handoff/domain/github.js'
 
 let local: LocalGitHub
 let repository: Repository
@@ -15,7 +15,7 @@ let thread: Thread
 
 const call = { signal: AbortSignal.timeout(60_000) }
 const marker = '<!-- handoff:test -->'
-const line = (permission: 'read' | 'write') =>
+const makeClient = (permission: 'read' | 'write') =>
   makeGitHub({
     apiUrl: local.apiUrl,
     serverUrl: local.url,
@@ -39,7 +39,7 @@ const keyOfQuestion = () => ({
 beforeAll(async () => {
   local = await startGitHub({ limits: { contentPerMinute: 10_000 } })
   repository = local.addRepository({ name: 'octo/tools' })
-  github = line('write')
+  github = makeClient('write')
 })
 beforeEach(() => {
   local.server.clearRules()
@@ -110,7 +110,7 @@ test('a deleted question takes no answer and no reaction', async () => {
 })
 
 test('a read-only token is refused with the permission it lacks', async () => {
-  const reader = line('read')
+  const reader = makeClient('read')
   await expect(reader.ensureComment(thread, { marker, body: marker }, call)).rejects.toMatchObject({
     code: 'forbidden',
     next: expect.stringContaining('discussions: write'),

@@ -4,12 +4,12 @@ import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Publisher, startPublisher } from '../../../src/emulators/drive9/publisher.js'
-import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
-import { makeSandboxes } from '../../../src/handoff/clients/e2b/client.js'
-import { templateName } from '../../../src/handoff/clients/e2b/install-scripts.js'
-import type { SandboxSettings } from '../../../src/handoff/clients/e2b/settings.js'
-import { refusal, request, runOptions } from '../../contract/sandbox-client.js'
+import { type Publisher, startPublisher } from '../../../../src/emulators/drive9/publisher.js'
+import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
+import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
+import { templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
+import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
+import { refusal, request, runOptions } from '../../../contract/sandbox-client.js'
 
 const never = new AbortController().signal
 
@@ -34,7 +34,7 @@ async function restart(options: SandboxCloudOptions): Promise<void> {
   cloud = await startSandboxCloud({ templates: [], ...options })
 }
 
-function line(more: Partial<SandboxSettings> = {}) {
+function makeClient(more: Partial<SandboxSettings> = {}) {
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
   const onNotice = (text: string) => void notices.push(text)
   const binary = { url: publisher.settings.DRIVE9_BINARY_URL }
@@ -47,7 +47,7 @@ const asked = () => cloud.requests.map(({ method, path }) => `${method} ${path.s
 const downloads = () => publisher.requests.map(({ path }) => path.split('/').at(-1))
 
 test('base has neither Node nor drive9 until it is prepared, and prepared it reaches only what it should', async () => {
-  const sandbox = await line({ template: 'base' }).open(request({ egress: ['git.example'] }), never)
+  const sandbox = await makeClient({ template: 'base' }).open(request({ egress: ['git.example'] }), never)
   expect(sandbox.template).toBe('base')
   expect(notices).toEqual([expect.stringMatching(/^Preparing a sandbox from base took \d+\.\d s\./)])
   const [wide, narrow, ...more] = cloud.sandboxes[0]!.networks
@@ -73,13 +73,13 @@ test('base has neither Node nor drive9 until it is prepared, and prepared it rea
 test('what is there already is not downloaded again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'there-'))
   symlinkSync(process.execPath, join(folder, 'node'))
-  const first = await line({ template: 'base' }).open(request(), never)
+  const first = await makeClient({ template: 'base' }).open(request(), never)
   copyFileSync(`${cloud.sandboxes[0]!.directory}/usr/local/bin/drive9`, join(folder, 'drive9'))
   chmodSync(join(folder, 'drive9'), 0o755)
   await first.kill()
   await restart({ path: [folder] })
   publisher.requests.length = 0
-  await line({ template: 'base' }).open(request(), never)
+  await makeClient({ template: 'base' }).open(request(), never)
   expect(downloads()).toEqual(['checksums.txt'])
   expect(existsSync(`${cloud.sandboxes[0]!.directory}/usr/local`)).toBe(false)
   rmSync(folder, { recursive: true })
@@ -90,7 +90,7 @@ const forged = () =>
 
 test('a program with another hash than its publisher lists is not installed, and the sandbox is killed', async () => {
   forged()
-  const error = await refusal(line({ template: 'base' }).open(request(), never))
+  const error = await refusal(makeClient({ template: 'base' }).open(request(), never))
   expect(error).toMatchObject({ code: 'sandbox' })
   expect(error.message).toContain('does not hash to what its publisher lists')
   expect(cloud.sandboxes.map(({ state }) => state)).toEqual(['gone'])
@@ -98,7 +98,7 @@ test('a program with another hash than its publisher lists is not installed, and
 
 test('a pinned program is compared with the pin alone', async () => {
   const url = publisher.settings.DRIVE9_BINARY_URL
-  const pinned = line({ template: 'base', binary: { url, sha256: publisher.sha256 } })
+  const pinned = makeClient({ template: 'base', binary: { url, sha256: publisher.sha256 } })
   await pinned.open(request(), never)
   forged()
   const error = await refusal(pinned.open(request(), never))
@@ -117,7 +117,7 @@ test.each([
   ['is no list', { kind: 'answer', status: 200, body: 'x'.repeat(200_000) } as const, 'too long'],
 ])('a list of checksums that %s is reported before a sandbox is paid for', async (_, fault, why) => {
   publisher.rule({ path: /checksums/, fault })
-  const error = await refusal(line().open(request(), never))
+  const error = await refusal(makeClient().open(request(), never))
   expect(error.message).toContain(why)
   expect(error.next).toContain('DRIVE9_BINARY_SHA256')
   expect(cloud.sandboxes).toEqual([])
@@ -125,14 +125,14 @@ test.each([
 
 test('a list of hosts that cannot be made short again is no list: the sandbox is killed', async () => {
   cloud.rule({ method: 'PUT', path: /\/network$/, fault: { kind: 'answer', status: 500, body: '{}' } })
-  expect((await refusal(line({ template: 'base' }).open(request(), never))).code).toBe('sandbox')
+  expect((await refusal(makeClient({ template: 'base' }).open(request(), never))).code).toBe('sandbox')
   expect(cloud.sandboxes.map(({ state }) => state)).toEqual(['gone'])
 })
 
 test('an abort in the middle of it kills the sandbox', async () => {
   publisher.rule({ path: /linux-amd64$/, fault: { kind: 'hang' } })
   const stop = new AbortController()
-  const opening = refusal(line().open(request(), stop.signal))
+  const opening = refusal(makeClient().open(request(), stop.signal))
   await expect.poll(downloads).toContain('drive9-linux-amd64')
   stop.abort()
   expect((await opening).code).toBe('cancelled')
@@ -141,13 +141,13 @@ test('an abort in the middle of it kills the sandbox', async () => {
 
 test('where the account has no limits on egress, none are changed', async () => {
   cloud.account.egressRules = false
-  const sandbox = await line({ template: 'base' }).open(request(), never)
+  const sandbox = await makeClient({ template: 'base' }).open(request(), never)
   expect(sandbox.egressLimited).toBe(false)
   expect(cloud.requests.filter(({ method }) => method === 'PUT')).toEqual([])
 })
 
 test('an account without our template has it built once, and then starts from it', async () => {
-  const sandbox = await line().open(request(), never)
+  const sandbox = await makeClient().open(request(), never)
   expect(sandbox.template).toBe('base')
   expect(notices).toEqual([
     expect.stringMatching(
@@ -161,43 +161,43 @@ test('an account without our template has it built once, and then starts from it
   expect(step!.args[0]).toContain(`DRIVE9_BINARY_SHA256=${publisher.sha256}`)
 
   // Another process: the build is under way, and a second one would end it.
-  await line().open(request(), never)
+  await makeClient().open(request(), never)
   expect(built()!.builds.map(({ status }) => status)).toEqual(['building'])
   expect(notices[1]).toContain(`E2B is still building the template ${ours()}.`)
 
   built()!.builds[0]!.readyAt = 0
   cloud.requests.length = 0
-  expect((await line().open(request(), never)).template).toBe(ours())
+  expect((await makeClient().open(request(), never)).template).toBe(ours())
   expect(asked()).toEqual(['POST /v2/sandboxes'])
 })
 
 test('a build that failed is started again after an hour', async () => {
-  await line().open(request(), never)
+  await makeClient().open(request(), never)
   const [build] = built()!.builds
   Object.assign(build!, { status: 'error', reason: { step: '1', message: 'no packages' } })
-  await line().open(request(), never)
+  await makeClient().open(request(), never)
   expect(built()!.builds).toHaveLength(1)
   expect(notices[1]).toContain('failed; `npm run template` shows its log')
   build!.createdAt = new Date(Date.now() - 61 * 60_000).toISOString()
-  await line().open(request(), never)
+  await makeClient().open(request(), never)
   expect(built()!.builds.map(({ status }) => status)).toEqual(['error', 'building'])
 })
 
 test('sandboxes that one process opens at once start one build', async () => {
-  const sandboxes = line()
+  const sandboxes = makeClient()
   await Promise.all([1, 2, 3].map(() => sandboxes.open(request(), never)))
   expect(asked().filter((call) => call === 'POST /v3/templates')).toHaveLength(1)
 })
 
 test('a build that cannot be started costs this run nothing but a sentence', async () => {
   cloud.rule({ path: /^\/v3\/templates/, fault: { kind: 'answer', status: 403, body: '{"code":403,"message":"no"}' } })
-  const sandbox = await line().open(request(), never)
+  const sandbox = await makeClient().open(request(), never)
   expect(sandbox.template).toBe('base')
   expect(notices[0]).toMatch(/Starting the build of the template .* failed: .* The next run tries again\.$/)
 })
 
 test('a template that was named is not replaced by another', async () => {
-  const error = await refusal(line({ template: 'mine' }).open(request(), never))
+  const error = await refusal(makeClient({ template: 'mine' }).open(request(), never))
   expect(error).toMatchObject({ code: 'missing-setting' })
   expect(error.message).toContain('mine')
   expect(asked()).toEqual(['POST /v2/sandboxes'])
