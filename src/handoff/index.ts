@@ -93,6 +93,7 @@ export {
   type Page,
   runSummary,
   staleSince,
+  summarisedRefs,
 } from './workflows/browse.js'
 export { planPrune, prune } from './workflows/prune/prune.js'
 export type { PruneItem, PrunePlan, PruneRequest, PruneResult, RepositoryPlan } from './workflows/prune/types.js'

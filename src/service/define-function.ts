@@ -27,7 +27,7 @@ export function defineFunction(
   name: string,
   seconds: number,
   methods: Record<string, Handler>,
-  more: Pick<FunctionOptions, 'readAddress'> = {},
+  more: Pick<FunctionOptions, 'readAddress' | 'errorResponse'> = {},
 ): HttpFunction {
   const corsOrigins = () => serviceSettings().corsOrigins
   return serve(methods, { name, seconds, corsOrigins, log: (line) => console.log(redactLog(line)), ...more })

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const filesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => statSync(join(folder, path)).isFile())
 
-test('seven functions, and nothing else became one', () => {
+test('eight functions, and nothing else became one', () => {
   expect(built.functions).toEqual([
     'api/ask',
     'api/github',
@@ -28,6 +28,7 @@ test('seven functions, and nothing else became one', () => {
     'api/openapi',
     'api/queue',
     'api/runs',
+    'api/v1',
   ])
 })
 

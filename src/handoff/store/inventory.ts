@@ -135,6 +135,14 @@ export async function listRefs(drive: Drive, place: Layout, signal: AbortSignal)
   return found.filter((one) => one !== undefined)
 }
 
+/** The names of the stored refs, without reading any. A name that was shortened is left out. */
+export async function listRefNames(drive: Drive, place: Layout, signal: AbortSignal): Promise<string[]> {
+  const kinds = ['heads', 'pull'] as const
+  const listed = await Promise.all(kinds.map((kind) => drive.list(`${place.refs}/${kind}`, signal)))
+  const names = kinds.flatMap((kind, index) => listed[index]!.map(({ name }) => refOf(kind, name)))
+  return names.filter((name) => name !== undefined)
+}
+
 /** The ref that the file name encodes; undefined if the name does not determine it. */
 function refOf(kind: 'heads' | 'pull', name: string): string | undefined {
   const stem = name.slice(0, -'.json'.length)

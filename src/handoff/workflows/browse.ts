@@ -8,6 +8,7 @@ import type { Handoff } from '../domain/handoff-record.js'
 import type { DriveEntry } from '../domain/ports.js'
 import { hostFolder, type Layout, layout, layoutAsSpelled, olderLayout, type Repository } from '../domain/run.js'
 import { listAnswers, readAnswer } from '../store/answer-store.js'
+import { listRefNames } from '../store/inventory.js'
 import { readRef } from '../store/ref-store.js'
 import { readSealed } from '../store/run-store.js'
 import { olderSpellings } from '../store/spellings.js'
@@ -90,6 +91,15 @@ async function pointersOf(context: AppContext, repository: Repository, signal: A
   const elsewhere = await Promise.all(spelled.map((one) => listed(layoutAsSpelled(context.root, one))))
   const known = new Set(now.map(({ id }) => id))
   return [...now, ...before.filter(({ id }) => !known.has(id)), ...elsewhere.flat()].sort(newestFirst)
+}
+
+/** The branches and pull requests of a repository that were summarised. */
+export async function summarisedRefs(
+  { ports, root }: AppContext,
+  repository: Repository,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return (await listRefNames(ports.drive, layout(root, repository), signal)).sort()
 }
 
 export async function runSummary(context: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {

@@ -41,7 +41,7 @@ export async function readQuestion(
   app: App,
   caller: Caller,
   body: AskBody,
-  key?: string,
+  { key, after }: { key?: string | undefined; after?: string[] } = {},
 ): Promise<Asked> {
   const { settings } = app
   const where = locate(app, caller, body.repository)
@@ -60,6 +60,7 @@ export async function readQuestion(
       ...where,
       name: body.name,
       ...(body.compareWith === undefined ? {} : { compareWith: body.compareWith }),
+      ...(after === undefined ? {} : { after }),
       ...(app.hasGitHub ? { github: app.github } : {}),
       caller: caller.name,
       labels: { request: exchange.requestId.slice(0, 60) },

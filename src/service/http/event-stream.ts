@@ -24,10 +24,35 @@ export interface EventStream {
 }
 
 export function eventStream(pinging: Pinging = usualPinging): EventStream {
+  const { response, write, close, gone } = textStream(pinging)
+  let count = 0
+  const send = (event: string, data: unknown) => {
+    count += 1
+    write(`event: ${event}\nid: ${count}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+  return {
+    response,
+    send,
+    end(event, data) {
+      send(event, data)
+      close()
+    },
+    gone,
+  }
+}
+
+/** The stream below the events. What is written after its end is dropped. */
+export interface TextStream {
+  response: Response
+  write(text: string): void
+  close(): void
+  readonly gone: AbortSignal
+}
+
+export function textStream(pinging: Pinging = usualPinging): TextStream {
   const encoder = new TextEncoder()
   const gone = new AbortController()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  let count = 0
   const write = (text: string) => controller?.enqueue(encoder.encode(text))
   let stopPinging = () => {}
   const body = new ReadableStream<Uint8Array>({
@@ -41,11 +66,6 @@ export function eventStream(pinging: Pinging = usualPinging): EventStream {
       gone.abort(reason)
     },
   })
-  const send = (event: string, data: unknown) => {
-    if (!controller) return
-    count += 1
-    write(`event: ${event}\nid: ${count}\ndata: ${JSON.stringify(data)}\n\n`)
-  }
   return {
     response: new Response(body, {
       headers: {
@@ -54,9 +74,8 @@ export function eventStream(pinging: Pinging = usualPinging): EventStream {
         'x-accel-buffering': 'no',
       },
     }),
-    send,
-    end(event, data) {
-      send(event, data)
+    write,
+    close() {
       stopPinging()
       controller?.close()
       controller = undefined

@@ -2,7 +2,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { getDeadline, waitUntil } from '@vercel/functions'
-import { HttpError, isHandoffError, problemResponse, toProblem } from './problem-details.js'
+import {
+  HttpError,
+  isHandoffError,
+  type Problem,
+  type ProblemPlace,
+  problemResponse,
+  toProblem,
+} from './problem-details.js'
 import { nextTurn, type TimeLimit, timeLimit } from './request-deadline.js'
 
 export interface RequestContext {
@@ -39,6 +46,8 @@ export interface FunctionOptions {
   log: (line: string) => void
   /** Throws for an unknown address before the method is checked. Absent where each request has the function's own address. */
   readAddress?: (url: URL) => unknown
+  /** The form of errors; problem documents when absent. */
+  errorResponse?: (problem: Problem, place: ProblemPlace) => Response
   /** The time limit when the platform gives no deadline. */
   seconds: number
 }
@@ -121,7 +130,7 @@ async function answer(
     return await handler(exchange)
   } catch (error) {
     exchange.note(logFieldsFor(error))
-    return problemResponse(toProblem(error), place)
+    return (manner.errorResponse ?? problemResponse)(toProblem(error), place)
   }
 }
 

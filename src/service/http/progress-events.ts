@@ -58,6 +58,22 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
   }
 }
 
+/** What happens, in words; undefined for what changes too often to be told. */
+export function stepText(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case 'step-start':
+      return event.step
+    case 'answer-waiting':
+      return `waiting for a sandbox: place ${event.position}`
+    case 'answer-joined':
+      return 'another caller asked the same; waiting for its answer'
+    case 'excerpts-found':
+      return `found ${event.count} pieces of ${event.files} files`
+    default:
+      return undefined
+  }
+}
+
 /** Collects `Server-Timing` from steps and from the time to the model's first token. */
 export function serverTimings(exchange: Pick<RequestContext, 'time'>): (event: RunEvent) => void {
   const started = Date.now()

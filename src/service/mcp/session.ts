@@ -6,6 +6,7 @@ import type { RequestWork } from '../ask/question.js'
 import type { Caller } from '../auth/authenticate.js'
 import { logFieldsFor } from '../http/http-function.js'
 import { HttpError, toProblem } from '../http/problem-details.js'
+import { stepText } from '../http/progress-events.js'
 
 export interface McpSession {
   app: App
@@ -45,27 +46,12 @@ function progressOf({ _meta, notify }: ServerContext['mcpReq']): McpCall['emit']
   if (progressToken === undefined) return () => {}
   let progress = 0
   return (event) => {
-    const message = messageOf(event)
+    const message = stepText(event)
     if (message === undefined) return
     progress += 1
     const params = { progressToken, progress, message }
     // A client that has gone needs no progress.
     notify({ method: 'notifications/progress', params }).catch(() => undefined)
-  }
-}
-
-function messageOf(event: Product.RunEvent): string | undefined {
-  switch (event.type) {
-    case 'step-start':
-      return event.step
-    case 'answer-waiting':
-      return `waiting for a sandbox: place ${event.position}`
-    case 'answer-joined':
-      return 'another caller asked the same; waiting for its answer'
-    case 'excerpts-found':
-      return `found ${event.count} pieces of ${event.files} files`
-    default:
-      return undefined
   }
 }
 

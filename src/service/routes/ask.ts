@@ -27,7 +27,7 @@ export async function postAsk(exchange: RequestContext): Promise<Response> {
   exchange.note({ mode })
   wantJsonBody(request)
   const body = readAsk(parseJson(await readBody(request, maximumBytes)))
-  const asked = await readQuestion(exchange, app, caller, body, idempotencyKey(request))
+  const asked = await readQuestion(exchange, app, caller, body, { key: idempotencyKey(request) })
   const times = divideTime(exchange.deadline, Date.now())
   if (mode === 'events') return respondWithEvents(asked, exchange, times)
   const found = await findQuestion(asked, exchange.signal)

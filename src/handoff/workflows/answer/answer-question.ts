@@ -11,7 +11,6 @@ import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js
 import { artifact } from '../../domain/run.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
 import { anySignal, orAborted } from '../../util/abort.js'
-import { compareText } from '../../util/compare-text.js'
 import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
 import { reserveBudget } from './budget.js'
 import {
@@ -22,11 +21,12 @@ import {
   newClaim,
   placeOf,
 } from './find-answer.js'
-import { type Answered, type AnswerJob, generateAnswer, type Said } from './generate-answer.js'
+import { type Answered, type AnswerJob, generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
 import { stalenessAt, storedAnswer } from './report-answer.js'
 import { inProgress, passesByItself } from './retry.js'
+import { readThread } from './thread.js'
 import { whileAccountIsFull } from './wait-for-account.js'
 
 export async function answerQuestion(
@@ -151,7 +151,7 @@ function reuse(record: CompletedAnswer): Answered & { reusedFrom: string } {
   }
 }
 
-function generate(
+async function generate(
   { question, run, base, timer, request }: FoundQuestion,
   { record }: Lease,
   earlier: CompletedAnswer[],
@@ -164,18 +164,10 @@ function generate(
     context,
     run,
     timer,
-    thread: threadOf(question.thread, earlier),
+    thread: await readThread(question, earlier, run.directory, context, signal),
     ...(request.labels === undefined ? {} : { labels: request.labels }),
   }
   return base ? generateComparison({ ...job, base }, signal) : generateAnswer(job, signal)
-}
-
-function threadOf(thread: string | undefined, earlier: CompletedAnswer[]): Said[] {
-  if (thread === undefined) return []
-  return earlier
-    .filter((record) => record.thread === thread)
-    .sort((a, b) => compareText(a.acceptedAt, b.acceptedAt))
-    .map((record) => ({ question: record.question, text: record.text, searched: record.searched }))
 }
 
 /** Stored although the caller may have gone or its time is over: the answer is paid. */

@@ -10,12 +10,15 @@ import { sha256 } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
+import { threadAfter } from './thread.js'
 
 export interface AnswerRequest extends Where {
   name: RunName
   /** An earlier run: the question is about what changed from it to the run that is named. */
   compareWith?: RunName
   question: Question
+  /** Earlier questions of a conversation, the oldest first. They name the thread of this one. */
+  after?: readonly string[]
   /** Tells, where the run is older than the ref's head, which of the cited lines have changed since. */
   github?: () => Promise<GitHub>
   /** Written on the sandbox, so that the caller can find it again from outside. */
@@ -56,7 +59,7 @@ export async function findAnswer(
   context: AppContext,
   signal: AbortSignal,
 ): Promise<FoundQuestion> {
-  const question = { ...request.question, text: parseQuestion(request.question.text) }
+  const asked = { ...request.question, text: parseQuestion(request.question.text) }
   const place = layout(context.root, request.repository)
   const timer = startTimer(context.ports)
   const resolve = (name: RunName) => resolveRun(request, name, context, place, signal)
@@ -64,8 +67,9 @@ export async function findAnswer(
     Promise.all([resolve(request.name), request.compareWith && resolve(request.compareWith)]),
   )
   resolving.catch(() => undefined)
-  const early = readEarly(request, question, context, place, signal)
+  const early = readEarly(request, asked, context, place, signal)
   const [run, base] = await resolving
+  const question = inThread(asked, request, run.handoff.run, context)
   if (base) (await import('./generate-comparison.js')).refuseSame(base, run)
   const id = early?.id ?? answerId(question, run.handoff.run, base?.handoff.run, context)
   // The run may be in a directory of an older spelling.
@@ -109,20 +113,26 @@ function questionOf(record: AnswerRecord): Question {
   }
 }
 
+function inThread(question: Question, { after = [] }: AnswerRequest, run: string, { ports }: AppContext): Question {
+  const thread = threadAfter(after, run, ports.model.name)
+  return thread === undefined ? question : { ...question, thread }
+}
+
 /** A question that is asked anew each time has an id that nothing can be stored under yet. */
 const isUnique = (question: Question) => question.fresh === true && question.nonce === undefined
 
 /** A caller that names the run need not wait for its pointer: the record is read beside it, and believed only when the run is. */
 function readEarly(
-  { name, compareWith }: AnswerRequest,
-  question: Question,
+  request: AnswerRequest,
+  asked: Question,
   context: AppContext,
   place: Layout,
   signal: AbortSignal,
 ): { id: string; directory: string; record: Promise<AnswerRecord | undefined> } | undefined {
-  if (!('run' in name) || compareWith || isUnique(question)) return undefined
+  const { name, compareWith } = request
+  if (!('run' in name) || compareWith || isUnique(asked)) return undefined
   const run = parseRunId(name.run)
-  const id = answerId(question, run, undefined, context)
+  const id = answerId(inThread(asked, request, run, context), run, undefined, context)
   const directory = place.run(run)
   const record = readAnswer({ drive: context.ports.drive, directory, id }, signal)
   // Where the run is wrong too, its error is the one that is reported.
