@@ -1,6 +1,6 @@
 // What there is to see without asking: repositories, runs, answers in pages, and the lines behind a citation.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { summarise } from '../../src/handoff/index.js'
+import { layout, summarise } from '../../src/handoff/index.js'
 import { call, type Deployment, deploy, name, otherToken, post } from './kit.js'
 
 let here: Deployment
@@ -76,6 +76,22 @@ test('one run with its summary and its record', async () => {
   const lines = `"url":"${here.stack.remote.url}/${name}/blob/${body.commit}/`
   expect(links.length).toBeGreaterThan(0)
   expect(links.filter((link) => !link.startsWith(lines))).toEqual([])
+})
+
+test('a look writes nothing and starts no sandbox, also at a run whose pointer was lost', async () => {
+  const { drive } = here.stack.clouds
+  const { pointer } = layout('/handoff', here.where)
+  const path = pointer(runs[0]!.slice(0, 40))
+  const bytes = drive.readFile(path)!
+  drive.remove(path)
+  const [from, machines] = [drive.requests.length, here.machines()]
+  const looks = [at(''), at(`/${runs[0]}`), at(`/${runs[0]}/answers`), at('', '&ref=main'), '/api/runs']
+  const seen = await Promise.all(looks.map((address) => call(here.url, address)))
+  expect(seen.map(({ status }) => status)).toEqual(looks.map(() => 200))
+  expect(seen[1]!.body.run).toBe(runs[0])
+  const writes = drive.requests.slice(from).filter(({ method }) => !['GET', 'HEAD'].includes(method))
+  drive.write(path, bytes)
+  expect([writes.map((one) => `${one.method} ${one.path}`), here.machines() - machines]).toEqual([[], 0])
 })
 
 test('by query as by path: the platform may rewrite the address', async () => {

@@ -108,6 +108,8 @@ export async function findSealed(
     expected?: RunId
     /** Throws if the run must not become canonical. */
     check?: (handoff: Handoff) => void
+    /** Finds such a run too, and leaves its pointer to those who may write. */
+    readOnly?: boolean
   } = {},
 ): Promise<SealedRun | undefined> {
   const found = await readOrExplain(tools.drive, place, sha, signal, options.expected)
@@ -119,6 +121,11 @@ export async function findSealed(
     return undefined
   }
   options.check?.(newest.handoff)
+  if (options.readOnly) {
+    // In the place of the pointer may be a tombstone.
+    const there = await tools.drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
+    return there === null ? newest : undefined
+  }
   const there = await tryPointer(tools, place, newest.pointer, found.revision, signal)
   // A reader does not wait for the end of a deletion.
   if ('removed' in there) return there.removed === newest.pointer.run ? undefined : newest

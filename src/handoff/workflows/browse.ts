@@ -12,6 +12,7 @@ import { listRefNames } from '../store/inventory.js'
 import { readRef } from '../store/ref-store.js'
 import { readSealed } from '../store/run-store.js'
 import { olderSpellings } from '../store/spellings.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 import type { AnswerRequest } from './answer/find-answer.js'
 import { optionally, repositoryOf, stalenessAt } from './answer/report-answer.js'
 import type { ChosenRun } from './answer/resolve-run.js'
@@ -35,6 +36,9 @@ export interface Choice {
   isRepository?: (folders: readonly string[], path: string) => boolean | Promise<boolean>
 }
 
+/** Requests to drive9 at once, of one look. */
+const width = 8
+
 const wasSummarised = (folders: readonly string[]) => folders.includes('commits')
 
 /** `owner/name` of every repository of a git host that was summarised, as its folder is spelled. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
@@ -51,7 +55,7 @@ export async function listRepositories(
     const folders = entries.filter((entry) => entry.isDirectory).map(({ name }) => name)
     const below = folders.map((name) => `${path}/${name}`).filter((folder) => leads(folder.slice(1)))
     if (depth > 1 && (await isRepository(folders, `${top}${path}`))) found.push(path.slice(1))
-    else if (depth < 11) await Promise.all(below.map((folder) => timer(folder, depth + 1)))
+    else if (depth < 11) await mapConcurrent(width, below, (folder) => timer(folder, depth + 1))
   }
   await timer('', 0)
   return found.sort()
@@ -67,8 +71,8 @@ export async function listRuns(
   const { drive } = context.ports
   const entries = await pointersOf(context, repository, signal)
   const page = pageOf(entries, wanted)
-  const sealed = await Promise.all(
-    page.items.map(({ id, place }) => readSealed(drive, place, id, signal).catch(unlessUnbelievable)),
+  const sealed = await mapConcurrent(width, page.items, ({ id, place }) =>
+    readSealed(drive, place, id, signal).catch(unlessUnbelievable),
   )
   const items = sealed.flatMap((run) => (run ? [run.handoff] : []))
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }
@@ -114,8 +118,8 @@ export async function listAnswerPage(
 ): Promise<Page<AnswerRecord>> {
   const { drive } = context.ports
   const page = pageOf(await listAnswers(drive, run.directory, signal), wanted)
-  const records = await Promise.all(
-    page.items.map(({ id }) => readAnswer({ drive, directory: run.directory, id }, signal).catch(unlessUnbelievable)),
+  const records = await mapConcurrent(width, page.items, ({ id }) =>
+    readAnswer({ drive, directory: run.directory, id }, signal).catch(unlessUnbelievable),
   )
   const items = records.filter((record) => record !== undefined)
   return { items, ...(page.next === undefined ? {} : { next: page.next }) }

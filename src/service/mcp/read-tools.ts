@@ -33,7 +33,7 @@ async function findSummary(
   const where = locate(app, caller, repositoryOf(input))
   const [{ cleanText, resolveRun, runSummary }, context] = await Promise.all([app.product(), app.context()])
   const place = layout(context.root, where.repository)
-  const run = await resolveRun(where, parseRunName(input.ref ?? 'HEAD'), context, place, signal)
+  const run = await resolveRun({ ...where, readOnly: true }, parseRunName(input.ref ?? 'HEAD'), context, place, signal)
   return { handoff: run.handoff, summary: cleanText(await runSummary(context, run, signal)) }
 }
 

@@ -78,7 +78,13 @@ async function findTask({ app, caller, signal }: McpCall, taskId: string) {
     const where = locate(app, caller, repository)
     const [product, context] = await Promise.all([app.product(), app.context()])
     const name = { run: parseRunId(run) }
-    const chosen = await product.resolveRun(where, name, context, layout(context.root, where.repository), signal)
+    const chosen = await product.resolveRun(
+      { ...where, readOnly: true },
+      name,
+      context,
+      layout(context.root, where.repository),
+      signal,
+    )
     return { run: chosen, record: await product.getAnswer(context, chosen, id, signal) }
   } catch (error) {
     throw noTask(errorText(error))

@@ -169,7 +169,7 @@ async function findRun(look: RunsRequest, name: Product.RunName): Promise<Produc
   const { product, context, exchange } = look
   const where = repositoryOf(look)
   const place = product.layout(context.root, where.repository)
-  return product.resolveRun(where, name, context, place, exchange.signal)
+  return product.resolveRun({ ...where, readOnly: true }, name, context, place, exchange.signal)
 }
 
 function parsePage(query: URLSearchParams): { limit: number; cursor?: string } {

@@ -41,6 +41,8 @@ export interface Where {
   cloneUrl?: string
   /** A run that did not record the repository's number is refused too. */
   strict?: boolean
+  /** Nothing is written, not even a pointer that was lost. */
+  readOnly?: boolean
 }
 
 export async function resolveRun(
@@ -78,7 +80,7 @@ function inPlace(
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  return 'ref' in name ? byRef(where, name.ref, context, place, signal) : byCommit(name, context, place, signal)
+  return 'ref' in name ? byRef(where, name.ref, context, place, signal) : byCommit(where, name, context, place, signal)
 }
 
 /** A run of before names were stored in lower case. */
@@ -99,6 +101,7 @@ async function inOlderPlace(
 }
 
 async function byCommit(
+  { readOnly = false }: Where,
   name: { run: string } | { commit: string },
   context: ReadContext,
   place: Layout,
@@ -106,7 +109,10 @@ async function byCommit(
 ): Promise<ChosenRun> {
   const run = 'run' in name ? parseRunId(name.run) : undefined
   const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
-  const sealed = await findSealed(context.ports, place, sha, signal, run ? { expected: run } : {})
+  const sealed = await findSealed(context.ports, place, sha, signal, {
+    ...(run ? { expected: run } : {}),
+    readOnly,
+  })
   if (!sealed) throw await absent(context, place, sha, run, signal)
   if (run !== undefined && sealed.handoff.run !== run) {
     throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
@@ -161,7 +167,9 @@ async function byRef(
       ? await defaultBranch(where, context, place, signal)
       : await namedRef(where, ref, context, place, signal)
   const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
-  const sealed = await Promise.all(candidates.map((sha) => findSealed(context.ports, place, sha, signal)))
+  const sealed = await Promise.all(
+    candidates.map((sha) => findSealed(context.ports, place, sha, signal, { readOnly: where.readOnly ?? false })),
+  )
   const index = sealed.findIndex((run) => run !== undefined)
   const found = sealed[index]
   if (!found) throw noneOf(where, ref, head)
