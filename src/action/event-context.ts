@@ -1,5 +1,7 @@
 // The event that started a job and the place where it runs: `@actions/github` reads most of it, and this file adds the rest.
+
 import { HandoffError } from '../handoff/index.js'
+import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
 import type { Environment } from './runner.js'
 
 export interface Context {
@@ -51,8 +53,8 @@ export async function readContext(environment: Environment): Promise<Context> {
     actor: context.actor,
     runId: String(context.runId),
     runAttempt: String(context.runAttempt || 1),
-    serverUrl: (context.serverUrl || 'https://github.com').replace(/\/+$/, ''),
-    apiUrl: (context.apiUrl || 'https://api.github.com').replace(/\/+$/, ''),
+    serverUrl: withoutTrailingSlashes(context.serverUrl || 'https://github.com'),
+    apiUrl: withoutTrailingSlashes(context.apiUrl || 'https://api.github.com'),
     temporary: get('RUNNER_TEMP') || '/tmp',
   }
 }

@@ -1,5 +1,7 @@
 // The settings of the HTTP service. Imports almost nothing, so that rejected requests and health checks stay cheap.
+
 import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
+import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
 
 export type Environment = Record<string, string | undefined>
 
@@ -236,18 +238,16 @@ export const expectedForm = (name: string): string => expectedForms[name] ?? num
 /** For addresses of signing keys and of programs: over plain HTTP their content could be replaced. */
 function secureAddress(value: string, name: string, wrong: string[]): string | undefined {
   const url = parseHttpUrl(value)
-  if (url && isSecure(url)) return withoutSlash(value)
+  if (url && isSecure(url)) return withoutTrailingSlashes(value)
   wrong.push(name)
   return undefined
 }
 
 function address(value: string, name: string, wrong: string[]): string {
-  if (parseHttpUrl(value)) return withoutSlash(value)
+  if (parseHttpUrl(value)) return withoutTrailingSlashes(value)
   wrong.push(name)
   return 'https://invalid.invalid'
 }
-
-const withoutSlash = (value: string) => value.replace(/\/+$/, '')
 
 function list(value: string | undefined): string[] {
   return (value ?? '')

@@ -1,5 +1,6 @@
 // Parses a model's reply: an answer, or a request for more code. Accepts common deviations: code fences around the reply, thinking before it,
 // a sentence before the keyword, missing quotation marks. The limits of a request are fixed.
+import { trimEndOf, withoutTrailingSlashes } from '../../util/trim-characters.js'
 import { cleanText, cutText } from '../markdown/clean-text.js'
 import type { MoreRequest } from '../sandbox-protocol.js'
 
@@ -45,7 +46,7 @@ function withoutThoughts(text: string): string {
 
 function unfenced(text: string): string {
   const lines = text.trim().split('\n')
-  const open = /^(`{3,}|~{3,})\s*(markdown|md|text|plaintext|txt)?\s*$/i.exec(lines[0]!)
+  const open = /^(`{3,}|~{3,})\s{0,9}(markdown|md|text|plaintext|txt)?$/i.exec(lines[0]!.trimEnd())
   if (!open || lines.length < 2 || lines.at(-1)!.trim() !== open[1]) return text
   const inner = lines.slice(1, -1)
   // Without a language the fence may be the first of several code blocks; then it is not around everything.
@@ -90,9 +91,7 @@ function isMore(line: string): boolean {
 
 /** May this beginning of a line still become one of the words that are not shown? */
 export function mayBecomeKeyword(line: string): boolean {
-  const plain = undecorated(line)
-    .toLowerCase()
-    .replace(/[*_`]+$/, '')
+  const plain = trimEndOf(undecorated(line).toLowerCase(), (sign) => '*_`'.includes(sign))
   if (line.length > longestPreface) return false
   if (/^[\s#>*+\-_`\d.)]*$/.test(line)) return true
   const open = /^more[\s:.!-]*(?:r(?:e(?:ad?)?)?|s(?:e(?:a(?:r(?:ch?)?)?)?)?|l(?:i(?:st?)?)?)?$/
@@ -101,15 +100,15 @@ export function mayBecomeKeyword(line: string): boolean {
 
 /** Without what Markdown puts around a line: bullets, numbers, stars, a heading's signs, backticks. */
 function undecorated(line: string): string {
-  return cutText(cleanText(line), 2_000)
+  const bare = cutText(cleanText(line), 2_000)
     .trim()
     .replace(/^(?:#{1,6}\s+|>\s*|[-*+]\s+|\d{1,2}[.)]\s+)+/, '')
-    .replace(/^(?:\*\*|__|`)+|(?:\*\*|__|`)+$/g, '')
-    .trim()
+    .replace(/^(?:\*\*|__|`)+/, '')
+  return trimEndOf(bare, (sign) => '*_`'.includes(sign)).trim()
 }
 
 function parseRequest(line: string): MoreRequest | undefined {
-  const [, verb = '', rest = ''] = /^(read|search|list)\b[\s:]*(.*)$/i.exec(line) ?? []
+  const [, verb = '', rest = ''] = /^(read|search|list)\b[\s:]{0,40}(.*)/i.exec(line) ?? []
   switch (verb.toLowerCase()) {
     case 'read':
       return parseRead(rest)
@@ -123,13 +122,12 @@ function parseRequest(line: string): MoreRequest | undefined {
 }
 
 function parseRead(text: string): MoreRequest | undefined {
-  const match = /^(.+?)(?:[\s:,#]+(?:lines?\s+)?L?(\d{1,7})(?:\s*(?:-|–|—|to|\.\.)\s*L?(\d{1,7}))?)?$/i.exec(
-    text.trim(),
-  )
-  const path = match ? parsePath(match[1]!) : undefined
-  if (!match || path === undefined || path === '') return undefined
-  const from = Math.max(1, Number(match[2] ?? 1))
-  const asked = match[3] === undefined ? (match[2] === undefined ? longestRange : from) : Number(match[3])
+  const bare = cutText(text.trim(), 2_000)
+  const range = /[\s:,#]{1,9}(?:lines?\s{1,9})?L?(\d{1,7})(?:\s{0,9}(?:-|–|—|to|\.\.)\s{0,9}L?(\d{1,7}))?$/i.exec(bare)
+  const path = parsePath(range ? bare.slice(0, range.index) : bare)
+  if (path === undefined || path === '') return undefined
+  const from = Math.max(1, Number(range?.[1] ?? 1))
+  const asked = Number(range?.[2] ?? (range ? from : longestRange))
   const [low, high] = asked < from ? [Math.max(1, asked), from] : [from, asked]
   return { kind: 'read', path, from: low, to: Math.min(high, low + longestRange - 1) }
 }
@@ -152,8 +150,8 @@ function parseList(text: string): MoreRequest | undefined {
 
 /** A path of the repository, from its top. Whatever could lead out of it is no request. */
 function parsePath(text: string): string | undefined {
-  const bare = text.trim().replace(/^[`'“]+|[`'”]+$/g, '')
-  const path = (jsonString(bare) ?? bare.replace(/^"|"$/g, '')).replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')
+  const bare = trimEndOf(text.trim().replace(/^[`'“]+/, ''), (sign) => "`'”".includes(sign))
+  const path = withoutTrailingSlashes((jsonString(bare) ?? bare.replace(/^"|"$/g, '')).replace(/^(?:\.\/)+/, ''))
   if (path === '.' || path === '') return ''
   const leaves = path.startsWith('/') || /^[A-Za-z]:|\\/.test(path) || path.split('/').includes('..')
   return leaves || path.length > 1_000 || cleanText(path) !== path || path.includes('\n') ? undefined : path
@@ -172,7 +170,7 @@ function jsonString(text: string): string | undefined {
 /** What stands on the first line beside NOT FOUND; undefined when the line does not say that. */
 export function afterNotFound(line: string): string | undefined {
   if (/^not found[\s.:!-]*$/i.test(undecorated(line))) return ''
-  return /^[\s#>*_`]{0,10}NOT FOUND[*_`]*\s?[.:!,–—-]+[*_`]*\s?(.*)$/.exec(line)?.[1]
+  return /^[\s#>*_`]{0,10}NOT FOUND[*_`]{0,10}\s?[.:!,–—-]{1,10}[*_`]{0,10}\s?(.*)/.exec(line)?.[1]
 }
 
 const mostTerms = 12
@@ -189,7 +187,7 @@ export function parseTerms(reply: string): string[] {
         .replace(/^(?:search )?(?:terms?|words?|keywords?)\s*:/i, '')
         .split(/[\s,;|"'“”`()[\]{}<>*]+/),
     )
-    .map((word) => word.replace(/^[^\p{L}\p{N}_$@.#-]+|[^\p{L}\p{N}_$+#]+$/gu, ''))
+    .map((word) => trimEndOf(word.replace(/^[^\p{L}\p{N}_$@.#-]+/u, ''), (sign) => /[^\p{L}\p{N}_$+#]/u.test(sign)))
     .filter((word) => word.length >= 2 && word.length <= 60 && /[\p{L}\p{N}]/u.test(word))
   const unique = new Map(words.map((word) => [word.toLowerCase(), word]))
   return [...unique.values()].slice(0, mostTerms)

@@ -226,7 +226,11 @@ function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][]
 }
 
 /** 12,345: as `toLocaleString` would write it, which takes milliseconds when it is called first. */
-const count = (number: number) => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
+function count(number: number): string {
+  const digits = String(number)
+  const first = digits.length % 3 || 3
+  return [digits.slice(0, first), ...(digits.slice(first).match(/\d{3}/g) ?? [])].join(',')
+}
 
 const counted = (number: number, word: string) => `${count(number)} ${word}${number === 1 ? '' : 's'}`
 

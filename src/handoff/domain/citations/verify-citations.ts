@@ -106,8 +106,11 @@ function locate(written: WrittenCitation, file: ShownFile): LineRange | null {
 
 /** Models leave out the ends of long lines. */
 function withoutDots(quote: string): string[] {
-  const bare = quote.replace(/^\s*(?:…|\.\.\.)\s*|\s*(?:…|\.\.\.)\s*$/g, '')
-  return bare === quote || bare === '' ? [quote] : [quote, bare]
+  const bare = quote
+    .trim()
+    .replace(/^(?:…|\.\.\.)|(?:…|\.\.\.)$/g, '')
+    .trim()
+  return bare === quote.trim() || bare === '' ? [quote] : [quote, bare]
 }
 
 /** The range moved by as little as puts the quote inside, when all of it was shown. */
@@ -142,7 +145,11 @@ function groupsOf(text: string, hits: CitationHit[]): CitationHit[] {
   const groups: CitationHit[] = []
   for (const hit of hits) {
     const last = groups.at(-1)
-    if (last && hit.from - last.to < 20 && /^[ \t]*(?:[,;]|and)?[ \t]*\n?[ \t]*$/.test(text.slice(last.to, hit.from))) {
+    if (
+      last &&
+      hit.from - last.to < 20 &&
+      /^[ \t]{0,9}(?:[,;]|and)?[ \t]{0,9}\n?[ \t]{0,9}$/.test(text.slice(last.to, hit.from))
+    ) {
       groups[groups.length - 1] = { from: last.from, to: hit.to, citations: [...last.citations, ...hit.citations] }
     } else groups.push(hit)
   }

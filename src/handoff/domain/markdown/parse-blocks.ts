@@ -91,13 +91,13 @@ function readIndentedCode(reader: Reader): Block | undefined {
   return { kind: 'code', language: '', lines }
 }
 
-const fenceStart = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)$/
+const fenceStart = /^( {0,3})(?:(`{3,})([^`\n]*)$|(~{3,})(.*))/
 
 function readFence(reader: Reader): Block | undefined {
   const open = fenceStart.exec(reader.lines[reader.at]!)
   if (!open) return undefined
   const indent = open[1]!.length
-  const mark = open[2]!
+  const mark = open[2] ?? open[4]!
   const close = new RegExp(`^ {0,3}\\${mark[0]}{${Math.min(mark.length, 1_000)},}\\s*$`)
   const lines: string[] = []
   for (reader.at++; reader.at < reader.lines.length; reader.at++) {
@@ -108,7 +108,7 @@ function readFence(reader: Reader): Block | undefined {
     }
     lines.push(line.slice(Math.min(indent, indentOf(line))))
   }
-  return { kind: 'code', language: open[3]!.trim().split(/\s/)[0]!, lines }
+  return { kind: 'code', language: (open[3] ?? open[5]!).trim().split(/\s/)[0]!, lines }
 }
 
 const heading = /^ {0,3}(#{1,6})(?:\s|$)/
@@ -160,7 +160,7 @@ interface Marker {
 }
 
 function markerOf(line: string): Marker | undefined {
-  const match = /^( {0,3})(?:([-+*])|(\d{1,9})([.)]))( *)(.*)$/.exec(line)
+  const match = /^( {0,3})(?:([-+*])|(\d{1,9})([.)]))( *)(.*)/.exec(line)
   if (!match || (match[5] === '' && match[6] !== '') || rule.test(line)) return undefined
   const spaces = match[5]!.length > 4 || match[6] === '' ? 1 : match[5]!.length
   const width = match[1]!.length + (match[2] ?? match[3]! + match[4]!).length + spaces

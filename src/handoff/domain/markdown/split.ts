@@ -34,7 +34,7 @@ interface Fence {
   language: string
 }
 
-const fenceLine = /^((?:\s|>|[-+*]\s|\d{1,9}[.)]\s)*)(`{3,}(?=[^`]*$)|~{3,})(.*)$/
+const fenceLine = /^((?:\s|>|[-+*]\s|\d{1,9}[.)]\s)*)(?:(`{3,})([^`\n]*)$|(~{3,})(.*))/
 
 const itemLine = /^[\s>]*(?:[-+*]|\d{1,9}[.)])\s/
 
@@ -42,8 +42,10 @@ const itemLine = /^[\s>]*(?:[-+*]|\d{1,9}[.)])\s/
 function fenceAfter(line: string, open: Fence | undefined): Fence | undefined {
   const match = fenceLine.exec(line)
   if (!match) return open
-  if (open) return match[2]!.startsWith(open.mark) && match[3]!.trim() === '' ? undefined : open
-  return { before: match[1]!, mark: match[2]!, language: match[3]! }
+  const mark = match[2] ?? match[4]!
+  const language = match[3] ?? match[5]!
+  if (open) return mark.startsWith(open.mark) && language.trim() === '' ? undefined : open
+  return { before: match[1]!, mark, language }
 }
 
 /** Blocks are separated by empty lines outside of code and of our own collapsed parts. */

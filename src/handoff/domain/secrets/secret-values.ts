@@ -41,7 +41,7 @@ export const valueRules: readonly ValueRule[] = [
   {
     rule: 'basic-credentials',
     pattern: /(\bBasic[ \t]{1,3})([A-Za-z0-9+/]{8,400}={0,2})/g,
-    accept: (value) => /^[\x20-\x7e]{0,120}:[\x20-\x7e]{3,}$/.test(Buffer.from(value, 'base64').toString('latin1')),
+    accept: (value) => /^[\x20-\x7e]{0,120}:[\x20-\x7e]{3,300}$/.test(Buffer.from(value, 'base64').toString('latin1')),
   },
   {
     rule: 'assigned-secret',

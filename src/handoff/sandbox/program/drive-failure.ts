@@ -87,12 +87,13 @@ export async function readLogReason(log: string | undefined): Promise<string | u
 }
 
 /** `mount exit code=6 reason=startup_transient: …`, `upload attempt 5/5 failed for /path: …`, `giving up on /path after 5 retries: …`. */
-const failureInLog = /(?:mount exit code=\d+ reason=\w+|failed for \S.*?|giving up on \S.*? after \d+ retries): (.+)$/
+const failureInLog =
+  /(?:mount exit code=\d{1,5} reason=\w{1,60}|failed for \S[^\n]{0,1000}?|giving up on \S[^\n]{0,1000}? after \d{1,5} retries): (.{1,2000})/
 
 /** The last line of stderr without local paths, because the sandbox is gone when it is read. */
 export function lastReason(stderr: string): string | undefined {
   const line = stderr.trim() === '' ? undefined : lastLine(stderr)
-  return withoutUrls(line?.replace(/ \(log: [^)]*\)/, ''))
+  return withoutUrls(line?.replace(/ \(log: [^)]{0,1000}\)/, ''))
 }
 
 /** URLs are removed, because a URL of the object storage contains a signature. */

@@ -103,7 +103,7 @@ async function startMount(
   const flags = ['--profile=none', '--no-supervise', '--server', task.server, ...(readOnly ? ['--read-only'] : [])]
   for (let attempt = 1; ; attempt += 1) {
     const { exitCode, stderr } = await drive9(['mount', ...flags, `:${task.remote}`, path])
-    const log = /\blog: (\/[^)\n]+)\)/.exec(stderr)?.[1]
+    const log = /\blog: (\/[^)\n]{1,1000})\)/.exec(stderr)?.[1]
     if (exitCode === 0) return log
     const reason = (await readLogReason(log)) ?? lastReason(stderr)
     if (attempt === 2 || isRefusal(reason))

@@ -58,7 +58,11 @@ function resolveTrait(own: number, folder: Folder, packages: Set<Folder>, suites
   // A Python package `test` without tests is a test library, which is product.
   if (own === trait.maybeTest)
     return packages.has(folder) && packages.has(folder.parent!) && !suites.has(folder) ? 0 : trait.test
-  return own === trait.maybeBench ? (/(?:^|\/)src\/.*\/bench$/.test(folder.path) ? 0 : trait.test) : own
+  return own === trait.maybeBench
+    ? folder.path.endsWith('/bench') && /(?:^|\/)src\/.*\//.test(folder.path)
+      ? 0
+      : trait.test
+    : own
 }
 
 function classifyEntry(entry: Entry, selection: Selection): void {

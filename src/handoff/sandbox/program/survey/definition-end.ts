@@ -104,7 +104,11 @@ function findIndentEnd(text: string, line: number, indent: string, lines: LineIn
   const index = rest.search(closingPattern('indent', indent))
   if (index < 0 && rest.length === searchReach) return undefined
   let end = index < 0 ? lines.last : lines.at(after + index + 1) - 1
-  while (end > line && /^\s*(?:#[^\n]*)?\s*$/.test(text.slice(lines.start(end), lines.start(end + 1) || text.length)))
-    end--
+  while (end > line && isBlankOrComment(text.slice(lines.start(end), lines.start(end + 1) || text.length))) end--
   return end
+}
+
+function isBlankOrComment(line: string): boolean {
+  const bare = line.trim()
+  return bare === '' || (bare.startsWith('#') && !bare.includes('\n'))
 }

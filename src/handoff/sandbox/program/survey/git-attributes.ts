@@ -110,7 +110,7 @@ function applyRules(
 function parseRule(line: string): Rule | undefined {
   const text = line.trim()
   if (text === '' || text.startsWith('#') || text.startsWith('[attr]')) return undefined
-  const quoted = /^"((?:[^"\\]|\\.)*)"\s*(.*)$/.exec(text)
+  const quoted = /^"((?:[^"\\]|\\.)*)"(.*)/.exec(text)
   const [glob, rest] = quoted ? [quoted[1]!, quoted[2]!] : [text.split(/\s/, 1)[0]!, text.replace(/^\S+\s*/, '')]
   const values = rest
     .split(/\s+/)

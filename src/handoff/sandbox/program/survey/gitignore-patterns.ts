@@ -2,6 +2,7 @@
 //
 // No pattern becomes a regular expression, because patterns may come from the repository and `*a*a*a*a*` must stay fast. Matching goes back to the
 // last star of a segment only, and to the last `**` of a path.
+import { trimEndOf } from '../../../util/trim-characters.js'
 
 export interface Pattern {
   negated: boolean
@@ -16,9 +17,15 @@ export interface Pattern {
   prefix: string
 }
 
+/** A backslash keeps the first space after it. */
+function withoutTrailingSpaces(line: string): string {
+  const bare = trimEndOf(line, (sign) => sign === ' ' || sign === '\t')
+  return bare.endsWith('\\') ? line.slice(0, bare.length + 1) : bare
+}
+
 /** Undefined for an empty line, a comment, and a pattern that cannot match. */
 export function parsePattern(line: string): Pattern | undefined {
-  let text = line.replace(/\r$/, '').replace(/(?<!\\)[ \t]+$/, '')
+  let text = withoutTrailingSpaces(line.replace(/\r$/, ''))
   if (text === '' || text.startsWith('#')) return undefined
   const negated = text.startsWith('!')
   if (negated) text = text.slice(1)

@@ -72,7 +72,10 @@ function isFunctionCall(shape: string, text: string, lineStart: number, lines: L
   const after = lines.start(lines.at(lineStart) + 1) - 1
   const rest = text.slice(after, after + longestHead)
   const end = rest.search(closingPattern('bracket', readIndent(text, lineStart)))
-  return end < 0 || !/^\n[ \t]*\)(?:[ \t]*:[^\n=]{1,200})?[ \t]*\{[ \t]*\r?\n/.test(rest.slice(end, end + 400))
+  return (
+    end < 0 ||
+    !/^\n[ \t]{0,80}\)(?:[ \t]{0,8}:[^\n=]{1,200})?[ \t]{0,8}\{[ \t]{0,8}\r?\n/.test(rest.slice(end, end + 400))
+  )
 }
 
 /** `type ( … )`: each line with one tab of indentation defines a name. */

@@ -180,7 +180,7 @@ const kindsByName: [RegExp, 'source' | 'documentation' | 'configuration', string
     'configuration',
     'none',
   ],
-  [/^(?:requirements|constraints)(?:[-_.]\w+)*\.(?:txt|in)$/i, 'configuration', 'none'],
+  [/^(?:requirements|constraints)(?:[-_.][\w.-]{0,240})?\.(?:txt|in)$/i, 'configuration', 'none'],
   [/^robots\.txt$|^cname$/i, 'configuration', 'none'],
 ]
 

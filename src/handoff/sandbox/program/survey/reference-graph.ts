@@ -243,7 +243,7 @@ function createMentionTracker(entries: readonly Entry[], analyses: AnalysisTable
 /** In Go, and for generic file names, only the folders count. */
 function fileNameWords(name: string, grammar: string): string[] {
   if (grammar === 'go') return []
-  const base = name.replace(/\..*$/, '')
+  const base = name.split('.', 1)[0]!
   return /^(?:index|main|mod|lib|init|__init__)$/.test(base) ? [] : splitWords(base).slice(0, 3)
 }
 

@@ -1,0 +1,9 @@
+// Trims a text by plain string code. The expression `/[…]+$/` takes quadratic time where many such characters do not stand at the end.
+
+export function trimEndOf(text: string, isTrimmed: (character: string) => boolean): string {
+  let end = text.length
+  while (end > 0 && isTrimmed(text[end - 1]!)) end--
+  return text.slice(0, end)
+}
+
+export const withoutTrailingSlashes = (text: string): string => trimEndOf(text, (character) => character === '/')
