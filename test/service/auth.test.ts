@@ -1,6 +1,6 @@
 // Authentication: each invalid credential is rejected for its own reason, before any outside service is called.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { signToken } from '../../src/emulators/github/oidc.js'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import type { Repository } from '../../src/emulators/github/state.js'
@@ -30,6 +30,9 @@ beforeAll(async () => {
     },
   })
 }, 120_000)
+
+// What an earlier test left at work would be counted.
+beforeEach(() => here.quiet())
 
 afterAll(async () => {
   await here?.close()

@@ -51,6 +51,8 @@ export interface Deployment extends AsyncDisposable {
   queues: LocalQueues
   /** Requests that any cloud or the git host has seen. */
   reached(): number
+  /** Waits until no sandbox lives and these instances, the first one when none is named, have nothing left to do. */
+  quiet(...instances: RunningFunctions[]): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -132,7 +134,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   const close = async () => {
     // What goes on in the background has a machine perhaps; a platform would let it end, too.
     await until(
-      'the background is quiet',
+      'no sandbox is left',
       () => stack.clouds.sandboxes.sandboxes.every(({ state }) => state === 'gone'),
       20_000,
     )
@@ -154,6 +156,12 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     machines: () => clouds.sandboxes.sandboxes.length,
     living: () => clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').length,
     queues: queues as LocalQueues,
+    quiet: (...of) =>
+      until('the background is quiet', async () => {
+        const states = await Promise.all((of.length > 0 ? of : [functions]).map((instance) => instance.state()))
+        const isLiving = clouds.sandboxes.sandboxes.some((sandbox) => sandbox.state !== 'gone')
+        return !isLiving && states.every(({ pending }) => pending === 0)
+      }),
     reached: () =>
       clouds.sandboxes.requests.length +
       clouds.drive.requests.length +

@@ -34,6 +34,7 @@ beforeAll(async () => {
 }, 200_000)
 
 beforeEach(async () => {
+  await here.quiet(here.functions, second)
   pull = github.addPull(repository, { author: 'wanda', head: { ref: 'x', sha: here.run.handoff.commit } })
   await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
 })
