@@ -12,6 +12,7 @@ import { artifact } from '../../domain/run.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
 import { anySignal, orAborted } from '../../util/abort.js'
 import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
+import type { Answered, AnswerJob, Said } from './ask-model.js'
 import { reserveBudget } from './budget.js'
 import {
   type AnswerRequest,
@@ -21,7 +22,7 @@ import {
   newClaim,
   placeOf,
 } from './find-answer.js'
-import { type Answered, type AnswerJob, generateAnswer } from './generate-answer.js'
+import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
 import { stalenessAt, storedAnswer } from './report-answer.js'

@@ -5,21 +5,27 @@
 // then each fetches the lines that the other one found. Both end before the model is asked.
 
 import type { Excerpt } from '../../domain/answer.js'
-import { parseReply, streamFilter } from '../../domain/answers/answer-prompt.js'
+import { parseReply } from '../../domain/answers/answer-prompt.js'
 import { counterparts, pathChanges, withoutTwins } from '../../domain/answers/comparison-diff.js'
 import { compareBlocks, compareMessages, type Side, verifyComparison } from '../../domain/answers/comparison-prompt.js'
 import type { Block } from '../../domain/answers/fit-blocks.js'
 import { shortCommit } from '../../domain/citations/citation-label.js'
 import { HandoffError } from '../../domain/errors.js'
-import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
-import { sha256 } from '../../store/run-store.js'
 import { openBoth, withCleanup } from '../../util/step-timer.js'
-import { addUsage, answerTokensFor, complete, tokensToShow, withinContext, withText } from '../answer-model.js'
+import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummary } from '../read-summary.js'
-import { type Answered, type AnswerJob, type SearchTerms, searchTerms } from './generate-answer.js'
+import {
+  type Answered,
+  type AnswerJob,
+  askForAnswer,
+  excerptRecord,
+  outcomeOf,
+  type SearchTerms,
+  searchTerms,
+} from './ask-model.js'
 import type { ChosenRun } from './resolve-run.js'
 import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 
@@ -133,24 +139,13 @@ async function askModel(
   [from, to]: [Side, Side],
   signal: AbortSignal,
 ): Promise<{ reply: ModelReply; sides: [Side, Side] }> {
-  const { emit, model } = job.context.ports
-  const filter = streamFilter()
-  const show = (text: string) => {
-    if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
-  }
+  const { model } = job.context.ports
   const paths = [...from.excerpts, ...to.excerpts].map(({ path }) => path)
   const { changes, changedInAll } = pathChanges(earlier.blobs, later.blobs, paths)
   const prompt = { question: job.question.text, from, to, changes, changedInAll }
   const fitted = await withinContext(model, compareBlocks(prompt), (blocks) => compareMessages(prompt, blocks))
-  const reply = await complete(job, {
-    purpose: 'compare',
-    messages: fitted.messages,
-    answerTokens: answerTokensFor(model),
-    onText: (piece) => show(filter.push(piece)),
-    signal,
-  })
-  show(filter.end())
-  return { reply: withText(job, reply), sides: [leftOf(from, fitted.left), leftOf(to, fitted.left)] }
+  const reply = await askForAnswer(job, { purpose: 'compare', messages: fitted.messages }, signal)
+  return { reply, sides: [leftOf(from, fitted.left), leftOf(to, fitted.left)] }
 }
 
 /** What of a side the model was shown. */
@@ -173,28 +168,16 @@ function checked(
   const parsed = parseReply(reply.text)
   if (parsed.kind === 'more') throw onlyAsked()
   const { text, citations, unsupported, cited } = verifyComparison(parsed.markdown, sides)
-  const { model } = job.context.ports
-  const usage = addUsage({ ...terms.usage }, reply.usage)
-  const cost = costOf(usage, model.name, job.context.prices)
-  const { sandbox } = halves[1].open
   return {
+    ...outcomeOf(job, parsed, reply, addUsage({ ...terms.usage }, reply.usage), halves[1].open),
     text,
     citations,
     unsupported,
-    truncated: reply.truncated,
-    unanswered: parsed.unanswered,
-    excerpts: sides.flatMap(({ commit, excerpts }) => excerpts.map((excerpt) => recorded(excerpt, commit))),
+    excerpts: sides.flatMap(({ commit, excerpts }) => excerpts.map((one) => ({ ...excerptRecord(one), commit }))),
     searched: [...new Set(halves.flatMap(({ shown }) => shown.searched))].slice(0, 100),
     cited,
     rounds,
-    usage,
-    ...(cost === undefined ? {} : { cost }),
-    sandbox: { id: sandbox.id, template: sandbox.template },
   }
-}
-
-function recorded({ path, blob, from, lines }: Excerpt, commit: string): Answered['excerpts'][number] {
-  return { path, commit, blob, from, to: from + lines.length - 1, sha256: sha256(lines.join('\n')) }
 }
 
 function onlyAsked(): HandoffError {

@@ -1,0 +1,107 @@
+// The model calls of an answer, and the parts of its record, for a question about one run and for a comparison of two.
+import type { AppContext } from '../../context.js'
+import type { CompletedAnswer, Excerpt, Question, Usage } from '../../domain/answer.js'
+import { parseTerms, streamFilter, termsMessages } from '../../domain/answers/answer-prompt.js'
+import { isEnglish } from '../../domain/answers/is-english.js'
+import type { ParsedReply } from '../../domain/answers/parse-reply.js'
+import { termTokens } from '../../domain/answers/question-cost.js'
+import { costOf } from '../../domain/model-prices.js'
+import type { ModelReply, ModelRequest } from '../../domain/ports.js'
+import { sha256 } from '../../store/run-store.js'
+import type { StepTimer } from '../../util/step-timer.js'
+import { answerTokensFor, complete, withText } from '../answer-model.js'
+import type { ChosenRun } from './resolve-run.js'
+import type { OpenRun } from './search-sandbox.js'
+
+export type Answered = Pick<
+  CompletedAnswer,
+  | 'text'
+  | 'citations'
+  | 'unsupported'
+  | 'truncated'
+  | 'unanswered'
+  | 'excerpts'
+  | 'searched'
+  | 'cited'
+  | 'rounds'
+  | 'usage'
+  | 'cost'
+  | 'sandbox'
+>
+
+/** What a question that follows needs of an answer. */
+export type Said = Pick<CompletedAnswer, 'question' | 'text' | 'searched'>
+
+export interface AnswerJob {
+  question: Question & { text: string }
+  context: AppContext
+  run: ChosenRun
+  timer: StepTimer
+  /** Earlier answers of the same thread, oldest first. */
+  thread: Said[]
+  /** Written on the sandbox, beside our own. */
+  labels?: Record<string, string>
+}
+
+export interface SearchTerms {
+  words: string[]
+  usage: Usage
+}
+
+/** Words to look for beyond the question's own: asked of the model only when the question is not in the language of code. */
+export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<SearchTerms> {
+  const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
+  const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
+  if (isEnglish(job.question.text)) return none
+  const messages = termsMessages(job.question.text)
+  const wanted = { answerTokens: termTokens, effort: 'least' } as const
+  const reply = await complete(job, { purpose: 'terms', messages, ...wanted, signal })
+  if (reply.text.trim() === '') job.context.ports.emit({ type: 'notice', text: noTerms })
+  return { words: [...words, ...parseTerms(reply.text)], usage: reply.usage }
+}
+
+const noTerms = 'The model named no words to search for; the words of the question alone were searched.'
+
+/** A reply that answers, and does not ask for more code. */
+export type AnswerReply = Extract<ParsedReply, { kind: 'answer' }>
+
+interface AnswerRequest {
+  purpose: 'answer' | 'compare'
+  messages: ModelRequest['messages']
+  /** Called when the reply turns out to be an answer. */
+  onAnswering?: () => void
+}
+
+/** Emits the text for the reader as it arrives. */
+export async function askForAnswer(
+  job: AnswerJob,
+  { purpose, messages, onAnswering }: AnswerRequest,
+  signal: AbortSignal,
+): Promise<ModelReply> {
+  const { emit, model } = job.context.ports
+  const filter = streamFilter()
+  const show = (text: string) => {
+    if (text !== '') emit({ type: 'model-text', purpose: 'answer', text })
+    if (filter.answering()) onAnswering?.()
+  }
+  const onText = (piece: string) => show(filter.push(piece))
+  const reply = await complete(job, { purpose, messages, answerTokens: answerTokensFor(model), onText, signal })
+  show(filter.end())
+  return withText(job, reply)
+}
+
+/** What the record says about the reply, its cost and the sandbox. */
+export function outcomeOf(
+  { context }: AnswerJob,
+  { unanswered }: AnswerReply,
+  { truncated }: ModelReply,
+  usage: Usage,
+  { sandbox: { id, template } }: OpenRun,
+): Pick<Answered, 'truncated' | 'unanswered' | 'usage' | 'cost' | 'sandbox'> {
+  const cost = costOf(usage, context.ports.model.name, context.prices)
+  return { truncated, unanswered, usage, ...(cost === undefined ? {} : { cost }), sandbox: { id, template } }
+}
+
+export function excerptRecord({ path, blob, from, lines }: Excerpt): Answered['excerpts'][number] {
+  return { path, blob, from, to: from + lines.length - 1, sha256: sha256(lines.join('\n')) }
+}
