@@ -12,7 +12,7 @@ import { artifact } from '../../domain/run.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
 import { anySignal, orAborted } from '../../util/abort.js'
 import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
-import type { Answered, AnswerJob, Said } from './ask-model.js'
+import type { Answered, AnswerJob } from './ask-model.js'
 import { reserveBudget } from './budget.js'
 import {
   type AnswerRequest,

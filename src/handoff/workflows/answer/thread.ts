@@ -6,7 +6,7 @@ import { answerIdOf } from '../../domain/answers/question.js'
 import { readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
 import { compareText } from '../../util/compare-text.js'
-import type { Said } from './generate-answer.js'
+import type { Said } from './ask-model.js'
 
 /** Earlier answers that the model is shown. */
 const mostShown = 3
