@@ -7,12 +7,12 @@ import { buildPage } from '../build/page.js'
 import { startGitRemote } from '../emulators/git-http-server.js'
 import { checkFunctions } from '../emulators/vercel/check-imports.js'
 import { type RunningFunctions, startFunctions } from '../emulators/vercel/start.js'
-import { createContext, HandoffError, parseRepository, summarise } from '../handoff/index.js'
+import { HandoffError } from '../handoff/index.js'
 import { runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
 import { openClouds } from './resolve-clouds.js'
-import { resolveTarget } from './resolve-repository.js'
-import { programText, repositoryRoot } from './sandbox-program.js'
+import { repositoryRoot } from './sandbox-program.js'
+import { summariseHere } from './summarise-here.js'
 import { reload } from './watch.js'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -25,7 +25,8 @@ async function dev(stop: AbortSignal): Promise<void> {
   await using clouds = await openClouds(readEnvironment())
   for (const cloud of clouds.introduction) say(`  ${cloud.name.padEnd(9)} ${cloud.where}`)
   await using remote = await startGitRemote({ repositories: { [name]: repositoryRoot } })
-  const run = await summariseHere(clouds, remote.url, remote.cloneUrl(name), stop)
+  const here = { directory: repositoryRoot, name, server: remote.url, cloneUrl: remote.cloneUrl(name) }
+  const run = await summariseHere(clouds, here, say, stop)
   const token = randomBytes(16).toString('hex')
   const environment: Record<string, string> = {
     GITHUB_SERVER_URL: remote.url,
@@ -73,26 +74,6 @@ async function begin(environment: Record<string, string>, port: number): Promise
     port,
     onOutput: (text) => process.stdout.write(text),
   })
-}
-
-async function summariseHere(
-  clouds: Awaited<ReturnType<typeof openClouds>>,
-  server: string,
-  cloneUrl: string,
-  stop: AbortSignal,
-): Promise<string> {
-  const subject = await resolveTarget(repositoryRoot, clouds, stop)
-  const context = createContext(clouds.settings(), { program: programText, emit: () => {} })
-  const commit = {
-    repository: parseRepository(name, new URL(server).host),
-    sha: subject.commit.sha,
-    cloneUrl,
-    ref: 'refs/heads/main',
-  }
-  say(`\nSummarising ${commit.sha.slice(0, 12)} …`)
-  const { run } = await summarise({ commit, attempt: `dev-${context.ports.uniqueId()}` }, context, stop)
-  say(`run ${run}`)
-  return run
 }
 
 function definedOnly(environment: Record<string, string | undefined>): Record<string, string> {
