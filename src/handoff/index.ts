@@ -7,8 +7,8 @@ export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oid
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'
 export type { AppContext, ReadContext } from './context.js'
-export { createContext, createReadContext, type Wiring } from './create-context.js'
-export type { AnswerRecord, Citation, CompletedAnswer, Cost, Excerpt, Question, Usage } from './domain/answer.js'
+export { createContext, createReadContext } from './create-context.js'
+export type { AnswerRecord, Citation, CompletedAnswer, Cost, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { permalink } from './domain/answers/permalinks.js'
@@ -21,35 +21,24 @@ export {
   answerMarkdown,
 } from './domain/answers/render-answer.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
-export {
-  type AskLevel,
-  askLevels,
-  type Call,
-  type Comment,
-  type CommentKey,
-  type GitHub,
-  type PullFacts,
-  type Thread,
-} from './domain/github.js'
+export { type AskLevel, askLevels, type Call, type Comment, type GitHub, type Thread } from './domain/github.js'
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
 export { cleanText, cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
 export type { MarkdownBlock } from './domain/markdown/parse-document.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
 export { efforts, replyLimit } from './domain/model-limits.js'
-export type { Clock, Model } from './domain/ports.js'
+export type { Model } from './domain/ports.js'
 export {
   artifact,
   type Commit,
   fullName,
   layout,
-  makeRunId,
   parseRepository,
   parseRunId,
   parseSha,
   quote,
   type Repository,
-  type RunId,
 } from './domain/run.js'
 export type { RunEvent, Step } from './domain/run-events.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
@@ -64,10 +53,10 @@ export {
   secretsIn,
 } from './domain/settings.js'
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
-export { type BudgetLimits, makeBudgets, noBudgets } from './store/caller-budgets.js'
+export { makeBudgets } from './store/caller-budgets.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry-after.js'
-export { type Admission, type AdmissionLimits, makeAdmission } from './workflows/answer/admission.js'
+export { makeAdmission } from './workflows/answer/admission.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
 export { budgetProblem } from './workflows/answer/budget.js'
 export {
@@ -80,7 +69,7 @@ export {
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
 export { answerOrJoin, wasInterrupted } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
-export { stalenessAt, storedAnswer } from './workflows/answer/report-answer.js'
+export { storedAnswer } from './workflows/answer/report-answer.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds } from './workflows/answer/retry.js'
 export {
@@ -90,22 +79,19 @@ export {
   listAnswerPage,
   listRepositories,
   listRuns,
-  type Page,
   runSummary,
   staleSince,
   summarisedRefs,
 } from './workflows/browse.js'
 export { planPrune, prune } from './workflows/prune/prune.js'
-export type { PruneItem, PrunePlan, PruneRequest, PruneResult, RepositoryPlan } from './workflows/prune/types.js'
+export type { PruneItem, PrunePlan, PruneRequest, PruneResult } from './workflows/prune/types.js'
 export {
   answerInComment,
   type CommentQuestion,
   commentParts,
   progressText,
   type RunPlace,
-  type ShownAnswer,
   type ThreadQuestion,
-  threadKey,
 } from './workflows/pull-request/answer-in-comment.js'
 export {
   type AnswerStaleness,
@@ -114,14 +100,8 @@ export {
   currentCitations,
 } from './workflows/pull-request/check-answer.js'
 export { checkPermission, isBot, type PermissionCheck } from './workflows/pull-request/check-permission.js'
-export {
-  type CommentTarget,
-  type Conversation,
-  type ConversationResult,
-  endConversation,
-  runConversation,
-} from './workflows/pull-request/comment-lifecycle.js'
-export { type MarkRequest, type MarkResult, markStaleComments } from './workflows/pull-request/mark-comments.js'
+export { endConversation } from './workflows/pull-request/comment-lifecycle.js'
+export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
 export type { SummariseRequest, SummariseResult, SummaryInput } from './workflows/summarise/types.js'

@@ -3,8 +3,6 @@
 import type { Excerpt } from './answer.js'
 import type { ChosenText, Survey } from './survey.js'
 
-export const recordVersion = 1
-
 /** Where the run directory is and how the program verifies its mount. The token is in DRIVE9_API_KEY. */
 export interface MountTask {
   server: string
