@@ -1,7 +1,6 @@
 // Some models write their thinking into the reply, between tags at its beginning. The filter removes it.
 
-const open = '<think>'
-const close = '</think>'
+const openingTags = ['<think>', '<thinking>', '<reasoning>']
 
 export interface ThinkingFilter {
   /** The text that may be shown after this piece. */
@@ -12,27 +11,34 @@ export interface ThinkingFilter {
 
 export function createThinkingFilter(): ThinkingFilter {
   let held = ''
-  let state: 'undecided' | 'thinking' | 'text' = 'undecided'
+  /** The tag that ends the thinking; undefined before the opening tag. */
+  let close: string | undefined
+  let isText = false
   return {
     visible(piece) {
-      if (state === 'text') return piece
+      if (isText) return piece
       held += piece
-      const start = held.trimStart()
-      if (state === 'undecided' && start.startsWith(open)) state = 'thinking'
-      if (state === 'undecided' && !open.startsWith(start)) return showText(held)
-      const end = state === 'thinking' ? held.indexOf(close) : -1
-      // Thinking may be long: only the possible beginning of the closing tag is kept.
-      if (end < 0 && state === 'thinking') held = open + held.slice(open.length).slice(-close.length)
-      if (end < 0) return ''
+      const start = held.trimStart().toLowerCase()
+      if (close === undefined) {
+        const open = openingTags.find((tag) => start.startsWith(tag))
+        if (open === undefined) return openingTags.some((tag) => tag.startsWith(start)) ? '' : showText(held)
+        close = open.replace('<', '</')
+      }
+      const end = held.search(new RegExp(close, 'i'))
+      if (end < 0) {
+        // Thinking may be long: only the possible beginning of the closing tag is kept.
+        held = held.slice(-close.length)
+        return ''
+      }
       const after = held.slice(end + close.length).trimStart()
-      if (after === '') return ''
-      return showText(after)
+      held = after === '' ? close : ''
+      return after === '' ? '' : showText(after)
     },
-    rest: () => (state === 'undecided' ? held : ''),
+    rest: () => (close === undefined && !isText ? held : ''),
   }
 
   function showText(text: string): string {
-    state = 'text'
+    isText = true
     held = ''
     return text
   }

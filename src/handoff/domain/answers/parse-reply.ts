@@ -33,13 +33,8 @@ export function withoutWrapping(reply: string): string {
   return text.replace(/^(?:[ \t]*\n)+/, '')
 }
 
-/** `<think>…</think>` comes first or not at all; some servers swallow the opening tag. */
+/** Some servers drop the opening tag of the thinking. The model client removes thinking between two tags. */
 function withoutThoughts(text: string): string {
-  const start = /^\s*<(think|thinking|reasoning)>/i.exec(text)
-  if (start) {
-    const end = text.toLowerCase().indexOf(`</${start[1]!.toLowerCase()}>`)
-    return end < 0 ? '' : text.slice(text.indexOf('>', end) + 1)
-  }
   const lone = /^[ \t]*<\/think(?:ing)?>[ \t]*$/im.exec(text)
   return lone ? text.slice(lone.index + lone[0].length) : text
 }

@@ -97,18 +97,10 @@ function take(state: State, length: number): string {
   return shown
 }
 
-/** Waits until thoughts are over and until it is clear whether a fence stands around everything. */
+/** Waits until it is clear whether a fence stands around everything. */
 function start(state: State): boolean {
   const text = state.pending.replace(/^[\ufeff\s]+/, '')
-  const thoughts = state.awake ? null : /^<(think|thinking|reasoning)>/i.exec(text)
-  if (thoughts) {
-    const end = text.toLowerCase().indexOf(`</${thoughts[1]!.toLowerCase()}>`)
-    if (end < 0) return false
-    state.pending = text.slice(text.indexOf('>', end) + 1)
-    state.awake = true
-    return true
-  }
-  if (!state.over && (text === '' || /^<[a-z]{0,10}$/i.test(text) || /^[`~]+\s?\w*[ \t]*$/.test(text))) return false
+  if (!state.over && (text === '' || /^[`~]+\s?\w*[ \t]*$/.test(text))) return false
   const fence = /^(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|plaintext|txt)[ \t]*(?:\n|$)/i.exec(text)
   state.wrapped = fence !== null
   state.pending = text.slice(fence?.[0].length ?? 0)

@@ -188,6 +188,12 @@ describe('thoughts in the text', () => {
     expect(through([...text])).toBe('The reply, with <think> in it.')
   })
 
+  it('have one of three tags, in any case', () => {
+    for (const tag of ['think', 'thinking', 'reasoning', 'THINK']) {
+      expect(through([...`<${tag}>hm </thin</${tag}>So it is.`])).toBe('So it is.')
+    }
+  })
+
   it('are not seen where there are none', () => {
     for (const text of ['<thin air', '<', ' <p>', 'plain', '', '  ', '<thinker>']) expect(through([...text])).toBe(text)
   })

@@ -158,7 +158,7 @@ describe('words to search for', () => {
     ['Terms: refreshToken, `expiry`; "auth"', ['refreshToken', 'expiry', 'auth']],
     ['- refreshToken\n- expiry\n- auth', ['refreshToken', 'expiry', 'auth']],
     ['```\nrefreshToken expiry\n```', ['refreshToken', 'expiry']],
-    ['<think>hm</think>\nrefreshToken RefreshToken', ['RefreshToken']],
+    ['hm\n</think>\nrefreshToken RefreshToken', ['RefreshToken']],
     ['.gitignore a C++ #define $state x', ['.gitignore', 'C++', '#define', '$state']],
     ['', []],
   ]
