@@ -65,7 +65,16 @@ export function searchRecords(records: ProgramRecord[]): ProgramRecord[] {
   return [
     { v: 1, type: 'step', step: 'mount', milliseconds: 1 },
     ...excerpts,
-    { v: 1, type: 'searched', terms: ['greet'], files: texts.length, candidates: texts.length },
+    {
+      v: 1,
+      type: 'searched',
+      terms: ['greet'],
+      files: texts.length,
+      candidates: texts.length,
+      missing: [],
+      found: 'well',
+      unsearched: [],
+    },
     { v: 1, type: 'done' },
   ]
 }

@@ -106,6 +106,8 @@ export interface CompletedAnswer extends AnswerHead {
   excerpts: { path: string; commit?: string; blob: string; from: number; to: number; sha256: string }[]
   /** What was searched, for answers that found nothing. */
   searched: string[]
+  /** For an answer that found nothing: how many files were searched, and which were not. */
+  looked?: { files: number; unsearched: string[] }
   /** The lines around the verified citations, as the model was shown them: what a reader follows a citation to. */
   cited?: { path: string; commit?: string; blob: string; from: number; lines: string[] }[]
   rounds: number

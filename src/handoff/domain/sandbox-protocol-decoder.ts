@@ -101,6 +101,9 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     terms: read.array(read.string(500), 1_000),
     files: read.count,
     candidates: read.count,
+    missing: read.array(read.string(500), 100),
+    found: read.oneOf('well', 'partly', 'nothing'),
+    unsearched: read.array(read.string(2_000), 10),
   }),
   failed: read.object({
     type: read.oneOf('failed'),

@@ -83,8 +83,10 @@ export type MoreRequest =
 
 export interface Search {
   question: string
-  /** More search words, from earlier questions of the thread or from the model. */
+  /** Words that a model would look for. */
   terms: string[]
+  /** Words of earlier questions of the thread; they weigh less. */
+  earlier?: string[]
   /** Limit of the shown lines in tokens, with line numbers. */
   tokens: number
   /** Ranges that were shown already and need not be shown again. */
@@ -108,11 +110,24 @@ export type ProgramRecord = { v: 1 } & (
   | ({ type: 'relocated' } & Relocation)
   | ({ type: 'excerpt' } & Excerpt)
   | { type: 'listing'; path: string; entries: string[] }
-  | { type: 'searched'; terms: string[]; files: number; candidates: number }
+  | ({ type: 'searched' } & Searched)
   | { type: 'failed'; code: ProgramFailure; message: string }
   /** The last record of a successful program. Without it the sandbox ended early. */
   | { type: 'done' }
 )
+
+/** What was searched, and how well the words of the question were found. */
+export interface Searched {
+  terms: string[]
+  files: number
+  candidates: number
+  /** Words of the question that no file has. */
+  missing: string[]
+  /** Whether the words of the question stand together in the best file, in part, or nowhere. */
+  found: 'well' | 'partly' | 'nothing'
+  /** What was not searched and why, for people. */
+  unsearched: string[]
+}
 
 /** Why a program failed. The host maps each value to an error and a message. */
 export type ProgramFailure =

@@ -71,6 +71,7 @@ const completed = read.object({
     10_000,
   ),
   searched: read.array(read.string(500), 1_000),
+  looked: read.optional(read.object({ files: read.count, unsearched: read.array(read.string(2_000), 10) })),
   cited: read.optional(
     read.array(
       read.object({

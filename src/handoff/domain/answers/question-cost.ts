@@ -12,8 +12,8 @@ export const termTokens = 200
 /** Numbered lines that one round adds, and what else stands in a request: instructions, the summary, the thread, the question. */
 const excerptTokens = 12_000
 const otherTokens = 5_500
-/** Instructions and the question, when only search words are asked for. */
-const termInputTokens = 1_500
+/** Instructions, the summary's beginning and the question, when only search words are asked for. */
+const termInputTokens = 5_500
 
 /** The model that a question is asked of, as far as its cost is concerned. */
 export type QuestionModel = Pick<Model, 'name' | 'contextTokens' | 'replyTokens'>

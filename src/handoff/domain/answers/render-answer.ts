@@ -161,9 +161,12 @@ function answerParts(record: CompletedAnswer, place: AnswerPlace): string[] {
   ].filter((part) => part !== '')
 }
 
-function searchedWords(record: CompletedAnswer, show: (word: string) => string): string {
-  const words = record.searched.slice(0, 15).map((word) => show(cleanText(word).replaceAll('\n', ' ')))
-  return words.length === 0 ? '' : ` Searched for ${words.join(', ')}.`
+function searchedWords({ searched, looked }: CompletedAnswer, show: (word: string) => string): string {
+  const words = searched.slice(0, 15).map((word) => show(cleanText(word).replaceAll('\n', ' ')))
+  const where = looked === undefined ? '' : ` in ${looked.files === 1 ? 'one file' : `${looked.files} files`}`
+  const found = words.length === 0 ? '' : ` Searched${where} for ${words.join(', ')}.`
+  const left = (looked?.unsearched ?? []).map((text) => show(cleanText(text).replaceAll('\n', ' ')))
+  return left.length === 0 ? found : `${found} Not searched: ${left.join('; ')}.`
 }
 
 const verified = (record: CompletedAnswer) => record.citations.filter((citation) => citation.verified)

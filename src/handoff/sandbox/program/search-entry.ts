@@ -2,7 +2,9 @@
 // No result leaves before the mount has shown the sealed directory. A follow-up round reads the clone that is already unpacked.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { artifact } from '../../domain/run.js'
 import type { FindTask, MoreTask } from '../../domain/sandbox-protocol.js'
+import { type DirectoryWords, decodeSummaryRecord } from '../../domain/summary/summary-record.js'
 import type { Outline } from '../../domain/survey.js'
 import { fetchArtifact, mount } from './drive9-mount.js'
 import { emit, timeStep } from './emit-record.js'
@@ -33,24 +35,16 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
 
 async function searchClone(task: FindTask): Promise<void> {
   if (task.requests) return answerFollowUp({ ...task, requests: task.requests })
-  const [summary, outline] = await Promise.all([readArtifact('code-summary.md'), readOutline()])
+  const [summary, outline, words] = await Promise.all([readArtifact('code-summary.md'), readOutline(), readWords(task)])
   const found = await find({
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.commit,
     search: task.search,
     summary,
     outline,
+    words,
   })
   emitResult(found)
-  const { length } = found.uncitable
-  if (length === 0) return
-  const names = found.uncitable.slice(0, 5).map((name) => JSON.stringify(name.slice(0, 100)))
-  const rest = length > names.length ? ` and ${length - names.length} more` : ''
-  const what =
-    length === 1
-      ? 'One file was not searched, because its name'
-      : `${length} files were not searched, because their names`
-  emit({ type: 'notice', text: `${what} cannot be cited: ${names.join(', ')}${rest}.` })
 }
 
 async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
@@ -59,10 +53,16 @@ async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
   emitResult(await answerRequests({ gitDirectory, commit, search, requests, outline: await readOutline() }))
 }
 
-function emitResult(found: Omit<SearchResult, 'uncitable'> & Partial<Pick<FollowUpResult, 'listings'>>): void {
+function emitResult(found: SearchResult | FollowUpResult): void {
   for (const excerpt of found.excerpts) emit({ type: 'excerpt', ...excerpt })
-  for (const listing of found.listings ?? []) emit({ type: 'listing', ...listing })
-  emit({ type: 'searched', ...found.searched })
+  if ('listings' in found) for (const listing of found.listings) emit({ type: 'listing', ...listing })
+  if (found.searched) emit({ type: 'searched', ...found.searched })
+}
+
+/** Old runs have no record of the summary. */
+async function readWords({ artifacts }: FindTask): Promise<DirectoryWords[]> {
+  if (!artifacts.some(({ path }) => path === artifact.summaryRecord)) return []
+  return decodeSummaryRecord(await readFile(join(workDirectory, 'summary.json'))).words
 }
 
 const readOutline = async () => JSON.parse(await readArtifact('outline.json')) as Outline

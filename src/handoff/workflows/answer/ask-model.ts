@@ -1,10 +1,8 @@
 // The model calls of an answer, and the parts of its record, for a question about one run and for a comparison of two.
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, Excerpt, Question, Usage } from '../../domain/answer.js'
-import { parseTerms, streamFilter, termsMessages } from '../../domain/answers/answer-prompt.js'
-import { isEnglish } from '../../domain/answers/is-english.js'
+import { streamFilter } from '../../domain/answers/answer-prompt.js'
 import type { ParsedReply } from '../../domain/answers/parse-reply.js'
-import { termTokens } from '../../domain/answers/question-cost.js'
 import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import { sha256 } from '../../store/run-store.js'
@@ -22,6 +20,7 @@ export type Answered = Pick<
   | 'unanswered'
   | 'excerpts'
   | 'searched'
+  | 'looked'
   | 'cited'
   | 'rounds'
   | 'usage'
@@ -42,25 +41,6 @@ export interface AnswerJob {
   /** Written on the sandbox, beside our own. */
   labels?: Record<string, string>
 }
-
-export interface SearchTerms {
-  words: string[]
-  usage: Usage
-}
-
-/** Words to look for beyond the question's own: asked of the model only when the question is not in the language of code. */
-export async function searchTerms(job: AnswerJob, signal: AbortSignal): Promise<SearchTerms> {
-  const words = job.thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
-  const none = { words, usage: { inputTokens: 0, outputTokens: 0 } }
-  if (isEnglish(job.question.text)) return none
-  const messages = termsMessages(job.question.text)
-  const wanted = { answerTokens: termTokens, effort: 'least' } as const
-  const reply = await complete(job, { purpose: 'terms', messages, ...wanted, signal })
-  if (reply.text.trim() === '') job.context.ports.emit({ type: 'notice', text: noTerms })
-  return { words: [...words, ...parseTerms(reply.text)], usage: reply.usage }
-}
-
-const noTerms = 'The model named no words to search for; the words of the question alone were searched.'
 
 /** A reply that answers, and does not ask for more code. */
 export type AnswerReply = Extract<ParsedReply, { kind: 'answer' }>

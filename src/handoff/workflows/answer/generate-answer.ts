@@ -5,30 +5,23 @@ import { citedLines } from '../../domain/citations/cited-lines.js'
 import { verifyCitations } from '../../domain/citations/verify-citations.js'
 import { HandoffError } from '../../domain/errors.js'
 import type { ModelReply } from '../../domain/ports.js'
-import type { MoreRequest } from '../../domain/sandbox-protocol.js'
+import type { MoreRequest, Searched } from '../../domain/sandbox-protocol.js'
 import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { readSummary } from '../read-summary.js'
-import {
-  type Answered,
-  type AnswerJob,
-  type AnswerReply,
-  askForAnswer,
-  excerptRecord,
-  outcomeOf,
-  type SearchTerms,
-  searchTerms,
-} from './ask-model.js'
+import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
 import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
+import { type SearchTerms, searchTerms } from './search-terms.js'
 
 /** Numbered lines that one round may print. */
 const excerptTokens = 12_000
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
+  const reading = readSummary(context, run.directory, run.handoff, signal)
   const [open, [summary, terms]] = await openBoth(
     openForReading(job, signal),
-    Promise.all([readSummary(context, run.directory, run.handoff, signal), searchTerms(job, signal)]),
+    Promise.all([reading, searchTerms(job, reading, signal)]),
     { first: ({ close }) => close() },
   )
   return withCleanup(() => converse({ ...job, open, summary, terms }, signal), [open.close])
@@ -76,7 +69,7 @@ function neverAnswered(): HandoffError {
 
 function lookFor({ context, question, terms }: Conversation, requests: MoreRequest[]): Look {
   const tokens = tokensToShow(context.ports.model, excerptTokens)
-  return { question: question.text, terms: terms.words, tokens, requests }
+  return { question: question.text, terms: terms.words, earlier: terms.earlier, tokens, requests }
 }
 
 async function askModel(
@@ -91,6 +84,7 @@ async function askModel(
     question: talk.question.text,
     excerpts: shown.excerpts,
     listings: shown.listings,
+    ...(shown.search ? { search: shown.search } : {}),
     summary: talk.summary,
     earlier: talk.thread.slice(-3).map(({ question, text }) => ({ question, answer: text })),
     round,
@@ -104,6 +98,9 @@ async function askModel(
   const onAnswering = () => void talk.open.close().catch(() => undefined)
   return askForAnswer(talk, { purpose: 'answer', messages: fitted.messages, onAnswering }, signal)
 }
+
+/** Where was looked, for an answer that found nothing. */
+const lookedAt = ({ files, unsearched }: Searched) => ({ files, unsearched })
 
 function checked(
   talk: Conversation,
@@ -122,6 +119,7 @@ function checked(
     unsupported,
     excerpts: shown.excerpts.map(excerptRecord),
     searched: shown.searched.slice(0, 100),
+    ...(parsed.unanswered && shown.search ? { looked: lookedAt(shown.search) } : {}),
     cited: citedLines(citations, shown.excerpts),
     rounds: round,
   }

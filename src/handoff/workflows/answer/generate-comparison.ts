@@ -17,17 +17,10 @@ import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummary } from '../read-summary.js'
-import {
-  type Answered,
-  type AnswerJob,
-  askForAnswer,
-  excerptRecord,
-  outcomeOf,
-  type SearchTerms,
-  searchTerms,
-} from './ask-model.js'
+import { type Answered, type AnswerJob, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
 import type { ChosenRun } from './resolve-run.js'
 import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
+import { type SearchTerms, searchTerms } from './search-terms.js'
 
 export interface CompareJob extends AnswerJob {
   /** The earlier run; `run` is the later one. */
@@ -66,9 +59,17 @@ export async function generateComparison(job: CompareJob, signal: AbortSignal): 
     Promise<OpenRun>,
   ]
   const close = (opened: OpenRun[]) => Promise.all(opened.map((one) => one.close()))
+  const reads = [readRun(job, job.base, signal), readRun(job, job.run, signal)] as const
   const [opened, [terms, ...read]] = await openBoth(
     openBoth(earlier, later, { first: (one) => one.close(), second: (one) => one.close() }),
-    Promise.all([searchTerms(job, signal), ...runs.map((run) => readRun(job, run, signal))]),
+    Promise.all([
+      searchTerms(
+        job,
+        reads[1].then(({ summary }) => summary),
+        signal,
+      ),
+      ...reads,
+    ]),
     { first: close },
   )
   const halves = runs.map((run, index) => ({ run, open: opened[index]!, shown: nothingShown(), ...read[index]! }))
@@ -90,18 +91,29 @@ async function work(
   close: () => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const rounds = await job.timer.step('find', () => findBoth(job, halves, terms.words, signal))
+  const rounds = await job.timer.step('find', () => findBoth(job, halves, terms, signal))
   await close()
   const { reply, sides } = await job.timer.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
   return job.timer.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }
 
 /** Runs the search in both, then fetches each one's lines at the places of the other. Returns the number of round trips. */
-async function findBoth(job: CompareJob, halves: [Half, Half], terms: string[], signal: AbortSignal): Promise<number> {
+async function findBoth(
+  job: CompareJob,
+  halves: [Half, Half],
+  terms: SearchTerms,
+  signal: AbortSignal,
+): Promise<number> {
   const question = job.question.text
   const { model } = job.context.ports
   const look = (half: Half, requests: MoreRequest[], tokens: number) =>
-    searchSandbox({ ...job, run: half.run }, half.open, half.shown, { question, terms, tokens, requests }, signal)
+    searchSandbox(
+      { ...job, run: half.run },
+      half.open,
+      half.shown,
+      { question, terms: terms.words, earlier: terms.earlier, tokens, requests },
+      signal,
+    )
   await both(halves, (half) => look(half, [], Math.floor(tokensToShow(model, 2 * findTokens) / 2)))
   const [earlier, later] = halves
   const wanted = new Map([

@@ -5,7 +5,7 @@ import type { Excerpt } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
-import type { FindTask, MoreRequest, MoreTask, ProgramRecord, Search } from '../../domain/sandbox-protocol.js'
+import type { FindTask, MoreRequest, MoreTask, ProgramRecord, Search, Searched } from '../../domain/sandbox-protocol.js'
 import { runProgram } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-access.js'
 import { orAborted } from '../../util/abort.js'
@@ -77,6 +77,8 @@ export interface Shown {
   excerpts: Excerpt[]
   listings: { path: string; entries: string[] }[]
   searched: string[]
+  /** How the question's own words were found. */
+  search?: Searched
 }
 
 export const nothingShown = (): Shown => ({ excerpts: [], listings: [], searched: [] })
@@ -84,6 +86,7 @@ export const nothingShown = (): Shown => ({ excerpts: [], listings: [], searched
 export interface Look {
   question: string
   terms: string[]
+  earlier?: string[]
   /** Tokens of numbered lines that may be printed. */
   tokens: number
   /** Lines, searches and lists that are asked for by name; without any the question is searched. */
@@ -119,8 +122,10 @@ export async function searchSandbox(
 function take({ context, timer }: Looking, shown: Shown, record: ProgramRecord): void {
   if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(context.redact) })
   else if (record.type === 'listing') shown.listings.push(record)
-  else if (record.type === 'searched') shown.searched = [...new Set([...shown.searched, ...record.terms])]
-  else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
+  else if (record.type === 'searched') {
+    shown.searched = [...new Set([...shown.searched, ...record.terms])]
+    shown.search ??= record
+  } else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
   else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
 
@@ -131,7 +136,7 @@ function findTask(
   requests: MoreRequest[],
 ): FindTask {
   const clonePath = clonePathOf({ handoff })
-  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary])
+  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary, artifact.summaryRecord])
   return {
     task: 'find',
     mount: {
@@ -164,10 +169,11 @@ function clonePathOf({ handoff }: Pick<ChosenRun, 'handoff'>): string {
 /** The directory inside the tar is called as the repository was called when the run was made. */
 const repositoryNameIn = (clonePath: string) => (clonePath.split('/').at(-1) ?? '').replace(/\.git\.tar$/, '')
 
-function searchFor({ question, terms, tokens }: Look, excerpts: readonly Excerpt[]): Search {
+function searchFor({ question, terms, earlier = [], tokens }: Look, excerpts: readonly Excerpt[]): Search {
   return {
     question,
     terms: terms.slice(0, 60),
+    earlier: earlier.slice(0, 60),
     tokens,
     shown: excerpts.map((excerpt) => ({
       path: excerpt.path,

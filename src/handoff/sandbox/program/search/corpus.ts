@@ -26,8 +26,8 @@ export interface SourceFile {
 export interface Corpus {
   tree: Tree
   files: SourceFile[]
-  /** Names of files that are left out because a citation cannot contain them. */
-  uncitable: string[]
+  /** What is left out and why, for people: names that a citation cannot contain, large files, binary files. */
+  unsearched: string[]
   /** Calls `take` with every file, in order. One byte 0 follows the file's bytes. They are valid during the call only. */
   readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
   /** Whole files by index; missing files are left out. */
@@ -98,6 +98,22 @@ function isVendoredSubpackage({ kind, folder, name }: Entry, packages: ReadonlyS
   return packages.has(top) && top.parent !== undefined && packages.has(top.parent)
 }
 
+const unsearchedNames = 5
+
+function describeUnsearched({ entries }: Tree, packages: ReadonlySet<Folder>): string[] {
+  const isText = ({ kind }: Entry) => readableKinds.has(kind)
+  const groups: [string, Entry[]][] = [
+    ['a name that cannot be cited', entries.filter((entry) => isSearchable(entry, packages) && !isCitable(entry))],
+    ['larger than 2 MB', entries.filter((entry) => isText(entry) && entry.size > fileByteLimit)],
+    ['binary', entries.filter(({ kind }) => kind === 'binary')],
+  ]
+  return groups.flatMap(([why, found]) => {
+    const names = found.slice(0, unsearchedNames).map(({ path }) => JSON.stringify(path.slice(0, 100)))
+    const rest = found.length > names.length ? ` and ${found.length - names.length} more` : ''
+    return found.length === 0 ? [] : [`${why}: ${names.join(', ')}${rest}`]
+  })
+}
+
 const attributesLimit = 50
 
 /** The attribute files come first in the same stream, so that the files they exclude are skipped when they come. */
@@ -112,9 +128,7 @@ function createCorpus(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
   return {
     tree,
     files,
-    uncitable: tree.entries
-      .filter((entry) => isSearchable(entry, packages) && !isCitable(entry))
-      .map(({ path }) => path.replace(/[\n\r]/g, '\ufffd')),
+    unsearched: describeUnsearched(tree, packages),
     async readAll(take) {
       const rules: AttributesFile[] = []
       let attributesOf: AttributeLookup | undefined

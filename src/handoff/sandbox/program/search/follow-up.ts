@@ -1,7 +1,7 @@
 // Answers a model's follow-up requests: a range of a file, a search, the list of a directory. Results come from the objects of the commit, fit the
 // byte limit and repeat nothing that was shown.
 import type { Excerpt } from '../../../domain/answer.js'
-import type { MoreRequest, Search } from '../../../domain/sandbox-protocol.js'
+import type { MoreRequest, Search, Searched } from '../../../domain/sandbox-protocol.js'
 import type { Outline } from '../../../domain/survey.js'
 import { toUtf8 } from '../survey/decode-text.js'
 import { gitAt, listTree, openBlobReader } from '../survey/git-objects.js'
@@ -23,7 +23,8 @@ export interface FollowUpOptions {
 export interface FollowUpResult {
   excerpts: Excerpt[]
   listings: { path: string; entries: string[] }[]
-  searched: { terms: string[]; files: number; candidates: number }
+  /** Undefined where no request is a search. */
+  searched: Searched | undefined
 }
 
 const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchTokens: 3_000, fileBytes: 2_000_000 }
@@ -34,7 +35,7 @@ export async function answerRequests(options: FollowUpOptions): Promise<FollowUp
   const parser = createTreeParser()
   await listTree(git, commit, parser.push)
   const tree = parser.finish(commit)
-  const found: FollowUpResult = { excerpts: [], listings: [], searched: { terms: [], files: 0, candidates: 0 } }
+  const found: FollowUpResult = { excerpts: [], listings: [], searched: undefined }
   const asked = options.requests.slice(0, limits.requests)
   found.excerpts.push(...(await readRanges(gitDirectory, tree, asked)))
   for (const request of asked) {
@@ -101,20 +102,20 @@ async function searchTerms(
     ...found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
   ]
   const result = await findInCorpus(await openCorpus(gitDirectory, commit), {
-    search: { ...search, question: terms, terms: [], tokens, shown },
+    search: { question: terms, terms: [], tokens, shown },
     outline,
   })
   found.excerpts.push(...limitHits(result.excerpts, terms))
   found.searched = {
-    terms: [...new Set([...found.searched.terms, ...result.searched.terms])],
-    files: result.searched.files,
-    candidates: found.searched.candidates + result.searched.candidates,
+    ...result.searched,
+    terms: [...new Set([...(found.searched?.terms ?? []), ...result.searched.terms])],
+    candidates: (found.searched?.candidates ?? 0) + result.searched.candidates,
   }
 }
 
 /** The excerpts up to the limit of matching lines. */
 function limitHits(excerpts: readonly Excerpt[], terms: string): Excerpt[] {
-  const query = parseQuestion(terms, [])
+  const query = parseQuestion(terms, { terms: [] })
   const isHit = (line: string) => nameMeaning(query, line).size > 0
   let hits = 0
   return excerpts.flatMap((excerpt) => {

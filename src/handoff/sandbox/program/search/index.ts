@@ -1,6 +1,7 @@
 // Finds the lines of a commit that bear on a question.
 import type { Excerpt } from '../../../domain/answer.js'
-import type { Search } from '../../../domain/sandbox-protocol.js'
+import type { Search, Searched } from '../../../domain/sandbox-protocol.js'
+import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Outline } from '../../../domain/survey.js'
 import { type Corpus, openCorpus, type SourceFile } from './corpus.js'
 import { definitionsIn } from './definition-sites.js'
@@ -11,6 +12,7 @@ import { emptyScore, type FileScore, type SearchStats, scoreFiles, selectCandida
 import { type RankedFile, rankCandidates } from './rank-regions.js'
 import { type FileWeights, sizes, tables, weights } from './ranking-weights.js'
 import { findRelations, type Relations } from './relations.js'
+import { meaningMask } from './scan-words.js'
 import { selectExcerpts } from './select-excerpts.js'
 import { type Shape, shapeOf } from './shape.js'
 import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
@@ -22,6 +24,8 @@ export interface FindOptions {
   search: Search
   /** The repository's summary; the lines that it cites count as weak hints. */
   summary?: string
+  /** Words that the summary gives to directories. */
+  words?: readonly DirectoryWords[]
   /** Definitions by file. */
   outline: Outline
   /** The weights of the ranking, by shape. */
@@ -31,9 +35,7 @@ export interface FindOptions {
 export interface SearchResult {
   /** Best file first, each file's lines in their order. */
   excerpts: Excerpt[]
-  searched: { terms: string[]; files: number; candidates: number }
-  /** Names of files that were not searched, because a citation cannot contain them. */
-  uncitable: string[]
+  searched: Searched
 }
 
 export interface Ranking {
@@ -55,26 +57,25 @@ export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<S
   const contents = await corpus.read(files.slice(0, sizes.competing).map(({ file }) => file))
   return {
     excerpts: selectExcerpts(files, contents, options.search),
-    searched: { terms: searchedTerms(query, stats), files: corpus.files.length, candidates: stats.scores.length },
-    uncitable: corpus.uncitable,
+    searched: describeSearch(corpus, query, stats, files[0]),
   }
 }
 
 /** Ranks files by their own words, then by how they relate to the best of them. */
 export async function rankFiles(
   corpus: Corpus,
-  { search, summary = '', outline, weights: byShape = tables }: InCorpus,
+  { search, summary = '', words = [], outline, weights: byShape = tables }: InCorpus,
 ): Promise<Ranking> {
   const shape = shapeOf(search.question)
   const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
-  const query = parseQuestion(text, search.terms, shape)
+  const query = parseQuestion(text, search, shape)
   const overview = query.isGeneral
     ? overviewFiles(corpus.files, 1)
     : query.isForeign
       ? overviewFiles(corpus.files, weights.overview)
       : []
   const named = [...mentioned, ...overview]
-  const stats = await scoreFiles(corpus, query)
+  const stats = await scoreFiles(corpus, query, words)
   const candidates = addNamedCandidates(selectCandidates(stats), stats, named)
   const ranked = await rankCandidates(candidates, corpus, stats, query)
   const findDefinitions = definitionsIn(outline)
@@ -151,10 +152,37 @@ function boostRegions(all: readonly RankedFile[], relations: Relations, hints: r
   }
 }
 
-/** The search terms, the rarest first. */
-function searchedTerms(query: Query, { rarity }: SearchStats): string[] {
-  return query.concepts
-    .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
-    .map(({ word }) => word)
-    .slice(0, 30)
+/** The best file says so much of what the question says, by the rarity of its words. */
+const wellFound = 0.6
+const most = { terms: 30, missing: 20 }
+
+function describeSearch(corpus: Corpus, query: Query, stats: SearchStats, best: RankedFile | undefined): Searched {
+  const { rarity, hits, meanings } = stats
+  const anywhere = conceptsIn(stats.scores, hits, meanings)
+  const inBest = conceptsIn(best ? [best] : [], hits, meanings)
+  const asked = query.concepts.filter(({ exact }) => !exact).toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
+  const weigh = (concepts: typeof asked) => concepts.reduce((sum, { index }) => sum + rarity[index]!, 0)
+  const share = weigh(asked.filter(({ index }) => inBest.has(index))) / (weigh(asked) || 1)
+  return {
+    terms: query.concepts
+      .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
+      .map(({ word }) => word)
+      .slice(0, most.terms),
+    files: corpus.files.length,
+    candidates: stats.scores.length,
+    missing: asked.flatMap(({ index, word }) => (anywhere.has(index) ? [] : [word])).slice(0, most.missing),
+    found: anywhere.size === 0 ? 'nothing' : share >= wellFound ? 'well' : 'partly',
+    unsearched: corpus.unsearched,
+  }
+}
+
+/** The concepts that files have in their text or in their path. */
+function conceptsIn(scores: readonly FileScore[], hits: Int32Array, meanings: SearchStats['meanings']): Set<number> {
+  const seen = new Set<number>()
+  for (const { from, to, pathMeaning } of scores) {
+    for (let at = from; at < to; at++) seen.add(hits[at]! & meaningMask)
+    for (const concept of pathMeaning.keys()) seen.add(-1 - concept)
+  }
+  const concepts = [...seen].flatMap((one) => (one < 0 ? [-1 - one] : meanings[one]!.filter((_, at) => at % 2 === 0)))
+  return new Set(concepts)
 }

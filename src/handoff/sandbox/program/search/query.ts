@@ -1,5 +1,6 @@
 // Turns a question into concepts, each with the forms in which code may write it.
 import { isEnglish } from '../../../domain/answers/is-english.js'
+import type { Search } from '../../../domain/sandbox-protocol.js'
 import { weights } from './ranking-weights.js'
 import type { Shape } from './shape.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
@@ -48,15 +49,20 @@ interface QueryDraft {
   forms: Map<string, [number, number]>
 }
 
-export function parseQuestion(question: string, terms: readonly string[], shape: Shape = 'question'): Query {
+export function parseQuestion(
+  question: string,
+  { terms, earlier = [] }: Pick<Search, 'terms' | 'earlier'>,
+  shape: Shape = 'question',
+): Query {
   const draft: QueryDraft = { concepts: [], known: new Map(), forms: new Map() }
   const { title, body } = splitTitle(question.slice(0, 8_000), shape)
   const asked = [...addWords(draft, title, 1), ...addWords(draft, body, weights.body)]
   for (const concept of draft.concepts) concept.weight *= 1 + weights.repeated * Math.log2(concept.times)
   // Code is mostly English, so for a question in another language the extra terms count in full.
   const foreign = !isEnglish(question)
-  const extra = terms.slice(0, 60).join(' ').slice(0, 4_000)
-  const added = addWords(draft, extra, foreign ? 1 : weights.extraTerm)
+  const wordsOf = (words: readonly string[]) => words.slice(0, 60).join(' ').slice(0, 4_000)
+  const added = addWords(draft, wordsOf(terms), foreign ? 1 : weights.modelTerm)
+  addWords(draft, wordsOf(earlier), weights.earlierTerm)
   const order = foreign ? [...asked, ...added] : asked
   return {
     concepts: draft.concepts,

@@ -1,5 +1,6 @@
 // First ranking: scores every file by its words, its path and its best block of lines. It is cheap enough for all files; only the best ones go to
 // the second ranking.
+import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Corpus, SourceFile } from './corpus.js'
 import { meaningOfWord, type Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
@@ -40,10 +41,14 @@ export interface SearchStats {
 /** A block has 32 lines. */
 const blockBits = 5
 
-export async function scoreFiles(corpus: Corpus, query: Query): Promise<SearchStats> {
+export async function scoreFiles(
+  corpus: Corpus,
+  query: Query,
+  words: readonly DirectoryWords[] = [],
+): Promise<SearchStats> {
   const scanner = createWordScanner(query)
   const scores: FileScore[] = []
-  const pathMeaning = createPathReader(query)
+  const pathMeaning = createPathReader(query, words)
   const stubs = findStubs(corpus)
   let blocks = 0
   await corpus.readAll((file, bytes) => {
@@ -71,13 +76,18 @@ export async function scoreFiles(corpus: Corpus, query: Query): Promise<SearchSt
   return computeStats(scores, scanner, query, corpus.files.length, blocks)
 }
 
-/** Reads paths; the meaning of a folder is cached. */
-function createPathReader(query: Query): (file: SourceFile) => Map<number, number> {
+/** Reads paths; the meaning of a folder is cached. The summary's words of a folder, or else of the nearest above it, count as words of its path. */
+function createPathReader(query: Query, words: readonly DirectoryWords[]): (file: SourceFile) => Map<number, number> {
+  const wordsOf = new Map(words.map((one) => [one.directory, one.words.join(' ')]))
+  const nearest = (directory: string): string =>
+    wordsOf.get(directory) ?? (directory.includes('/') ? nearest(directory.slice(0, directory.lastIndexOf('/'))) : '')
   const folders = new Map<string, Map<number, number>>()
   return ({ directory, name }) => {
     let folder = folders.get(directory)
     if (!folder) {
-      folder = nameMeaning(query, directory)
+      const said = [...nameMeaning(query, nearest(directory))]
+      const known = new Map(said.map(([concept, weight]) => [concept, weight * weights.directoryWords]))
+      folder = nameMeaning(query, directory, known)
       folders.set(directory, folder)
     }
     return nameMeaning(query, name.replace(/\.\w+$/, ''), new Map(folder))

@@ -69,7 +69,8 @@ function scoreFile(file: RankedFile, stats: SearchStats, query: Query, pairs: Pa
   for (const region of file.regions) {
     times.fill(0)
     while (first < file.to && hits[first]! >> meaningBits < region.from) first++
-    if (!countWords(times, file, region, first, stats)) {
+    // A file that only its path or its directory's words lead to shows its best names.
+    if (!countWords(times, file, region, first, stats) && file.from < file.to) {
       region.score = 0
       continue
     }

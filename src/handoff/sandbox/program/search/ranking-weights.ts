@@ -4,11 +4,14 @@
 import type { Shape } from './shape.js'
 
 export const weights = {
-  /** Weight of a word before its rarity: question words, abbreviations, prefixes, extra terms. */
+  /** Weight of a word before its rarity: question words, abbreviations, prefixes, words of a model and of earlier questions. */
   questionWord: 0.5,
   abbreviation: 0.6,
   prefix: 0.6,
-  extraTerm: 0.4,
+  modelTerm: 0.9,
+  earlierTerm: 0.4,
+  /** Words that the summary gives to a directory. */
+  directoryWords: 0.7,
   /** Words below the first line of a report, and how much repetition adds. */
   body: 0.25,
   repeated: 0.5,

@@ -82,7 +82,7 @@ test('a follow-up search finds new lines and repeats none that were shown', asyn
     shown: [{ path: 'a.py', from: 1, to: 2 }],
   })
   expect(pathsOf(found)).toEqual(['b.py'])
-  expect(found.searched.terms).toEqual(['handshake'])
+  expect(found.searched?.terms).toEqual(['handshake'])
 })
 
 test('a follow-up search shows at most a hundred matching lines', async () => {

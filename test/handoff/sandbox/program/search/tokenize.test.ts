@@ -37,7 +37,7 @@ test('in scripts without spaces, pairs of characters are words', () => {
 })
 
 function said(question: string, word: string, terms: string[] = []): string[] {
-  const query = parseQuestion(question, terms)
+  const query = parseQuestion(question, { terms })
   const meaning = meaningOfWord(query, word) ?? []
   return meaning.flatMap((number, index) => (index % 2 === 0 ? [query.concepts[number]!.word] : []))
 }
@@ -56,7 +56,7 @@ test('code matches other forms, abbreviations and joined words of a question', (
 })
 
 test('an identifier in a question matches as a whole and in its parts', () => {
-  const query = parseQuestion('Why does `Session.resolve_redirects` loop?', [])
+  const query = parseQuestion('Why does `Session.resolve_redirects` loop?', { terms: [] })
   expect([...query.identifiers.keys()]).toEqual(['Session', 'resolve_redirects'])
   expect(query.concepts.map(({ word }) => word)).toEqual([
     'Session',
@@ -69,15 +69,15 @@ test('an identifier in a question matches as a whole and in its parts', () => {
 })
 
 test('extra terms count less, unless the question is in a language other than English', () => {
-  const weak = parseQuestion('How are retries limited?', ['backoff'])
+  const weak = parseQuestion('How are retries limited?', { terms: ['backoff'] })
   expect(weak.concepts.find(({ word }) => word === 'backoff')!.weight).toBeLessThan(
     weak.concepts.find(({ word }) => word === 'retries')!.weight,
   )
-  const strong = parseQuestion('как ограничены повторы?', ['retries'])
+  const strong = parseQuestion('как ограничены повторы?', { terms: ['retries'] })
   expect(strong.concepts.find(({ word }) => word === 'retries')!.weight).toBe(1)
 })
 
 test('the number of concepts is limited however long the question is', () => {
   const words = Array.from({ length: 3_000 }, (_, index) => `word${String.fromCharCode(97 + (index % 26))}${index}x`)
-  expect(parseQuestion(words.join(' '), words).concepts.length).toBeLessThanOrEqual(100)
+  expect(parseQuestion(words.join(' '), { terms: words }).concepts.length).toBeLessThanOrEqual(100)
 })
