@@ -80,7 +80,7 @@ export async function rankFiles(
   const ranked = await rankCandidates(candidates, corpus, stats, query)
   const findDefinitions = definitionsIn(outline)
   const defined = findDefined(search.question, findDefinitions)
-  const relations = findRelations(ranked, corpus.files, findDefinitions)
+  const relations = findRelations(ranked, corpus.files, findDefinitions, outline.imports)
   const hints = findSummaryHints(summary, query, stats)
   const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
   const inherited = new Map([...relations.inherited.keys()].map((path) => [path, 1]))

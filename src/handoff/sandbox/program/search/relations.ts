@@ -1,8 +1,9 @@
 // How the candidates relate to the best of them: who imports, uses, mentions and tests whom. Values are between 0 and 1.
+
+import type { Outline } from '../../../domain/survey.js'
 import { textOfLine } from './code-regions.js'
 import type { SourceFile } from './corpus.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
-import { createImportResolver, nameWithoutExtensions } from './imports.js'
 import type { RankedFile } from './rank-regions.js'
 
 /** How many files, and how many regions of each, contribute the names they use. */
@@ -35,12 +36,13 @@ export function findRelations(
   ranked: readonly RankedFile[],
   files: readonly SourceFile[],
   findDefinitions: FindDefinitions,
+  imports: Outline['imports'],
 ): Relations {
   const best = ranked[0]?.rank ?? 0
   const share = (file: RankedFile) => (best > 0 ? Math.max(0, file.rank / best) : 0)
   return {
     ...findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
-    walk: walkImports(ranked, share, files),
+    walk: walkImports(ranked, share, imports),
     mentions: findMentions(ranked, share),
     ...findTests(ranked, share, files),
     inherited: findInherited(ranked, findDefinitions),
@@ -89,34 +91,42 @@ function raise(map: Map<string, number>, key: string, value: number, adds = fals
 
 const walkRounds = 8
 const walkOn = 0.6
+/** A file that so many files import, or a package of so many files, relates to none of them. */
+const mostLinks = 60
 
 /** Personalised PageRank over imports in both directions. */
-function walkImports(ranked: readonly RankedFile[], share: Share, files: readonly SourceFile[]): Map<string, number> {
-  const resolver = createImportResolver(files)
-  const edges = new Map<string, string[]>()
-  const link = (from: string, to: string) => {
-    const known = edges.get(from)
-    if (known) known.push(to)
-    else edges.set(from, [to])
-  }
-  for (const one of ranked.slice(0, importing)) {
-    for (const target of resolver.importsOf(one.file, one.structure)) {
-      link(one.file.path, target.path)
-      link(target.path, one.file.path)
-    }
-  }
+function walkImports(ranked: readonly RankedFile[], share: Share, imports: Outline['imports']): Map<string, number> {
   const start = new Map(ranked.slice(0, importing).map((one) => [one.file.path, share(one) ** 3]))
+  const links = linksOf(new Set(start.keys()), imports)
   let here = start
   for (let round = 0; round < walkRounds; round++) {
     const next = new Map([...start].map(([path, value]) => [path, value * (1 - walkOn)]))
     for (const [path, value] of here) {
-      const targets = edges.get(path) ?? [path]
+      const targets = links.get(path) ?? [path]
       for (const target of targets) raise(next, target, (walkOn * value) / targets.length, true)
     }
     here = next
   }
   const most = Math.max(Number.MIN_VALUE, ...here.values())
   return new Map([...here].map(([path, value]) => [path, value / most]))
+}
+
+/** Who imports one of the files, and what they import, in both directions. */
+function linksOf(paths: ReadonlySet<string>, imports: Outline['imports'] = {}): Map<string, string[]> {
+  const links = new Map<string, string[]>()
+  const link = (from: string, to: string) => {
+    const known = links.get(from)
+    if (known) known.push(to)
+    else links.set(from, [to])
+  }
+  for (const [path, targets] of Object.entries(imports)) {
+    for (const [target] of targets) {
+      if (!paths.has(path) && !paths.has(target)) continue
+      link(path, target)
+      link(target, path)
+    }
+  }
+  return new Map([...links].filter(([, targets]) => targets.length <= mostLinks))
 }
 
 /** Candidates that mention what the best files define: they use it, test it or explain it. */
@@ -154,6 +164,8 @@ function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
   }
   return uses
 }
+
+const nameWithoutExtensions = (name: string) => /^\.?[^.]+/.exec(name)?.[0] ?? name
 
 function findTests(ranked: readonly RankedFile[], share: Share, files: readonly SourceFile[]) {
   const byName = new Map<string, SourceFile[]>()
