@@ -6,7 +6,7 @@ import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 import { openCorpus } from '../handoff/sandbox/program/search/corpus.js'
 import { rankFiles } from '../handoff/sandbox/program/search/index.js'
-import { type FileWeights, features } from '../handoff/sandbox/program/search/ranking-weights.js'
+import { type FileWeights, features, start } from '../handoff/sandbox/program/search/ranking-weights.js'
 import { type Shape, shapes } from '../handoff/sandbox/program/search/shape.js'
 import { openGround, readLines } from './search-quality-ground.js'
 import type { Question } from './search-quality-types.js'
@@ -114,32 +114,13 @@ function softmax(scores: number[]): number[] {
   return powers.map((power) => power / sum)
 }
 
-/** Where learning starts: what the features are for. */
-const start: FileWeights = {
-  base: 5,
-  defines: 0.5,
-  named: 10,
-  uses: 1,
-  walk: 0.8,
-  mentions: 0.6,
-  tested: 1,
-  testOf: 0.3,
-  hint: 0.6,
-}
-
-/** Questions and reports are learnt from their own examples. A trace starts as a report; few examples have the other shapes. */
-function learn(examples: readonly Example[]): Map<Shape, Float64Array> {
+/** Reports are learnt from reports and traces; a trace starts as a report. Few examples have the other shapes. */
+function learn(examples: readonly Example[]): Map<Shape, FileWeights> {
   const of = (shape: Shape) => examples.filter((example) => example.shape === shape)
-  const question = fitWeights(
-    of('question'),
-    Float64Array.from(features, (name) => start[name] ?? 0),
-  )
-  const report = fitWeights(
-    [...of('report'), ...of('trace')],
-    Float64Array.from(features, (name) => start[name] ?? 0),
-  )
+  const question = fitWeights(of('question'), start)
+  const report = fitWeights([...of('report'), ...of('trace')], start)
   const trace = fitWeights(of('trace'), report)
-  const tables: Record<Shape, Float64Array> = { question, report, trace, name: question, diff: report }
+  const tables: Record<Shape, FileWeights> = { question, report, trace, name: question, diff: report }
   return new Map(shapes.map((shape) => [shape, tables[shape]]))
 }
 
@@ -170,15 +151,11 @@ function rowOf(name: string, { questions, acc1, acc5, acc10, hit5 }: Quality): s
   return `${name.padEnd(32)}${String(questions).padStart(6)}${cells.join('')}`
 }
 
-/** The table as it stands in ranking-weights.ts, with 1 for the strongest feature of all. */
-function printTable(tables: ReadonlyMap<Shape, Float64Array>): string {
-  return [...tables]
-    .map(([shape, weights]) => {
-      const cells = features.map((name, at) => [name, Math.round(weights[at]! * 100) / 100] as const)
-      const row: FileWeights = Object.fromEntries(cells.filter(([, weight]) => weight !== 0))
-      return `  ${shape}: ${JSON.stringify(row).replaceAll('"', '')},`
-    })
-    .join('\n')
+/** The tables as they stand in ranking-weights.ts. */
+function printTables(learnt: ReadonlyMap<Shape, FileWeights>): string {
+  const cell = (weight: number, at: number) =>
+    Math.abs(weight) < 0.05 ? [] : `${features[at]} ${Math.round(weight * 100) / 100}`
+  return [...learnt].map(([shape, weights]) => `${shape}: '${[...weights].flatMap(cell).join(' ')}'`).join('\n')
 }
 
 async function run({ values }: Given<typeof command.options>): Promise<void> {
@@ -191,7 +168,8 @@ async function run({ values }: Given<typeof command.options>): Promise<void> {
     process.stdout.write(`${rowOf(repository, quality)}\n`)
     for (const key of Object.keys(all) as (keyof Quality)[]) all[key] += quality[key]
   }
-  process.stdout.write(`${rowOf('all', all)}\n\n${printTable(learn(examples))}\n`)
+  const asIs = judge(examples, new Map(shapes.map((shape) => [shape, start])))
+  process.stdout.write(`${rowOf('all', all)}\n${rowOf('nothing learnt', asIs)}\n\n${printTables(learn(examples))}\n`)
 }
 
 await runCommand(command, run)

@@ -99,6 +99,7 @@ describe('an answer as a comment', () => {
       text,
       model: text,
       searched: [text, text],
+      looked: { files: 1, unsearched: [text] },
       unanswered: true,
       truncated: true,
       citations: [{ path: text, from: 1, to: 2, quote: text, verified: true }],
@@ -116,10 +117,13 @@ describe('an answer as a comment', () => {
   })
 
   it('says that the code does not say, and what was searched', () => {
-    const comment = answerMarkdown({ ...record, unanswered: true, citations: [], text: 'Nothing.' }, place, {
+    const looked = { files: 12, unsearched: ['binary: "a.bin"'] }
+    const comment = answerMarkdown({ ...record, unanswered: true, looked, citations: [], text: 'Nothing.' }, place, {
       form: 'comment',
     })
-    expect(comment).toContain('**The code does not say.** Searched for `token`, `refresh`.\n\nNothing.')
+    expect(comment).toContain(
+      '**The code does not say.** Searched in 12 files for `token`, `refresh`. Not searched: `binary: "a.bin"`.\n\nNothing.',
+    )
     expect(comment).not.toContain('**Sources**')
   })
 

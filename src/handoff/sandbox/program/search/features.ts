@@ -4,7 +4,7 @@ import type { NamedFile } from './named-files.js'
 import type { Query } from './query.js'
 import { nameMeaning, type SearchStats } from './rank-files.js'
 import type { RankedFile } from './rank-regions.js'
-import { type Feature, type FileWeights, features } from './ranking-weights.js'
+import { type FileWeights, features } from './ranking-weights.js'
 import type { Relations } from './relations.js'
 import { splitIdentifier } from './tokenize.js'
 
@@ -20,10 +20,10 @@ export interface Evidence {
 
 /** The score of a file with these features. */
 export function scoreOf(row: Float64Array, table: FileWeights): number {
-  return row.reduce((sum, value, at) => sum + value * (table[features[at]!] ?? 0), 0)
+  return row.reduce((sum, value, at) => sum + value * table[at]!, 0)
 }
 
-const kinds: readonly [Feature, (file: RankedFile, query: Query) => boolean][] = [
+const kinds: readonly [string, (file: RankedFile, query: Query) => boolean][] = [
   ['test', ({ file }) => file.kind === 'test'],
   ['testAsked', ({ file }, query) => file.kind === 'test' && query.asksForTests],
   ['documentation', ({ file }) => file.kind === 'documentation'],
@@ -40,7 +40,7 @@ export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence)
   const rows = ranked.map((one) => {
     const { path } = one.file
     const row = new Float64Array(features.length)
-    const put = (feature: Feature, value: number) => {
+    const put = (feature: string, value: number) => {
       row[features.indexOf(feature)] = value
     }
     const [first, second, third] = one.regions
@@ -70,7 +70,7 @@ export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence)
 }
 
 /** Divides each feature by the most of all candidates; features that are listed together by the most of the first. */
-function scale(rows: readonly Float64Array[], names: Feature[]): void {
+function scale(rows: readonly Float64Array[], names: string[]): void {
   const together = names[0] === 'first'
   for (const name of names) {
     const at = features.indexOf(together ? 'first' : name)

@@ -15,6 +15,7 @@ import { findRelations, type Relations } from './relations.js'
 import { meaningMask } from './scan-words.js'
 import { selectExcerpts } from './select-excerpts.js'
 import { type Shape, shapeOf } from './shape.js'
+import { questionWords } from './stop-words.js'
 import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
 
 export interface FindOptions {
@@ -160,7 +161,9 @@ function describeSearch(corpus: Corpus, query: Query, stats: SearchStats, best: 
   const { rarity, hits, meanings } = stats
   const anywhere = conceptsIn(stats.scores, hits, meanings)
   const inBest = conceptsIn(best ? [best] : [], hits, meanings)
-  const asked = query.concepts.filter(({ exact }) => !exact).toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
+  const asked = query.concepts
+    .filter(({ exact, word }) => !exact && !questionWords.has(word))
+    .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
   const weigh = (concepts: typeof asked) => concepts.reduce((sum, { index }) => sum + rarity[index]!, 0)
   const share = weigh(asked.filter(({ index }) => inBest.has(index))) / (weigh(asked) || 1)
   return {

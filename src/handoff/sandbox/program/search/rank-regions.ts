@@ -85,31 +85,6 @@ function scoreFile(file: RankedFile, stats: SearchStats, query: Query, pairs: Pa
     sum += weights.neighbours * pairs.of(file, region)
     region.score = sum * file.factor
   }
-  raiseLongDefinitions(file, stats, average)
-}
-
-/** A definition of several regions is judged as a whole as well: its parts share what they say together. */
-function raiseLongDefinitions(file: RankedFile, stats: SearchStats, average: number): void {
-  for (const [definition, parts] of Map.groupBy(file.regions, ({ definition }) => definition)) {
-    if (!definition || definition.kind === 'heading' || parts.length < 2) continue
-    const [from, to] = [parts[0]!.from, parts.at(-1)!.to]
-    const times = new Float64Array(stats.rarity.length)
-    const first = firstHit(stats.hits, file, from)
-    const bytes = file.structure.starts[to]! - file.structure.starts[from - 1]!
-    if (!countWords(times, file, { from, to }, first, stats)) continue
-    const whole = bm25(times, stats.rarity, Math.sqrt(Math.max(1, bytes / average))) * file.factor
-    for (const part of parts) part.score = Math.max(part.score, weights.longDefinition * whole)
-  }
-}
-
-function firstHit(hits: Int32Array, { from, to }: RankedFile, line: number): number {
-  let low = from
-  for (let high = to; low < high; ) {
-    const middle = (low + high) >> 1
-    if (hits[middle]! >> meaningBits < line) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** What names of definitions say; many regions share the name of the definition around them. */

@@ -156,7 +156,27 @@ test('long lines are cut with a mark, and ends of lines of any kind are not show
 test('without a match there are no excerpts, and the search terms are reported', async () => {
   const found = await foundIn({ 'a.py': 'x = 1\n', 'b.md': 'Nothing here.\n' }, 'Where does the zeppelin land?')
   expect(found.excerpts).toEqual([])
-  expect(found.searched).toEqual({ terms: ['zeppelin', 'land'], files: 2, candidates: 0 })
+  expect(found.searched).toEqual({
+    terms: ['zeppelin', 'land'],
+    files: 2,
+    candidates: 0,
+    missing: ['zeppelin', 'land'],
+    found: 'nothing',
+    unsearched: [],
+  })
+})
+
+test('the search says how well the words were found, and which files it did not read', async () => {
+  const files = {
+    'clock.ts': 'export function tellTime(zone: string) {\n  return now(zone)\n}\n',
+    'photo.png': Buffer.from([0x89, 0x50, 0, 1]),
+    'table.ts': `export const rows = [\n${'  [1, 2, 3],\n'.repeat(180_000)}]\n`,
+  }
+  const well = await foundIn(files, 'How does tellTime use the zone?')
+  expect(well.searched).toMatchObject({ found: 'well', missing: [] })
+  expect(well.searched.unsearched).toEqual(['larger than 2 MB: "table.ts"', 'binary: "photo.png"'])
+  const partly = await foundIn(files, 'Which zone has the zeppelin harbour its masts in?')
+  expect(partly.searched).toMatchObject({ found: 'partly', missing: expect.arrayContaining(['zeppelin', 'harbour']) })
 })
 
 test.each(['', '?!', 'the of and', '\u0000\u202e', '🦄🦄'])(

@@ -70,6 +70,17 @@ test.each([
   expect(paths).toEqual([source, tested])
 })
 
+test('the words that the summary gives to a directory find its files', async () => {
+  const files = {
+    'billing/charge.ts': 'export function charge(order: Order) {\n  return gateway.post(order)\n}\n',
+    'catalogue/list.ts': 'export function list() {\n  return store.all()\n}\n',
+  }
+  const question = 'Where is money taken?'
+  expect(pathsOf(await foundIn(files, question))).toEqual([])
+  const words = [{ directory: 'billing', words: ['money', 'payment'] }]
+  expect(pathsOf(await foundIn(files, question, { words }))).toEqual(['billing/charge.ts'])
+})
+
 test('a dot-file is not the answer to a question about files of its name', async () => {
   const files = {
     '.ignore': 'target\n*.log\n',

@@ -4,6 +4,7 @@ import type { Excerpt } from '../../../../../src/handoff/domain/answer.js'
 import { estimateTokens } from '../../../../../src/handoff/domain/estimate-tokens.js'
 import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
+import type { DirectoryWords } from '../../../../../src/handoff/domain/summary/summary-record.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
 import { find, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
 import { survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
@@ -12,6 +13,7 @@ import { type Files, makeRepository, type TestRepository } from '../../../../sup
 export interface Asked extends Partial<Search> {
   summary?: string
   outline?: Outline
+  words?: DirectoryWords[]
 }
 
 export function searchFor(question: string, more: Partial<Search> = {}): Search {
@@ -25,13 +27,14 @@ export async function foundIn(files: Files, question: string, asked: Asked = {})
 }
 
 export async function findIn(repository: TestRepository, question: string, asked: Asked = {}): Promise<SearchResult> {
-  const { summary, outline, ...search } = asked
+  const { summary, outline, words = [], ...search } = asked
   const found = await find({
     gitDirectory: repository.directory,
     commit: repository.head,
     search: searchFor(question, search),
     ...(summary === undefined ? {} : { summary }),
     outline: outline ?? (await outlineOf(repository)),
+    words,
   })
   await expectSound(found.excerpts, repository, search.tokens ?? 12_000)
   decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
