@@ -124,9 +124,3 @@ test('a repository that wants a credential is read with HANDOFF_CLONE_TOKEN', as
   expect(code, stdout).toBe(0)
   expect(stdout + stderr).not.toContain(password)
 })
-
-test('a real sandbox with a drive9 on this machine is refused before anything is paid for', async () => {
-  const { code, stderr } = await start([repository.directory], { E2B_API_KEY: 'e2b_none' }).ended
-  expect(code).toBe(1)
-  expect(stderr).toContain('cannot reach drive9 on this machine')
-})

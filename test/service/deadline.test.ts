@@ -143,6 +143,6 @@ test('of requests that are over no time limit is left, however they ended', asyn
     await until('the background is quiet', async () => (await functions.state()).pending === 0)
   }
   await functions.timers()
-  for (let more = 0; more < 3; more += 1) await each()
+  for (let more = 0; more < 2; more += 1) await each()
   await until('no time limit is left', async () => (await functions.timers()) === 0)
 }, 120_000)

@@ -12,6 +12,7 @@ import {
   deploy,
   events,
   expireLease,
+  laterLine,
   logged,
   name,
   post,
@@ -117,12 +118,18 @@ describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kin
 
   test('a question that runs out of time is answered by a job', async () => {
     const takeBack = silence()
+    const { requests } = here.stack.clouds.sandboxes
+    const from = requests.length
     const { status, body, headers } = await post(short.url, ask(`What takes too long in ${kind}?`))
-    expect({ status, state: body.status, applied: headers.get('preference-applied') }).toEqual({
-      status: 202,
-      state: 'running',
-      applied: null,
-    })
+    // The caller did not ask for a job, so that no preference was applied.
+    const told = { state: body.status, location: headers.get('location'), applied: headers.get('preference-applied') }
+    expect({ status, ...told }).toEqual({ status: 202, state: 'running', location: body.self, applied: null })
+    // The sandbox is asked to end by itself soon after the function must be over.
+    const created = requests.slice(from).filter(({ method, path }) => method === 'POST' && /sandboxes$/.test(path))
+    const lifetimes = created.map((request) => (JSON.parse(request.body.toString()) as { timeout: number }).timeout)
+    expect(lifetimes).toHaveLength(1)
+    expect(lifetimes[0]).toBeLessThanOrEqual(4 + 5)
+    expect(await laterLine(short, headers.get('x-request-id'))).toMatchObject({ route: 'ask', code: 'timeout' })
     takeBack()
     await until(
       'the answer',
@@ -140,7 +147,8 @@ describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kin
     const { events: found } = await events(short.url, ask(`What takes too long in events in ${kind}?`))
     takeBack()
     const last = found.at(-1)!
-    expect(last).toMatchObject({ event: 'error', data: { code: 'timeout', self: expect.any(String) } })
+    expect(last).toMatchObject({ event: 'error', data: { status: 504, code: 'timeout', self: expect.any(String) } })
+    expect(found.filter(({ event }) => event === 'answer' || event === 'error')).toHaveLength(1)
     await until('the answer', async () => {
       here.queues.advance(5)
       return (await stateAt(short.url, last.data.self)).status === 'done'

@@ -1,8 +1,8 @@
-// When time runs out or a caller leaves, no sandbox stays, and what was accepted is answered.
+// A silent drive and a caller who leaves: the request ends in words, and no sandbox stays. `jobs.test.ts` has what a job goes on with.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
 import { until } from '../support/until.js'
-import { type Answer, call, type Deployment, deploy, events, laterLine, name, post } from './kit.js'
+import { type Answer, call, type Deployment, deploy, events, name, post } from './kit.js'
 
 let here: Deployment
 /** An instance whose requests may take four seconds: enough to begin, also on a busy machine, and soon over. */
@@ -24,52 +24,6 @@ afterEach(() => here.stack.clouds.model.clearRules())
 const ask = (question: string) => ({ repository: name, run: here.run.run, question })
 /** The model says nothing before this is taken back. */
 const silence = () => here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
-
-async function answered(self: string): Promise<Record<string, unknown>> {
-  return until(
-    'the answer',
-    async () => {
-      const { body } = await call(here.url, self)
-      return body.status === 'done' ? body : undefined
-    },
-    25_000,
-  )
-}
-
-test('near the deadline an answer in one piece becomes a place to look, and a job goes on with it', async () => {
-  const { sandboxes } = here.stack.clouds
-  const from = sandboxes.requests.length
-  const takeBack = silence()
-  const first = await post(short.url, ask('What takes too long?'))
-  expect(first.status).toBe(202)
-  expect(first.headers.get('location')).toBe(first.body.self)
-  // The caller did not ask for that.
-  expect(first.headers.get('preference-applied')).toBeNull()
-  // The machine is asked to die by itself soon after the function must be over.
-  const created = sandboxes.requests
-    .slice(from)
-    .filter(({ method, path }) => method === 'POST' && /sandboxes$/.test(path))
-  const lifetimes = created.map(({ body }) => (JSON.parse(body.toString()) as { timeout: number }).timeout)
-  expect(lifetimes).toHaveLength(1)
-  expect(lifetimes[0]).toBeLessThanOrEqual(4 + 5)
-  expect(await laterLine(short, first.headers.get('x-request-id'))).toMatchObject({ route: 'ask', code: 'timeout' })
-  takeBack()
-  const done = await answered(first.body.self)
-  expect(done).toMatchObject({ id: first.body.id, status: 'done' })
-})
-
-test('events end with one error that says where the answer will be', async () => {
-  const takeBack = silence()
-  const { events: found } = await events(short.url, ask('What takes too long in events?'))
-  takeBack()
-  const last = found.at(-1)!
-  expect(last).toMatchObject({
-    event: 'error',
-    data: { status: 504, code: 'timeout', self: expect.stringContaining('/answers/') },
-  })
-  expect(found.filter(({ event }) => event === 'answer' || event === 'error')).toHaveLength(1)
-  expect(await answered(last.data.self)).toMatchObject({ status: 'done' })
-})
 
 test.each<[string, () => Promise<Answer>]>([
   ['a question', () => post(short.url, ask('What does a silent drive hold?'))],
