@@ -27,7 +27,7 @@ export async function collectExpressions(root: string): Promise<Expression[]> {
 }
 
 export async function collectLiterals(root: string): Promise<Expression[]> {
-  const { parseSync } = await import('oxc-parser')
+  const { parseSync } = await import('vite')
   return folders
     .flatMap((folder) => typescriptFiles(root, folder))
     .flatMap((path) => {

@@ -1,6 +1,6 @@
 // Workflows are held to what they promise: examples use inputs that exist, every action is pinned, every permission is the least and says why,
 // and no expression reaches a script.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
     for (const [job, { permissions }] of Object.entries(workflow.jobs)) {
       const most =
         job === 'publish'
-          ? { contents: 'write' }
+          ? { contents: 'write', 'pull-requests': 'write', 'id-token': 'write', attestations: 'write' }
           : (mostPermissions[`${name} ${job}`] ?? mostPermissions[name] ?? { contents: 'read' })
       expect(permissions, job).toEqual(most)
       for (const [permission, level] of Object.entries(permissions)) {
@@ -132,6 +132,45 @@ test('the release workflow fills its version in everywhere', () => {
   )
   expect(new Set(versions)).toEqual(new Set([`${'a'.repeat(40)} # v1.2.3`]))
   rmSync(folder, { recursive: true })
+})
+
+describe('the release workflow', () => {
+  const { jobs } = own.find(({ name }) => name.endsWith('/release.yml'))!.workflow
+  const script = stepsOf({ jobs: { publish: jobs['publish']! } } as unknown as Workflow).find(({ run }) =>
+    run?.includes('--is-ancestor'),
+  )!.run!
+
+  test.each([
+    ['on the default branch', 'main', 0],
+    ['on another branch', 'topic', 1],
+  ])('a tag %s ends the check with %3$s', (_, branch, status) => {
+    const folder = mkdtempSync(join(tmpdir(), 'release-'))
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+    git('init', '--quiet', '--initial-branch=main')
+    git('commit', '--quiet', '--allow-empty', '--message=one')
+    git('checkout', '--quiet', '-B', branch)
+    git('commit', '--quiet', '--allow-empty', '--message=two')
+    const sha = git('rev-parse', 'HEAD').trim()
+    git('checkout', '--quiet', 'main')
+    const environment = { PATH: process.env['PATH'], GITHUB_SHA: sha, GITHUB_REF_NAME: 'v1.2.3' }
+    const ended = spawnSync('bash', ['-ec', script], { cwd: folder, env: environment, encoding: 'utf8' })
+    expect({ status: ended.status, told: ended.stdout.includes('not on main') }).toEqual({ status, told: status === 1 })
+    rmSync(folder, { recursive: true })
+  })
+
+  test('only people of the environment release, and what is released is attested with a list of its parts', () => {
+    const publish = jobs['publish'] as unknown as { environment: string; steps: { uses?: string; with?: object }[] }
+    expect(publish.environment).toBe('release')
+    const attested = publish.steps.filter(({ uses }) => uses?.startsWith('actions/attest@')).map((step) => step.with)
+    expect(attested).toEqual([
+      expect.objectContaining({ 'subject-path': expect.stringContaining('dist/*.js') }),
+      expect.objectContaining({ 'sbom-path': 'release/sbom.spdx.json' }),
+    ])
+  })
 })
 
 test('the quick start lets no job write to GitHub that may summarise', () => {
