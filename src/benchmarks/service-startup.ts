@@ -185,7 +185,7 @@ async function benchMany(bed: ServiceBed): Promise<ServiceLine[]> {
   const levels: { resident: number; held: number }[] = []
   const look = async () => {
     const resident = await largest(async (one) => (await one.state()).memory)
-    levels.push({ resident, held: await largest((one) => one.held()) })
+    levels.push({ resident, held: await largest(async (one) => (await one.held()).held) })
   }
   await wave(bed, instances, 'What warms the instances', 3)
   await look()

@@ -9,6 +9,7 @@ const program = ['--import', join(root, 'src/build/ts-loader.mjs'), join(root, '
 
 export interface ServerProcess extends AsyncDisposable {
   url: string
+  pid: number
   /** All that it printed. */
   output(): string
   signal(name: NodeJS.Signals): void
@@ -20,6 +21,11 @@ export interface ServerProcess extends AsyncDisposable {
 
 /** Nothing is found by where it was started. */
 const alone = { command: [process.execPath, ...program], cwd: '/' }
+/** With so many descriptors, as a platform limits them. */
+export const withDescriptors = (most: number) => ({
+  command: ['sh', '-c', `ulimit -n ${most}; exec "$0" "$@"`, process.execPath, ...program],
+  cwd: '/',
+})
 export const byNpm = { command: ['npm', 'start'], cwd: root }
 
 export async function startServerProcess(
@@ -47,6 +53,7 @@ export async function startServerProcess(
   await until('the server listens', () => over() || /^handoff listens/m.test(output))
   return {
     url: /(http:\/\/\S+)$/m.exec(output)?.[1] ?? '',
+    pid: child.pid!,
     output: () => output,
     signal: (name) => void child.kill(name),
     signalAll: (name) => void process.kill(-child.pid!, name),

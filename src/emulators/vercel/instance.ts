@@ -1,7 +1,7 @@
 // One instance of the platform in a separate process, started by `start.ts`. Its argument is the configuration (`Instance`). Its environment
 // has only the variables meant for the functions. It sends its address on the IPC channel.
 import { createHook } from 'node:async_hooks'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -89,7 +89,7 @@ const timerWatch = createHook({
 
 process.on('message', (message) => {
   if (message === 'state?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
-  if (message === 'held?') process.send?.({ held: held() })
+  if (message === 'held?') process.send?.({ held: held(), descriptors: readdirSync('/proc/self/fd').length })
   if (message === 'timers?') {
     process.send?.({ timers: timers.size })
     timerWatch.enable()

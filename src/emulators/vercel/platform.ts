@@ -8,6 +8,7 @@ const codes: Record<Exclude<ServerErrorCode, 'stopping'>, [number, string]> = {
   'payload-too-large': [413, 'FUNCTION_PAYLOAD_TOO_LARGE'],
   timeout: [504, 'FUNCTION_INVOCATION_TIMEOUT'],
   internal: [500, 'FUNCTION_INVOCATION_FAILED'],
+  busy: [503, 'FUNCTION_THROTTLED'],
 }
 
 function refusal(kind: ServerErrorCode): ServerError {

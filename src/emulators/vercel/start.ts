@@ -31,8 +31,8 @@ export interface RunningFunctions extends AsyncDisposable {
   lines: string[]
   /** Work in the background, and memory in bytes. */
   state(): Promise<{ pending: number; memory: number }>
-  /** Bytes that are held once what is dead was collected. */
-  held(): Promise<number>
+  /** Bytes that are held once what is dead was collected, and open descriptors. */
+  held(): Promise<{ held: number; descriptors: number }>
   /** Timers for more than a minute that were set since this was first asked, and neither rang nor were cleared. */
   timers(): Promise<number>
   /** Ends it at once, as a platform may. */
@@ -101,9 +101,9 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
       child.send('state?')
       return reply(child, lines)
     },
-    async held() {
+    held() {
       child.send('held?')
-      return (await reply<{ held: number }>(child, lines)).held
+      return reply(child, lines)
     },
     async timers() {
       child.send('timers?')

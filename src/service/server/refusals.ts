@@ -6,6 +6,7 @@ export type ServerErrorCode =
   | 'payload-too-large'
   | 'timeout'
   | 'internal'
+  | 'busy'
   | 'stopping'
 
 export interface ServerError {
@@ -34,6 +35,13 @@ const messages: Record<
     title: 'Internal error',
     detail: 'Something went wrong inside handoff.',
     next: 'Look into the log of the server for the time of this request.',
+  },
+  busy: {
+    status: 503,
+    title: 'Not available now',
+    detail: 'This server has as many connections as it takes at once.',
+    next: 'Try again.',
+    wait: 5,
   },
   stopping: { status: 503, title: 'Not available now', detail: 'This server stops.', next: 'Try again.', wait: 10 },
 }

@@ -50,6 +50,9 @@ interface Invocation {
 /** Longer than the keep-alive of common proxies, so that no proxy sends a request over a closing connection. */
 const keepAliveMs = 65_000
 
+/** Half of the usual 1,024 descriptors; the others are for the server's own calls. */
+const mostConnections = 512
+
 /** Where vercel.json says nothing. */
 const defaultSeconds = 300
 
@@ -66,6 +69,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       refuse(response, 'internal')
     })
   })
+  let connections = 0
+  server.on('connection', (socket) => {
+    connections += 1
+    socket.once('close', () => {
+      connections -= 1
+    })
+  })
   server.keepAliveTimeout = keepAliveMs
   server.headersTimeout = keepAliveMs + 1_000
 
@@ -78,9 +88,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(`http://localhost${incoming.url?.startsWith('/') ? incoming.url : '/'}`)
     for (const { key, value } of headersFor(options.settings, url.pathname)) response.setHeader(key, value)
-    if (stopping) {
+    if (stopping || connections > mostConnections) {
       response.setHeader('connection', 'close')
-      return refuse(response, 'stopping')
+      return refuse(response, stopping ? 'stopping' : 'busy')
     }
     if (await serveStatic(options.staticFolder, url.pathname, incoming, response)) return
     const { name, found, rewritten } = await route(url)

@@ -1,6 +1,7 @@
 // One request on the wire, over Node's own HTTP client: what `fetch` would do here, for a third of the time that a process's first `fetch` takes.
 // No redirect is followed, nothing is unpacked, and nothing is tried again but what met a closed connection.
-import { type ClientRequest, type IncomingMessage, request as openPlain } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import * as plain from 'node:http'
 
 export interface Sent {
   method: string
@@ -26,11 +27,16 @@ export interface Reply {
 
 export type Send = typeof send
 
+/** To one host at once, for all questions of a process. Further requests wait for a connection. */
+const mostConnections = 64
+
 /** Answers when the head of the reply is here; rejects with what Node says of the connection. */
 export async function send(url: string, sent: Sent): Promise<Reply> {
   const { body, signal, connectMs, againWhenClosed = false, ...options } = sent
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const open = url.startsWith('https:') ? (await import('node:https')).request : openPlain
+  const { request: open, globalAgent } = url.startsWith('https:') ? await import('node:https') : plain
+  // The global agent, because it is the one that knows the proxy of the environment.
+  globalAgent.maxSockets = mostConnections
   const request = open(url, options, resolve)
   let broken: Error | undefined
   // Both stay there when the head has come: a request that was answered early may break afterwards. An answer that changes the protocol only closes.
@@ -97,10 +103,14 @@ async function* unlessBroken(reply: IncomingMessage, broken: () => Error | undef
 /** A host that does not answer at all is given up sooner than one that thinks. */
 function limitConnecting(request: ClientRequest, milliseconds: number): void {
   const late = () => request.destroy(Object.assign(new Error('There was no connection.'), { code: 'ETIMEDOUT' }))
-  const timer = setTimeout(late, milliseconds)
-  const done = () => clearTimeout(timer)
-  request.once('close', done)
-  request.once('socket', (socket) => (socket.connecting ? socket.once('connect', done) : done()))
+  // Only then: before, it may wait for a connection of another request.
+  request.once('socket', (socket) => {
+    if (!socket.connecting) return
+    const timer = setTimeout(late, milliseconds)
+    const done = () => clearTimeout(timer)
+    socket.once('connect', done)
+    request.once('close', done)
+  })
 }
 
 /** Does it at once where it is late; returns how to forget it. */

@@ -166,3 +166,34 @@ describe('a question that is aborted', () => {
     expect(await states([enter(admission, 'a'), enter(admission, 'b')])).toEqual(['admitted', 'waiting'])
   })
 })
+
+/** Every question is answered in one tick. Each caller asks its next question when its last was answered; returns the ticks that each had to wait. */
+async function ticksWaited(flood: number): Promise<number[]> {
+  const admission = makeAdmission({ sandboxes: 4, waiting: 400, perCaller: 100 })
+  const flooded = Array.from({ length: flood }, () => enter(admission, 'flood'))
+  const callers = Array.from({ length: 19 }, (_, index) => ({ name: `caller ${index}`, waited: 0, left: 5 }))
+  const asking = new Map(callers.map((caller) => [caller, enter(admission, caller.name)]))
+  while (asking.size > 0) {
+    await reported()
+    const answered = [...flooded, ...asking.values()].filter(({ state }) => state === 'admitted')
+    for (const one of answered) {
+      one.leave()
+      one.state = 'answered'
+    }
+    for (const [caller, question] of asking) {
+      if (question.state !== 'answered') caller.waited += 1
+      else if (--caller.left > 0) asking.set(caller, enter(admission, caller.name))
+      else asking.delete(caller)
+    }
+    while (flood > 0 && flooded.filter(({ state }) => state !== 'answered').length < flood)
+      flooded.push(enter(admission, 'flood'))
+  }
+  return callers.map(({ waited }) => waited)
+}
+
+test('while one caller floods, nineteen others wait no longer than twice their time without it', async () => {
+  const alone = await ticksWaited(0)
+  const beside = await ticksWaited(100)
+  expect(Math.max(...alone)).toBeGreaterThan(0)
+  expect(beside.filter((waited, index) => waited > 2 * alone[index]!)).toEqual([])
+})
