@@ -7,7 +7,6 @@ import { commandContract } from './sandboxes/commands.js'
 import { fileContract } from './sandboxes/files.js'
 import type { SandboxFixture, SandboxService } from './sandboxes/fixture.js'
 import { failureContract, lifecycleContract } from './sandboxes/lifecycle.js'
-import { watchContract } from './sandboxes/watch.js'
 
 export function sandboxServiceContract(name: string, start: () => Promise<SandboxService>): void {
   describe(name, () => {
@@ -37,6 +36,5 @@ export function sandboxServiceContract(name: string, start: () => Promise<Sandbo
     describe('failures', () => failureContract(fixture))
     describe('commands', () => commandContract(fixture))
     describe('files', () => fileContract(fixture))
-    describe('watching', () => watchContract(fixture))
   })
 }

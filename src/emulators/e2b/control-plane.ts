@@ -3,15 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
 import { type Account, checkLifetime, checkNetwork, checkOptions, checkRoom } from './account.js'
 import { Refusal, readJson } from './connect-protocol.js'
-import {
-  endSandbox,
-  type LocalSandbox,
-  type NetworkRules,
-  openSandbox,
-  pauseSandbox,
-  resumeSandbox,
-  setDeadline,
-} from './sandbox.js'
+import { endSandbox, type LocalSandbox, type NetworkRules, openSandbox, setDeadline } from './sandbox.js'
 import {
   describeTemplate,
   findTemplate,
@@ -61,7 +53,6 @@ const routes: Route[] = [
   ['DELETE', /^\/sandboxes\/([^/]+)$/, end],
   ['POST', /^\/sandboxes\/([^/]+)\/timeout$/, extend],
   ['POST', /^(?:\/v2)?\/sandboxes\/([^/]+)\/connect$/, connect],
-  ['POST', /^\/sandboxes\/([^/]+)\/pause$/, pause],
   ['PUT', /^\/sandboxes\/([^/]+)\/network$/, changeNetwork],
   ['POST', /^\/v3\/templates$/, ({ cloud, request }) => requestBuild(cloud.shelf, readJson(request))],
   [
@@ -108,6 +99,7 @@ function takeUpload({ shelf }: Cloud, hash: string): Reply {
 function create({ cloud, request }: Context): Reply {
   const body = readJson(request)
   checkOptions(body)
+  if (body['autoPause'] === true) throw new Refusal(501, 'the local cloud does not pause sandboxes')
   const name = String(body['templateID'] ?? '')
   const template = findTemplate(cloud.shelf, name)
   if (!template) throw new Refusal(404, `template '${name}' not found`)
@@ -128,7 +120,6 @@ function create({ cloud, request }: Context): Reply {
     searchPath: template === cloud.shelf.base ? cloud.baseSearchPath(directory) : cloud.searchPath,
     metadata: (body['metadata'] ?? {}) as Record<string, string>,
     environment: { ...cloud.environment, ...((body['envVars'] ?? {}) as Record<string, string>) },
-    pausesAtDeadline: body['autoPause'] === true,
     network,
   }
   const sandbox = openSandbox(specification, seconds)
@@ -159,24 +150,12 @@ function extend(context: Context): Reply {
   return { status: 204 }
 }
 
-/** Wakes a paused machine; the time of a running one only becomes more. */
+/** The time of a running sandbox only becomes more. */
 function connect(context: Context): Reply {
   const sandbox = present(context)
   const seconds = checkLifetime(context.cloud.account, readJson(context.request)['timeout'])
-  if (sandbox.state === 'paused') {
-    resumeSandbox(sandbox, seconds)
-    return json(201, summary(sandbox))
-  }
   if (Date.now() + seconds * 1000 > sandbox.endsAt.getTime()) setDeadline(sandbox, seconds)
   return json(200, summary(sandbox))
-}
-
-async function pause(context: Context): Promise<Reply> {
-  const sandbox = present(context)
-  if (sandbox.state === 'paused')
-    throw new Refusal(409, `Error pausing sandbox - sandbox '${sandbox.id}' is already paused`)
-  await pauseSandbox(sandbox, readJson(context.request)['memory'] !== false)
-  return { status: 204 }
 }
 
 function changeNetwork(context: Context): Reply {
@@ -225,7 +204,7 @@ function summary({ id, template, accessToken }: LocalSandbox): object {
 }
 
 function detail(sandbox: LocalSandbox): object {
-  const { id, template, metadata, createdAt, endsAt, state, networks, specification } = sandbox
+  const { id, template, metadata, createdAt, endsAt, state, networks } = sandbox
   return {
     sandboxID: id,
     templateID: template,
@@ -240,7 +219,7 @@ function detail(sandbox: LocalSandbox): object {
     diskSizeMB: 10_240,
     metadata,
     network: networks.at(-1),
-    lifecycle: { onTimeout: specification.pausesAtDeadline ? 'pause' : 'kill', autoResume: false },
+    lifecycle: { onTimeout: 'kill', autoResume: false },
     volumeMounts: [],
   }
 }

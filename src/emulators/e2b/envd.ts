@@ -6,7 +6,6 @@ import { Refusal } from './connect-protocol.js'
 import { callFileSystem, readWholeFile, writeWholeFiles } from './files.js'
 import { type EnvdRequest, environmentOf, type LocalSandbox } from './sandbox.js'
 import type { UserName } from './sandbox-directory.js'
-import { watchDirectory } from './watch-directory.js'
 
 export interface Destination {
   id: string
@@ -56,7 +55,6 @@ const calls: Record<string, (asked: EnvdRequest) => Promise<Reply | undefined> |
   'process.Process/SendInput': feedCommand,
   'process.Process/CloseStdin': closeInput,
   'process.Process/SendSignal': signalCommand,
-  'filesystem.Filesystem/WatchDir': watchDirectory,
 }
 
 async function serveCall(name: string, asked: EnvdRequest): Promise<Reply | undefined> {

@@ -45,7 +45,7 @@ export async function endProcesses(belonging: Belonging): Promise<void> {
 }
 
 /** Stops all of them where they are, until none is left that could start another. */
-export function freeze(belonging: Belonging): Set<number> {
+function freeze(belonging: Belonging): Set<number> {
   const stopped = new Set<number>()
   for (;;) {
     const running = processesOf(belonging).filter((id) => !stopped.has(id))
@@ -55,10 +55,6 @@ export function freeze(belonging: Belonging): Set<number> {
       stopped.add(id)
     }
   }
-}
-
-export function thaw(belonging: Belonging): void {
-  for (const id of processesOf(belonging)) signal(id, 'SIGCONT')
 }
 
 export function processesOf(belonging: Belonging): number[] {

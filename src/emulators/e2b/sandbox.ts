@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { freshId, type RecordedRequest } from '../faulty-server.js'
 import type { MessageStream } from './connect-protocol.js'
-import { type Belonging, endProcesses, freeze, markerName, markerOf, thaw } from './processes.js'
+import { type Belonging, endProcesses, markerName, markerOf } from './processes.js'
 import { clearDirectory, type Home, makeHome, type UserName } from './sandbox-directory.js'
 
 /** What tests and the demo may look at, also when the machine is long gone. */
@@ -13,7 +13,7 @@ export interface SandboxRecord {
   readonly template: string
   readonly metadata: Readonly<Record<string, string>>
   readonly directory: string
-  readonly state: 'running' | 'paused' | 'gone'
+  readonly state: 'running' | 'gone'
   readonly createdAt: Date
   readonly endsAt: Date
   /** When nothing of it was left. */
@@ -77,7 +77,6 @@ export interface SandboxSpecification {
   searchPath: string
   metadata: Record<string, string>
   environment: Record<string, string>
-  pausesAtDeadline: boolean
   network: NetworkRules | undefined
 }
 
@@ -153,25 +152,10 @@ export function setDeadline(sandbox: LocalSandbox, seconds: number): void {
   clearTimeout(sandbox.clock)
   sandbox.endsAt = new Date(Date.now() + seconds * 1000)
   sandbox.clock = setTimeout(() => {
-    const done = sandbox.specification.pausesAtDeadline ? pauseSandbox(sandbox, true) : endSandbox(sandbox, 'deadline')
     // If a process survives, `close` of the emulator and the clean-up guard try again.
-    done.catch(() => undefined)
+    endSandbox(sandbox, 'deadline').catch(() => undefined)
   }, seconds * 1000)
   sandbox.clock.unref()
-}
-
-export async function pauseSandbox(sandbox: LocalSandbox, keepMemory: boolean): Promise<void> {
-  clearTimeout(sandbox.clock)
-  sandbox.state = 'paused'
-  dropStreams(sandbox)
-  if (keepMemory) freeze(sandbox.belonging)
-  else await endProcesses(sandbox.belonging)
-}
-
-export function resumeSandbox(sandbox: LocalSandbox, seconds: number): void {
-  thaw(sandbox.belonging)
-  sandbox.state = 'running'
-  setDeadline(sandbox, seconds)
 }
 
 /** Resolves when no process and no directory of it is left. Idempotent. */

@@ -54,22 +54,6 @@ export function lifecycleContract(fixture: SandboxFixture): void {
     await sandbox.kill()
   })
 
-  test('a paused machine stands still and goes on where it was', async () => {
-    const sandbox = await fixture.open()
-    const handle = await sandbox.commands.run('sleep 600', { background: true, timeoutMs: 0 })
-    void handle.wait().catch(() => undefined)
-    expect(await sandbox.pause()).toBe(true)
-    expect(await sandbox.pause()).toBe(false)
-    expect((await sandbox.getInfo()).state).toBe('paused')
-    expect(await sandbox.isRunning()).toBe(false)
-    const pages = Sandbox.list({ ...fixture.connection, query: { state: ['paused'] } })
-    expect((await pages.nextItems()).map(({ sandboxId }) => sandboxId)).toContain(sandbox.sandboxId)
-    await sandbox.connect({ timeoutMs: 60_000 })
-    expect((await sandbox.getInfo()).state).toBe('running')
-    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(handle.pid)
-    await sandbox.kill()
-  })
-
   test('a machine is killed once', async () => {
     const sandbox = await fixture.open()
     expect(await sandbox.kill()).toBe(true)
@@ -99,7 +83,6 @@ export function failureContract(fixture: SandboxFixture): void {
     expect((await rejection(sandbox.files.list('/'))).name).toBe('TimeoutError')
     expect((await rejection(sandbox.getInfo())).name).toBe('SandboxNotFoundError')
     expect((await rejection(sandbox.setTimeout(1_000))).name).toBe('SandboxNotFoundError')
-    expect((await rejection(sandbox.pause())).name).toBe('SandboxNotFoundError')
     expect((await rejection(Sandbox.connect(id, fixture.connection))).name).toBe('SandboxNotFoundError')
   })
 

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
 import { rejection } from '../../contract/sandboxes/fixture.js'
 import { sandboxServiceContract } from '../../contract/sandboxes.js'
-import { until } from '../../support/until.js'
 
 const connectionOf = ({ settings }: SandboxCloud) => ({
   apiKey: settings.E2B_API_KEY,
@@ -119,6 +118,8 @@ describe('what the cloud remembers', () => {
     const asked = [
       () => sandbox.pty.create({ cols: 80, rows: 24, onData: () => undefined }),
       () => sandbox.fork(),
+      () => sandbox.pause(),
+      () => sandbox.files.watchDir('.', () => undefined),
       () => sandbox.createSnapshot(),
       () => sandbox.getMetrics(),
       () => sandbox.files.write('x', 'x', { metadata }),
@@ -163,30 +164,6 @@ describe('what the account may do', () => {
     expect(cloud.sandboxes).toHaveLength(1)
   })
 })
-
-test('a paused sandbox keeps its processes and its files until it is killed', async () => {
-  const sandbox = await open({ lifecycle: { onTimeout: 'pause' } })
-  await sandbox.files.write('kept.txt', 'kept')
-  const { pid } = await sandbox.commands.run('sleep 600', { background: true, timeoutMs: 0 })
-  await sandbox.setTimeout(1_000)
-  await until('the deadline paused it', async () => (await sandbox.getInfo()).state === 'paused')
-  await until('it stands still', () => stateOf(pid) === 'T')
-  await sandbox.connect({ timeoutMs: 60_000 })
-  await until('it goes on', async () => stateOf(pid) === 'S')
-  expect(await sandbox.files.read('kept.txt')).toBe('kept')
-  await sandbox.pause({ keepMemory: false })
-  expect(stateOf(pid)).toBe('')
-  await sandbox.connect()
-  expect(await sandbox.files.read('kept.txt')).toBe('kept')
-})
-
-/** One letter: T for stopped, S for sleeping; nothing for a process that is no more. */
-function stateOf(id: number): string {
-  const letter = spawnSync('ps', ['-o', 'stat=', '-p', String(id)], { encoding: 'utf8' })
-    .stdout.trim()
-    .charAt(0)
-  return letter === 'Z' ? '' : letter
-}
 
 test('what is mounted in a sandbox is taken off and not removed through', async () => {
   const kept = mkdtempSync(join(tmpdir(), 'kept-'))
