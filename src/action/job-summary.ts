@@ -58,7 +58,7 @@ function partialNote({ partial }: Handoff): string {
 function sections(summary: string, context: Context): string {
   const end = summary.lastIndexOf('\n---\n')
   const text = summary.slice(0, end < 0 ? summary.length : end).replace(/^# .*\n/, '')
-  return safeMarkdown(text, { host: new URL(context.serverUrl).host })
+  return safeMarkdown(text, { repository: { host: new URL(context.serverUrl).host, path: context.repository } })
 }
 
 function coverage({ survey, secrets }: Handoff): string {
