@@ -7,6 +7,7 @@ import { type Given, runCommand } from '../cli/command-line.js'
 import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
 import { HandoffError } from '../handoff/index.js'
 import { find } from '../handoff/sandbox/program/search/index.js'
+import { shapeOf } from '../handoff/sandbox/program/search/shape.js'
 import { extensionOf } from '../handoff/sandbox/program/survey/languages.js'
 import { type Baselines, openBaselines } from './search-quality-baselines.js'
 import { type Ground, openGround, readLines } from './search-quality-ground.js'
@@ -34,10 +35,14 @@ a question when all its gold files are among the first k, hit@k when one is. Lin
       help: 'words of a model, JSON lines {id, terms}; they are given to the search',
     },
     repository: { type: 'string', value: 'NAME', help: 'the questions about one repository only' },
-    limit: { type: 'string', value: 'COUNT', help: 'the first so many questions of each file only' },
+    sample: { type: 'string', value: 'COUNT', help: 'so many questions of each file, evenly spaced' },
     baselines: { type: 'boolean', help: 'ask git grep, BM25 over pieces and SQLite the same' },
     cache: { type: 'string', value: 'DIR', help: 'where surveys are kept from one evaluation to the next' },
-    write: { type: 'string', value: 'FILE', help: 'write the tables as Markdown, such as docs/search-quality.md' },
+    write: {
+      type: 'string',
+      value: 'FILE',
+      help: 'put the tables into this Markdown file, a section for each file of questions',
+    },
   },
   example: 'eval -- --questions questions.jsonl --repositories ../clones',
   cost: 'nothing; no sandbox and no model.',
@@ -61,7 +66,7 @@ interface Asked {
 async function askAll({ ground, baselines, question, terms, summary }: Asked): Promise<[Engine, Result][]> {
   const text = question.question
   const engines: [Engine, () => Promise<Place[]> | Place[]][] = []
-  const shape = ''
+  const shape = shapeOf(text)
   let shown: string[] = []
   engines.push([
     'handoff',
@@ -139,10 +144,12 @@ function languageOf({ gold }: Question): string {
   return names.find((name) => name !== 'other') ?? 'other'
 }
 
-async function readQuestions({ repository: wanted, limit }: Values, file: string): Promise<Question[]> {
-  return (await readLines<Question>(file))
-    .filter(({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`))
-    .slice(0, Number(limit ?? Number.POSITIVE_INFINITY))
+async function readQuestions({ repository: wanted, sample }: Values, file: string): Promise<Question[]> {
+  const all = (await readLines<Question>(file)).filter(
+    ({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`),
+  )
+  const count = Math.min(all.length, Number(sample ?? all.length))
+  return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)]!)
 }
 
 async function summaryOf({ summaries }: Values, repository: string): Promise<string> {
@@ -195,25 +202,34 @@ async function evaluate({ values }: Given<typeof command.options>): Promise<void
       next: 'Give both: --questions FILE --repositories DIR.',
     })
   }
-  if (values.limit !== undefined && !/^\d{1,6}$/.test(values.limit)) {
-    throw new HandoffError('invalid-input', '--limit is not a whole number.', {
-      next: 'Write for instance --limit 50.',
+  if (values.sample !== undefined && !/^\d{1,6}$/.test(values.sample)) {
+    throw new HandoffError('invalid-input', '--sample is not a whole number.', {
+      next: 'Write for instance --sample 50.',
     })
   }
   const named = values.terms ? await readLines<{ id: string; terms: string[] }>(values.terms) : []
   const terms = new Map(named.map(({ id, terms: words }) => [id, words]))
-  const parts: string[] = []
   for (const file of values.questions) {
     const name = basename(file, '.jsonl')
     const tables = tablesOf(name, await askSet(values, file, terms))
     process.stdout.write(`${tables.map(asText).join('\n\n')}\n\n`)
-    parts.push(`## ${name}`, ...tables.map(asMarkdown))
+    if (values.write) await writeSection(values.write, name, tables)
   }
-  if (values.write) await writeFile(values.write, `${introduction}\n\n${parts.join('\n\n')}\n`)
 }
 
 const introduction = `# How well the search finds lines
 
-Written by \`npm run eval\`. No model takes part. Each question may be shown 12,000 tokens of numbered lines.`
+Written by \`npm run eval\`. No model takes part. Each question may be shown 12,000 tokens of numbered lines. Acc@k counts a question when all its gold files are
+among the first k, hit@k when one is. The weights for reports were learnt from \`issues\` and \`history\`: \`npm run eval:learn\` says what remains when a repository
+is left out.
+`
+
+/** Replaces the section of these questions and keeps the others. */
+async function writeSection(file: string, name: string, tables: string[][][]): Promise<void> {
+  const old = existsSync(file) ? await readFile(file, 'utf8') : introduction
+  const sections = old.split(/\n(?=## )/).filter((section) => !section.startsWith(`## ${name}\n`))
+  const added = [`## ${name}`, ...tables.map(asMarkdown)].join('\n\n')
+  await writeFile(file, `${[...sections.map((section) => section.trim()), added].join('\n\n')}\n`)
+}
 
 await runCommand(command, evaluate)

@@ -80,6 +80,8 @@ export type MoreRequest =
   | { kind: 'read'; path: string; from: number; to: number }
   | { kind: 'search'; terms: string }
   | { kind: 'list'; path: string }
+  /** The definitions of a name, whole; or the places that use it. */
+  | { kind: 'define' | 'callers'; name: string }
 
 export interface Search {
   question: string

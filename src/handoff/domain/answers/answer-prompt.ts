@@ -48,6 +48,8 @@ How to answer:
 How to see more: when the data says that you may, and you need it to answer, reply with nothing but the line MORE followed by up to eight lines of these forms:
 read "path" 10-200
 search some words
+define name
+callers name
 list "directory"`
 
 /** With all of the blocks, or with those that are left of them. */

@@ -81,7 +81,10 @@ const isFence = (line: string) => /^(?:`{3,}|~{3,})\w*$/.test(line)
 /** MORE alone on its line in any case, or in capitals before the first request. */
 function isMore(line: string): boolean {
   const plain = undecorated(line)
-  return /^more[\s:.!-]*$/i.test(plain) || /^MORE\b[\s:.-]*(?:[Rr]ead|READ|[Ss]earch|SEARCH|[Ll]ist|LIST)\b/.test(plain)
+  return (
+    /^more[\s:.!-]*$/i.test(plain) ||
+    /^MORE\b[\s:.-]*(?:[Rr]ead|READ|[Ss]earch|SEARCH|[Ll]ist|LIST|[Dd]efine|DEFINE|[Cc]allers|CALLERS)\b/.test(plain)
+  )
 }
 
 /** May this beginning of a line still become one of the words that are not shown? */
@@ -89,7 +92,8 @@ export function mayBecomeKeyword(line: string): boolean {
   const plain = trimEndOf(undecorated(line).toLowerCase(), (sign) => '*_`'.includes(sign))
   if (line.length > longestPreface) return false
   if (/^[\s#>*+\-_`\d.)]*$/.test(line)) return true
-  const open = /^more[\s:.!-]*(?:r(?:e(?:ad?)?)?|s(?:e(?:a(?:r(?:ch?)?)?)?)?|l(?:i(?:st?)?)?)?$/
+  const open =
+    /^more[\s:.!-]*(?:r(?:e(?:ad?)?)?|s(?:e(?:a(?:r(?:ch?)?)?)?)?|l(?:i(?:st?)?)?|d(?:e(?:f(?:i(?:ne?)?)?)?)?|c(?:a(?:l(?:l(?:e(?:rs?)?)?)?)?)?)?$/
   return 'more'.startsWith(plain) || open.test(plain) || 'not found'.startsWith(plain) || plain.startsWith('not found')
 }
 
@@ -103,7 +107,7 @@ function undecorated(line: string): string {
 }
 
 function parseRequest(line: string): MoreRequest | undefined {
-  const [, verb = '', rest = ''] = /^(read|search|list)\b[\s:]{0,40}(.*)/i.exec(line) ?? []
+  const [, verb = '', rest = ''] = /^(read|search|list|define|callers)\b[\s:]{0,40}(.*)/i.exec(line) ?? []
   switch (verb.toLowerCase()) {
     case 'read':
       return parseRead(rest)
@@ -111,6 +115,9 @@ function parseRequest(line: string): MoreRequest | undefined {
       return parseSearch(rest)
     case 'list':
       return parseList(rest)
+    case 'define':
+    case 'callers':
+      return parseName(verb.toLowerCase() as 'define' | 'callers', rest)
     default:
       return undefined
   }
@@ -136,6 +143,12 @@ function parseSearch(text: string): MoreRequest | undefined {
     200,
   ).trim()
   return terms === '' ? undefined : { kind: 'search', terms }
+}
+
+/** One identifier; of `a.b.c()` the last part. */
+function parseName(kind: 'define' | 'callers', text: string): MoreRequest | undefined {
+  const name = /([\p{L}_$][\p{L}\p{N}_$]{0,119})(?:\(\))?["'`]?$/u.exec(text.slice(0, 300).trim())?.[1]
+  return name === undefined ? undefined : { kind, name }
 }
 
 function parseList(text: string): MoreRequest | undefined {

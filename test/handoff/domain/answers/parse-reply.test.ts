@@ -63,6 +63,18 @@ describe('a reply that asks for more', () => {
   })
 })
 
+describe('a reply that follows names', () => {
+  it('asks for definitions and callers by one identifier', () => {
+    expect(parseReply('MORE\ndefine chargeCard\ncallers `billing.charge_card()`\ndefine\ncallers ...')).toEqual({
+      kind: 'more',
+      requests: [
+        { kind: 'define', name: 'chargeCard' },
+        { kind: 'callers', name: 'charge_card' },
+      ],
+    })
+  })
+})
+
 describe('a reply that answers', () => {
   const answers: [string, string, string, boolean][] = [
     ['as it is', 'It is so. [[a.ts:1]]', 'It is so. [[a.ts:1]]', false],

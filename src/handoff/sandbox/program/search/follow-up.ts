@@ -27,7 +27,7 @@ export interface FollowUpResult {
   searched: Searched | undefined
 }
 
-const limits = { requests: 8, lines: 400, hits: 100, names: 200, searchTokens: 3_000, fileBytes: 2_000_000 }
+const limits = { requests: 8, lines: 400, hits: 100, names: 200, definitions: 4, fileBytes: 2_000_000 }
 
 export async function answerRequests(options: FollowUpOptions): Promise<FollowUpResult> {
   const { gitDirectory, commit, search } = options
@@ -36,14 +36,39 @@ export async function answerRequests(options: FollowUpOptions): Promise<FollowUp
   await listTree(git, commit, parser.push)
   const tree = parser.finish(commit)
   const found: FollowUpResult = { excerpts: [], listings: [], searched: undefined }
-  const asked = options.requests.slice(0, limits.requests)
+  const asked = options.requests.slice(0, limits.requests).flatMap((one) => withDefinitions(one, options.outline))
+  let searches = asked.filter(({ kind }) => kind === 'search' || kind === 'callers').length
   found.excerpts.push(...(await readRanges(gitDirectory, tree, asked)))
   for (const request of asked) {
     if (request.kind === 'list') found.listings.push(listDirectory(tree, request.path))
-    if (request.kind === 'search') await searchTerms(request.terms, options, found)
+    if (request.kind === 'search') await searchTerms(request.terms, options, found, searches--)
+    if (request.kind === 'callers') {
+      const places = placesOf(request.name, options.outline)
+      await searchTerms(request.name, withShown(options, places), found, searches--)
+    }
   }
   return { ...found, excerpts: fitExcerpts(found.excerpts, search.tokens) }
 }
+
+function placesOf(name: string, { files }: Outline): { path: string; from: number; to: number }[] {
+  return Object.entries(files).flatMap(([path, definitions]) =>
+    definitions.filter((one) => one.name === name).map(({ line, end }) => ({ path, from: line, to: end ?? line })),
+  )
+}
+
+/** The definitions of a name are read whole. */
+function withDefinitions(request: MoreRequest, outline: Outline): MoreRequest[] {
+  if (request.kind !== 'define') return [request]
+  return placesOf(request.name, outline)
+    .slice(0, limits.definitions)
+    .map((place) => ({ kind: 'read', ...place }))
+}
+
+/** Where a name is used is shown without its definitions. */
+const withShown = (options: FollowUpOptions, places: Search['shown']): FollowUpOptions => ({
+  ...options,
+  search: { ...options.search, shown: [...options.search.shown, ...places] },
+})
 
 /** Reads all requested files in one stream. */
 async function readRanges(gitDirectory: string, tree: Tree, requests: MoreRequest[]): Promise<Excerpt[]> {
@@ -93,9 +118,11 @@ async function searchTerms(
   terms: string,
   { gitDirectory, commit, search, outline }: FollowUpOptions,
   found: FollowUpResult,
+  searches: number,
 ): Promise<void> {
   const spent = found.excerpts.reduce((sum, excerpt) => sum + excerptCost(excerpt), 0)
-  const tokens = Math.min(limits.searchTokens, search.tokens - spent)
+  // Each search that is still to come gets the same share of the room.
+  const tokens = Math.floor((search.tokens - spent) / searches)
   if (tokens <= 0) return
   const shown = [
     ...search.shown,

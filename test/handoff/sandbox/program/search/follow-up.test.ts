@@ -85,6 +85,21 @@ test('a follow-up search finds new lines and repeats none that were shown', asyn
   expect(found.searched?.terms).toEqual(['handshake'])
 })
 
+test('a definition is read whole by its name, and its callers are found without it', async () => {
+  const files = {
+    'lib/charge.ts': `export const rate = 2\n\nexport function chargeCard(order: Order) {\n${'  step()\n'.repeat(90)}}\n`,
+    'app/order.ts':
+      'import { chargeCard } from "../lib/charge"\n\nexport const pay = (order: Order) => {\n  return chargeCard(order)\n}\n',
+    'app/other.ts': 'export const charge = 1\n',
+  }
+  const defined = await moreOf(files, [{ kind: 'define', name: 'chargeCard' }])
+  expect([...linesOf(defined, 'lib/charge.ts').keys()]).toEqual(Array.from({ length: 92 }, (_, index) => index + 3))
+  const callers = await moreOf(files, [{ kind: 'callers', name: 'chargeCard' }])
+  expect(pathsOf(callers)[0]).toBe('app/order.ts')
+  expect([...linesOf(callers, 'lib/charge.ts').values()].join()).not.toContain('step()')
+  expect((await moreOf(files, [{ kind: 'define', name: 'nothing' }])).excerpts).toEqual([])
+})
+
 test('a follow-up search shows at most a hundred matching lines', async () => {
   const text = Array.from({ length: 300 }, (_, index) => `handshake_${index}()`).join('\n')
   const files = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`part${index}.py`, text]))
