@@ -183,7 +183,7 @@ test.each<FaultName>(['answers 500', 'is reset'])(
   'cancelled while its program runs, when the call that kills the program %s, a workflow leaves no sandbox',
   async (fault) => {
     const place = stack.scenario(`octo/cancelled-${fault.replaceAll(' ', '-')}`)
-    const storing = 'PUT /v1/fs/…/runs/{run}/project/{repository}.git.tar'
+    const storing = 'PUT /v1/fs/…/runs/{run}/stage/project/{repository}.git.tar'
     const faults: PlannedFault[] = [
       { cloud: 'inside', route: storing, occurrence: 1, fault: 'hangs' },
       broken('POST /process.Process/SendSignal', fault),
