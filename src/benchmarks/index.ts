@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 
-const known = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'incremental'] as const
+const known = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'history'] as const
 type Part = (typeof known)[number]
 
 const command = {
@@ -17,7 +17,7 @@ const command = {
   reach        files and functions that take part in a question and in a push
   survey       reading a commit; needs --repositories
   find         finding the lines for a question; needs --repositories
-  incremental  what a push sends to the model; needs --repositories
+  history      what each of the last 199 pushes sends to the model, and whether summaries stay true; needs --repositories
 
 Without a part all of them run.`,
   positionals: { usage: `[${known.join('|')}]`, least: 0, most: known.length },
@@ -55,12 +55,12 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('service')) await (await import('./service-startup.js')).benchService()
   if (wanted('reach')) await (await import('./reach.js')).benchReach()
   if (repositories.length === 0) {
-    process.stdout.write('The survey, the search and the increments need repositories: --repositories DIR.\n')
+    process.stdout.write('The survey, the search and the history need repositories: --repositories DIR.\n')
     return
   }
   if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories)
   if (wanted('find')) await (await import('./search-speed.js')).benchFind(repositories)
-  if (wanted('incremental')) await (await import('./push-cost.js')).benchIncremental(repositories)
+  if (wanted('history')) await (await import('./history.js')).benchHistory(repositories)
 }
 
 await runCommand(command, bench)

@@ -19,7 +19,8 @@ import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'
 import { parseSettings, secretSettings } from '../../src/handoff/domain/settings.js'
 import { settingTable } from '../../src/handoff/domain/settings-reference.js'
-import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cache.js'
+import { decodeNotes } from '../../src/handoff/domain/summary/notes.js'
+import { decodeSummaryRecord } from '../../src/handoff/domain/summary/summary-record.js'
 import { anyText } from '../handoff/domain/any-text.js'
 import { hostileMarkdown as hostilePieces } from '../handoff/domain/markdown/hostile-markdown.js'
 import { findings } from '../handoff/domain/markdown/markdown-tree.js'
@@ -106,17 +107,24 @@ const table = {
   files: [{ path: 'src/a.ts', mode: '100644', blob, size: 3, kind: 'source', state: 'read' }],
   secrets: [{ path: 'src/a.ts', line: 1, rule: 'x' }],
 }
-const prose = {
+const digest = 'b'.repeat(64)
+const statement = {
+  text: 'It is a.',
+  citations: [{ path: 'src/a.ts', from: 1, to: 2, blob, digest }],
+  names: ['src'],
+  opens: 'item',
+}
+const summary = {
   version: 1,
   commit: blob,
   model: 'm',
-  prompts: 1,
+  prompts: 2,
   inputTokens: 5,
-  trees: { '': blob },
-  files: [{ path: 'a.ts', blob, lines: 1, part: 1, marks: '' }],
-  parts: [{ id: 1, kind: 'leaf', directory: '', key: 'b'.repeat(64), tokens: 5, text: 'It is a.' }],
-  summary: { key: 'c'.repeat(64), sections: ['a', 'b', 'c', 'd'] },
+  sections: ['a', 'b', 'c', 'd'].map((heading) => ({ heading, statements: [statement] })),
+  directories: ['docs'],
+  words: [{ directory: 'src', words: ['one'] }],
 }
+const notes = { version: 1, notes: [{ key: digest, text: 'It is a.', cut: true }] }
 
 describe('a stored file', () => {
   const decoders: [string, object, (bytes: Uint8Array) => unknown][] = [
@@ -124,7 +132,8 @@ describe('a stored file', () => {
     ['a claim', fixture('answer-running.json'), decodeAnswer],
     ['a commit pointer', fixture('pointer.json'), decodePointer],
     ['a ref', fixture('ref.json'), decodeRef],
-    ['prose', prose, decodeSummaryCache],
+    ['the statements of a summary', summary, decodeSummaryRecord],
+    ['notes', notes, decodeNotes],
     ['a table of files', table, readFileTable],
   ]
 
@@ -155,7 +164,7 @@ describe('a stored file', () => {
   })
 
   test('no field name reaches the prototype of objects', () => {
-    for (const decode of [decodeAnswer, decodePointer, decodeSummaryCache, readFileTable]) {
+    for (const decode of [decodeAnswer, decodePointer, decodeSummaryRecord, decodeNotes, readFileTable]) {
       taken(() =>
         decode(
           new TextEncoder().encode(

@@ -7,7 +7,8 @@ import { decodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodeHandoff, decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'
-import { decodeSummaryCache } from '../../src/handoff/domain/summary/summary-cache.js'
+import { decodeNotes } from '../../src/handoff/domain/summary/notes.js'
+import { decodeSummaryRecord } from '../../src/handoff/domain/summary/summary-record.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { startScriptedStack } from '../support/scripted-stack.js'
@@ -88,7 +89,8 @@ test.each<[string, (bytes: Uint8Array) => unknown]>([
   ['a commit pointer', decodePointer],
   ['a ref', decodeRef],
   ['an answer', decodeAnswer],
-  ['prose', decodeSummaryCache],
+  ['the statements of a summary', decodeSummaryRecord],
+  ['notes', decodeNotes],
 ])('%s of a version that is not known yet is refused with a sentence, whatever else it holds', (_what, decode) => {
   for (const rest of [{}, { run: 7 }, { anything: ['new'] }]) {
     const bytes = new TextEncoder().encode(JSON.stringify({ version: 2, ...rest }))

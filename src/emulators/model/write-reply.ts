@@ -4,10 +4,10 @@ import type { ActiveBehaviours, WordsBehaviour } from './behaviour.js'
 import { forgeCitations } from './forged-citations.js'
 import { countPieces, type Prompt } from './parse-prompt.js'
 import { findInjections, obeyInjection } from './prompt-injection.js'
-import { writeAnswer } from './write-answer.js'
+import { citation, writeAnswer } from './write-answer.js'
 import { writeComparison } from './write-comparison.js'
 import { writeTerms } from './write-search-terms.js'
-import { writePart, writeSummary } from './write-summary.js'
+import { writePart, writeSummary, writeUpdate } from './write-summary.js'
 
 export interface WrittenReply {
   text: string
@@ -34,6 +34,7 @@ const usualBytes: Record<string, number> = {
   part: 1_750,
   combine: 2_250,
   summary: 7_500,
+  update: 2_000,
   answer: 5_000,
   compare: 5_000,
 }
@@ -71,6 +72,8 @@ function writeHonestReply(prompt: Prompt, maxTokens: number): string {
       return writePart(prompt, maxBytes)
     case 'summary':
       return writeSummary(prompt, maxBytes)
+    case 'update':
+      return writeUpdate(prompt, maxBytes)
     default:
       return 'This is the offline model. It quotes what it was shown and writes nothing of its own; for this task it has no words.'
   }
@@ -93,12 +96,20 @@ function applyBehaviour(honest: string, prompt: Prompt, words: WordsBehaviour | 
     case 'obey': {
       const orders = findInjections(prompt)
       return orders.length > 0 || words.always
-        ? `${honest}\n\n${obeyInjection(prompt, orders, words.plants ?? [])}`
+        ? `${honest}\n\n${cited(obeyInjection(prompt, orders, words.plants ?? []), prompt)}`
         : honest
     }
     default:
       return honest
   }
+}
+
+/** A sentence of a summary needs a citation: a planted one has one too, in each paragraph. */
+function cited(text: string, { task, files }: Prompt): string {
+  const [file] = files
+  if (!file || task === 'answer' || task === 'compare') return text
+  const paragraphs = text.split('\n\n')
+  return paragraphs.map((paragraph) => `${paragraph} ${citation(file, file.lines.slice(0, 1))}`).join('\n\n')
 }
 
 /** What a curious model would ask for: more of the first file, the question's words, the top directory. */

@@ -38,6 +38,12 @@ function describe(files: FileBlock[]): Fact[] {
   return [first, later].flatMap((some) => interleave(some.map(fileFacts)))
 }
 
+/** One sentence for each file that is shown. What stays is not repeated. */
+export function writeUpdate(prompt: Prompt, maxBytes: number): string {
+  const said = describe(prompt.files).map(sayAs(prompt)).slice(0, prompt.files.length)
+  return said.length === 0 ? 'NOTHING' : joinWithin(distinct(said), maxBytes, ' ')
+}
+
 const nothing = 'Nothing that was shown says it.'
 
 /** The first sentence of the summary: who wrote it, and how. */

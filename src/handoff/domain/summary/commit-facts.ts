@@ -1,44 +1,48 @@
 // The survey and the file table in the form that the summary needs.
 
 import type { FileTable, Survey } from '../survey.js'
-import { createPathIndex, goneDirectories, type PathIndex } from './path-index.js'
+import { createPathIndex, type PathIndex } from './path-index.js'
 import { isUnusualPath } from './path-mentions.js'
-import { lastLine, type SourceFile, sourceFiles } from './source-files.js'
-import type { CachedFile } from './summary-cache.js'
+import { type SourceFile, sourceFiles } from './source-files.js'
 
 export interface CommitFacts {
   commit: string
   /** The chosen files, ordered by path. */
   files: SourceFile[]
   byPath: Map<string, SourceFile>
-  /** The blob of any path; absent without a file table. */
-  blobOf?: (path: string) => string | undefined
-  trees: Map<string, string>
-  /** Every path that is known to exist. */
-  paths: string[]
   topLevel: string[]
   /** Lines of the directory tree for the prompt. */
   tree: string[]
+  pathIndex: PathIndex
 }
 
-export function commitFacts(survey: Survey, table?: FileTable): CommitFacts {
+/** `before` are the paths of the earlier commit. */
+export function commitFacts(survey: Survey, table?: FileTable, before: readonly string[] = []): CommitFacts {
   const files = sourceFiles(survey.texts)
-  const trees = new Map(Object.entries(table?.trees ?? {}))
-  for (const directory of survey.directories) trees.set(directory.path, directory.tree)
-  trees.set('', survey.rootTree)
-  const blobs = table && new Map(table.files.map((row) => [row.path, row.blob]))
+  const directories = [...Object.keys(table?.trees ?? {}), ...survey.directories.map(({ path }) => path)]
   const paths = table ? table.files.map((row) => row.path) : files.map((file) => file.path)
   return {
     commit: survey.commit,
     files,
     byPath: new Map(files.map((file) => [file.path, file])),
-    ...(blobs ? { blobOf: (path: string) => blobs.get(path) } : {}),
-    trees,
-    paths,
-    topLevel: topLevelOf([...trees.keys()], paths),
+    topLevel: topLevelOf(directories, paths),
     tree: treeLines(survey),
+    pathIndex: createPathIndex({
+      paths,
+      directories: directories.filter((directory) => directory !== ''),
+      before,
+      odd: oddPaths([...files.map(({ path }) => path), ...before]),
+    }),
   }
 }
+
+const mostOdd = 2_000
+
+const oddPaths = (paths: readonly string[]) =>
+  [...new Set(paths)]
+    .filter(isUnusualPath)
+    .slice(0, mostOdd)
+    .sort((a, b) => b.length - a.length)
 
 function topLevelOf(directories: string[], paths: string[]): string[] {
   const names = new Set<string>()
@@ -56,33 +60,4 @@ function treeLines(survey: Survey): string[] {
   const largest = [...wanted].sort((a, b) => depth(a.path) - depth(b.path) || b.bytes - a.bytes).slice(0, mostTreeLines)
   const lines = largest.map(({ path }) => `${path}/`).sort()
   return wanted.length > lines.length ? [...lines, 'and more directories below'] : lines
-}
-
-const mostOdd = 2_000
-const definition =
-  /^\s*(export|public|abstract|class|def|func|fn|function|interface|type|struct|impl|module|package|namespace|const|pub|async)\b/
-
-/** `described` are the entries of the new cache, `before` the paths of the earlier commit. */
-export function pathIndexFor(
-  facts: CommitFacts,
-  described: Iterable<CachedFile>,
-  before: Iterable<string> = [],
-): PathIndex {
-  const lines = new Map<string, number>()
-  for (const file of described) lines.set(file.path, file.lines)
-  for (const file of facts.files) lines.set(file.path, Math.max(lastLine(file), lines.get(file.path) ?? 0))
-  const known = facts.blobOf ? facts.paths : [...new Set([...facts.paths, ...lines.keys()])]
-  const former = [...before]
-  const gone = [...former, ...goneDirectories(former, known)]
-  return createPathIndex({
-    paths: known,
-    directories: facts.trees.keys(),
-    lines,
-    firstLine: (path) => facts.byPath.get(path)?.lines.find((line) => definition.test(line.text))?.number,
-    gone,
-    odd: [...lines.keys(), ...gone]
-      .filter(isUnusualPath)
-      .slice(0, mostOdd)
-      .sort((a, b) => b.length - a.length),
-  })
 }

@@ -2,7 +2,7 @@
 
 import { splitIntoLeaves } from './partition.js'
 import { expectedPartTokens, overhead, type RequestSizes } from './request-sizes.js'
-import type { SizedFile } from './summary-draft.js'
+import type { SizedFile } from './source-files.js'
 import type { Amount } from './token-budget.js'
 
 export interface Estimate extends Amount {

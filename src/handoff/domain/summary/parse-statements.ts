@@ -60,7 +60,7 @@ function toEvidence({ path, from, to, blob, digest, verified }: Citation): Evide
   return verified && blob && digest && fits ? [{ path, from, to, blob, digest }] : []
 }
 
-type Sentence = Pick<Statement, 'opens'> & { text: string }
+type Sentence = Pick<Statement, 'opens'> & { text: string; code?: string[] }
 
 function addStatement(
   statements: Statement[],
@@ -69,7 +69,7 @@ function addStatement(
   { pathIndex, counts, mayIntroduce }: ParsingOptions,
 ): void {
   const citations = distinct([...sentence.text.matchAll(markers)].flatMap((match) => evidence[Number(match[1])] ?? []))
-  const words = tidySentence(sentence.text)
+  const words = withCode(tidySentence(sentence.text), sentence.code ?? [])
   const last = statements.at(-1)
   if (!/[\p{L}\p{N}]/u.test(words)) {
     if (last && last.citations.length > 0) last.citations = distinct([...last.citations, ...citations])
@@ -99,30 +99,45 @@ function distinct(citations: Evidence[]): Evidence[] {
   return [...byPlace.values()].slice(0, summaryRecordLimits.citations)
 }
 
-/** The sentence without its citations and without the brackets and spaces that they leave. */
+/** The sentence without its citations, and without the brackets and spaces around them. */
 function tidySentence(text: string): string {
-  return text
-    .replace(markers, '')
-    .replace(/\(\s*[,;]?\s*\)/g, '')
-    .replace(/[ \t]+([.,;:!?])/g, '$1')
-    .trim()
+  const [first = '', ...rest] = text.split(/\ue000\d+\ue001/)
+  return rest.reduce(joinAround, first).trim()
 }
+
+function joinAround(before: string, after: string): string {
+  const left = before.trimEnd()
+  const right = after.trimStart()
+  if (/^[,;]*$/.test(right)) return left
+  if (left.endsWith('(') && right.startsWith(')')) return joinAround(left.slice(0, -1), right.slice(1))
+  return /^[.,;:!?。！？)]/.test(right) ? left + right : `${left} ${right}`
+}
+
+const withCode = (text: string, code: readonly string[]) =>
+  code.length === 0 ? text : `${text.replace(/[.:]$/, '')}: ${code.join(', ')}`
 
 // ── blocks ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The sentences of paragraphs, list items and rows of tables. Headings are left out; code in a fence is added to the sentence before it. */
 function sentencesIn(markdown: string): Sentence[] {
   const sentences: Sentence[] = []
-  for (const { text, opens } of blocksOf(markdown)) {
-    const parts = sentencesOf(text.replace(markersAfterStop, '$2$1'))
-    for (const [index, part] of parts.entries())
-      sentences.push({ text: part, ...(index === 0 && opens !== undefined ? { opens } : {}) })
+  for (const { text, opens, code } of blocksOf(markdown)) {
+    const parts = sentencesOf(text.replace(markersAfterStop, (_, stop: string, cited: string) => `${cited}${stop} `))
+    for (const [index, part] of parts.entries()) {
+      sentences.push({
+        text: part,
+        ...(index === 0 && opens !== undefined ? { opens } : {}),
+        ...(index === parts.length - 1 ? { code } : {}),
+      })
+    }
   }
   return sentences
 }
 
 interface Block {
   text: string
+  /** Lines of code that follow it. */
+  code: string[]
   opens?: 'paragraph' | 'item'
 }
 
@@ -144,9 +159,14 @@ function blocksOf(markdown: string): Block[] {
 function addLine(blocks: Block[], line: string, open: boolean): boolean {
   if (line.trim() === '' || /^\s*(?:#{1,6}\s|[-=|:\s]+$)/.test(line)) return false
   const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s+(\S.*)$/.exec(line)
-  if (item) blocks.push({ text: item[1]!.replace(/\s*\|\s*$/, '').replace(/\s+\|\s+/g, ': '), opens: 'item' })
+  if (item) blocks.push({ text: item[1]!.replace(/\s*\|\s*$/, '').replace(/\s+\|\s+/g, ': '), code: [], opens: 'item' })
   else if (open) blocks.at(-1)!.text += ` ${line.trim()}`
-  else blocks.push({ text: line.replace(/^[\s>]+/, ''), ...(blocks.length > 0 ? { opens: 'paragraph' as const } : {}) })
+  else
+    blocks.push({
+      text: line.replace(/^[\s>]+/, ''),
+      code: [],
+      ...(blocks.length > 0 ? { opens: 'paragraph' as const } : {}),
+    })
   return true
 }
 
@@ -154,6 +174,6 @@ function addCode(blocks: Block[], line: string): void {
   const last = blocks.at(-1)
   const code = line.replace(markers, '').trim()
   if (!last || code === '' || code.includes('`')) return
-  const before = last.text.endsWith('`') ? `${last.text}, ` : `${last.text.replace(/[.:]?\s*$/, '')}: `
-  last.text = `${before}\`${code}\`${(line.match(markers) ?? []).join('')}`
+  last.code.push(`\`${code}\``)
+  last.text += (line.match(markers) ?? []).join('')
 }

@@ -1,13 +1,8 @@
-// The known paths and lines of a commit, to verify the paths in a model's text.
+// The paths of a commit, to check the paths in a model's text.
 
 export interface PathIndex {
   /** Of files and of directories. */
   exists(path: string): boolean
-  isDirectory(path: string): boolean
-  /** The last line known to exist; undefined if nothing is known. */
-  linesOf(path: string): number | undefined
-  /** The replacement for a line that does not exist: the first definition, or the first shown line. */
-  firstLine(path: string): number | undefined
   /** Files with this name. */
   withName(name: string): readonly string[]
   /** True for a path that an earlier commit had and this one lacks. */
@@ -23,64 +18,46 @@ export interface PathIndexInput {
   paths: Iterable<string>
   /** Directories that may hold none of these files. */
   directories?: Iterable<string>
-  /** Last known lines. */
-  lines?: ReadonlyMap<string, number>
-  firstLine?: (path: string) => number | undefined
-  /** Files and directories that are no more. */
-  gone?: Iterable<string>
+  /** Files that an earlier commit had. */
+  before?: Iterable<string>
   odd?: readonly string[]
 }
 
 export function createPathIndex(facts: PathIndexInput): PathIndex {
   const files = new Set(facts.paths)
-  const directories = new Set<string>()
+  const directories = directoriesOf(files)
   for (const directory of facts.directories ?? []) addDirectory(directories, directory)
-  const names = new Map<string, string[]>()
-  const extensions = new Set<string>()
-  for (const path of files) {
-    addDirectory(directories, parentOf(path))
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    const others = names.get(name)
-    if (others) others.push(path)
-    else names.set(name, [path])
-    extensions.add(name.slice(name.lastIndexOf('.') + 1).toLowerCase())
-  }
-  const gone = new Set([...(facts.gone ?? [])].filter((path) => !files.has(path) && !directories.has(path)))
-  const plain = (path: string) => path.replace(/\/+$/, '')
+  const former = new Set(facts.before ?? [])
+  const formerDirectories = directoriesOf(former)
+  const names = Map.groupBy(files, (path) => path.slice(path.lastIndexOf('/') + 1))
+  const extensions = new Set([...names.keys()].map((name) => name.slice(name.lastIndexOf('.') + 1).toLowerCase()))
+  const exists = (path: string) => files.has(path) || directories.has(plain(path))
   return {
-    exists: (path) => files.has(path) || directories.has(plain(path)),
-    isDirectory: (path) => directories.has(plain(path)),
-    linesOf: (path) => facts.lines?.get(path),
-    firstLine: (path) => facts.firstLine?.(path),
+    exists,
     withName: (name) => names.get(name) ?? [],
-    gone: (path) => gone.has(plain(path)),
+    gone: (path) => (former.has(plain(path)) || formerDirectories.has(plain(path))) && !exists(path),
     hasExtension: (extension) => extensions.has(extension.toLowerCase()),
     odd: facts.odd ?? [],
   }
 }
 
-/** The index with these paths marked as gone, whether they exist or not. */
-export function withoutPaths(pathIndex: PathIndex, paths: ReadonlySet<string>): PathIndex {
-  return {
-    ...pathIndex,
-    exists: (path) => !paths.has(path) && pathIndex.exists(path),
-    gone: (path) => paths.has(path) || pathIndex.gone(path),
-  }
+/** Without slashes at its end. */
+function plain(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }
 
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')))
 }
 
-function addDirectory(directories: Set<string>, directory: string): void {
-  for (let at = directory; at !== '' && !directories.has(at); at = parentOf(at)) directories.add(at)
+function directoriesOf(files: Iterable<string>): Set<string> {
+  const directories = new Set<string>()
+  for (const path of files) addDirectory(directories, parentOf(path))
+  return directories
 }
 
-/** Directories of `before` that contain no file of `now`. */
-export function goneDirectories(before: Iterable<string>, now: Iterable<string>): string[] {
-  const there = new Set<string>()
-  for (const path of now) addDirectory(there, parentOf(path))
-  const gone = new Set<string>()
-  for (const path of before) addDirectory(gone, parentOf(path))
-  return [...gone].filter((directory) => !there.has(directory))
+function addDirectory(directories: Set<string>, directory: string): void {
+  for (let at = directory; at !== '' && !directories.has(at); at = parentOf(at)) directories.add(at)
 }

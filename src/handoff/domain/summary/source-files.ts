@@ -1,6 +1,8 @@
 // The chosen text of a survey as numbered lines.
+import type { ShownLines } from '../citations/shown-files.js'
 import type { NumberedLine } from '../prompt-blocks.js'
 import type { ChosenText, FileKind } from '../survey.js'
+import type { ShownFile } from './summary-prompt.js'
 
 export interface SourceFile {
   path: string
@@ -32,9 +34,35 @@ export function byPath(a: { path: string }, b: { path: string }): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
 }
 
-/** The highest line that is known to exist. */
-export function lastLine(file: SourceFile): number {
-  return file.lines.at(-1)?.number ?? 0
+export interface SizedFile {
+  path: string
+  tokens: number
+  file: SourceFile
+}
+
+/** The file as it is shown to a model. */
+export function shownFile({ path, blob, kind, form, lines }: SourceFile): ShownFile {
+  return { path, blob, kind, form, lines }
+}
+
+/** What a model that was shown this may cite. */
+export function shownLines(files: readonly ShownFile[]): ShownLines[] {
+  const shown: (ShownLines & { to: number })[] = []
+  for (const { path, blob, lines } of files) {
+    for (const { number, text } of lines) {
+      const last = shown.at(-1)
+      if (last?.path === path && last.to === number - 1) {
+        last.lines.push(text)
+        last.to = number
+      } else shown.push({ path, blob, from: number, to: number, lines: [text], source: 'code' })
+    }
+  }
+  return shown
+}
+
+/** The lines of a range, as far as they were chosen. */
+export function linesAround(file: SourceFile, from: number, to: number): NumberedLine[] {
+  return file.lines.filter(({ number }) => from <= number && number <= to)
 }
 
 function newFile(text: ChosenText, lines: NumberedLine[]): SourceFile {

@@ -46,6 +46,8 @@ export interface SummaryRecord {
   model: string
   /** The version of the prompts. */
   prompts: number
+  /** The limit in tokens under which files may have been left out. */
+  inputTokens: number
   /** The four sections, in the order of `headings`. */
   sections: Section[]
   /** Top-level directories that no statement covers. */
@@ -117,6 +119,7 @@ const shape = read.object({
   commit: read.objectId,
   model: read.string(300),
   prompts: read.count,
+  inputTokens: read.count,
   sections,
   directories: read.array(read.string(limits.path), limits.directories),
   words: read.array(wordsShape, limits.directories),

@@ -8,7 +8,7 @@ import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest, Searched } from '../../domain/sandbox-protocol.js'
 import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
-import { readSummary } from '../read-summary.js'
+import { readSummaryForModel } from '../read-summary.js'
 import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
 import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
@@ -18,7 +18,7 @@ const excerptTokens = 12_000
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
-  const reading = readSummary(context, run.directory, run.handoff, signal)
+  const reading = readSummaryForModel(context, run.directory, run.handoff, signal)
   const [open, [summary, terms]] = await openBoth(
     openForReading(job, signal),
     Promise.all([reading, searchTerms(job, reading, signal)]),

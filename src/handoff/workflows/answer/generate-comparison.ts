@@ -16,7 +16,7 @@ import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
-import { readSummary } from '../read-summary.js'
+import { readSummaryForModel } from '../read-summary.js'
 import { type Answered, type AnswerJob, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
 import type { ChosenRun } from './resolve-run.js'
 import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
@@ -78,7 +78,7 @@ export async function generateComparison(job: CompareJob, signal: AbortSignal): 
 
 async function readRun({ context }: CompareJob, run: ChosenRun, signal: AbortSignal) {
   const [summary, blobs] = await Promise.all([
-    readSummary(context, run.directory, run.handoff, signal),
+    readSummaryForModel(context, run.directory, run.handoff, signal),
     readBlobs(context, run, signal),
   ])
   return { summary, blobs }

@@ -4,8 +4,10 @@ import type { AppContext } from '../../context.js'
 import { readFileTable } from '../../domain/file-table.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import { artifact, fullName } from '../../domain/run.js'
-import { encodeSummaryCache, readSummaryCache } from '../../domain/summary/summary-cache.js'
-import { renderSummary } from '../../domain/summary/summary-document.js'
+import type { Relocation } from '../../domain/sandbox-protocol.js'
+import { encodeNotes } from '../../domain/summary/notes.js'
+import { renderSummary } from '../../domain/summary/render-summary.js'
+import { encodeSummaryRecord, type SummaryRecord } from '../../domain/summary/summary-record.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
 import { sha256 } from '../../store/run-store.js'
 import type { Checkpoint } from './checkpoint.js'
@@ -16,6 +18,8 @@ import { type WrittenSummary, writeSummary } from './write-summary.js'
 export interface SummaryArtifacts {
   /** The text of `code-summary.md`. */
   summary: string
+  /** The statements of the summary. */
+  statements: SummaryRecord
   /** The files that remain to be written into the run directory. */
   files: { path: string; bytes: Uint8Array }[]
   /** Remarks for readers about how the summary was written. */
@@ -27,6 +31,8 @@ export interface SummaryArtifacts {
 /** What was read while the sandbox worked or while its files were verified. */
 export interface PreparedInput {
   previous: PreviousRun | undefined
+  /** What became of the lines that the previous summary cites. */
+  relocations: readonly Relocation[]
   /** Every path of the commit. */
   table: FileTable | undefined
   checkpoint: Checkpoint
@@ -59,33 +65,35 @@ export async function buildArtifacts(
   request: SummariseRequest,
   context: AppContext,
   survey: Survey,
-  { previous, table, checkpoint }: PreparedInput,
+  { previous, relocations, table, checkpoint }: PreparedInput,
   signal: AbortSignal,
 ): Promise<SummaryArtifacts> {
   const { ports } = context
-  const cache = previous && readSummaryCache(previous.cache, (text) => ports.emit({ type: 'notice', text }))
   const written = await writeSummary({
     survey,
     ...(table ? { table } : {}),
     model: ports.model,
     limits: summaryLimits(context),
-    ...(previous && cache ? { previous: { cache, summary: previous.summary } } : {}),
+    ...(previous ? { previous: previous.summary, relocations } : {}),
     checkpoint,
     emit: ports.emit,
     signal,
   })
-  const summary = written.unchanged ?? renderDocument(request, context, survey, written)
+  const { counts } = written
+  const summary = written.unchanged ?? renderDocument(request, survey, written)
   const files = [
     { path: artifact.summary as string, bytes: new TextEncoder().encode(summary) },
-    { path: artifact.summaryCache as string, bytes: encodeSummaryCache(written.cache) },
+    { path: artifact.summaryRecord as string, bytes: encodeSummaryRecord(written.record) },
+    { path: artifact.notes as string, bytes: encodeNotes(written.notes) },
   ]
   return {
     summary,
+    statements: written.record,
     files,
     notices: written.notices,
     record: {
       artifacts: files.map(({ path, bytes }) => ({ path, bytes: bytes.length, sha256: sha256(bytes) })),
-      claims: { checked: written.claims.checked, repaired: written.claims.repaired, removed: written.claims.removed },
+      claims: { checked: counts.checked, repaired: counts.repaired, removed: counts.removed },
       usage: written.usage,
       reusedPercent: written.reusedPercent,
       ...(written.cost === undefined ? {} : { cost: written.cost }),
@@ -95,18 +103,17 @@ export async function buildArtifacts(
 }
 
 function renderDocument(
-  { commit }: SummariseRequest,
-  context: AppContext,
+  { commit, links }: SummariseRequest,
   survey: Survey,
-  written: WrittenSummary,
+  { record, partial }: WrittenSummary,
 ): string {
+  const repository = fullName(commit.repository)
   return renderSummary({
-    repository: fullName(commit.repository),
-    commit: commit.sha,
-    sections: written.sections,
+    record,
+    target: { place: { host: commit.repository.host, repository, ...links }, commit: record.commit },
+    repository,
     counts: survey.counts,
     secrets: survey.secrets.length,
-    model: context.ports.model.name,
-    ...(written.partial === undefined ? {} : { partial: written.partial }),
+    ...(partial === undefined ? {} : { partial }),
   })
 }

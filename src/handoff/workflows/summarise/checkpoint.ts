@@ -1,30 +1,25 @@
 // Saves the texts that the model has written so far, so that an attempt after a crash does not pay for them again.
 
 import type { Drive } from '../../domain/ports.js'
-import {
-  decodeSummaryCache,
-  encodeSummaryCache,
-  type SummaryCache,
-  summaryCacheLimit,
-} from '../../domain/summary/summary-cache.js'
+import { decodeNotes, encodeNotes, type Note, type Notes, notesLimit } from '../../domain/summary/notes.js'
 
 export interface Checkpoint {
-  load(): Promise<SummaryCache | undefined>
-  save(cache: SummaryCache): Promise<void>
+  load(): Promise<Notes>
+  save(notes: Iterable<Note>): Promise<void>
 }
 
 /** The checkpoint in a file of the drive. Reading it starts now; an error is thrown by `load`. */
 export function openCheckpoint(drive: Drive, path: string, signal: AbortSignal): Checkpoint {
-  const reading = drive.read(path, { maxBytes: summaryCacheLimit, signal })
+  const reading = drive.read(path, { maxBytes: notesLimit, signal })
   reading.catch(() => undefined)
   return {
     async load() {
       const bytes = await reading
-      return bytes === null ? undefined : decodeSummaryCache(bytes)
+      return bytes === null ? new Map() : decodeNotes(bytes)
     },
-    async save(cache) {
+    async save(notes) {
       // Has its own timeout: paid texts are saved also after the workflow was cancelled.
-      await drive.write(path, encodeSummaryCache(cache), { signal: AbortSignal.timeout(10_000) })
+      await drive.write(path, encodeNotes(notes), { signal: AbortSignal.timeout(10_000) })
     },
   }
 }
@@ -38,7 +33,7 @@ export interface CheckpointWriter {
 
 export function startCheckpointWriter(
   checkpoint: Checkpoint | undefined,
-  current: () => SummaryCache,
+  current: () => Iterable<Note>,
   notice: (text: string) => void,
 ): CheckpointWriter {
   let requested = false

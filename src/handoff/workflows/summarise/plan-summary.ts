@@ -1,183 +1,68 @@
-// Decides how a summary is written: unchanged, carried over from an earlier commit, or anew. Estimates what it costs.
+// Decides what a new summary reads, and what it may cost.
 
 import { HandoffError } from '../../domain/errors.js'
 import { fileBlock } from '../../domain/prompt-blocks.js'
 import { quote } from '../../domain/run.js'
-import { carryOver } from '../../domain/summary/carry-over.js'
-import { pathIndexFor } from '../../domain/summary/commit-facts.js'
-import { type CommitDiff, diffCommits, isUnchanged } from '../../domain/summary/diff-commits.js'
 import { chooseFiles, type Estimate, estimateFresh } from '../../domain/summary/estimate-cost.js'
-import type { PathIndex } from '../../domain/summary/path-index.js'
-import { insertPlaceholders } from '../../domain/summary/placeholders.js'
-import { expectedPartTokens, overhead, requestSizesFor } from '../../domain/summary/request-sizes.js'
-import type { CachedFile, SummaryCache } from '../../domain/summary/summary-cache.js'
-import { parseSummary, type Sections } from '../../domain/summary/summary-document.js'
-import { childrenOf, type Draft, newDraft, type SizedFile, shownFile } from '../../domain/summary/summary-draft.js'
-import { partMessages, promptVersion, summaryMessages } from '../../domain/summary/summary-prompt.js'
+import { overhead, requestSizesFor } from '../../domain/summary/request-sizes.js'
+import { type SizedFile, type SourceFile, shownFile } from '../../domain/summary/source-files.js'
+import { partMessages, type ShownFile } from '../../domain/summary/summary-prompt.js'
 import { createTokenBudget, type Reservation } from '../../domain/summary/token-budget.js'
-import { sha256 } from '../../store/run-store.js'
 import type { SummaryContext } from './types.js'
-import { finishSections } from './write-sections.js'
+import { planParts } from './write-notes.js'
 
-export interface SummaryPlan {
-  sized: SizedFile[]
-  /** Absent if the model is not needed. */
-  draft?: Draft
-  /** The earlier summary, if it stays unchanged. */
-  kept?: PreviousSummary & { files: CachedFile[] }
-  /** The paths that the earlier commit had. */
-  before: string[]
+export interface FreshPlan {
+  chosen: SizedFile[]
+  /** Files that the limits leave out. */
+  left: SourceFile[]
+  /** True if the sections are written from the files themselves, without notes on parts. */
+  isOneRequest: boolean
+  files: ShownFile[]
+  estimate: Estimate
 }
 
-interface PreviousSummary {
-  cache: SummaryCache
-  sections: Sections
-  summary: string
-  changes: CommitDiff
+export function sizeFiles({ facts, model }: SummaryContext): SizedFile[] {
+  return facts.files.map((file) => ({
+    path: file.path,
+    tokens: model.estimateTokens(fileBlock(shownFile(file))),
+    file,
+  }))
 }
 
-/** Below this share of unchanged described files nothing is reused: the earlier commit is too different. */
-const enoughOverlap = 0.5
-
-export async function planSummary(context: SummaryContext): Promise<SummaryPlan> {
-  const earlier = readPrevious(context)
-  const before = earlier?.cache.files.map((file) => file.path) ?? []
-  const sized = await sizeFiles(context)
-  if (earlier && staysAsIs(context, earlier)) {
-    return { sized, before, kept: { ...earlier, files: sameFiles(earlier.changes) } }
-  }
-  if (sized.length === 0) return { sized, before: [] }
-  if (earlier && isWorthCarrying(context, earlier, sized)) {
-    const tokens = new Map(sized.map((item) => [item.path, item.tokens]))
-    const tokensOf = (path: string) => tokens.get(path) ?? 0
-    const { facts, sizes } = context
-    const draft = carryOver({ ...earlier, facts, sizes, tokensOf, fillGaps: fillsGaps(context, earlier) })
-    return { sized, before, draft: byRank(draft) }
-  }
-  const { chosen, left } = chooseFiles(sized, context.sizes, context.budget.fits)
+export function planFresh(context: SummaryContext, sized: readonly SizedFile[]): FreshPlan {
+  const { sizes, budget } = context
+  const { chosen, left } = chooseFiles(sized, sizes, budget.fits)
   if (chosen.length === 0) throw limitsTooLow(context)
-  const files = left.map((item) => item.file)
-  return { sized, before: [], draft: byRank(newDraft(chosen, files, context.sizes, sha256)) }
-}
-
-/** The most central parts first, so that a limit cuts the least important ones. */
-function byRank(draft: Draft): Draft {
-  const rank = (work: Draft['work'][number]) => Math.min(...work.files.map((file) => file.rank))
-  draft.work.sort((a, b) => rank(a) - rank(b) || a.part.id - b.part.id)
-  return draft
-}
-
-async function sizeFiles({ facts, model }: SummaryContext): Promise<SizedFile[]> {
-  const sized: SizedFile[] = []
-  for (const file of facts.files) {
-    sized.push({ path: file.path, tokens: model.estimateTokens(fileBlock(shownFile(file))), file })
+  const isOneRequest = chosen.reduce((sum, { tokens }) => sum + tokens, 0) <= sizes.oneCall
+  return {
+    chosen,
+    left: left.map(({ file }) => file),
+    isOneRequest,
+    files: chosen.map(({ file }) => shownFile(file)),
+    estimate: isOneRequest ? estimateFresh(chosen, sizes) : withoutKnown(context, chosen),
   }
-  return sized
 }
 
-// ── an earlier run ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-function readPrevious({ previous, facts, model, emit }: SummaryContext): PreviousSummary | undefined {
-  if (!previous) return undefined
-  const { cache, summary } = previous
-  const sections = parseSummary(summary) ?? cache.summary?.sections
-  if (cache.model !== model.name || cache.prompts !== promptVersion || !sections) {
-    emit({
-      type: 'notice',
-      text: 'The earlier run was written by another model or under other instructions; everything is described anew.',
-    })
-    return undefined
+/** Parts that an earlier run or attempt described are not paid for again. */
+function withoutKnown({ asker, sizes, queue }: SummaryContext, chosen: readonly SizedFile[]): Estimate {
+  const all = estimateFresh(chosen, sizes)
+  const known = planParts(chosen, sizes)
+    .map((files) => partMessages(files.map(shownFile)))
+    .filter((messages) => asker.isKnown(messages))
+  return {
+    calls: Math.max(1, all.calls - known.length),
+    input: Math.max(overhead, all.input - known.reduce((sum, messages) => sum + queue.size(messages), 0)),
+    output: Math.max(sizes.summary.output, all.output - known.length * (sizes.part.output + sizes.thinking)),
   }
-  return { cache, summary, sections, changes: diffCommits(cache, { ...facts }, sha256) }
-}
-
-function fillsGaps({ limits }: SummaryContext, { cache }: PreviousSummary): boolean {
-  return limits.inputTokens > cache.inputTokens && cache.files.some((file) => file.leftOut)
-}
-
-/** No chosen file changed, and every path in the text still exists: a skipped file may be named and be gone. */
-function staysAsIs(context: SummaryContext, earlier: PreviousSummary): boolean {
-  if (!isUnchanged(earlier.changes) || fillsGaps(context, earlier)) return false
-  const { sections } = finishSections(earlier.sections, pathIndexFor(context.facts, earlier.cache.files), context.facts)
-  return sections.every((text, index) => text === earlier.sections[index])
-}
-
-function sameFiles(changes: CommitDiff): CachedFile[] {
-  return [...changes.kept.values(), ...changes.unseen].sort((a, b) => (a.path < b.path ? -1 : 1))
-}
-
-function isWorthCarrying(context: SummaryContext, { changes, cache }: PreviousSummary, sized: SizedFile[]): boolean {
-  if (changes.overlap < enoughOverlap) {
-    context.emit({
-      type: 'notice',
-      text: 'The earlier run has too little in common with this commit; everything is described anew.',
-    })
-    return false
-  }
-  const total = sized.reduce((sum, item) => sum + item.tokens, 0)
-  // A repository that no longer fits into one request gets parts; one that shrank loses them.
-  return cache.parts.length === 0 ? total <= context.sizes.oneCall : total > context.sizes.oneCall / 2
-}
-
-// ── estimates ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-export async function estimateDraft(
-  context: SummaryContext,
-  draft: Draft,
-  pathIndex: PathIndex,
-  isPaid: (key: string) => boolean,
-): Promise<Estimate> {
-  const work = draft.work.filter(({ part }) => !isPaid(part.key))
-  if (draft.fresh && work.length === draft.work.length) return estimateFresh(draft.chosen, context.sizes)
-  const changes = work.length + draft.direct.length + draft.gone.length > 0
-  const estimate: Estimate = { calls: 0, input: 0, output: 0 }
-  const add = (input: number, output: number) => {
-    estimate.calls++
-    estimate.input += input
-    estimate.output += output
-  }
-  for (const { part, files, change } of work) {
-    const messages = change
-      ? partMessages({
-          files: change.files,
-          earlier: insertPlaceholders(part.text, draft.touched.paths, pathIndex).text,
-          news: change,
-        })
-      : partMessages({ files })
-    add(context.queue.size(messages), expectedPartTokens + context.sizes.thinking)
-  }
-  const above = new Set(work.flatMap(({ part }) => ancestorsOf(draft, part.parent)))
-  for (const _ of above) add(overhead + 2 * expectedPartTokens, expectedPartTokens + context.sizes.thinking)
-  if (changes || draft.fresh)
-    add(await sectionsInput(context, draft), context.sizes.summary.output + context.sizes.thinking)
-  return estimate
-}
-
-function ancestorsOf(draft: Draft, parent: number | undefined): number[] {
-  return parent === undefined ? [] : [parent, ...ancestorsOf(draft, draft.parts.get(parent)?.parent)]
-}
-
-/** Upper bound of the input tokens of the last request. */
-async function sectionsInput(context: SummaryContext, draft: Draft): Promise<number> {
-  const { sizes, queue, facts } = context
-  const dirty = new Set(draft.work.map(({ part }) => [part.id, ...ancestorsOf(draft, part.parent)].at(-1)))
-  const parts = draft.fresh ? childrenOf(draft, undefined).length : dirty.size
-  const known = queue.size(
-    summaryMessages({
-      tree: draft.fresh ? facts.tree : [],
-      parts: [],
-      files: draft.direct,
-      ...(draft.sections ? { earlier: { sections: draft.sections, shown: [0, 1, 2, 3] } } : {}),
-    }),
-  )
-  return Math.min(sizes.summary.input, known + parts * sizes.part.output)
 }
 
 /** Reserves budget for the sections before the parts are written: parts without sections would be wasted money. */
-export async function reserveForSections(context: SummaryContext, draft: Draft): Promise<Reservation> {
+export function reserveForSections(context: SummaryContext, plan: FreshPlan): Reservation {
   const { budget, sizes } = context
+  const parts = plan.isOneRequest ? 0 : planParts(plan.chosen, sizes).length
+  const expected = Math.min(sizes.summary.input, 2 * overhead + parts * sizes.part.output)
   const output = sizes.summary.reply
-  for (const input of [await sectionsInput(context, draft), leastInput]) {
+  for (const input of [expected, leastInput]) {
     const hold = budget.reserve({ input, output })
     if (hold) return hold
   }
@@ -194,7 +79,7 @@ export function refuseImpossibleLimits({ model, limits }: Pick<SummaryContext, '
   if (!fits({ input: leastInput, output: summary.reply })) throw limitsTooLow({ limits })
 }
 
-function limitsTooLow({ limits }: Pick<SummaryContext, 'limits'>): HandoffError {
+export function limitsTooLow({ limits }: Pick<SummaryContext, 'limits'>): HandoffError {
   const money = limits.maxCost === undefined ? '' : ` and ${limits.maxCost} US dollars`
   return new HandoffError(
     'budget',
@@ -206,10 +91,9 @@ function limitsTooLow({ limits }: Pick<SummaryContext, 'limits'>): HandoffError 
 }
 
 /** Depends on the missing files only, so that an unchanged summary stays byte-identical. */
-export function partialReason(files: readonly CachedFile[]): string | undefined {
-  const left = files.filter((file) => file.leftOut).map((file) => file.path)
+export function partialReason(left: readonly string[], total: number): string | undefined {
   if (left.length === 0) return undefined
   const named = left.slice(0, 4).map(quote).join(', ')
   const more = left.length > 4 ? ` and ${left.length - 4} more` : ''
-  return `A limit on tokens or money, or a reply without text, left ${left.length} of ${files.length} chosen files undescribed: ${named}${more}.`
+  return `A limit on tokens or money, or a reply without text, left ${left.length} of ${total} chosen files undescribed: ${named}${more}.`
 }

@@ -1,15 +1,25 @@
-// Finds the earlier run whose summary cache is reused: the first candidate that is sealed and intact. Finding none is no error.
+// Finds the earlier run whose summary is kept as far as it is still true: the first candidate that is sealed and intact. Finding none is no error.
 
 import type { AppContext } from '../../context.js'
+import { readFileTable } from '../../domain/file-table.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import { artifact, type Layout, type Repository } from '../../domain/run.js'
+import type { CitedFile } from '../../domain/sandbox-protocol.js'
+import { notesLimit, readNotes } from '../../domain/summary/notes.js'
+import {
+  decodeSummaryRecord,
+  type Evidence,
+  type SummaryRecord,
+  statementsOf,
+  summaryRecordLimits,
+} from '../../domain/summary/summary-record.js'
 import { readRef } from '../../store/ref-store.js'
 import { readSealed, sha256 } from '../../store/run-store.js'
+import type { PreviousSummary } from './types.js'
 
 export interface PreviousRun {
   handoff: Handoff
-  cache: Uint8Array
-  summary: string
+  summary: PreviousSummary
 }
 
 export interface ReuseSources {
@@ -71,24 +81,64 @@ async function firstReadable(
     const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
     // A name may have belonged to another repository before; its summary says nothing about this one.
     if (!sealed || !isOf(sealed.handoff, repository)) continue
-    const directory = place.run(sealed.handoff.run)
-    const [cache, summary] = await Promise.all(
-      [artifact.summaryCache, artifact.summary].map((path) =>
-        drive.read(`${directory}/${path}`, { maxBytes: 20_000_000, signal }),
-      ),
-    )
-    if (
-      cache &&
-      summary &&
-      isRecorded(sealed.handoff, artifact.summaryCache, cache) &&
-      isRecorded(sealed.handoff, artifact.summary, summary)
-    ) {
-      return { handoff: sealed.handoff, cache, summary: new TextDecoder().decode(summary) }
-    }
+    const summary = await readRun(context, sealed.handoff, place.run(sealed.handoff.run), signal)
+    if (summary) return { handoff: sealed.handoff, summary }
   }
   return undefined
 }
 
-function isRecorded(handoff: Handoff, path: string, bytes: Uint8Array): boolean {
-  return handoff.artifacts.some((entry) => entry.path === path && entry.sha256 === sha256(bytes))
+const tableLimit = 64_000_000
+
+/** Undefined for a run of an earlier version, whose sentences cite no lines, and for files that are not those that were sealed. */
+async function readRun(
+  { ports }: AppContext,
+  handoff: Handoff,
+  directory: string,
+  signal: AbortSignal,
+): Promise<PreviousSummary | undefined> {
+  const notice = (text: string) => ports.emit({ type: 'notice', text })
+  if (!handoff.artifacts.some(({ path }) => path === artifact.summaryRecord)) {
+    notice('The earlier run was written before sentences cited lines; everything is described anew.')
+    return undefined
+  }
+  const read = async (path: string, maxBytes: number) => {
+    const bytes = await ports.drive.read(`${directory}/${path}`, { maxBytes, signal })
+    return bytes && handoff.artifacts.some((entry) => entry.path === path && entry.sha256 === sha256(bytes))
+      ? bytes
+      : null
+  }
+  const [record, text, table, notes] = await Promise.all([
+    read(artifact.summaryRecord, summaryRecordLimits.bytes),
+    read(artifact.summary, summaryRecordLimits.bytes),
+    read(artifact.files, tableLimit),
+    read(artifact.notes, notesLimit),
+  ])
+  if (!record || !text || !table) return undefined
+  return {
+    record: decodeSummaryRecord(record),
+    summary: new TextDecoder().decode(text),
+    table: readFileTable(table),
+    notes: readNotes(notes, notice),
+    ...(handoff.partial === undefined ? {} : { partial: handoff.partial }),
+  }
+}
+
+/** The task of a sandbox program is one environment variable, which may have 128 KiB. */
+const citedBytes = 80_000
+
+/** The cited lines of a summary, by file. What exceeds the room counts as changed. */
+export function citedFiles(record: SummaryRecord | undefined): CitedFile[] {
+  const citations = record ? statementsOf(record).flatMap((statement) => statement.citations) : []
+  let room = citedBytes
+  const files = Map.groupBy(citations, ({ path, blob }) => `${blob} ${path}`).values()
+  return [...files].flatMap((places) => {
+    const { path, blob } = places[0]!
+    const file = { path, blob, places: distinctPlaces(places) }
+    room -= JSON.stringify(file).length + 1
+    return room < 0 ? [] : [file]
+  })
+}
+
+function distinctPlaces(places: readonly Evidence[]): CitedFile['places'] {
+  return [...new Map(places.map(({ from, to, digest }) => [`${from}-${to}`, { from, to, digest }])).values()]
 }

@@ -22,11 +22,11 @@ import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
 import { readSealed, type SealedRun, sha256 } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
-import { readSummary } from '../read-summary.js'
+import { readStatements, readSummary } from '../read-summary.js'
 import { buildArtifacts, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
 import { openCheckpoint } from './checkpoint.js'
 import { refuseImpossibleLimits } from './plan-summary.js'
-import { findPreviousRun, type PreviousRun } from './previous-run.js'
+import { citedFiles, findPreviousRun, type PreviousRun } from './previous-run.js'
 import { type SandboxResult, surveyInSandbox } from './survey-in-sandbox.js'
 import type { SummariseRequest, SummariseResult } from './types.js'
 import { verifyRun } from './verify-run.js'
@@ -66,16 +66,22 @@ async function createRun(
   const directory = place.run(run)
   ports.emit({ type: 'run-chosen', run, directory, reused: false })
 
-  // Read while the sandbox works; needed only when the model is asked.
   const older = olderLayout(context.root, commit.repository)
   const previousRun = findPreviousRun(context, older ? [place, older] : [place], request, signal)
   const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
 
-  const found = await surveyInSandbox({ request, context, timer, run, directory }, signal)
+  const cited = previousRun.then((previous) => citedFiles(previous?.summary.record))
+  const found = await surveyInSandbox({ request, context, timer, run, directory, cited }, signal)
   const table = await timer.step('verify', () => verifyRun(request, context, directory, found, signal))
   const previous = await previousRun
   const artifacts = await timer.step('summarise', () =>
-    buildArtifacts(request, context, found.survey, { previous, table, checkpoint }, signal),
+    buildArtifacts(
+      request,
+      context,
+      found.survey,
+      { previous, relocations: found.relocations, table, checkpoint },
+      signal,
+    ),
   )
 
   const sealedAt = new Date(ports.clock.now()).toISOString()
@@ -88,7 +94,8 @@ async function createRun(
   const isCanonical = canonical.run === run
   await removeTemporaryFiles(context, place, commit.sha, isCanonical ? replaced.sealed : undefined, signal)
   if (!isCanonical) return useOtherRun(request, context, place, run, signal)
-  return { run, directory, handoff, summary: artifacts.summary, reused: false, refMoved, differences: [] }
+  const { summary, statements } = artifacts
+  return { run, directory, handoff, summary, statements, reused: false, refMoved, differences: [] }
 }
 
 // ── look up ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -159,12 +166,22 @@ async function reuseRun(
   const { handoff } = sealed
   const directory = place.run(handoff.run)
   context.ports.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
-  const [summary, refMoved] = await Promise.all([
+  const [summary, statements, refMoved] = await Promise.all([
     readSummary(context, directory, handoff, signal),
+    readStatements(context, directory, handoff, signal),
     prepareRef(context.ports, place, request.commit, signal).finish(signal),
   ])
   const differences = findDifferences(request, context, handoff)
-  return { run: handoff.run, directory, handoff, summary, reused: true, refMoved, differences }
+  return {
+    run: handoff.run,
+    directory,
+    handoff,
+    summary,
+    ...(statements ? { statements } : {}),
+    reused: true,
+    refMoved,
+    differences,
+  }
 }
 
 /** Old runs do not record their patterns; these are assumed to be equal. */

@@ -8,7 +8,7 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
 import { artifact, type RunId } from '../../domain/run.js'
-import type { ProgramRecord, SummariseTask } from '../../domain/sandbox-protocol.js'
+import type { CitedFile, ProgramRecord, Relocation, SummariseTask } from '../../domain/sandbox-protocol.js'
 import { surveyTextBytes } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
 import { runProgram } from '../../sandbox/run-program.js'
@@ -22,10 +22,13 @@ export interface SurveyJob {
   timer: StepTimer
   run: RunId
   directory: string
+  /** Cited lines of the earlier run. It is read while the sandbox starts. */
+  cited: Promise<CitedFile[]>
 }
 
 export interface SandboxResult {
   survey: Survey
+  relocations: Relocation[]
   stored: Artifact[]
   notices: string[]
   sandbox: { id: string; template: string }
@@ -117,7 +120,7 @@ async function runSurveyProgram(
   const { sandbox } = owned
   await runProgram(sandbox, {
     program: context.program,
-    task: createTask(job, opened, textBudget(context)),
+    task: createTask(job, opened, await job.cited),
     secrets: programSecrets(request, sandbox, opened),
     timeoutMs: context.limits.deadlineMs,
     signal,
@@ -127,7 +130,7 @@ async function runSurveyProgram(
     },
   })
   if (signal.aborted) throw abortError(signal, 'reading the repository')
-  const { survey, stored, texts, notices } = received
+  const { survey, stored, texts, relocations, notices } = received
   if (!survey) {
     throw new HandoffError('sandbox', 'The sandbox ended without a survey of the repository.', { next: 'Try again.' })
   }
@@ -136,6 +139,7 @@ async function runSurveyProgram(
   context.ports.emit({ type: 'survey-done', files, read, cut, skipped })
   return {
     survey: { ...survey, texts },
+    relocations,
     stored,
     notices: [...notices, ...survey.notices],
     sandbox: { id: sandbox.id, template: sandbox.template },
@@ -147,13 +151,14 @@ interface ReceivedRecords {
   stored: Artifact[]
   notices: string[]
   texts: Survey['texts']
+  relocations: Relocation[]
   survey?: Omit<Survey, 'texts'>
   drive9?: { version: string; sha256: string }
   /** The git host refused the clone although E2B accepted the token as a header. */
   headerIgnored: boolean
 }
 
-const noRecords = (): ReceivedRecords => ({ stored: [], notices: [], texts: [], headerIgnored: false })
+const noRecords = (): ReceivedRecords => ({ stored: [], notices: [], texts: [], relocations: [], headerIgnored: false })
 
 function receiveRecord({ timer, context }: SurveyJob, received: ReceivedRecords, record: ProgramRecord): void {
   switch (record.type) {
@@ -173,6 +178,9 @@ function receiveRecord({ timer, context }: SurveyJob, received: ReceivedRecords,
       break
     case 'text':
       received.texts.push(record)
+      break
+    case 'relocated':
+      received.relocations.push(record)
       break
     case 'notice':
       received.notices.push(record.text)
@@ -214,7 +222,7 @@ function requireStored(request: SummariseRequest, stored: Artifact[]): void {
   )
 }
 
-function createTask({ request, context }: SurveyJob, opened: OpenedRun, textBytes: number): SummariseTask {
+function createTask({ request, context }: SurveyJob, opened: OpenedRun, cited: CitedFile[]): SummariseTask {
   const { commit } = request
   return {
     task: 'summarise',
@@ -223,11 +231,11 @@ function createTask({ request, context }: SurveyJob, opened: OpenedRun, textByte
     repositoryName: commit.repository.name,
     form: request.form ?? 'tar',
     survey: {
-      textBytes,
+      textBytes: textBudget(context),
       include: request.include ?? [],
       exclude: request.exclude ?? [],
     },
-    cited: [],
+    cited,
   }
 }
 

@@ -1,14 +1,19 @@
 // Types of the summarise workflow: its request and result, and what the steps of writing a summary share.
 
+import type { AnswerPlace } from '../../domain/answers/permalinks.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import type { Model } from '../../domain/ports.js'
 import type { Commit, RunId } from '../../domain/run.js'
 import type { RunEvent } from '../../domain/run-events.js'
+import type { Relocation } from '../../domain/sandbox-protocol.js'
 import type { CommitFacts } from '../../domain/summary/commit-facts.js'
+import type { Notes } from '../../domain/summary/notes.js'
+import type { StatementCounts } from '../../domain/summary/parse-statements.js'
 import type { RequestSizes } from '../../domain/summary/request-sizes.js'
-import type { SummaryCache } from '../../domain/summary/summary-cache.js'
+import type { SummaryRecord } from '../../domain/summary/summary-record.js'
 import type { TokenBudget, TokenLimits } from '../../domain/summary/token-budget.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
+import type { Asker } from './ask-once.js'
 import type { Checkpoint } from './checkpoint.js'
 import type { ModelQueue, QueueLimits } from './model-queue.js'
 
@@ -21,11 +26,13 @@ export interface SummariseRequest {
   form?: 'tar' | 'plain'
   /** A token that can read the repository and do nothing else. */
   cloneToken?: string
-  /** Commits and refs whose summary cache may be reused, best first. */
+  /** Commits and refs whose summary may be kept, best first. */
   reuseFrom?: { commits?: string[]; refs?: string[] }
   requestedBy?: { workflowRun?: string; actor?: string }
   include?: string[]
   exclude?: string[]
+  /** How links in the summary are written, where the name of the git host does not tell. */
+  links?: Pick<AnswerPlace, 'serverUrl' | 'permalinks'>
   /** Metadata of the sandbox, so that the caller can find it from outside. */
   labels?: Record<string, string>
 }
@@ -36,6 +43,8 @@ export interface SummariseResult {
   handoff: Handoff
   /** The text of `code-summary.md`. */
   summary: string
+  /** Its statements; absent for a reused run of an earlier version. */
+  statements?: SummaryRecord
   /** True when the commit already had a sealed run. Then no sandbox and no model was used. */
   reused: boolean
   /** True when the ref names this commit now. */
@@ -44,23 +53,40 @@ export interface SummariseResult {
   differences: string[]
 }
 
+/** What an earlier run wrote. */
+export interface PreviousSummary {
+  record: SummaryRecord
+  /** The text of its `code-summary.md`. */
+  summary: string
+  /** Its file table. */
+  table: FileTable
+  notes: Notes
+  /** Why it does not cover the whole repository. */
+  partial?: string
+}
+
 export interface SummaryInput {
   survey: Survey
   /** The whole file table, if the host has it. With it every path can be checked, also of files that were not chosen. */
   table?: FileTable
   model: Model
   limits: TokenLimits & QueueLimits
-  /** The run that this one may build on: its prose and the text of its `code-summary.md`. */
-  previous?: { cache: SummaryCache; summary: string }
+  previous?: PreviousSummary
+  /** What became of the lines that the previous summary cites. */
+  relocations?: readonly Relocation[]
   checkpoint?: Checkpoint
   emit: (event: RunEvent) => void
   signal: AbortSignal
 }
 
 /** What every step of writing one summary shares. */
-export interface SummaryContext extends SummaryInput {
+export interface SummaryContext extends Omit<SummaryInput, 'checkpoint'> {
   facts: CommitFacts
   sizes: RequestSizes
   budget: TokenBudget
   queue: ModelQueue
+  /** Requests to the model, of which none is paid for twice. */
+  asker: Asker
+  counts: StatementCounts
+  notice: (text: string) => void
 }

@@ -1,33 +1,41 @@
-// Writes the summary of a survey: plans the model requests, reuses texts of an earlier run, and stays within the limits.
+// Writes the summary of a survey: keeps what an earlier summary says of unchanged lines, and stays within the limits.
 //
-// A push that changes no chosen file keeps the earlier summary byte for byte and sends no request. Otherwise the model rewrites the parts with
-// changed files, then the parts that combine them, then the affected sections. All other texts are carried over without a request.
+// A push that takes no statement's lines away and brings nothing new keeps the earlier summary byte for byte and sends no request.
 
 import type { Cost, Usage } from '../../domain/answer.js'
-import { HandoffError } from '../../domain/errors.js'
 import type { RunEvent } from '../../domain/run-events.js'
-import { commitFacts, pathIndexFor } from '../../domain/summary/commit-facts.js'
-import { estimateFresh } from '../../domain/summary/estimate-cost.js'
+import { commitFacts } from '../../domain/summary/commit-facts.js'
+import { compareTables } from '../../domain/summary/compare-tables.js'
+import { type Estimate, estimateFresh } from '../../domain/summary/estimate-cost.js'
+import type { Note } from '../../domain/summary/notes.js'
+import { noCounts, type StatementCounts } from '../../domain/summary/parse-statements.js'
 import { requestSizesFor } from '../../domain/summary/request-sizes.js'
-import { pruneSummaryCache, type SummaryCache } from '../../domain/summary/summary-cache.js'
-import type { Sections, Verification } from '../../domain/summary/summary-document.js'
-import { type Draft, draftToCache, setKeys, summaryKey } from '../../domain/summary/summary-draft.js'
+import type { SizedFile } from '../../domain/summary/source-files.js'
 import { promptVersion } from '../../domain/summary/summary-prompt.js'
+import {
+  type DirectoryWords,
+  headings,
+  type Section,
+  type SummaryRecord,
+  statementsOf,
+  summaryRecordLimits,
+} from '../../domain/summary/summary-record.js'
 import { createTokenBudget } from '../../domain/summary/token-budget.js'
-import { sha256 } from '../../store/run-store.js'
-import { startCheckpointWriter } from './checkpoint.js'
+import { createAsker } from './ask-once.js'
+import { uncoveredDirectories, withFallback } from './finish-sections.js'
 import { createModelQueue } from './model-queue.js'
-import { estimateDraft, partialReason, planSummary, reserveForSections, type SummaryPlan } from './plan-summary.js'
+import { limitsTooLow, partialReason, planFresh, reserveForSections, sizeFiles } from './plan-summary.js'
 import type { SummaryContext, SummaryInput } from './types.js'
-import { writeJoined, writeLeaf } from './write-parts.js'
-import { finishSections, type SectionWriting, writeSections } from './write-sections.js'
+import { isMostlyLost, planUpdate, planUsage, type UpdatePlan, updateSections } from './update-summary.js'
+import { writeNotes } from './write-notes.js'
+import { writeSections } from './write-sections.js'
 
 export interface WrittenSummary {
-  sections: Sections
-  /** The earlier `code-summary.md`, if no chosen file changed. It is sealed as it is. */
+  record: SummaryRecord
+  /** The earlier `code-summary.md`, if nothing of it changed. It is sealed as it is. */
   unchanged?: string
-  cache: SummaryCache
-  claims: Verification
+  notes: Note[]
+  counts: StatementCounts
   usage: Usage
   cost?: Cost
   calls: number
@@ -40,174 +48,187 @@ export interface WrittenSummary {
   notices: string[]
 }
 
-type Written = Omit<WrittenSummary, 'notices'>
+type Written = Pick<WrittenSummary, 'record' | 'unchanged' | 'partial'>
 
-export async function writeSummary(given: SummaryInput): Promise<WrittenSummary> {
+export async function writeSummary(input: SummaryInput): Promise<WrittenSummary> {
   const notices: string[] = []
+  const context = await createContext(input, notices)
+  const sized = sizeFiles(context)
+  const plan = planFromPrevious(context)
+  try {
+    const written = plan ? await writeUpdate(context, plan) : await writeFresh(context, sized)
+    return { ...written, ...spent(context, sized, plan !== undefined), notes: context.asker.notes(), notices }
+  } finally {
+    await context.asker.finish()
+  }
+}
+
+async function createContext(input: SummaryInput, notices: string[]): Promise<SummaryContext> {
+  const { checkpoint, previous, model, limits, signal, ...rest } = input
   const emit = (event: RunEvent) => {
     if (event.type === 'notice') notices.push(event.text)
-    given.emit(event)
+    input.emit(event)
   }
-  const order = { ...given, emit }
-  const { model, limits, signal } = order
+  const notice = (text: string) => emit({ type: 'notice', text })
   const budget = createTokenBudget(limits, model.name)
-  const context: SummaryContext = {
-    ...order,
-    facts: commitFacts(order.survey, order.table),
-    sizes: requestSizesFor(model),
+  const queue = createModelQueue(model, budget, limits, emit, signal)
+  const earlier = previous?.notes ?? new Map()
+  return {
+    ...rest,
+    ...(previous ? { previous } : {}),
+    model,
+    limits,
+    signal,
+    emit,
+    notice,
     budget,
-    queue: createModelQueue(model, budget, limits, emit, signal),
+    queue,
+    facts: commitFacts(
+      input.survey,
+      input.table,
+      previous?.table.files.map(({ path }) => path),
+    ),
+    sizes: requestSizesFor(model),
+    asker: await createAsker({ model: model.name, queue, earlier, checkpoint, notice }),
+    counts: noCounts(),
   }
-  const [planned, paid] = await Promise.all([planSummary(context), loadCheckpoint(context)])
-  const written = await (planned.draft
-    ? write(context, planned, planned.draft, paid)
-    : summaryWithoutModel(context, planned))
-  return { ...written, notices }
 }
 
-const cacheHeader = ({ facts, model, limits }: SummaryContext) => ({
-  commit: facts.commit,
-  model: model.name,
-  prompts: promptVersion,
-  inputTokens: limits.inputTokens,
-  trees: Object.fromEntries(facts.trees),
-})
+// ── from an earlier summary ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** No chosen file changed, or there are no chosen files. */
-function summaryWithoutModel(context: SummaryContext, planned: SummaryPlan): Written {
-  const { facts, emit } = context
-  emit({ type: 'model-estimate', calls: 0, inputTokens: 0 })
-  const { kept } = planned
-  const nothing = 'The commit has no text that could be read; the table below says what it holds.'
-  const pathIndex = pathIndexFor(facts, kept?.cache.files ?? [])
-  const { sections, claims } = finishSections(kept?.sections ?? [nothing, nothing, nothing, nothing], pathIndex, facts)
-  const cache: SummaryCache = kept
-    ? { ...kept.cache, ...cacheHeader(context), inputTokens: kept.cache.inputTokens, files: kept.files }
-    : { version: 1, ...cacheHeader(context), files: [], parts: [], summary: { key: sha256(facts.commit), sections } }
-  const full = estimateFresh(planned.sized, context.sizes)
+/** Below this share of known content nothing is kept: the earlier commit is too different. */
+const enoughOverlap = 0.5
+
+/** Undefined if the summary is written anew. */
+function planFromPrevious(context: SummaryContext): UpdatePlan | undefined {
+  const { previous, table, model, limits, notice } = context
+  if (!previous || !table) return undefined
+  const { record } = previous
+  if (record.model !== model.name || record.prompts !== promptVersion) {
+    notice('The earlier run was written by another model or under other instructions; everything is described anew.')
+    return undefined
+  }
+  // A higher limit may complete a summary that an earlier limit cut.
+  if (previous.partial !== undefined && limits.inputTokens > record.inputTokens) return undefined
+  const changes = compareTables(previous.table, table)
+  const plan = planUpdate(context, previous, changes)
+  if (changes.overlap >= enoughOverlap && !isMostlyLost(plan)) return plan
+  notice('The earlier run has too little in common with this commit; everything is described anew.')
+  return undefined
+}
+
+async function writeUpdate(context: SummaryContext, plan: UpdatePlan): Promise<Written> {
+  const { previous, kept } = plan
+  announce(context, planUsage(context, plan))
+  const sections = withFallback(await updateSections(context, plan), context.facts)
+  const words = presentWords(context, previous.record.words)
+  const record = createRecord(context, previous.record.inputTokens, sections, words)
+  const partial = previous.partial === undefined ? {} : { partial: previous.partial }
+  const isSame = kept.unchanged && addsNothing(record, previous.record)
+  return isSame ? { record: previous.record, unchanged: previous.summary, ...partial } : { record, ...partial }
+}
+
+function addsNothing(record: SummaryRecord, before: SummaryRecord): boolean {
+  const rest = ({ directories, words }: SummaryRecord) => JSON.stringify([directories, words])
+  return statementsOf(record).length === statementsOf(before).length && rest(record) === rest(before)
+}
+
+const presentWords = ({ facts }: SummaryContext, words: readonly DirectoryWords[]) =>
+  words.filter(({ directory }) => directory === '' || facts.pathIndex.exists(directory))
+
+// ── from nothing ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const nothingRead = 'The commit has no text that could be read; the table below says what it holds.'
+
+async function writeFresh(context: SummaryContext, sized: SizedFile[]): Promise<Written> {
+  const { facts, limits, queue } = context
+  if (sized.length === 0) {
+    announce(context, { calls: 0, input: 0, output: 0 })
+    const sections = headings.map((heading) => ({ heading, statements: [{ text: nothingRead, citations: [] }] }))
+    return { record: createRecord(context, limits.inputTokens, sections, []) }
+  }
+  const plan = planFresh(context, sized)
+  announce(context, plan.estimate)
+  const hold = reserveForSections(context, plan)
+  const written = plan.isOneRequest ? { notes: [], leaves: [], left: [] } : await writeNotes(context, plan.chosen)
+  hold.settle()
+  const files = plan.isOneRequest ? plan.files : []
+  const found = await writeSections(context, { notes: written.notes, files })
+  const emptyReply = queue.emptyReplyError()
+  if (emptyReply) throw emptyReply
+  if (!found && written.leaves.length === 0) throw limitsTooLow(context)
+  const sections = found?.sections ?? headings.map((heading) => ({ heading, statements: [] }))
+  const words = [
+    ...written.leaves.map(({ directory, words: list }) => ({ directory, words: [...list] })),
+    ...(found?.words ?? []),
+  ]
+  const left = [...plan.left, ...written.left].map(({ path }) => path)
+  const partial = partialReason(left, sized.length)
   return {
-    ...result(context, sections, claims, pruneSummaryCache(cache)),
-    ...(kept ? { unchanged: kept.summary } : {}),
-    reusedPercent: kept ? 100 : 0,
-    saved: kept ? savedOf(context, full) : { inputTokens: 0 },
-  }
-}
-
-async function write(
-  context: SummaryContext,
-  planned: SummaryPlan,
-  draft: Draft,
-  paid: CheckpointTexts,
-): Promise<Written> {
-  const written = { model: context.model.name, prompts: promptVersion }
-  setKeys(draft, written, sha256)
-  const hold = await reserveForSections(context, draft)
-  const pathIndex = pathIndexFor(context.facts, draft.files.values(), planned.before)
-  const estimate = await estimateDraft(context, draft, pathIndex, (key) => paid.texts.has(key))
-  const cost = context.budget.cost(estimate)
-  const { calls, input: inputTokens } = estimate
-  context.emit({ type: 'model-estimate', calls, inputTokens, ...(cost ? { cost: cost.amount } : {}) })
-
-  let summary: SummaryCache['summary']
-  const done = new Set<number>()
-  const notice = (text: string) => context.emit({ type: 'notice', text })
-  const checkpointWriter = startCheckpointWriter(
-    context.checkpoint,
-    () => snapshot(context, draft, done, summary),
-    notice,
-  )
-  const save = checkpointWriter.requestSave
-  const writing: SectionWriting = {
-    ...context,
-    draft,
-    pathIndex,
-    paid: paid.texts,
-    done,
-    dirty: new Map(),
-    save,
-    notice,
-  }
-  try {
-    await context.queue.all(draft.work, (work) => writeLeaf(writing, work))
-    await writeJoined(writing)
-    hold.settle()
-    const key = summaryKey(draft, written, sha256)
-    const raw = paid.summary?.key === key ? paid.summary.sections : await writeSections(writing)
-    const emptyReply = context.queue.emptyReplyError()
-    if (emptyReply) throw emptyReply
-    const { sections, claims } = finishSections(raw ?? draft.sections ?? ['', '', '', ''], pathIndex, context.facts)
-    draft.sections = sections
-    summary = { key, sections }
-    checkpointWriter.requestSave()
-    setKeys(draft, written, sha256)
-    const cache = pruneSummaryCache(draftToCache(draft, cacheHeader(context), key))
-    return { ...result(context, sections, claims, cache), ...savings(context, planned, draft, paid.texts.size > 0) }
-  } finally {
-    await checkpointWriter.finish()
-  }
-}
-
-function result(context: SummaryContext, sections: Sections, claims: Verification, cache: SummaryCache) {
-  const { usage, cost, calls } = context.budget.used()
-  const partial = partialReason(cache.files)
-  return {
-    sections,
-    cache,
-    claims,
-    usage,
-    calls,
-    ...(cost ? { cost } : {}),
+    record: createRecord(
+      context,
+      limits.inputTokens,
+      withFallback(sections, facts),
+      presentWords(context, mergeWords(words)),
+    ),
     ...(partial === undefined ? {} : { partial }),
   }
 }
 
-function savings(
-  context: SummaryContext,
-  planned: SummaryPlan,
-  draft: Draft,
-  resumed: boolean,
-): Pick<WrittenSummary, 'reusedPercent' | 'saved'> {
-  if (draft.fresh && !resumed) return { reusedPercent: 0, saved: { inputTokens: 0 } }
-  const full = estimateFresh(planned.sized, context.sizes)
-  const share = 1 - context.budget.used().usage.inputTokens / full.input
-  return { reusedPercent: Math.max(0, Math.round(share * 1_000) / 10), saved: savedOf(context, full) }
+/** One entry for each directory. */
+function mergeWords(words: readonly DirectoryWords[]): DirectoryWords[] {
+  return [...Map.groupBy(words, ({ directory }) => directory)]
+    .map(([directory, same]) => ({
+      directory,
+      words: [...new Set(same.flatMap((one) => one.words))].slice(0, summaryRecordLimits.words),
+    }))
+    .filter((one) => one.words.length > 0)
+    .sort((a, b) => (a.directory < b.directory ? -1 : 1))
+    .slice(0, summaryRecordLimits.directories)
 }
 
-function savedOf(context: SummaryContext, full: { input: number; output: number }): WrittenSummary['saved'] {
-  const { usage } = context.budget.used()
+function createRecord(
+  { facts, model }: SummaryContext,
+  inputTokens: number,
+  sections: Section[],
+  words: DirectoryWords[],
+): SummaryRecord {
+  const directories = uncoveredDirectories(sections, facts.topLevel).slice(0, summaryRecordLimits.directories)
+  return {
+    version: 1,
+    commit: facts.commit,
+    model: model.name,
+    prompts: promptVersion,
+    inputTokens,
+    sections,
+    directories,
+    words,
+  }
+}
+
+// ── cost ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function announce({ budget, emit }: SummaryContext, estimate: Estimate): void {
+  const cost = budget.cost(estimate)
+  const { calls, input: inputTokens } = estimate
+  emit({ type: 'model-estimate', calls, inputTokens, ...(cost ? { cost: cost.amount } : {}) })
+}
+
+/** What was used, and how much less that is than a full run from nothing. */
+function spent(context: SummaryContext, sized: SizedFile[], isUpdate: boolean) {
+  const { asker, budget, sizes, counts } = context
+  const { usage, cost, calls } = budget.used()
+  const full = sized.length === 0 ? { input: 0, output: 0 } : estimateFresh(sized, sizes)
   const input = Math.max(0, full.input - usage.inputTokens)
-  const cost = context.budget.cost({ input, output: Math.max(0, full.output - usage.outputTokens) })
-  return { inputTokens: input, ...(cost ? { cost } : {}) }
-}
-
-interface CheckpointTexts {
-  texts: Map<string, string>
-  summary?: SummaryCache['summary']
-}
-
-/** Texts that an earlier attempt at this commit paid for. */
-async function loadCheckpoint(context: SummaryContext): Promise<CheckpointTexts> {
-  const found = await context.checkpoint?.load().catch((error: unknown) => {
-    if (!(error instanceof HandoffError)) throw error
-    context.emit({ type: 'notice', text: `The checkpoint of an earlier attempt could not be read: ${error.message}` })
-    return undefined
-  })
-  if (!found || found.model !== context.model.name || found.prompts !== promptVersion) return { texts: new Map() }
-  return { texts: new Map(found.parts.map((part) => [part.key, part.text])), summary: found.summary }
-}
-
-/** Finished parts only. An unfinished part has the key of its new text but still the old text. */
-function snapshot(
-  context: SummaryContext,
-  draft: Draft,
-  done: ReadonlySet<number>,
-  summary: SummaryCache['summary'],
-): SummaryCache {
-  const cache = draftToCache(draft, cacheHeader(context))
-  return pruneSummaryCache({
-    ...cache,
-    files: cache.files.filter((file) => file.part !== undefined && done.has(file.part)),
-    parts: cache.parts.filter((part) => done.has(part.id)),
-    ...(summary ? { summary } : {}),
-  })
+  const savedCost = budget.cost({ input, output: Math.max(0, full.output - usage.outputTokens) })
+  const reused = isUpdate || asker.reused() > 0
+  const share = full.input === 0 ? 0 : 1 - usage.inputTokens / full.input
+  return {
+    usage,
+    calls,
+    counts,
+    ...(cost ? { cost } : {}),
+    reusedPercent: reused ? Math.max(0, Math.round(share * 1_000) / 10) : 0,
+    saved: reused ? { inputTokens: input, ...(savedCost ? { cost: savedCost } : {}) } : { inputTokens: 0 },
+  }
 }

@@ -22,6 +22,7 @@ function record(statements: Statement[], more: Partial<SummaryRecord> = {}): Sum
     commit,
     model: 'small',
     prompts: 2,
+    inputTokens: 400_000,
     sections: headings.map((heading, index) => ({ heading, statements: index === 1 ? statements : [] })),
     directories: [],
     words: [],

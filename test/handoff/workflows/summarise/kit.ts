@@ -2,10 +2,20 @@
 import { createHash } from 'node:crypto'
 import type { Model, ModelReply, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 import type { RunEvent } from '../../../../src/handoff/domain/run-events.js'
-import { decodeSummaryCache, encodeSummaryCache } from '../../../../src/handoff/domain/summary/summary-cache.js'
-import { renderSummary } from '../../../../src/handoff/domain/summary/summary-document.js'
+import type { CitedFile, Relocation } from '../../../../src/handoff/domain/sandbox-protocol.js'
+import { decodeNotes, encodeNotes } from '../../../../src/handoff/domain/summary/notes.js'
+import { renderSummary, sectionsMarkdown } from '../../../../src/handoff/domain/summary/render-summary.js'
+import {
+  decodeSummaryRecord,
+  encodeSummaryRecord,
+  type SummaryRecord,
+  statementsOf,
+} from '../../../../src/handoff/domain/summary/summary-record.js'
 import type { ChosenText, FileKind, FileTable, Survey } from '../../../../src/handoff/domain/survey.js'
-import type { SummaryInput } from '../../../../src/handoff/workflows/summarise/types.js'
+import type { BlobReader } from '../../../../src/handoff/sandbox/program/survey/git-objects.js'
+import type { Entry } from '../../../../src/handoff/sandbox/program/survey/git-tree.js'
+import { relocate } from '../../../../src/handoff/sandbox/program/survey/relocate.js'
+import type { PreviousSummary, SummaryInput } from '../../../../src/handoff/workflows/summarise/types.js'
 import type { WrittenSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 
 export type Files = Record<string, string>
@@ -162,7 +172,7 @@ export function readPrompt(request: Pick<ModelRequest, 'messages'>): ReadPrompt 
   let take: ((line: string) => void) | undefined
   for (const line of request.messages.slice(1).flatMap((message) => message.content.split('\n'))) {
     const file = /^=== file (".*") lines \d+-\d+ \(.*, (.*)\)$/.exec(line)
-    const text = /^=== (tree|summary)$/.exec(line)
+    const text = /^=== (tree|summary|stays|changed)(?: "[^"]*")?$/.exec(line)
     if (line === '=== end') take = undefined
     else if (file) {
       const block: ReadPrompt['files'][number] = { path: JSON.parse(file[1]!) as string, form: file[2]!, lines: [] }
@@ -183,29 +193,34 @@ export function readPrompt(request: Pick<ModelRequest, 'messages'>): ReadPrompt 
   return prompt
 }
 
-/** Says one sentence for each file it is shown, and passes on what it said of others. */
+/** Says one sentence for each file it is shown, and passes on what descriptions say of others. */
 function honestReply(request: ModelRequest, maxTokens: number, count: (text: string) => number): string {
   const prompt = readPrompt(request)
-  const shown = new Set(prompt.files.map((file) => file.path))
   const fresh = prompt.files.map((file) => {
     const digest = sha256(file.lines.map((line) => line.text).join('\n')).slice(0, 8)
-    return `It keeps ${digest} in ${file.path}:${file.lines[0]!.number}.`
+    const last = file.lines.findLast((line, index) => line.number === file.lines[0]!.number + index)!.number
+    const to = Math.min(last, file.lines[0]!.number + 4)
+    return `It keeps ${digest}. ${cite(file.path, file.lines[0]!.number, to)}`
   })
   const earlier = prompt.texts
     .filter((text) => text.kind === 'summary')
-    .flatMap((text) => text.lines.flatMap((line) => line.split(/(?<=\.) (?=It )/)))
-    .filter((line) => /^It .*:\d+\.$/.test(line) && ![...shown].some((path) => line.includes(`${path}:`)))
-  const sentences = [...new Set([...earlier, ...fresh])]
+    .flatMap((text) => text.lines.filter((line) => line.startsWith('It ')))
   const kept: string[] = []
   let room = Math.floor(maxTokens * 0.8) - 100
-  for (const sentence of sentences) {
+  for (const sentence of new Set([...earlier, ...fresh])) {
     room -= count(sentence) + 1
     if (room < 0) break
     kept.push(sentence)
   }
+  if (prompt.task === 'part') return `${kept.join(' ')}\nWords: ${prompt.task}, ${fresh.length}`
   if (prompt.task !== 'summary') return kept.join(' ')
   const quarter = (index: number) => kept.filter((_, at) => at % 4 === index).join(' ') || 'Nothing is known.'
-  return `## What it is and for whom\n\n${quarter(0)}\n\n## How it is built\n\n${quarter(1)}\n\n## Where to start reading\n\n${quarter(2)}\n\n## How to build, test and run it, and its risks\n\n${quarter(3)}\n`
+  return `## What it is and for whom\n\n${quarter(0)}\n\n## How it is built\n\n${quarter(1)}\n\n## Where to start reading\n\n${quarter(2)}\n\n## How to build, test and run it, and its risks\n\n${quarter(3)}\n\n## Words\n\n- core: kernel, heart\n`
+}
+
+export function cite(path: string, from: number, to = from): string {
+  const name = /^[\w./-]+$/.test(path) ? path : JSON.stringify(path)
+  return `[[${name}:${from === to ? from : `${from}-${to}`}]]`
 }
 
 /** About 80,000 tokens in five directories at the top. */
@@ -219,38 +234,69 @@ export function largeRepository(): Files {
   return files
 }
 
-export function order(files: Files, model: Model, more: Partial<SummaryInput> & SurveyOptions = {}): SummaryInput {
+export type OrderOptions = Partial<SummaryInput> & SurveyOptions
+
+export async function order(files: Files, model: Model, more: OrderOptions = {}): Promise<SummaryInput> {
   const { skipped, unchosen, form, ...rest } = more
   const options = { ...(skipped && { skipped }), ...(unchosen && { unchosen }), ...(form && { form }) }
+  const { survey, table } = surveyOf(files, options)
+  const relocations = rest.previous ? await relocationsOf(rest.previous.record, { ...files, ...skipped }, table) : []
   return {
-    ...surveyOf(files, options),
+    survey,
+    table,
     model,
     limits: { inputTokens: 1_000_000, concurrency: 4 },
+    relocations,
     emit: () => {},
     signal: new AbortController().signal,
     ...rest,
   }
 }
 
+/** What the sandbox finds of the cited lines, by the program that runs in it. */
+async function relocationsOf(record: SummaryRecord, files: Files, table: FileTable): Promise<Relocation[]> {
+  const cited: CitedFile[] = statementsOf(record).flatMap(({ citations }) =>
+    citations.map(({ path, blob, ...place }) => ({ path, blob, places: [place] })),
+  )
+  const entries = table.files.map((row) => ({ ...row, name: row.path.slice(row.path.lastIndexOf('/') + 1) }))
+  const byBlob = new Map(table.files.map((row) => [row.blob, files[row.path]!]))
+  const reader: BlobReader = {
+    async read(names, onBlob) {
+      for (const [index, name] of names.entries()) onBlob(index, Buffer.from(byBlob.get(name)!))
+    },
+    stop: () => {},
+  }
+  return relocate(cited, entries as unknown as Entry[], reader)
+}
+
+const place = { host: 'localhost', repository: 'a/b' }
+
+/** The four sections as people read them. */
+export const markdownOf = ({ record }: Pick<WrittenSummary, 'record'>) =>
+  sectionsMarkdown(record, { place, commit: record.commit })
+
 /** The file that would be sealed. */
-export function sealedFile(written: WrittenSummary, { survey }: SummaryInput): string {
-  if (written.unchanged !== undefined) return written.unchanged
-  const { sections, partial } = written
-  const { commit, counts } = survey
+export function sealedFile({ record, unchanged, partial }: WrittenSummary, { survey }: SummaryInput): string {
+  if (unchanged !== undefined) return unchanged
   return renderSummary({
-    sections,
+    record,
+    target: { place, commit: record.commit },
     repository: 'a/b',
-    commit,
-    model: 'scripted',
-    counts,
+    counts: survey.counts,
     secrets: 0,
     ...(partial ? { partial } : {}),
   })
 }
 
 /** What the next push finds: through bytes, as it is kept. */
-export function previousOf(written: WrittenSummary, from: SummaryInput): NonNullable<SummaryInput['previous']> {
-  return { cache: decodeSummaryCache(encodeSummaryCache(written.cache)), summary: sealedFile(written, from) }
+export function previousOf(written: WrittenSummary, from: SummaryInput): PreviousSummary {
+  return {
+    record: decodeSummaryRecord(encodeSummaryRecord(written.record)),
+    summary: sealedFile(written, from),
+    notes: decodeNotes(encodeNotes(written.notes)),
+    table: from.table!,
+    ...(written.partial === undefined ? {} : { partial: written.partial }),
+  }
 }
 
 export function recorder(): { emit: (event: RunEvent) => void; events: RunEvent[] } {

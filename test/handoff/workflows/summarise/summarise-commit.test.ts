@@ -62,8 +62,9 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
   expect(result.handoff.artifacts.map(({ path }) => path).sort()).toEqual([
     'analysis/code-summary.md',
     'analysis/files.json',
+    'analysis/notes.json',
     'analysis/outline.json',
-    'analysis/prose.json',
+    'analysis/summary.json',
     'project/tools.git.tar',
   ])
   expect(JSON.parse(drive.readFile(place().ref('refs/heads/main'))!.toString())).toEqual({

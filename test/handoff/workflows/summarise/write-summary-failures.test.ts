@@ -1,28 +1,33 @@
 import { describe, expect, it } from 'vitest'
 import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
-import {
-  decodeSummaryCache,
-  encodeSummaryCache,
-  type SummaryCache,
-} from '../../../../src/handoff/domain/summary/summary-cache.js'
-import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
+import { decodeNotes, encodeNotes, type Note, type Notes } from '../../../../src/handoff/domain/summary/notes.js'
+import { statementsOf } from '../../../../src/handoff/domain/summary/summary-record.js'
 import type { Checkpoint } from '../../../../src/handoff/workflows/summarise/checkpoint.js'
 import { writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
-import { largeRepository, order, previousOf, recorder, type ScriptedModel, scriptedModel, sealedFile } from './kit.js'
+import {
+  largeRepository,
+  markdownOf,
+  order,
+  previousOf,
+  recorder,
+  type ScriptedModel,
+  scriptedModel,
+  sealedFile,
+} from './kit.js'
 
 /** Keeps bytes, as a drive does. */
-function shelf(): Checkpoint & { saves: number; kept: () => SummaryCache | undefined } {
+function shelf(): Checkpoint & { saves: number; kept: () => Notes } {
   let bytes: Uint8Array | undefined
   let saving = false
-  const kept = () => bytes && decodeSummaryCache(bytes)
+  const kept = () => (bytes ? decodeNotes(bytes) : new Map())
   const self = {
     saves: 0,
     kept,
     load: async () => kept(),
-    async save(cache: SummaryCache) {
+    async save(notes: Iterable<Note>) {
       expect(saving).toBe(false)
       saving = true
-      const copy = encodeSummaryCache(cache)
+      const copy = encodeNotes(notes)
       await new Promise((resolve) => setTimeout(resolve, 2))
       bytes = copy
       self.saves++
@@ -51,14 +56,14 @@ const reported = (model: ScriptedModel) =>
 describe('a run that fails', () => {
   it('keeps what was paid for, and the next one asks only for the rest', async () => {
     const whole = scriptedModel()
-    await writeSummary(order(largeRepository(), whole))
+    await writeSummary(await order(largeRepository(), whole))
     for (const n of [1, 4, whole.requests.length]) {
       const checkpoint = shelf()
       const first = failingAt(n)
-      const failure = await writeSummary(order(largeRepository(), first, { checkpoint })).catch((error) => error)
+      const failure = await writeSummary(await order(largeRepository(), first, { checkpoint })).catch((error) => error)
       expect(isHandoffError(failure, 'model')).toBe(true)
       const second = scriptedModel()
-      const written = await writeSummary(order(largeRepository(), second, { checkpoint }))
+      const written = await writeSummary(await order(largeRepository(), second, { checkpoint }))
       const asked = [...reported(first), ...reported(second)]
       expect(new Set(asked).size).toBe(asked.length)
       expect(asked.length).toBe(whole.requests.length)
@@ -68,11 +73,11 @@ describe('a run that fails', () => {
 
   it('after the last reply has nothing left to ask', async () => {
     const checkpoint = shelf()
-    const first = await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint }))
+    const first = await writeSummary(await order(largeRepository(), scriptedModel(), { checkpoint }))
     const model = scriptedModel()
-    const second = await writeSummary(order(largeRepository(), model, { checkpoint }))
+    const second = await writeSummary(await order(largeRepository(), model, { checkpoint }))
     expect(model.requests).toHaveLength(0)
-    expect(second.sections).toEqual(first.sections)
+    expect(second.record).toEqual(first.record)
   })
 
   it('begins nothing new after a failure, and waits for what was begun', async () => {
@@ -86,10 +91,10 @@ describe('a run that fails', () => {
         return honest()
       },
     })
-    await writeSummary(order(largeRepository(), model, { checkpoint })).catch(() => {})
+    await writeSummary(await order(largeRepository(), model, { checkpoint })).catch(() => {})
     expect(model.requests).toHaveLength(4)
     expect(running).toBe(1)
-    expect(checkpoint.kept()?.parts).toHaveLength(3)
+    expect(checkpoint.kept().size).toBe(3)
   })
 
   it('because it was stopped keeps what it has', async () => {
@@ -101,31 +106,32 @@ describe('a run that fails', () => {
         return honest()
       },
     })
-    const failure = await writeSummary(order(largeRepository(), model, { checkpoint, signal: stop.signal })).catch(
-      (error) => error,
-    )
+    const failure = await writeSummary(
+      await order(largeRepository(), model, { checkpoint, signal: stop.signal }),
+    ).catch((error) => error)
     expect(failure).toBeInstanceOf(Error)
-    expect(checkpoint.kept()!.parts.length).toBeGreaterThan(1)
+    expect(checkpoint.kept().size).toBeGreaterThan(1)
     expect(model.requests.length).toBeLessThan(10)
   })
 
-  it('in a small push resumes it too, and never takes an old text for a new one', async () => {
+  it('in a push resumes it too', async () => {
     const files = largeRepository()
-    const request = order(files, scriptedModel())
+    const request = await order(files, scriptedModel())
     const previous = previousOf(await writeSummary(request), request)
+    const cited = new Set(statementsOf(previous.record).flatMap(({ citations }) => citations.map(({ path }) => path)))
     const pushed = { ...files }
-    for (const path of ['core/part0/file0.ts', 'web/part0/file0.ts', 'tools/part0/file0.ts'])
-      pushed[path] += '\nexport const added = 1'
+    for (const path of [...cited].slice(0, 8)) pushed[path] = `// new\n${pushed[path]!.replace('input', 'changed')}`
     const checkpoint = shelf()
-    const first = failingAt(2)
     const limits = { inputTokens: 1e6, concurrency: 1 }
-    await writeSummary(order(pushed, first, { previous, checkpoint, limits })).catch(() => {})
+    const first = failingAt(2)
+    await writeSummary(await order(pushed, first, { previous, checkpoint, limits })).catch(() => {})
     const second = scriptedModel()
-    const resumed = await writeSummary(order(pushed, second, { previous, checkpoint, limits }))
-    expect([reported(first).length, reported(second).length]).toEqual([1, 3])
-    const direct = await writeSummary(order(pushed, scriptedModel(), { previous, limits }))
-    expect(resumed.cache.parts).toEqual(direct.cache.parts)
-    expect(resumed.sections).toEqual(direct.sections)
+    const resumed = await writeSummary(await order(pushed, second, { previous, checkpoint, limits }))
+    const whole = scriptedModel()
+    const direct = await writeSummary(await order(pushed, whole, { previous, limits }))
+    expect(reported(first)).toHaveLength(1)
+    expect([...reported(first), ...reported(second)].sort()).toEqual(reported(whole).sort())
+    expect(resumed.record).toEqual(direct.record)
   })
 })
 
@@ -133,10 +139,10 @@ describe('a checkpoint', () => {
   it('that cannot be written is reported once and costs nothing else', async () => {
     const { emit, events } = recorder()
     const checkpoint: Checkpoint = {
-      load: async () => undefined,
+      load: async () => new Map(),
       save: () => Promise.reject(new HandoffError('drive', 'No room.')),
     }
-    const written = await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint, emit }))
+    const written = await writeSummary(await order(largeRepository(), scriptedModel(), { checkpoint, emit }))
     expect(written.calls).toBeGreaterThan(5)
     expect(events.filter((event) => event.type === 'notice')).toHaveLength(1)
   })
@@ -147,7 +153,7 @@ describe('a checkpoint', () => {
       load: () => Promise.reject(new HandoffError('corrupt', 'It is broken.')),
       save: async () => {},
     }
-    const written = await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint, emit }))
+    const written = await writeSummary(await order(largeRepository(), scriptedModel(), { checkpoint, emit }))
     expect(written.partial).toBeUndefined()
     expect(events).toContainEqual({
       type: 'notice',
@@ -157,9 +163,9 @@ describe('a checkpoint', () => {
 
   it('of another model is not used', async () => {
     const checkpoint = shelf()
-    await writeSummary(order(largeRepository(), scriptedModel(), { checkpoint }))
+    await writeSummary(await order(largeRepository(), scriptedModel(), { checkpoint }))
     const model = scriptedModel({ name: 'another' })
-    await writeSummary(order(largeRepository(), model, { checkpoint }))
+    await writeSummary(await order(largeRepository(), model, { checkpoint }))
     expect(model.requests.length).toBeGreaterThan(5)
   })
 })
@@ -169,25 +175,25 @@ describe('a model that says nothing', () => {
     const model = scriptedModel({
       say: (request, honest) => (request.messages[1]!.content.includes('"tools/part0') ? '' : honest()),
     })
-    const request = order(largeRepository(), model)
+    const request = await order(largeRepository(), model)
     const written = await writeSummary(request)
     expect(written.partial).toContain('tools/part0')
     expect(sealedFile(written, request)).toContain('> Not complete: ')
-    expect(sectionsMarkdown(written.sections)).toContain('tools/')
+    expect(markdownOf(written)).toContain('tools/')
   })
 
   it('or far too much, is cut', async () => {
-    const model = scriptedModel({ say: () => `It is core/part0/file0.ts:1. ${'And so on. '.repeat(50_000)}` })
-    const written = await writeSummary(order(largeRepository(), model))
-    for (const part of written.cache.parts) expect(part.text.length).toBeLessThanOrEqual(8_000)
-    expect(sectionsMarkdown(written.sections).length).toBeLessThan(70_000)
+    const model = scriptedModel({ say: () => `It is so. [[core/part0/file0.ts:1]] ${'And so on. '.repeat(50_000)}` })
+    const written = await writeSummary(await order(largeRepository(), model))
+    expect(markdownOf(written).length).toBeLessThan(70_000)
+    expect(encodeNotes(written.notes).length).toBeLessThan(4_000_000)
   })
 
   it('or HTML and control characters, is cleaned', async () => {
     const say = () =>
       '## What it is and for whom\n\n<script>alert(1)</script> It\u0007 is <b>bold</b>.\n\n## How it is built\n\n![x](https://collector.example/p.png) [a](javascript:b)\n\n```\n<img src=x>\n## Where to start reading\n\n<img src=y onerror=z>\n```\n\n## How to build, test and run it, and its risks\n\n`<ok>` and ` <i>no</i>'
-    const written = await writeSummary(order({ 'a.ts': 'x' }, scriptedModel({ say })))
-    const text = sectionsMarkdown(written.sections)
+    const written = await writeSummary(await order({ 'a.ts': 'x' }, scriptedModel({ say })))
+    const text = markdownOf(written)
     expect(text).not.toMatch(/\u0007|\]\(|<script|<b>|<i>|<img src=y/)
     expect(text).toContain('&lt;script>')
     expect(text).toContain('`<ok>`')
@@ -204,7 +210,7 @@ describe('a model whose thinking leaves no room for text', () => {
     const model = scriptedModel({
       say: (request, honest) => (isPart(request) && !request.wide ? starved : honest()),
     })
-    const written = await writeSummary(order(largeRepository(), model, { emit }))
+    const written = await writeSummary(await order(largeRepository(), model, { emit }))
     expect(written.partial).toBeUndefined()
     expect(written.notices).toEqual([])
     const part = model.requests.filter((request) => isPart(request) && request.purpose === 'part')
@@ -216,7 +222,7 @@ describe('a model whose thinking leaves no room for text', () => {
     const model = scriptedModel({
       say: (request, honest) => (isPart(request) ? { ...starved, mayWiden: !request.wide } : honest()),
     })
-    const request = order(largeRepository(), model)
+    const request = await order(largeRepository(), model)
     const written = await writeSummary(request)
     expect(written.partial).toContain('tools/part0')
     expect(written.notices).toEqual(['Thinking used it all. Raise LLM_MAX_OUTPUT_TOKENS.'])
@@ -225,7 +231,7 @@ describe('a model whose thinking leaves no room for text', () => {
 
   it('in every request ends with what to set, and nothing is written', async () => {
     const model = scriptedModel({ say: () => starved })
-    await expect(writeSummary(order(largeRepository(), model))).rejects.toBe(problem)
+    await expect(writeSummary(await order(largeRepository(), model))).rejects.toBe(problem)
   })
 
   it('never spends more than its limits, though thinking fills every reply', async () => {
@@ -247,7 +253,7 @@ describe('a model whose thinking leaves no room for text', () => {
       })
       const limits = { inputTokens: 1e6, concurrency: 8, maxCost, prices }
       const { emit, events } = recorder()
-      await writeSummary(order(files, model, { limits, emit })).catch(() => undefined)
+      await writeSummary(await order(files, model, { limits, emit })).catch(() => undefined)
       const calls = events.flatMap((event) => (event.type === 'model-call' ? [event] : []))
       const spent = calls.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + 10 * outputTokens, 0) / 1e6
       expect(spent, `${maxCost}`).toBeLessThanOrEqual(maxCost)

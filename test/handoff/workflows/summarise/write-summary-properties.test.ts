@@ -1,11 +1,24 @@
 // Random repositories, random pushes, and a model that names what is not there whenever it can. 50 runs of each, or 1,000 with LONG=1.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { digestLines } from '../../../../src/handoff/domain/citations/digest-lines.js'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
-import { sectionsMarkdown } from '../../../../src/handoff/domain/summary/summary-document.js'
-import { writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
+import { type Statement, statementsOf } from '../../../../src/handoff/domain/summary/summary-record.js'
+import { type WrittenSummary, writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 import { anyCharacter } from '../../../support/any-character.js'
-import { countByBytes, type Files, order, previousOf, scriptedModel, sealedFile, sourceText, surveyOf } from './kit.js'
+import {
+  cite,
+  countByBytes,
+  type Files,
+  markdownOf,
+  order,
+  previousOf,
+  readPrompt,
+  scriptedModel,
+  sealedFile,
+  sourceText,
+  surveyOf,
+} from './kit.js'
 
 const runs = process.env['LONG'] ? 1_000 : 50
 
@@ -89,7 +102,7 @@ describe('whatever the repository', () => {
             concurrency,
             ...(maxCost === undefined ? {} : { maxCost, prices }),
           }
-          const request = order(files, model, { limits })
+          const request = await order(files, model, { limits })
           const written = await writeSummary(request).catch((error: unknown) => {
             if (!isHandoffError(error, 'budget')) throw error
             return undefined
@@ -112,10 +125,11 @@ describe('whatever the repository', () => {
           expect(cost).toBeLessThanOrEqual((maxCost ?? Number.POSITIVE_INFINITY) + 1e-9)
           if (!written) return
           expect(written.usage).toMatchObject({ inputTokens: used.input, outputTokens: used.output })
-          expectCovered(written.sections, files)
-          const described = new Set(written.cache.files.map((file) => file.path))
+          expectCovered(written, files)
+          expectEvidence(written, files)
+          const shown = new Set(model.requests.flatMap((one) => readPrompt(one).files.map(({ path }) => path)))
           const read = request.survey.texts.filter(({ text }) => text !== '').map(({ path }) => path)
-          expect(read.filter((path) => !described.has(path))).toEqual([])
+          expect(written.partial !== undefined || read.every((path) => shown.has(path))).toBe(true)
         },
       ),
       { numRuns: runs },
@@ -127,8 +141,8 @@ describe('whatever the repository', () => {
       fc.asyncProperty(hostileFiles, async (files) => {
         // The kit's reader throws at a line that stands outside of every block.
         const model = scriptedModel({ count: counters.thirds })
-        const written = await writeSummary(order(files, model))
-        const outsideOfCode = sectionsMarkdown(written.sections).replace(/(`+)[^`].*?\1(?!`)/g, '')
+        const written = await writeSummary(await order(files, model))
+        const outsideOfCode = markdownOf(written).replace(/(`+)[^`].*?\1(?!`)/g, '')
         expect(outsideOfCode).not.toMatch(/<b>|[\u0000-\u0008]/)
       }),
       { numRuns: runs },
@@ -139,13 +153,24 @@ describe('whatever the repository', () => {
 const inputOf = (request: { messages: { content: string }[] }, count: (text: string) => number) =>
   request.messages.reduce((sum, message) => sum + count(message.content) + 8, 0)
 
-function expectCovered(sections: readonly string[], files: Files): void {
-  const text = sections.join('\n')
+function expectCovered(written: WrittenSummary, files: Files): void {
+  const text = markdownOf(written)
   const tops = new Set(
     Object.keys(files).flatMap((path) => (path.includes('/') ? [path.slice(0, path.indexOf('/'))] : [])),
   )
   const plain = [...tops].filter((top) => /^[\w.-]+$/.test(top))
   expect(plain.filter((top) => !text.includes(`${top}/`))).toEqual([])
+}
+
+/** Every citation has the lines that it has a digest of, and only the first sentence of a section cites nothing. */
+function expectEvidence({ record }: WrittenSummary, files: Files): void {
+  for (const { statements } of record.sections) {
+    expect(statements.slice(1).filter(({ citations }) => citations.length === 0)).toEqual([])
+  }
+  for (const { path, from, to, digest } of statementsOf(record).flatMap(({ citations }) => citations)) {
+    const lines = files[path]!.replace(/^\ufeff/, '').split('\n')
+    expect(digestLines(lines.slice(from - 1, to)), `${path}:${from}-${to}`).toBe(digest)
+  }
 }
 
 // ── many pushes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -241,7 +266,7 @@ function apply(state: State, change: Step, names: Names): State {
 
 const boundary = (path: string) => new RegExp(`(?<![\\w./-])${path.replace(/[.]/g, '\\.')}(?![\\w/-]|\\.\\w)`)
 
-/** Knows every path it was ever shown, and drops their names at random. */
+/** Knows every path it was ever shown, and drops their names at random: in sentences, and as citations. */
 function gossip(contextTokens: number, random: () => number) {
   const heard = new Set<string>()
   return () =>
@@ -250,16 +275,28 @@ function gossip(contextTokens: number, random: () => number) {
       say: (request, honest) => {
         for (const [, path] of request.messages[1]!.content.matchAll(/=== file "([^"]+)"/g)) heard.add(path!)
         const names = [...heard].filter(() => random() < 0.1)
-        const talk = names.map(
-          (path, index) =>
-            `${index % 2 ? 'It is' : 'See'} ${index % 3 ? path : `\`${path.split('/').slice(0, -1).join('/')}/\``} as it was.`,
-        )
+        const talk = names.map((path, index) => {
+          const name = index % 3 ? path : `\`${path.split('/').slice(0, -1).join('/')}/\``
+          return `It knows ${name} as ${index % 2 ? 'it is' : 'it was'}. ${cite(path, 1)}`
+        })
         const text = honest()
-        return request.purpose === 'summary'
+        return request.purpose === 'summary' && text.includes('## ')
           ? text.replace('\n\n## Where', ` ${talk.join(' ')}\n\n## Where`)
           : `${text} ${talk.join(' ')}`
       },
     })
+}
+
+/** A statement whose cited files are as they were stays, word for word, unless everything was written anew. */
+function expectKept(before: readonly Statement[], written: WrittenSummary, files: Files): void {
+  const now = new Set(statementsOf(written.record).map(({ text }) => text))
+  const { table } = surveyOf(files)
+  const blobs = new Map(table.files.map(({ path, blob }) => [path, blob]))
+  const alive = before.filter(
+    ({ citations }) => citations.length > 0 && citations.every(({ path, blob }) => blobs.get(path) === blob),
+  )
+  const anew = written.notices.some((text) => text.includes('described anew'))
+  expect(anew ? [] : alive.filter(({ text, names = [] }) => !now.has(text) && names.length === 0)).toEqual([])
 }
 
 describe('after many pushes', () => {
@@ -289,7 +326,7 @@ describe('after many pushes', () => {
           )
         }
         const ever = new Set<string>()
-        let request = order(state.files, next(), state)
+        let request = await order(state.files, next(), state)
         let written = await writeSummary(request)
         for (const changes of pushes) {
           const before = { tree: surveyOf(state.files).survey.rootTree, tops: topsOf(state) }
@@ -298,15 +335,13 @@ describe('after many pushes', () => {
           if (Object.keys(state.files).length === 0) return
           const model = next()
           const previous = previousOf(written, request)
-          const again = order(state.files, model, { ...state, previous })
+          const again = await order(state.files, model, { ...state, previous })
           written = await writeSummary(again)
           request = again
-          const text = [...written.sections, ...written.cache.parts.map((part) => part.text)].join('\n\n')
-          expectNothingGone(text, ever, { ...state.files, ...state.skipped })
-          expectCovered(written.sections, state.files)
-          expect(written.cache.files.filter((file) => !file.leftOut).map((file) => file.path)).toEqual(
-            Object.keys(state.files).sort(),
-          )
+          expectNothingGone(markdownOf(written), ever, { ...state.files, ...state.skipped })
+          expectCovered(written, state.files)
+          expectEvidence(written, state.files)
+          expectKept(statementsOf(previous.record), written, state.files)
           const sameTree = surveyOf(state.files).survey.rootTree === before.tree
           const sameSummary = sealedFile(written, request) === previous.summary
           expect(sameTree && model.requests.length > 0, 'an unchanged tree costs a request').toBe(false)
@@ -340,27 +375,22 @@ describe('after many pushes under any limit', () => {
         for (let index = 0; index < 20; index++)
           state = apply(state, { kind: 'add', directory: index % 8, seed: index, lines: 60 }, names)
         const ever = new Set<string>()
-        let request = order(state.files, scriptedModel({ contextTokens }), state)
+        let request = await order(state.files, scriptedModel({ contextTokens }), state)
         let written = await writeSummary(request)
         for (const { changes, inputTokens } of all) {
           for (const path of Object.keys(state.files)) ever.add(path)
           for (const change of changes) state = apply(state, change, names)
           const model = scriptedModel({ contextTokens })
           const limits = { inputTokens, concurrency: 3 }
-          const again = order(state.files, model, { ...state, previous: previousOf(written, request), limits })
+          const again = await order(state.files, model, { ...state, previous: previousOf(written, request), limits })
           const result = await writeSummary(again).catch((error: unknown) => {
             if (!isHandoffError(error, 'budget')) throw error
           })
           expect(model.requests.reduce((sum, { input }) => sum + input, 0)).toBeLessThanOrEqual(inputTokens)
           if (!result) return
-          expectNothingGone([...result.sections, ...result.cache.parts.map((part) => part.text)].join('\n\n'), ever, {
-            ...state.files,
-            ...state.skipped,
-          })
-          expectCovered(result.sections, state.files)
-          const left = result.cache.files.filter((file) => file.leftOut).map((file) => file.path)
-          expect(result.partial === undefined).toBe(left.length === 0)
-          for (const part of result.cache.parts) for (const path of left) expect(part.text).not.toMatch(boundary(path))
+          expectNothingGone(markdownOf(result), ever, { ...state.files, ...state.skipped })
+          expectCovered(result, state.files)
+          expectEvidence(result, state.files)
           written = result
           request = again
         }
