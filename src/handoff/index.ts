@@ -67,11 +67,12 @@ export {
   findQueued,
 } from './workflows/answer/find-answer.js'
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
-export { answerOrJoin, wasInterrupted } from './workflows/answer/join-answer.js'
+export { answerOrJoin } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
 export { storedAnswer } from './workflows/answer/report-answer.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
-export { passesByItself, retryAfterSeconds } from './workflows/answer/retry.js'
+export { passesByItself, retryAfterSeconds, wasInterrupted } from './workflows/answer/retry.js'
+export { withdrawQuestion } from './workflows/answer/withdraw-answer.js'
 export {
   type CitedPlace,
   citedFile,

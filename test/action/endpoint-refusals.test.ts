@@ -101,6 +101,7 @@ const codes: Record<ErrorCode, true> = {
   'sandbox-limit': true,
   drive: true,
   'drive-quota': true,
+  withdrawn: true,
   git: true,
   model: true,
   'model-limit': true,

@@ -82,7 +82,7 @@ test('every reference leads somewhere, and every operation has a name of its own
   expect(references.filter((one) => !(one in document.components.schemas))).toEqual([])
   const names = [...text.matchAll(/"operationId":"(\w+)"/g)].map((match) => match[1]!)
   expect(new Set(names).size).toBe(names.length)
-  expect(names.length).toBe(9)
+  expect(names.length).toBe(10)
 })
 
 test('every operation names what the directory behind it may do to it', () => {
@@ -100,7 +100,7 @@ test('every operation names what the directory behind it may do to it', () => {
 test('answers, runs and problems are as described', async () => {
   const asked = { repository: name, run: here.run.run, question: 'How is the token refreshed?' }
   expect(problems(asked, { $ref: '#/components/schemas/Question' })).toEqual([])
-  expect(problems({ ...asked, pull: 1 }, { $ref: '#/components/schemas/Question' })).not.toEqual([])
+  expect(problems({ ...asked, more: 1 }, { $ref: '#/components/schemas/Question' })).not.toEqual([])
   const answer = await post(here.url, asked)
   check('/api/ask', 'post', answer)
   check(
@@ -141,4 +141,16 @@ test('what is described is there, and answers other methods with what it takes',
     expect({ path, status }).toEqual({ path, status: 405 })
     expect(Object.keys(methods).every((method) => headers.get('allow')?.includes(method.toUpperCase()))).toBe(true)
   }
+})
+
+test('its examples are as it describes them, and each parameter has a description', () => {
+  const { requestBody, responses } = document.paths['/api/ask'].post
+  const question = requestBody.content['application/json']
+  const answer = responses[200].content['application/json']
+  expect(problems(question.example, question.schema)).toEqual([])
+  expect(problems(answer.example, answer.schema)).toEqual([])
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path as Schema)) as Schema[]
+  const parameters = operations.flatMap(({ parameters: list = [] }) => list)
+  expect(parameters.filter(({ description = '' }: Schema) => description.length < 5)).toEqual([])
+  expect(parameters.map((one: Schema) => one.name)).not.toContain('Accept')
 })

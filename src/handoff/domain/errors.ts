@@ -25,6 +25,7 @@ export const errorCodes = [
   'budget', // a limit of the settings in tokens or money
   'timeout', // the deadline passed
   'cancelled', // the work was stopped
+  'withdrawn', // the caller took the question back
 ] as const
 
 export type ErrorCode = (typeof errorCodes)[number]

@@ -186,22 +186,22 @@ export async function giveUpAnswer(
   )
 }
 
-/** Ends a question that is not held. An answer, and the claim of a process that works on it, stay as they are. */
-export async function failUnheld(
+/**
+ * Ends a question that is being answered, where `mayEnd` says so of its record. Returns the record that stands then. The process that holds the
+ * question hears of it when it renews its lease.
+ */
+export async function failAnswer(
   place: AnswerPlace,
   failedOf: (record: ClaimedAnswer) => FailedAnswer,
-  now: number,
+  mayEnd: (record: ClaimedAnswer) => boolean,
   signal: AbortSignal,
-): Promise<void> {
-  await decide(
-    place,
-    undefined,
-    (found) =>
-      found?.status === 'running' && !isHeld(found, now)
-        ? { result: undefined, write: failedOf(found) }
-        : { result: undefined },
-    signal,
-  )
+): Promise<AnswerRecord | undefined> {
+  const end = (found: AnswerRecord | undefined): Decision<AnswerRecord | undefined> => {
+    if (found?.status !== 'running' || !mayEnd(found)) return { result: found }
+    const failed = failedOf(found)
+    return { result: failed, write: failed }
+  }
+  return (await decide(place, undefined, end, signal)).result
 }
 
 /** Notes that a job will go on with the question. Undefined when it is answered already. */

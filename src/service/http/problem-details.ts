@@ -36,6 +36,7 @@ export const statusByCode: Record<string, number> = {
   'not-found': 404,
   conflict: 409,
   'in-progress': 409,
+  withdrawn: 409,
   'not-sealed': 409,
   budget: 429,
   'unknown-version': 501,

@@ -1,12 +1,10 @@
 // The service over the Model Context Protocol: tools, and the lines of a commit as a resource.
-import { McpServer, ProtocolError, ProtocolErrorCode, ResourceTemplate } from '@modelcontextprotocol/server'
-import { isHandoffError } from '../../handoff/stored-answer.js'
-import { HttpError, toProblem } from '../http/problem-details.js'
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
 import { askQuestion } from './ask-tool.js'
 import { findByWords, linesTemplate, readLinesResource, readPlace } from './lines.js'
 import { listRuns, readStructure, readSummary } from './read-tools.js'
 import * as schemas from './schemas.js'
-import { errorText, type McpSession, startCall, toolResult } from './session.js'
+import { asProtocolError, type McpSession, startCall, toolResult } from './session.js'
 import { serveTasks, tasksExtension } from './tasks.js'
 
 const instructions =
@@ -51,13 +49,6 @@ export function createMcpServer(session: McpSession): McpServer {
   )
   serveTasks(server, session)
   return server
-}
-
-/** A defect is reported without its details. */
-function asProtocolError(error: unknown): never {
-  if (!isHandoffError(error) && !(error instanceof HttpError)) throw error
-  const code = toProblem(error).status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
-  throw new ProtocolError(code, errorText(error))
 }
 
 function addTools(server: McpServer, session: McpSession): void {

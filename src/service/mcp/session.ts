@@ -1,6 +1,7 @@
 // Who calls over the Model Context Protocol, and what a call of a tool is given.
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
+import { type CallToolResult, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
+import { isHandoffError } from '../../handoff/stored-answer.js'
 import type { App } from '../app.js'
 import type { RequestWork } from '../ask/question.js'
 import type { Caller } from '../auth/authenticate.js'
@@ -77,16 +78,9 @@ export function errorText(error: unknown): string {
   return `${detail}${next === undefined ? '' : ` ${next}`}${wait}`
 }
 
-const mostCalls = 20
-
-/** A request in the older form can hold a list of calls. */
-export function countCalls(): () => void {
-  let calls = 0
-  return () => {
-    calls += 1
-    if (calls <= mostCalls) return
-    throw new HttpError(400, 'invalid-input', `A request may hold ${mostCalls} calls.`, {
-      next: 'Send them one by one.',
-    })
-  }
+/** A defect is reported without its details. */
+export function asProtocolError(error: unknown): never {
+  if (!isHandoffError(error) && !(error instanceof HttpError)) throw error
+  const code = toProblem(error).status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+  throw new ProtocolError(code, errorText(error))
 }

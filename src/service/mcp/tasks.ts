@@ -11,10 +11,10 @@ import {
 import type * as Product from '../../handoff/index.js'
 import { layout, parseRunId } from '../../handoff/stored-answer.js'
 import { locate } from '../ask/question.js'
-import { pollSeconds } from '../http/responses.js'
+import { pendingView, pollSeconds } from '../http/responses.js'
 import { answerResult } from './answer-result.js'
 import { schemaOf } from './schemas.js'
-import { errorText, type McpCall, type McpSession, startCall } from './session.js'
+import { asProtocolError, errorText, type McpCall, type McpSession, startCall } from './session.js'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
@@ -37,9 +37,12 @@ function taskOf({ id, run: { handoff } }: Placed, acceptedAt: string, changedAt:
   }
 }
 
-export function taskResult(question: Placed, acceptedAt: string): CallToolResult {
-  const task = { ...taskOf(question, acceptedAt, new Date().toISOString()), status: 'working', resultType: 'task' }
-  return { content: [], ...task }
+/** Has the question as its data too: the library wants data of each result of a tool that describes its data. */
+export function taskResult(found: Product.FoundQuestion, acceptedAt: string): CallToolResult {
+  const { id, run, request } = found
+  const task = { ...taskOf(found, acceptedAt, new Date().toISOString()), status: 'working', resultType: 'task' }
+  const pending = { id, acceptedAt, question: request.question.text }
+  return { content: [], structuredContent: pendingView(run, pending, 'running'), ...task }
 }
 
 const taskIdForm = /^(.{1,400})\/([^/]{1,120})\/([0-9a-f]{32})$/
@@ -53,6 +56,17 @@ export function serveTasks({ server }: McpServer, session: McpSession): void {
   server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
     startCall(session, context, (call) => getTask(call, taskId)),
   )
+  server.setRequestHandler('tasks/cancel', { params }, ({ taskId }, context) =>
+    startCall(session, context, (call) => cancelTask(call, taskId)).catch(asProtocolError),
+  )
+}
+
+/** The task of another caller, and one that has ended, stay as they are. */
+async function cancelTask(call: McpCall, taskId: string): Promise<Record<string, unknown>> {
+  const { run, record } = await findTask(call, taskId)
+  const [{ withdrawQuestion }, context] = await Promise.all([call.app.product(), call.app.context()])
+  await withdrawQuestion({ run, id: record.id, caller: call.caller.name }, context, call.signal)
+  return {}
 }
 
 async function getTask(call: McpCall, taskId: string): Promise<Record<string, unknown>> {
@@ -66,7 +80,8 @@ async function getTask(call: McpCall, taskId: string): Promise<Record<string, un
     const result = { ...answerResult(call, { run, record, reused: true }), resultType: 'complete' }
     return { ...task, status: 'completed', result }
   }
-  const { message, next } = record.error
+  const { code, message, next } = record.error
+  if (code === 'withdrawn') return { ...task, status: 'cancelled' }
   const error = { code: ProtocolErrorCode.InternalError, message: next === undefined ? message : `${message} ${next}` }
   return { ...task, status: 'failed', error }
 }

@@ -1,12 +1,13 @@
 // The OpenAPI description of the service. A test compares it with the handlers' responses.
+import { exampleAnswer, exampleQuestion } from './examples.js'
 import { schemas } from './schemas.js'
 
 type Part = Record<string, unknown>
 
 const schema = (name: string): Part => ({ $ref: `#/components/schemas/${name}` })
-const json = (name: string, description: string, headers: string[] = []): Part => ({
+const json = (name: string, description: string, headers: string[] = [], example?: unknown): Part => ({
   description,
-  content: { 'application/json': { schema: schema(name) } },
+  content: { 'application/json': { schema: schema(name), ...(example === undefined ? {} : { example }) } },
   ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers.map((one) => [one, header])) }),
 })
 const header: Part = { schema: { type: 'string' } }
@@ -47,7 +48,15 @@ const query = (name: string, required: boolean, description: string, type = 'str
   description,
   schema: { type },
 })
-const inPath = (name: string): Part => ({ name, in: 'path', required: true, schema: { type: 'string' } })
+const inPath = (name: string, description: string): Part => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
+const run = inPath('run', 'The id of a run, as `run` of an answer or of the list of runs')
+const answerId = inPath('answer', 'The id of an answer')
 const inHeader = (name: string, description: string): Part => ({
   name,
   in: 'header',
@@ -80,18 +89,22 @@ export function openApiDocument(origin: string): Part {
         post: {
           operationId: 'ask',
           summary: 'Ask a question',
+          description:
+            'Answers a question about a commit, with citations of lines that were checked. The same question again comes from the answer store. With `Accept: text/event-stream` the reply is a stream of events: `status`, `token` and `usage`, and at the end `answer` or `error`.',
           parameters: [
             inHeader('Prefer', '`respond-async`: the question is queued, and the reply is 202 at once'),
             inHeader('Idempotency-Key', 'names one question with `fresh`: the same key and question are answered once'),
-            inHeader('Accept', '`text/event-stream` for events'),
           ],
-          requestBody: { required: true, content: { 'application/json': { schema: schema('Question') } } },
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schema('Question'), example: exampleQuestion } },
+          },
           responses: {
             200: {
               description: 'The answer, or its events',
               headers: { 'Server-Timing': header, 'X-Request-Id': header },
               content: {
-                'application/json': { schema: schema('Answer') },
+                'application/json': { schema: schema('Answer'), example: exampleAnswer },
                 'text/event-stream': { schema: { type: 'string' } },
               },
             },
@@ -116,20 +129,28 @@ export function openApiDocument(origin: string): Part {
           responses: { 200: json('RunsOrRepositories', 'A page', ['Link']), ...readErrors },
         },
       },
-      '/api/runs/{run}': readOperation('readRun', 'One run, with its summary', 'WholeRun', [inPath('run'), repository]),
+      '/api/runs/{run}': readOperation('readRun', 'One run, with its summary', 'WholeRun', [run, repository]),
       '/api/runs/{run}/answers': readOperation('listAnswers', 'What was asked about a run', 'Answers', [
-        inPath('run'),
+        run,
         repository,
         ...paging,
       ]),
-      '/api/runs/{run}/answers/{answer}': readOperation(
-        'readAnswer',
-        'One answer, or how far it is',
-        'AnswerInSomeState',
-        [inPath('run'), inPath('answer'), repository],
-      ),
+      '/api/runs/{run}/answers/{answer}': {
+        ...readOperation('readAnswer', 'One answer, or how far it is', 'AnswerInSomeState', [
+          run,
+          answerId,
+          repository,
+        ]),
+        delete: {
+          operationId: 'withdrawQuestion',
+          summary: 'Take a question back that is being answered',
+          description: 'Its sandbox ends. Only the caller that asked may do so.',
+          parameters: [run, answerId, repository],
+          responses: { 204: { description: 'Taken back' }, ...readErrors },
+        },
+      },
       '/api/runs/{run}/files': readOperation('readLines', 'Lines that an answer cites', 'Lines', [
-        inPath('run'),
+        run,
         repository,
         query('path', true, 'a file of the commit'),
         query('from', true, 'first line', 'integer'),
@@ -188,7 +209,10 @@ export function openApiDocument(origin: string): Part {
 }
 
 function readOperation(operationId: string, summary: string, name: string, parameters: Part[]): Part {
-  return {
-    get: { operationId, summary, parameters, responses: { 200: json(name, summary, ['Link']), ...readErrors } },
+  const responses = {
+    200: json(name, summary, ['Link', 'ETag']),
+    304: { description: 'The same as the tag in If-None-Match' },
+    ...readErrors,
   }
+  return { get: { operationId, summary, parameters, responses } }
 }

@@ -142,11 +142,9 @@ const answerOptional = ['cost', 'reusedFrom', 'compareWith', 'behind', 'stale', 
 const namesOfRuns: Record<string, Schema> = {
   run: runId,
   commit: sha,
-  ref: text('refs/heads/…, refs/pull/<n>, or the name of a branch'),
+  ref: text('refs/heads/…, refs/pull/<n>, the name of a branch, or HEAD for the default branch'),
   pull: { type: 'integer', minimum: 1 },
 }
-const oneName = Object.keys(namesOfRuns).map((name) => ({ required: [name] }))
-
 export const schemas: Record<string, Schema> = {
   Question: {
     ...object(
@@ -155,8 +153,7 @@ export const schemas: Record<string, Schema> = {
         ...namesOfRuns,
         compareWith: {
           ...object(namesOfRuns, Object.keys(namesOfRuns)),
-          oneOf: oneName,
-          description: 'an earlier run: what changed since',
+          description: 'an earlier run, by exactly one of its names: what changed since',
         },
         question: { type: 'string', minLength: 1, description: 'at most 4,000 characters' },
         thread: { type: 'string', maxLength: 400, description: 'questions of one thread know of each other' },
@@ -166,7 +163,7 @@ export const schemas: Record<string, Schema> = {
       },
       [...Object.keys(namesOfRuns), 'compareWith', 'thread', 'fresh', 'comment', 'model'],
     ),
-    oneOf: oneName,
+    description: 'Exactly one of `run`, `commit`, `ref` and `pull` names what is asked about.',
   },
   Lines: lines,
   Pending: object(pendingFields),

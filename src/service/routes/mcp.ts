@@ -4,7 +4,7 @@ import { authenticate } from '../auth/authenticate.js'
 import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { HttpError } from '../http/problem-details.js'
-import { countCalls, type McpSession } from '../mcp/session.js'
+import type { McpSession } from '../mcp/session.js'
 import type { ServiceSettings } from '../settings.js'
 
 const maximumBytes = 200_000
@@ -46,6 +46,20 @@ function sessionOf(exchange: RequestContext, app: App, caller: McpSession['calle
     },
   }
   return { session, ended: () => Promise.all(calls) }
+}
+
+const mostCalls = 20
+
+/** A request in the older form can hold a list of calls. */
+function countCalls(): () => void {
+  let calls = 0
+  return () => {
+    calls += 1
+    if (calls <= mostCalls) return
+    throw new HttpError(400, 'invalid-input', `A request may hold ${mostCalls} calls.`, {
+      next: 'Send them one by one.',
+    })
+  }
 }
 
 /**

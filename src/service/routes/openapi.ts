@@ -1,10 +1,10 @@
 // GET /api/openapi.
 import type { RequestContext } from '../http/http-function.js'
-import { jsonResponse } from '../http/json.js'
+import { taggedResponse } from '../http/json.js'
 import { wantJson } from '../http/parse-request.js'
 import { openApiDocument } from '../openapi/document.js'
 
 export function getOpenApi({ request, url }: RequestContext): Response {
   wantJson(request)
-  return jsonResponse(200, openApiDocument(url.origin), { 'cache-control': 'public, max-age=300' })
+  return taggedResponse(request, openApiDocument(url.origin))
 }

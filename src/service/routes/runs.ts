@@ -4,7 +4,7 @@ import { type App, getApp } from '../app.js'
 import { locate } from '../ask/question.js'
 import { authenticate, type Caller } from '../auth/authenticate.js'
 import type { RequestContext } from '../http/http-function.js'
-import { jsonResponse } from '../http/json.js'
+import { jsonResponse, taggedResponse } from '../http/json.js'
 import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
 import { HttpError } from '../http/problem-details.js'
 import {
@@ -19,17 +19,24 @@ import {
 } from '../http/responses.js'
 import { visibleRepositories } from '../repositories.js'
 
+/** DELETE of a question that is being answered takes it back. */
+export async function deleteAnswer(exchange: RequestContext): Promise<Response> {
+  const { run: name, answer: id } = readAddress(exchange.url)
+  if (name === undefined || id === undefined) {
+    const allow = 'GET, HEAD, OPTIONS'
+    throw new HttpError(405, 'method-not-allowed', `This address takes ${allow}.`, { headers: { allow } })
+  }
+  const look = await openLook(exchange)
+  const { product, context, caller } = look
+  const run = await findRun(look, { run: product.parseRunId(name) })
+  const question = { run, id, caller: caller.name }
+  await product.withdrawQuestion(question, context, exchange.signal)
+  return new Response(null, { status: 204 })
+}
+
 export async function getRuns(exchange: RequestContext): Promise<Response> {
-  const app = getApp()
-  const { request } = exchange
-  const asked = readAddress(exchange.url)
-  const caller = await authenticate(request, app.settings, app.verifier)
-  exchange.note({ caller: caller.name })
-  wantJson(request)
-  exchange.note({ part: asked.part ?? 'runs' })
-  const product = await app.product()
-  const context = await app.context()
-  const look: RunsRequest = { exchange, app, product, caller, context, asked, query: asked.query }
+  const look = await openLook(exchange)
+  const { asked, product } = look
   if (asked.run === undefined) return asked.query.get('repository') === null ? repositories(look) : runs(look)
   const run = await findRun(look, { run: product.parseRunId(asked.run) })
   switch (asked.part) {
@@ -40,6 +47,18 @@ export async function getRuns(exchange: RequestContext): Promise<Response> {
     default:
       return file(look, run)
   }
+}
+
+async function openLook(exchange: RequestContext): Promise<RunsRequest> {
+  const app = getApp()
+  const { request } = exchange
+  const asked = readAddress(exchange.url)
+  const caller = await authenticate(request, app.settings, app.verifier)
+  exchange.note({ caller: caller.name })
+  wantJson(request)
+  exchange.note({ part: asked.part ?? 'runs' })
+  const [product, context] = [await app.product(), await app.context()]
+  return { exchange, app, product, caller, context, asked, query: asked.query }
 }
 
 interface RunsRequest {
@@ -113,7 +132,7 @@ async function wholeRun({ app, product, context, exchange }: RunsRequest, run: P
   const { handoff } = run
   const summary = await product.runSummary(context, run, exchange.signal)
   const summaryBlocks = product.summaryBlocks(summary, handoff.commit, placeOf(app.settings.github, handoff))
-  return jsonResponse(200, { ...runView(handoff), summary, summaryBlocks, handoff })
+  return taggedResponse(exchange.request, { ...runView(handoff), summary, summaryBlocks, handoff })
 }
 
 async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Response> {
@@ -130,7 +149,7 @@ async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Respo
 async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Promise<Response> {
   const { product, context, exchange } = look
   const record = await product.getAnswer(context, run, id, exchange.signal)
-  if (record.status === 'done') return jsonResponse(200, await doneView(look, run, record))
+  if (record.status === 'done') return taggedResponse(exchange.request, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   return jsonResponse(200, pendingView(run, record, answerState(record)), { 'retry-after': String(pollSeconds) })
 }
@@ -156,7 +175,7 @@ async function file(look: RunsRequest, run: Product.ChosenRun): Promise<Response
   const id = query.get('answer')
   if (id !== null && !/^[0-9a-f]{32}$/.test(id)) throw wrong('`answer` is not the id of an answer.')
   const place = { path, from, to, ...(id === null ? {} : { answer: id }) }
-  return jsonResponse(200, await product.citedFile(context, run, place, exchange.signal))
+  return taggedResponse(exchange.request, await product.citedFile(context, run, place, exchange.signal))
 }
 
 function repositoryOf({ caller, app, query }: RunsRequest) {

@@ -26,7 +26,7 @@ import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
 import { stalenessAt, storedAnswer } from './report-answer.js'
-import { inProgress, passesByItself } from './retry.js'
+import { failureOf, inProgress, passesByItself } from './retry.js'
 import { readThread } from './thread.js'
 import { whileAccountIsFull } from './wait-for-account.js'
 
@@ -70,6 +70,7 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   } catch (error) {
     const other = lease.signal.aborted ? await readAnswer(placeOf(found, context), cleanupSignal()) : undefined
     if (other?.status === 'done') return storedAnswer(found, other, context, cleanupSignal())
+    if (other?.status === 'failed' && other.error.code === 'withdrawn') throw failureOf(other)
     const failure = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
     await giveUp(lease, failure, context)
     throw failure

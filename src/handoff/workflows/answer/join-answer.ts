@@ -1,11 +1,12 @@
 // Many callers, one answer: a caller that asks what is being answered waits for that answer.
 import type { AppContext } from '../../context.js'
-import type { CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
-import { type ErrorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
+import type { CompletedAnswer } from '../../domain/answer.js'
+import { isHandoffError } from '../../domain/errors.js'
 import { isHeld, readAnswer } from '../../store/answer-store.js'
 import { answerFound } from './answer-question.js'
 import { type AnswerResult, type FoundQuestion, placeOf } from './find-answer.js'
 import { storedAnswer } from './report-answer.js'
+import { failureOf, wasInterrupted } from './retry.js'
 
 const firstPauseMs = 150
 const longestPauseMs = 1_000
@@ -47,12 +48,4 @@ async function waitForAnswer(
     if (record?.status !== 'running' || !isHeld(record, clock.now())) return undefined
     await clock.sleep(pause, signal)
   }
-}
-
-/** Its caller left or ran out of time, which says nothing about the question. */
-export const wasInterrupted = ({ error }: FailedAnswer) => error.code === 'cancelled' || error.code === 'timeout'
-
-function failureOf({ error }: FailedAnswer): HandoffError {
-  const { code, message, next } = error
-  return new HandoffError(code as ErrorCode, message, next === undefined ? {} : { next })
 }

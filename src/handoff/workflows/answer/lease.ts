@@ -22,10 +22,22 @@ export interface Lease extends AsyncDisposable {
   giveUp(failed: FailedAnswer, jobGoesOn: boolean): Promise<void>
 }
 
+/** The leases of this process, by the place of their record. */
+const leases = new Map<string, (reason: unknown) => void>()
+
+const keyOf = ({ directory, id }: AnswerPlace) => `${directory}/${id}`
+
+/** Ends the work at once, where this process holds the question. Another process hears of it when it renews its lease. */
+export function endLease(place: AnswerPlace, reason: unknown): void {
+  leases.get(keyOf(place))?.(reason)
+}
+
 export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held): Lease {
   const { clock } = context.ports
   const stop = new AbortController()
   const lost = new AbortController()
+  const abort = (reason: unknown) => lost.abort(reason)
+  leases.set(keyOf(place), abort)
   let held = claimed
 
   async function renew(): Promise<void> {
@@ -46,6 +58,7 @@ export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held
 
   /** Nothing is written while a renewal is under way. */
   async function endRenewals(): Promise<void> {
+    if (leases.get(keyOf(place)) === abort) leases.delete(keyOf(place))
     stop.abort()
     await renewing
   }

@@ -1,7 +1,7 @@
 // A question that outlives its request: its record says that a job waits for it, before the job is sent.
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer } from '../../domain/answer.js'
-import { failUnheld, markQueued } from '../../store/answer-store.js'
+import { failAnswer, isHeld, markQueued } from '../../store/answer-store.js'
 import { cleanupSignal } from '../../util/step-timer.js'
 import { failedRecord } from './answer-question.js'
 import { reserveBudget } from './budget.js'
@@ -25,5 +25,5 @@ export async function queueAnswer(
 export async function failQueued(found: FoundQuestion, error: unknown, context: AppContext): Promise<void> {
   const now = context.ports.clock.now()
   const failed = (record: ClaimedAnswer) => failedRecord(record, error, now)
-  await failUnheld(placeOf(found, context), failed, now, cleanupSignal())
+  await failAnswer(placeOf(found, context), failed, (record) => !isHeld(record, now), cleanupSignal())
 }

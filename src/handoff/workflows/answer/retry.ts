@@ -1,5 +1,5 @@
 // Which failures pass by themselves, and after how long it makes sense to try again. One table for jobs, requests and comments.
-import type { ClaimedAnswer } from '../../domain/answer.js'
+import type { ClaimedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { type ErrorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
 
 /** Seconds to wait where the outside service did not say. A code that is not here fails again in the same way. */
@@ -25,6 +25,15 @@ export function retryAfterSeconds(error: unknown): number | undefined {
 }
 
 export const passesByItself = (error: unknown) => retryAfterSeconds(error) !== undefined
+
+/** Its caller left or ran out of time, which says nothing about the question. */
+export const wasInterrupted = ({ error }: FailedAnswer) => error.code === 'cancelled' || error.code === 'timeout'
+
+/** The failure that a record tells. */
+export function failureOf({ error }: FailedAnswer): HandoffError {
+  const { code, message, next } = error
+  return new HandoffError(code as ErrorCode, message, next === undefined ? {} : { next })
+}
 
 /** Another process holds the question. */
 export function inProgress({ id }: ClaimedAnswer): HandoffError {
