@@ -1,8 +1,8 @@
 // Three simple searches to compare with: git grep for the question's words, BM25 over pieces of 60 lines, and SQLite's full-text index.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { splitLines } from '../handoff/domain/source-lines.js'
 import { type Corpus, openCorpus } from '../handoff/sandbox/program/search/corpus.js'
-import { splitLines } from '../handoff/sandbox/program/search/excerpt-cost.js'
 import { splitIdentifier, stem } from '../handoff/sandbox/program/search/tokenize.js'
 import type { Place } from './search-quality-types.js'
 

@@ -45,7 +45,7 @@ export const headlines: Headline[] = [
   {
     title: 'Sandboxes and callers do only what they may',
     text: 'A sandbox reaches its own directory and hosts only. A caller reaches the repositories that it may read only.',
-    files: ['sandbox-isolation', 'authorisation'],
+    files: ['sandbox-isolation', 'taken-over-sandbox', 'authorisation'],
   },
   {
     title: 'Hostile input, load and old data break nothing',

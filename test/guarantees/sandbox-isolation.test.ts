@@ -211,11 +211,15 @@ test('Sandbox B may not write, and its token is revoked too', async () => {
   expect(issued).toMatchObject({ revoked: true, scopes: [{ prefix: run.directory, ops: ['read', 'list'] }] })
 })
 
-test('Sandbox A reaches drive9 and the git host; Sandbox B reaches drive9 only', () => {
+test('Sandbox A reaches drive9, and the git host until it has cloned; Sandbox B reaches drive9 only', () => {
   const [, summarising, answering] = stack.clouds.sandboxes.sandboxes
   const gitHost = new URL(stack.remote.url).hostname
   const { hosts } = stack.context.ports.drive
-  expect(summarising!.networks.at(-1)).toEqual({ allowOut: [...new Set([...hosts, gitHost])], denyOut: ['0.0.0.0/0'] })
+  const denyOut = ['0.0.0.0/0']
+  expect(summarising!.networks).toEqual([
+    { allowOut: [...new Set([...hosts, gitHost])], denyOut },
+    { allowOut: hosts, denyOut },
+  ])
   expect(answering!.networks.at(-1)).toEqual({ allowOut: hosts, denyOut: ['0.0.0.0/0'] })
 })
 

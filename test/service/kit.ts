@@ -93,7 +93,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   }
   const run = await summarise(
     { commit, attempt: 'first' },
-    sandboxProgram ? takenDown(stack.context, sandboxProgram) : stack.context,
+    sandboxProgram ? takenDown(stack.context, sandboxProgram, repository) : stack.context,
     never,
   )
   const environment = {
@@ -173,11 +173,11 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
 }
 
 /** What the real program reads in the next workflow of this service is what is found from then on. */
-function takenDown(context: AppContext, sandboxProgram: ScriptedProgram): AppContext {
+function takenDown(context: AppContext, sandboxProgram: ScriptedProgram, repository: TestRepository): AppContext {
   const heard: ProgramRecord[] = []
   const sandboxes = recordOutput(context.ports.sandboxes, (record) => {
     heard.push(record)
-    if (record.type === 'done') sandboxProgram.can((before) => ({ ...before, find: searchRecords(heard) }))
+    if (record.type === 'done') sandboxProgram.can((before) => ({ ...before, find: searchRecords(heard, repository) }))
   })
   return { ...context, ports: { ...context.ports, sandboxes } }
 }

@@ -1,8 +1,11 @@
 // What the real program did once in a quick world, taken down to be repeated: everything it stored and printed, and what one would find in that
 // repository.
+import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
 import type { GitRemote } from '../../src/emulators/git-http-server.js'
+import type { ObjectKind } from '../../src/handoff/domain/git-proof.js'
 import type { Sandboxes } from '../../src/handoff/domain/ports.js'
 import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 import { createRecordReader } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
@@ -44,12 +47,23 @@ export async function recordSummary(
     }
   })
   clouds.drive.remove(place.layout.repository)
-  return { files, summarise: heard.map((record) => restated(record, files)), find: searchRecords(heard) }
+  return { files, summarise: heard.map((record) => restated(record, files)), find: searchRecords(heard, repository) }
 }
 
-/** The first lines of each file that was read. */
-export function searchRecords(records: ProgramRecord[]): ProgramRecord[] {
+/** The first lines of each file that was read, and the objects that prove them. */
+export function searchRecords(
+  records: ProgramRecord[],
+  { directory, head }: Pick<TestRepository, 'directory' | 'head'>,
+): ProgramRecord[] {
   const texts = records.filter((record) => record.type === 'text').slice(0, 5)
+  const folders = new Set(texts.flatMap(({ path }) => foldersOf(path)))
+  const objects = [
+    gitObject(directory, 'commit', head),
+    ...[...folders].map((folder) =>
+      gitObject(directory, 'tree', folder === '' ? `${head}^{tree}` : `${head}:${folder}`),
+    ),
+    ...texts.map(({ blob }) => gitObject(directory, 'blob', blob)),
+  ]
   const excerpts = texts.map(({ path, blob, text }): ProgramRecord => {
     return {
       v: 1,
@@ -65,6 +79,7 @@ export function searchRecords(records: ProgramRecord[]): ProgramRecord[] {
   return [
     { v: 1, type: 'step', step: 'mount', milliseconds: 1 },
     ...excerpts,
+    ...objects,
     {
       v: 1,
       type: 'searched',
@@ -77,6 +92,17 @@ export function searchRecords(records: ProgramRecord[]): ProgramRecord[] {
     },
     { v: 1, type: 'done' },
   ]
+}
+
+function gitObject(directory: string, kind: ObjectKind, name: string): ProgramRecord {
+  const bytes = execFileSync('git', ['--git-dir', directory, 'cat-file', kind, name])
+  return { v: 1, type: 'object', kind, data: deflateRawSync(bytes).toString('base64') }
+}
+
+/** `a/b/c.ts` → the top, `a`, `a/b`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1)
+  return ['', ...parts.map((_, index) => parts.slice(0, index + 1).join('/'))]
 }
 
 const padding = (bytes: number) => Buffer.alloc(Math.max(0, bytes))

@@ -38,7 +38,7 @@ export interface ScriptedStackOptions {
   cloneBytes?: number
 }
 
-const smallRepository: Files = {
+export const smallRepository = {
   'README.md': '# Tools\n\nTools that greet people.\n',
   'package.json': '{ "name": "tools", "scripts": { "test": "node --test" } }\n',
   'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',

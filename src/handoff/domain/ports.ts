@@ -66,6 +66,8 @@ export interface Sandbox {
   headersInjected: boolean
   /** Runs one command to its end; one round trip. `onOutput` gets standard output in order, as it comes. A non-zero exit is not an error. */
   run(command: string, options: RunOptions): Promise<{ exitCode: number; stderrTail: string }>
+  /** From now on the sandbox reaches these hosts only, and no header is added to its requests, as far as the account supports it. */
+  restrictNetwork(egress: string[], signal: AbortSignal): Promise<void>
   /** Idempotent, and safe while a command runs. Resolves when the sandbox is known to be gone. */
   kill(): Promise<void>
 }

@@ -95,6 +95,7 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     source: read.oneOf('code', 'summary'),
     score: read.number,
   }),
+  object: read.object({ type: read.oneOf('object'), kind: read.oneOf('commit', 'tree', 'blob'), data: text }),
   listing: read.object({ type: read.oneOf('listing'), path, entries: read.array(path, 10_000) }),
   searched: read.object({
     type: read.oneOf('searched'),

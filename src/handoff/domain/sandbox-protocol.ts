@@ -1,6 +1,7 @@
 // The protocol between the host and a sandbox program. One task goes in as JSON in the environment, never in the text of a command. Typed records
 // come out, one JSON object a line on standard output.
 import type { Excerpt } from './answer.js'
+import type { PackedObject } from './git-proof.js'
 import type { ChosenText, Survey } from './survey.js'
 
 /** Where the run directory is and how the program verifies its mount. The token is in DRIVE9_API_KEY. */
@@ -111,6 +112,8 @@ export type ProgramRecord = { v: 1 } & (
   | ({ type: 'text' } & ChosenText)
   | ({ type: 'relocated' } & Relocation)
   | ({ type: 'excerpt' } & Excerpt)
+  /** Leads from the commit to what is shown; the host believes nothing else. */
+  | ({ type: 'object' } & PackedObject)
   | { type: 'listing'; path: string; entries: string[] }
   | ({ type: 'searched' } & Searched)
   | { type: 'failed'; code: ProgramFailure; message: string }

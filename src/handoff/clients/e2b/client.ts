@@ -28,7 +28,7 @@ async function open(service: Service, request: SandboxRequest, signal: AbortSign
   const { template = templateName(service.settings.binary) } = service.settings
   if (template.split(':')[0] === 'base') return openBase(service, request, template, signal)
   try {
-    return makeMachine(service, await createSandbox(service, request, template, [], signal), request.lifetimeMs)
+    return makeMachine(service, await createSandbox(service, request, template, [], signal), request)
   } catch (error) {
     const missing = isHandoffError(error) && failureOf(error.cause).status === 404
     if (service.settings.template !== undefined || !missing) throw error
@@ -51,10 +51,10 @@ async function openBase(
     const [preparedMs, then] = await Promise.all([prepare(service, created, request, program, signal), building])
     const why = wanted === undefined ? '' : `This E2B account has no template ${wanted} yet. `
     service.notice(`${why}Preparing a sandbox from base took ${(preparedMs / 1_000).toFixed(1)} s. ${then}`)
-    return makeMachine(service, created, request.lifetimeMs)
+    return makeMachine(service, created, request)
   } catch (error) {
     // What went wrong first is what matters; a machine that could not be killed ends with its lifetime.
-    await makeMachine(service, created, request.lifetimeMs)
+    await makeMachine(service, created, request)
       .kill()
       .catch(() => undefined)
     throw error

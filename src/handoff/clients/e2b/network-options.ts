@@ -53,7 +53,11 @@ export function giveUp(service: Service, { option, once }: RefusedOption): void 
 const accountOf = ({ apiKey, domain = '', apiUrl = '' }: Service['settings']) => [apiKey, domain, apiUrl].join(' ')
 
 /** What the SDK is given. A list of hosts means something only when everything else is denied. */
-export function networkOf(request: SandboxRequest, options: NetworkOptions, moreHosts: string[] = []) {
+export function networkOf(
+  request: Pick<SandboxRequest, 'egress' | 'injectHeaders'>,
+  options: NetworkOptions,
+  moreHosts: string[] = [],
+) {
   const hosts = [...new Set([...request.egress, ...moreHosts].map(withoutPort))]
   const rules = (request.injectHeaders ?? []).map(({ host, headers }) => [
     withoutPort(host),

@@ -4,11 +4,12 @@
 // the machine and the command's own time are three reasons to stop waiting, and each leaves as the error it is.
 import type { CommandHandle, Sandbox as SdkSandbox } from 'e2b'
 import { abortError, HandoffError } from '../../domain/errors.js'
-import type { RunOptions, Sandbox } from '../../domain/ports.js'
+import type { RunOptions, Sandbox, SandboxRequest } from '../../domain/ports.js'
 import { anySignal } from '../../util/abort.js'
 import type { Created } from './create-sandbox.js'
 import { exitCodeOf, explainFailure } from './errors.js'
-import { killSandbox, lower, type Service } from './sdk-calls.js'
+import { networkOf } from './network-options.js'
+import { asOurs, killSandbox, lower, replied, type Service } from './sdk-calls.js'
 
 const tailCharacters = 4_000
 const killProcessMs = 1_500
@@ -19,7 +20,7 @@ const lifetimeSlackMs = 2_000
 export function makeMachine(
   service: Service,
   { sandbox, template, options, letDie }: Created,
-  lifetimeMs: number,
+  { lifetimeMs }: Pick<SandboxRequest, 'lifetimeMs'>,
 ): Sandbox {
   const endsAt = Date.now() + lifetimeMs - lifetimeSlackMs
   const gone = new AbortController()
@@ -37,6 +38,14 @@ export function makeMachine(
     template,
     egressLimited: options.egress,
     headersInjected: options.headers,
+    async restrictNetwork(egress, signal) {
+      if (!options.egress && !options.headers) return
+      const network = networkOf({ egress }, { ...options, headers: false })
+      const doing = `Restricting the network of sandbox ${sandbox.sandboxId}`
+      await asOurs(signal, doing, () =>
+        replied(service, signal, (connection) => sandbox.updateNetwork(network, connection)),
+      )
+    },
     run: (command, run) => runCommand(sandbox, command, run, gone.signal, () => Date.now() >= endsAt),
     kill() {
       killing ??= kill().catch((error: unknown) => {

@@ -3,8 +3,7 @@
 // drive9 hides two failures: a failed mount leaves a plain local directory, and `umount` returns 0 although files are lost. So the marker proves
 // the mount, each file is copied, synced and renamed with its own check, and `drain` must report ok.
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { MountTask } from '../../domain/sandbox-protocol.js'
 import {
@@ -17,11 +16,12 @@ import {
 } from './drive-failure.js'
 import { emit, ProgramError } from './emit-record.js'
 import { runCommand } from './spawn.js'
+import { openUntrusted } from './untrusted-file.js'
 
 export interface Mount {
-  /** Stores a finished local file and emits a record. */
+  /** Stores a finished local file of the untrusted account and emits a record. */
   store(local: string, relative: string): Promise<void>
-  /** Stores a finished local file without a record. */
+  /** The same without a record. */
   put(local: string, relative: string): Promise<void>
   link(target: string, relative: string): Promise<void>
   drain(): Promise<void>
@@ -49,22 +49,27 @@ export async function mount(task: MountTask, home: string, token: string, readOn
     asking ??= findFailureReason(mounted, dirname(relative))
     throw createDriveError('store-failed', `${relative} could not be stored`, await asking, errorCode(error))
   }
-  const put = async (local: string, relative: string) => {
+  /** Hashes what it copies, so that the record is of the bytes that were stored. */
+  const copy = async (local: string, relative: string): Promise<FileHash> => {
     const target = join(path, relative)
+    const source = await openUntrusted(local, home).catch((error: unknown) => {
+      if (error instanceof ProgramError) throw error
+      return failed(relative, error)
+    })
     try {
       await mkdir(dirname(target), { recursive: true })
-      await copyIntoMount(local, target)
+      return await copyIntoMount(source, target)
     } catch (error) {
-      await failed(relative, error)
+      return await failed(relative, error)
+    } finally {
+      await source.close()
     }
   }
 
   return {
-    put,
+    put: async (local, relative) => void (await copy(local, relative)),
     async store(local, relative) {
-      const hash = await hashFile(local)
-      await put(local, relative)
-      emit({ type: 'stored', path: relative, ...hash })
+      emit({ type: 'stored', path: relative, ...(await copy(local, relative)) })
     },
     async link(target, relative) {
       try {
@@ -126,17 +131,27 @@ async function verifyMarker(task: MountTask, path: string): Promise<void> {
 let copies = 0
 
 /** Copies, syncs and renames, so that a reader never sees half a file. The temporary name is short, because the file's own may have 255 bytes. */
-async function copyIntoMount(local: string, target: string): Promise<void> {
+async function copyIntoMount(source: FileHandle, target: string): Promise<FileHash> {
   copies += 1
   const temporary = join(dirname(target), `.handoff-${copies}.tmp`)
-  await copyFile(local, temporary, constants.COPYFILE_FICLONE)
-  const handle = await open(temporary, 'r+')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  const hash = await copyTo(temporary, source)
   await rename(temporary, target)
+  return hash
+}
+
+async function copyTo(path: string, source: FileHandle): Promise<FileHash> {
+  const copy = await open(path, 'w')
+  try {
+    const hash = await hashBytes(source, (piece) => writeAll(copy, piece))
+    await copy.sync()
+    return hash
+  } finally {
+    await copy.close()
+  }
+}
+
+async function writeAll(to: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await to.write(bytes, at)).bytesWritten
 }
 
 /** A temporary name of `copyIntoMount`. */
@@ -145,18 +160,29 @@ export const isTemporaryName = (name: string) => /^\.handoff-\d+\.tmp$/.test(nam
 /** The code and never the message, which contains local paths. */
 const errorCode = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'no code'
 
+export interface FileHash {
+  bytes: number
+  sha256: string
+}
+
 /** Hashes a local file as a stream. */
-export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash('sha256')
-  let bytes = 0
+export async function hashFile(path: string): Promise<FileHash> {
   const handle = await open(path)
   try {
-    for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 20, autoClose: false })) {
-      hash.update(chunk as Buffer)
-      bytes += (chunk as Buffer).length
-    }
+    return await hashBytes(handle)
   } finally {
     await handle.close()
+  }
+}
+
+async function hashBytes(handle: FileHandle, take?: (piece: Uint8Array) => Promise<void>): Promise<FileHash> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 20, autoClose: false })) {
+    const piece = chunk as Buffer
+    hash.update(piece)
+    bytes += piece.length
+    await take?.(piece)
   }
   return { bytes, sha256: hash.digest('hex') }
 }

@@ -1,20 +1,14 @@
 // The commit on the local disk: a bare clone of depth one, by the exact id, and its tar.
 //
 // Only the git process that fetches has the credential, in its environment. No remote is configured, so git stores no address.
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
 import { ProgramError } from './emit-record.js'
-import { type Account, lastLine, runCommand } from './spawn.js'
+import { type Account, lastLine, localGitEnvironment, runCommand } from './spawn.js'
 
 /** No system or personal configuration, no prompt, no transport but HTTP, no LFS filter. */
-const gitEnvironment = {
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ALLOW_PROTOCOL: 'http:https',
-  GIT_LFS_SKIP_SMUDGE: '1',
-}
+const gitEnvironment = { ...localGitEnvironment, GIT_ALLOW_PROTOCOL: 'http:https', GIT_LFS_SKIP_SMUDGE: '1' }
 
 const gitOptions = [
   '-c',
@@ -25,6 +19,9 @@ const gitOptions = [
   'gc.auto=0',
   '-c',
   'credential.helper=',
+  // The credential is for one host. A redirect could lead to another one.
+  '-c',
+  'http.followRedirects=false',
 ]
 
 export interface Clone {
@@ -131,11 +128,45 @@ async function pack(work: string, name: string, account: Account | undefined): P
   return tar
 }
 
-/** Unpacks the tar in a later sandbox. */
-export async function unpack(tar: string, work: string, account: Account | undefined): Promise<void> {
-  const args = ['--no-same-owner', '--no-same-permissions', '-xf', tar]
-  await requireSuccess(runCommand('tar', args, work, account ? { account } : {}), 'tar could not unpack the clone')
+const unpackedIn = (work: string) => join(work, 'unpacked')
+
+/**
+ * Unpacks the objects of the tar in a later sandbox, beside a repository that this sandbox starts itself. Configuration, hooks, attributes, alternates
+ * and refs of the tar are not used: a changed one could have git run a program.
+ */
+export async function unpack(tar: string, work: string, name: string, account: Account | undefined): Promise<void> {
+  const options = account ? { account } : {}
+  const place = unpackedIn(work)
+  const unpacked = `mkdir -p "$1" && tar -C "$1" --no-same-owner --no-same-permissions -xf "$2" "$3"`
+  const args = ['-c', unpacked, 'unpack', place, tar, `${name}.git/objects`]
+  const init = ['init', '--quiet', '--bare', '--template=', '--initial-branch=main', join(work, `${name}.git`)]
+  await Promise.all([
+    requireSuccess(runCommand('sh', args, work, options), 'tar could not unpack the clone'),
+    requireSuccess(
+      runCommand('git', [...gitOptions, ...init], work, { ...options, environment: localGitEnvironment }),
+      'git could not start a repository',
+    ),
+  ])
 }
+
+/** In the untrusted account: takes plain files with the names of git's objects into the repository. */
+export async function adoptObjects(work: string, name: string): Promise<void> {
+  const from = join(unpackedIn(work), `${name}.git`, 'objects')
+  const to = join(work, `${name}.git`, 'objects')
+  // A link is neither a directory nor a file here.
+  const folders = (await readdir(from, { withFileTypes: true })).filter((entry) => entry.isDirectory())
+  for (const { name: folder } of folders) {
+    const isObject = folder === 'pack' ? isPackFile : /^[0-9a-f]{2}$/.test(folder) ? isLooseFile : undefined
+    if (!isObject) continue
+    const entries = await readdir(join(from, folder), { withFileTypes: true })
+    const wanted = entries.filter((entry) => entry.isFile() && isObject(entry.name))
+    await mkdir(join(to, folder), { recursive: true })
+    await Promise.all(wanted.map((entry) => rename(join(from, folder, entry.name), join(to, folder, entry.name))))
+  }
+}
+
+const isPackFile = (name: string) => /^pack-[0-9a-f]{40}\.(?:pack|idx)$/.test(name)
+const isLooseFile = (name: string) => /^[0-9a-f]{38}$/.test(name)
 
 async function requireSuccess(running: ReturnType<typeof runCommand>, what: string): Promise<void> {
   const finished = await running

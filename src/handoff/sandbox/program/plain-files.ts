@@ -2,13 +2,15 @@
 // changed line ends. `analysis/tree.json` lists each file with its hash, and each path that the drive cannot keep.
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { artifact } from '../../domain/run.js'
+import { array, count, decodeJson, object, objectId, oneOf, sha256, string } from '../../util/decode.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { isTemporaryName, type Mount } from './drive9-mount.js'
 import { emit, ProgramError } from './emit-record.js'
 import { gitAt, listTree, openBlobReader } from './survey/git-objects.js'
+import { openUntrusted } from './untrusted-file.js'
 
 /** `analysis/tree.json` */
 interface TreeTable {
@@ -100,7 +102,10 @@ function isStorableName(path: string, bytes: Buffer): boolean {
   if (/[\\\p{Cc}]/u.test(path)) return false
   return path
     .split('/')
-    .every((part) => part !== '..' && part !== '.' && Buffer.byteLength(part) <= 255 && !isTemporaryName(part))
+    .every(
+      (part) =>
+        part !== '' && part !== '..' && part !== '.' && Buffer.byteLength(part) <= 255 && !isTemporaryName(part),
+    )
 }
 
 function staysInside(path: string, target: string): boolean {
@@ -113,6 +118,28 @@ function staysInside(path: string, target: string): boolean {
   )
 }
 
+/** The untrusted account wrote the table, so each path of it is checked again. */
+async function readTable(file: string): Promise<TreeTable> {
+  const handle = await openUntrusted(file, dirname(file))
+  try {
+    const table = decodeJson((await handle.readFile()).toString('utf8'), treeTable) as TreeTable
+    const wrong = [...table.files, ...table.links].find(({ path }) => !isStorableName(path, Buffer.from(path)))
+    const leaving = table.links.find(({ path, target }) => !staysInside(path, target))
+    if (!wrong && !leaving) return table
+    throw new ProgramError('internal', `the table of plain files has a path that leads elsewhere`)
+  } finally {
+    await handle.close()
+  }
+}
+
+const treeTable = object({
+  version: oneOf(1),
+  commit: objectId,
+  files: array(object({ path: string(), bytes: count, sha256 })),
+  links: array(object({ path: string(), target: string() })),
+  lost: array(object({ path: string(), what: oneOf('exec bit', 'name', 'link', 'submodule') })),
+})
+
 /** In the parent process: copies the files into the mount, a few at a time, and reports them. */
 export async function storePlainFiles(
   directory: string,
@@ -120,7 +147,7 @@ export async function storePlainFiles(
   mounted: Mount,
   target: string,
 ): Promise<void> {
-  const table = JSON.parse(await readFile(tableFile, 'utf8')) as TreeTable
+  const table = await readTable(tableFile)
   await mapConcurrent(16, table.files, ({ path }) => mounted.put(join(directory, path), `${target}/${path}`))
   for (const link of table.links) await mounted.link(link.target, `${target}/${link.path}`)
   await mounted.store(tableFile, artifact.treeTable)

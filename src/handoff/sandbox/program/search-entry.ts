@@ -7,8 +7,9 @@ import type { FindTask, MoreTask } from '../../domain/sandbox-protocol.js'
 import { type DirectoryWords, decodeSummaryRecord } from '../../domain/summary/summary-record.js'
 import type { Outline } from '../../domain/survey.js'
 import { fetchArtifact, mount } from './drive9-mount.js'
+import { emitProof } from './emit-proof.js'
 import { emit, timeStep } from './emit-record.js'
-import { unpack } from './git-clone.js'
+import { adoptObjects, unpack } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
 import { answerRequests, type FollowUpResult } from './search/follow-up.js'
 import { find, type SearchResult } from './search/index.js'
@@ -27,13 +28,15 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
   const proven = timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, true))
   const search = async () => {
     await Promise.all(fetched)
-    await timeStep('unpack', () => unpack(local(task.clonePath), workDirectory, untrustedAccount(homeDirectory)))
+    const account = untrustedAccount(homeDirectory)
+    await timeStep('unpack', () => unpack(local(task.clonePath), workDirectory, task.repositoryName, account))
     await timeStep('find', () => runChild('find', task, homeDirectory, proven))
   }
   await Promise.all([proven, search()])
 }
 
 async function searchClone(task: FindTask): Promise<void> {
+  await adoptObjects(workDirectory, task.repositoryName)
   if (task.requests) return answerFollowUp({ ...task, requests: task.requests })
   const [summary, outline, words] = await Promise.all([readArtifact('code-summary.md'), readOutline(), readWords(task)])
   const found = await find({
@@ -45,12 +48,15 @@ async function searchClone(task: FindTask): Promise<void> {
     words,
   })
   emitResult(found)
+  await emitProof(cloneDirectory(task.repositoryName), task.commit, found)
 }
 
 async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
   const gitDirectory = cloneDirectory(task.repositoryName)
   const { commit, search, requests } = task
-  emitResult(await answerRequests({ gitDirectory, commit, search, requests, outline: await readOutline() }))
+  const found = await answerRequests({ gitDirectory, commit, search, requests, outline: await readOutline() })
+  emitResult(found)
+  await emitProof(gitDirectory, commit, found)
 }
 
 function emitResult(found: SearchResult | FollowUpResult): void {

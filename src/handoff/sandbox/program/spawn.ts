@@ -27,7 +27,7 @@ export interface Account {
 /** Only what a program needs to run; it contains no secret. */
 export function cleanEnvironment(home: string): Record<string, string> {
   return {
-    PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    PATH: absoluteFolders(process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'),
     HOME: home,
     LANG: 'C.UTF-8',
     // The sandbox service may set variables of its own; they pass through.
@@ -35,6 +35,24 @@ export function cleanEnvironment(home: string): Record<string, string> {
       Object.entries(process.env).filter((entry): entry is [string, string] => /^E2B_/.test(entry[0])),
     ),
   }
+}
+
+/** A relative folder of the PATH would be one of the untrusted account. */
+const absoluteFolders = (path: string) =>
+  path
+    .split(':')
+    .filter((folder) => folder.startsWith('/'))
+    .join(':')
+
+/** For git on a repository that others have made: no configuration but ours, and no transport. */
+export const localGitEnvironment = {
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ALLOW_PROTOCOL: 'none',
+  GIT_NO_LAZY_FETCH: '1',
 }
 
 export function runCommand(
@@ -75,7 +93,7 @@ export function spawnError(program: string, error: NodeJS.ErrnoException): Error
   return new ProgramError('tool-missing', `The sandbox has no program called ${program}.`)
 }
 
-const untrustedUserId = 65_534
+export const untrustedUserId = 65_534
 
 /** The account for untrusted work: uid 65534 (`nobody`) if this process may change to it and it can start Node, otherwise undefined. */
 export function untrustedAccount(home: string): Account | undefined {

@@ -8,7 +8,17 @@ import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js
 export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
 
 /** The records that a process with hostile input may send. It cannot claim that a file was stored or that the task succeeded. */
-const allowedRecords = new Set(['survey', 'text', 'relocated', 'excerpt', 'listing', 'searched', 'notice', 'failed'])
+const allowedRecords = new Set([
+  'survey',
+  'text',
+  'relocated',
+  'excerpt',
+  'object',
+  'listing',
+  'searched',
+  'notice',
+  'failed',
+])
 
 /** The child's records are forwarded once `proven` is fulfilled, and never if it is rejected. */
 export function runChild(

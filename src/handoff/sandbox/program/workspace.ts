@@ -17,6 +17,7 @@ export async function prepareWorkDirectory(): Promise<void> {
   if (untrustedAccount(homeDirectory)) {
     // Another account must be able to reach the directory; it cannot read the files of the home directory.
     await chmod(homeDirectory, 0o711)
-    await chmod(workDirectory, 0o777)
+    // With the sticky bit, it cannot replace what it does not own.
+    await chmod(workDirectory, 0o1777)
   }
 }

@@ -3,6 +3,7 @@
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { type PackedObject, proveCommit } from '../../domain/git-proof.js'
 import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
 import type { FindTask, MoreRequest, MoreTask, ProgramRecord, Search, Searched } from '../../domain/sandbox-protocol.js'
@@ -105,29 +106,81 @@ export async function searchSandbox(
   const search = searchFor(look, shown.excerpts)
   const task = open.prepared ? moreTask(run, search, look.requests) : findTask(context, run, search, look.requests)
   open.prepared = true
-  const before = shown.excerpts.length
+  const received: Received = { objects: [], excerpts: [], listings: [] }
   await runProgram(open.sandbox, {
     program: context.program,
     task,
     secrets: task.task === 'find' ? { DRIVE9_API_KEY: open.token } : {},
     timeoutMs: context.limits.deadlineMs,
     signal,
-    onRecord: (record) => take(looking, shown, record),
+    onRecord: (record) => take(looking, received, record),
   })
-  const found = shown.excerpts.slice(before)
+  const found = takeProven(looking, shown, received, look.tokens)
+  if (received.searched) takeSearched(shown, look, received.searched)
   const files = new Set(found.map((excerpt) => excerpt.path)).size
   context.ports.emit({ type: 'excerpts-found', count: found.length, files })
 }
 
-function take({ context, timer }: Looking, shown: Shown, record: ProgramRecord): void {
-  if (record.type === 'excerpt') shown.excerpts.push({ ...record, lines: record.lines.map(context.redact) })
-  else if (record.type === 'listing') shown.listings.push(record)
-  else if (record.type === 'searched') {
-    shown.searched = [...new Set([...shown.searched, ...record.terms])]
-    shown.search ??= record
-  } else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
+/** What the sandbox printed in one round. */
+interface Received {
+  objects: PackedObject[]
+  excerpts: Excerpt[]
+  listings: Shown['listings']
+  searched?: Searched
+}
+
+function take({ context, timer }: Looking, received: Received, record: ProgramRecord): void {
+  if (record.type === 'excerpt') received.excerpts.push(record)
+  else if (record.type === 'object') received.objects.push(record)
+  else if (record.type === 'listing') received.listings.push(record)
+  else if (record.type === 'searched') received.searched ??= record
+  else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
   else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
+
+/** No text that a program prints has more, on average. */
+const mostBytesOfToken = 8
+
+/** Adds what stands in the commit by git's own hashes. So a sandbox that was taken over can withhold lines, and not forge them. */
+function takeProven({ context, run }: Looking, shown: Shown, received: Received, tokens: number): Excerpt[] {
+  const commit = proveCommit(run.handoff.commit, received.objects)
+  let room = mostBytesOfToken * tokens
+  const proven = received.excerpts.filter((excerpt) => {
+    room -= Buffer.byteLength(excerpt.lines.join('\n'))
+    return room >= 0 && commit.holds(excerpt)
+  })
+  const withheld = received.excerpts.length - proven.length
+  if (withheld > 0) context.ports.emit({ type: 'notice', text: `${withheld} ${unprovenNotice}` })
+  shown.excerpts.push(...proven.map((excerpt) => ({ ...excerpt, lines: excerpt.lines.map(context.redact) })))
+  for (const { path, entries } of received.listings) {
+    const names = commit.names(path)
+    if (names)
+      shown.listings.push({
+        path,
+        entries: entries.filter((entry) => names.has(entry) || /^… and \d+ more$/.test(entry)),
+      })
+  }
+  return proven
+}
+
+/** Of the words that the sandbox names, those that were asked for; of what it left out, the kinds and how many files each has. */
+function takeSearched(shown: Shown, look: Look, searched: Searched): void {
+  const terms = look.requests.map((request) => ('terms' in request ? request.terms : ''))
+  const asked = [look.question, ...look.terms, ...(look.earlier ?? []), ...terms].join(' ').toLowerCase()
+  const known = (words: string[]) => words.filter((word) => asked.includes(word.toLowerCase()))
+  const unsearched = searched.unsearched.flatMap((text) => {
+    const [, why, names = '', more = '0'] = leftOut.exec(text) ?? []
+    const count = names.split('", "').length + Number(more)
+    return why === undefined ? [] : [`${why}: ${count} ${count === 1 ? 'file' : 'files'}`]
+  })
+  const own = { ...searched, terms: known(searched.terms), missing: known(searched.missing), unsearched }
+  shown.searched = [...new Set([...shown.searched, ...own.terms])]
+  shown.search ??= own
+}
+
+const leftOut = /^(a name that cannot be cited|larger than 2 MB|binary): (.*?)(?: and (\d{1,9}) more)?$/s
+
+const unprovenNotice = 'excerpts of the sandbox do not stand in the commit; they were left out.'
 
 function findTask(
   context: AppContext,

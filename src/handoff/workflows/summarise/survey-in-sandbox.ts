@@ -4,7 +4,7 @@
 // sandbox: it verifies the stored files, and decodes the survey as untrusted data.
 
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
-import { abortError, HandoffError } from '../../domain/errors.js'
+import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
 import { artifact, type RunId } from '../../domain/run.js'
@@ -118,6 +118,7 @@ async function runSurveyProgram(
 ): Promise<SandboxResult> {
   const { request, context } = job
   const { sandbox } = owned
+  let restricting: Promise<void> | undefined
   await runProgram(sandbox, {
     program: context.program,
     task: createTask(job, opened, await job.cited),
@@ -126,9 +127,12 @@ async function runSurveyProgram(
     signal,
     onRecord(record) {
       receiveRecord(job, received, record)
+      // The clone was the only step that needs the git host and its credential.
+      if (record.type === 'step' && record.step === 'clone') restricting ??= restrictNetwork(context, sandbox, signal)
       received.headerIgnored ||= record.type === 'failed' && record.code === 'clone-refused' && sandbox.headersInjected
     },
   })
+  await restricting
   if (signal.aborted) throw abortError(signal, 'reading the repository')
   const { survey, stored, texts, relocations, notices } = received
   if (!survey) {
@@ -144,6 +148,16 @@ async function runSurveyProgram(
     notices: [...notices, ...survey.notices],
     sandbox: { id: sandbox.id, template: sandbox.template },
     ...(received.drive9 ? { drive9: received.drive9 } : {}),
+  }
+}
+
+/** A failure is told and does not end the run: the sandbox keeps no longer than its work what it had from the start. */
+async function restrictNetwork(context: AppContext, sandbox: Sandbox, signal: AbortSignal): Promise<void> {
+  try {
+    await sandbox.restrictNetwork(egressOf(context), signal)
+  } catch (error) {
+    const why = isHandoffError(error) ? error.message : 'An unexpected error.'
+    context.ports.emit({ type: 'notice', text: `The sandbox reaches the git host until it ends. ${why}` })
   }
 }
 

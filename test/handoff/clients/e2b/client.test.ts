@@ -107,6 +107,15 @@ describe('opening', () => {
     await sandbox.run('env', runOptions({ onOutput: (text) => expect(text).not.toContain('c2VjcmV0') }))
     expect(JSON.stringify(cloud.sandboxes[0]!.commands)).not.toContain('c2VjcmV0')
   })
+
+  test('takes the added headers and a host away while the machine works', async () => {
+    cloud.account.headerTransforms = true
+    const injectHeaders = [{ host: 'git.example', headers: { Authorization: 'Basic c2VjcmV0' } }]
+    const egress = ['drive.example', 'git.example']
+    const sandbox = await sandboxes.open(request({ egress, injectHeaders }), never)
+    await sandbox.restrictNetwork(['drive.example'], never)
+    expect(cloud.sandboxes[0]!.networks.at(-1)).toEqual({ allowOut: ['drive.example'], denyOut: ['0.0.0.0/0'] })
+  })
 })
 
 describe('an option the account does not have', () => {

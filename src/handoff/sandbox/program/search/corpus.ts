@@ -1,8 +1,8 @@
 // The searchable files of a commit, read in one stream. Their bytes stay in memory as far as there is room, so that the best files are not
 // read twice.
+import { toUtf8 } from '../../../domain/source-lines.js'
 import type { FileKind } from '../../../domain/survey.js'
 import { classifyFiles } from '../survey/classify-file.js'
-import { toUtf8 } from '../survey/decode-text.js'
 import { type AttributeLookup, type AttributesFile, parseAttributes } from '../survey/git-attributes.js'
 import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from '../survey/git-objects.js'
 import { createTreeParser, type Entry, type Folder, type Tree } from '../survey/git-tree.js'

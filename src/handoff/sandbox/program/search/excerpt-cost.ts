@@ -1,26 +1,6 @@
-// Lines as they are shown: redacted, cut to a maximum length, and with their cost in tokens.
+// What shown lines cost in tokens, and which of them fit.
 import type { Excerpt } from '../../../domain/answer.js'
 import { estimateTokens } from '../../../domain/estimate-tokens.js'
-import { redactSecrets } from '../../../domain/secrets/redact-file.js'
-import { sizes } from './ranking-weights.js'
-
-/** The lines of a file; long lines are cut. Line 1 is at index 0. */
-export function splitLines(text: string): string[] {
-  const lines = text.split('\n').map(cutLine)
-  if (lines.at(-1) === '') lines.pop()
-  return lines
-}
-
-function cutLine(line: string): string {
-  const plain = line.endsWith('\r') ? line.slice(0, -1) : line
-  if (plain.length <= sizes.longestLine) return plain
-  return `${plain.slice(0, sizes.longestLine - 1).toWellFormed()}…`
-}
-
-/** The lines without secrets. It needs the whole file, because the middle of a private key is only recognized by its beginning. */
-export function redactedLines(bytes: Buffer): string[] {
-  return splitLines(redactSecrets(bytes.toString('utf8')).text)
-}
 
 /** The cost of lines with their numbers. */
 export function linesCost(lines: readonly string[], numbers: readonly number[]): number {

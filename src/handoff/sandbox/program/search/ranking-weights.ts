@@ -100,5 +100,4 @@ export const sizes = {
   competing: 40,
   /** Files that are ranked because they relate to the best ones. */
   related: 20,
-  longestLine: 400,
 }

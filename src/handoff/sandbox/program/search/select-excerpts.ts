@@ -1,8 +1,9 @@
 // Selects what is shown: the best region of each of the best files first, then the highest value per token until the limit is reached.
 import type { Excerpt } from '../../../domain/answer.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
+import { redactedLines, splitLines } from '../../../domain/source-lines.js'
 import type { CodeRegion } from './code-regions.js'
-import { fitExcerpts, frameCost, linesCost, linesThatFit, redactedLines, splitLines } from './excerpt-cost.js'
+import { fitExcerpts, frameCost, linesCost, linesThatFit } from './excerpt-cost.js'
 import type { RankedFile } from './rank-regions.js'
 import { sizes, weights } from './ranking-weights.js'
 

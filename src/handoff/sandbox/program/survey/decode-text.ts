@@ -1,4 +1,5 @@
 // Decodes the bytes of a file: its encoding, and whether it is text at all.
+import { toUtf8 } from '../../../domain/source-lines.js'
 
 /** What the content of a file is. */
 export type ContentKind = 'text' | 'binary' | 'lfs-pointer' | 'generated' | 'minified'
@@ -15,38 +16,7 @@ export function decodeText(bytes: Buffer): Buffer | undefined {
   return start.includes(0) || mostlyControlCharacters(start) ? undefined : bytes
 }
 
-/** Converts UTF-16 to UTF-8; returns other bytes unchanged. */
-export function toUtf8(bytes: Buffer): Buffer {
-  const wide = utf16ByteOrder(bytes)
-  return wide === undefined ? bytes : Buffer.from(decodeUtf16(bytes, wide), 'utf8')
-}
-
-/** Detects UTF-16 by its byte order mark, or by zeros in every other byte of a plain beginning. */
-function utf16ByteOrder(bytes: Buffer): 'little' | 'big' | undefined {
-  if (bytes.length < 2) return undefined
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes[2] === 0 && bytes[3] === 0 ? undefined : 'little'
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'big'
-  // Most files return here.
-  if (bytes[0] !== 0 && bytes[1] !== 0) return undefined
-  const pairs = Math.min(bytes.length >> 1, 64)
-  if (pairs < 4) return undefined
-  let even = 0
-  let odd = 0
-  for (let index = 0; index < pairs; index++) {
-    if (isPlainText(bytes[index * 2]!) && bytes[index * 2 + 1] === 0) odd++
-    if (bytes[index * 2] === 0 && isPlainText(bytes[index * 2 + 1]!)) even++
-  }
-  if (odd >= pairs * 0.9) return 'little'
-  return even >= pairs * 0.9 ? 'big' : undefined
-}
-
 const isPlainText = (byte: number) => (byte >= 32 && byte < 127) || byte === 9 || byte === 10 || byte === 13
-
-function decodeUtf16(bytes: Buffer, order: 'little' | 'big'): string {
-  const even = bytes.subarray(0, bytes.length & ~1)
-  const text = (order === 'little' ? even : Buffer.from(even).swap16()).toString('utf16le')
-  return text.replace(/^\ufeff/, '').toWellFormed()
-}
 
 /** Checks a sample. */
 function mostlyControlCharacters(start: Buffer): boolean {

@@ -1,13 +1,13 @@
 // The two questions to git: which files the commit has, and what its objects contain. There is no checkout.
 import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
 import { ProgramError } from '../emit-record.js'
-import { spawnError, spawnOptions } from '../spawn.js'
+import { localGitEnvironment, spawnError, spawnOptions } from '../spawn.js'
 
 /** Starts git on one repository, with all three streams as pipes. */
 export type SpawnGit = (parameters: string[]) => ChildProcessWithoutNullStreams
 
 export function gitAt(directory: string): SpawnGit {
-  const options: SpawnOptions = { ...spawnOptions(directory, {}), stdio: 'pipe' }
+  const options: SpawnOptions = { ...spawnOptions(directory, { environment: localGitEnvironment }), stdio: 'pipe' }
   return (parameters) =>
     spawn('git', ['--git-dir', directory, ...parameters], options) as ChildProcessWithoutNullStreams
 }
