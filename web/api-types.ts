@@ -1,4 +1,5 @@
 // What the service sends, as far as the page reads it. Names and texts in it come from repositories and models: they are shown as text only.
+import type { DiagramData } from '../src/handoff/domain/graph/diagram-markdown.js'
 import type { MarkdownBlock } from '../src/handoff/domain/markdown/parse-document.js'
 
 /** The repository, and one run of it. */
@@ -19,6 +20,7 @@ export interface Run extends RunAddress {
 
 export interface WholeRun extends Run {
   summaryBlocks: MarkdownBlock[]
+  diagram?: DiagramData | undefined
   handoff: { host: string; repository: string; model: { name: string } }
 }
 

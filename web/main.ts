@@ -12,7 +12,7 @@ import { linksTo } from './links.js'
 import { addressOf, type Place, readAddress } from './page-address.js'
 import { setAsking } from './retry-buttons.js'
 import { createRunPicker } from './run-picker.js'
-import { showFacts, showSummary } from './run-summary.js'
+import { awaitSummary, showFacts, showSummary } from './run-summary.js'
 import type { RunView } from './run-view.js'
 
 const client = createApiClient()
@@ -186,7 +186,7 @@ function prepareRun(place: RunAddress): void {
   const fold = find<HTMLDetailsElement>('summary-fold')
   fold.hidden = false
   fold.open = !matchMedia('(max-width: 60rem)').matches
-  fill(find('summary'), element('p', { class: 'loading', role: 'status' }, 'Reading the summary'))
+  awaitSummary()
   fill(find('answers'))
   fill(find('earlier-list'))
 }

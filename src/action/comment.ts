@@ -1,20 +1,32 @@
 // `mode: comment`: the sealed summary of a pull request's head is kept in one comment, and earlier answers whose lines the head has changed are
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
-import { layout, markStaleComments, type ReadContext, resolveRun, runSummary, summaryMarker } from '../handoff/index.js'
+import {
+  changeComment,
+  fitMarkdown,
+  layout,
+  markStaleComments,
+  type ReadContext,
+  readChange,
+  readDiagram,
+  resolveRun,
+  summaryMarker,
+} from '../handoff/index.js'
 import { describeError, formatFailure } from './error-message.js'
+import { workflowRunUrl } from './event-context.js'
 import { openGitHub } from './github-client.js'
-import { type Job, jobRepository, openReadContext } from './job-context.js'
-import { stickyComment } from './job-summary.js'
+import { type Job, jobRepository, linkPlace, openReadContext } from './job-context.js'
+import { mergeBase } from './merge-base.js'
 import type { CommitRequest } from './route-event.js'
 
-export async function commentOnPull(job: Job, { sha, pull }: CommitRequest & { pull: number }): Promise<void> {
+export async function commentOnPull(job: Job, wanted: CommitRequest & { pull: number }): Promise<void> {
+  const { sha, pull } = wanted
   const { runner, context, signal } = job
   const reading = openReadContext(job)
   const repository = jobRepository(job)
   const run = await resolveRun({ repository }, { commit: sha }, reading, layout(reading.root, repository), signal)
   runner.setOutput('run', run.handoff.run)
   runner.setOutput('commit', sha)
-  const body = job.redact(stickyComment(run.handoff, await runSummary(reading, run, signal), context))
+  const body = job.redact(await renderComment(job, wanted, reading, run))
   const github = openGitHub(job)
   const thread = { kind: 'issue', repository: context.repository, number: pull } as const
   // Read as late as possible, so that a slow job does not replace the summary of a newer commit.
@@ -28,6 +40,40 @@ export async function commentOnPull(job: Job, { sha, pull }: CommitRequest & { p
   runner.info(`The summary stands in ${comment.url}.`)
   await markAnswers(job, pull, reading)
 }
+
+/** GitHub rejects comments over 65,536 characters. A text has at least as many bytes as characters. */
+const commentBytes = 60_000
+
+async function renderComment(
+  job: Job,
+  wanted: CommitRequest,
+  reading: ReadContext,
+  { handoff, directory }: Awaited<ReturnType<typeof resolveRun>>,
+): Promise<string> {
+  const { signal, context, options } = job
+  const base = await mergeBase(job, wanted)
+  const [report, diagram] = await Promise.all([
+    base === undefined ? undefined : readChange(reading, directory, handoff, base, signal),
+    readDiagram(reading, directory, handoff, signal),
+  ])
+  const text = changeComment({
+    head: wanted.sha,
+    report,
+    ...(report ? {} : { why: base === undefined ? noBase : notDescribed }),
+    diagram,
+    place: linkPlace(job),
+    parts: options.commentParts,
+    summaryUrl: handoff.requestedBy?.workflowRun ?? workflowRunUrl(context),
+    cost: handoff.cost,
+    model: handoff.model.name,
+    ...(handoff.partial === undefined ? {} : { partial: handoff.partial }),
+  })
+  return fitMarkdown(`${summaryMarker}\n${text}`, commentBytes)
+}
+
+const noBase = 'The change is not described, because GitHub did not name the merge base; the log of this job tells why.'
+const notDescribed =
+  'The change is not described, because the run of this commit is older than the pull request, or its base has changed since. Run the summary with force: true for a description.'
 
 /** Marks earlier answers whose cited lines this push has changed. */
 async function markAnswers(job: Job, pull: number, reading: ReadContext): Promise<void> {

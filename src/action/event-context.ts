@@ -36,7 +36,7 @@ export interface Payload {
 export interface PullPayload {
   number?: unknown
   head?: { sha?: unknown; ref?: unknown; repo?: { id?: unknown } | null }
-  base?: { ref?: unknown; repo?: { id?: unknown } | null }
+  base?: { ref?: unknown; sha?: unknown; repo?: { id?: unknown } | null }
 }
 
 /** `@actions/github` reads the event when it is loaded, so it is loaded here. It provides neither repository ids nor folders. */

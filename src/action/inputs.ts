@@ -1,6 +1,6 @@
 // Reads the inputs of action.yml. One table maps input names to setting names, so that an error names the input of the workflow and not an
 // environment variable.
-import { type AskLevel, askLevels, HandoffError } from '../handoff/index.js'
+import { type AskLevel, askLevels, type ChangePart, changeParts, HandoffError, quote } from '../handoff/index.js'
 import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
 import type { Runner } from './runner.js'
 
@@ -52,6 +52,8 @@ export interface Options {
   endpoint: string
   waitSeconds: number
   allowUntrustedHead: boolean
+  /** What the comment on a pull request has. */
+  commentParts: ReadonlySet<ChangePart>
   githubToken: string
 }
 
@@ -70,6 +72,7 @@ export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
     endpoint: address(text('endpoint')),
     waitSeconds: seconds(text('wait-for-run')),
     allowUntrustedHead: flag(runner, 'allow-untrusted-head'),
+    commentParts: parts(text('comment-parts')),
     githubToken: text('github-token'),
   }
 }
@@ -112,6 +115,22 @@ function list(text: string): string[] {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+/** Separated by commas, spaces or lines; all when empty. */
+function parts(text: string): ReadonlySet<ChangePart> {
+  const words = text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((word) => word !== '')
+  const unknown = words.find((word) => !changeParts.some((part) => part === word))
+  if (unknown !== undefined) {
+    throw refuse(
+      `The input comment-parts has ${quote(unknown)}, which is none of ${changeParts.join(', ')}.`,
+      'Write comment-parts: sentences, ripples, files.',
+    )
+  }
+  return new Set(words.length === 0 ? changeParts : changeParts.filter((part) => words.includes(part)))
 }
 
 function seconds(text: string): number {

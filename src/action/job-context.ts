@@ -109,7 +109,7 @@ export function createCommit(job: Job, sha: string, ref?: string): Commit {
 }
 
 /** The target of links in an answer. */
-export function linkPlace({ context }: Job): AnswerPlace {
+export function linkPlace({ context }: Pick<Job, 'context'>): AnswerPlace {
   const host = new URL(context.serverUrl).host
   return { host, repository: context.repository, serverUrl: context.serverUrl, permalinks: 'github' }
 }

@@ -1,53 +1,62 @@
-// Markdown of a run: the job summary, and the one comment on a pull request. Text of the model and names from the repository are sanitised.
+// The job summary of a run: one sentence, the diagram, the change, the four sections, and folded tables. Text of the model and names from the repository
+// are sanitised.
 import {
+  changeParts,
+  changeSections,
+  changeSize,
+  diagramMarkdown,
   fitMarkdown,
   type Handoff,
   type SummariseResult,
   safeInline,
   safeMarkdown,
   safeTable,
-  summaryMarker,
 } from '../handoff/index.js'
-import { type Context, workflowRunUrl } from './event-context.js'
-
-/** GitHub rejects comments over 65,536 characters. A text has at least as many bytes as characters. */
-const commentBytes = 60_000
+import type { Context } from './event-context.js'
+import { type Job, linkPlace } from './job-context.js'
 
 const count = (value: number) => value.toLocaleString('en-US')
 const code = (text: string) => `\`${text.replace(/[`\r\n|]/g, ' ')}\``
 
-export function summaryReport(result: SummariseResult, context: Context): string {
-  const { handoff } = result
+export function summaryReport(result: SummariseResult, job: Pick<Job, 'context'>): string {
+  const { handoff, change, diagram } = result
+  const place = linkPlace(job)
   const parts = [
     `# handoff: ${safeInline(handoff.repository)} at ${code(handoff.commit.slice(0, 12))}`,
-    result.reused ? 'This commit was summarised before; nothing was paid for again.' : '',
+    leadSentence(result),
     result.differences.length > 0 ? safeInline(describeOtherSettings(result)) : '',
     partialNote(handoff),
-    sections(result.summary, context),
-    '## What was read',
-    coverage(handoff),
-    '## What it took',
-    costLine(handoff),
-    secondsTable(handoff),
+    diagram ? `## Who imports whom\n\n${diagramMarkdown(diagram, place)}` : '',
+    change ? `## What this pull request changes\n\n${changeSections(change, place, new Set(changeParts))}` : '',
+    `## Summary\n\n${sections(result.summary, job.context)}`,
+    `## How it was made\n\n${folded('What was read', coverage(handoff))}\n\n${folded('What it took', `${costTable(handoff)}\n\n${secondsTable(handoff)}`)}`,
     howToAsk(handoff),
+    `<sub>Written by ${code(handoff.model.name)}; every link was checked.</sub>`,
   ]
   return fitMarkdown(parts.filter((part) => part !== '').join('\n\n'))
+}
+
+/** What changed, what it cost, and what was left out. */
+function leadSentence({ handoff, reused, change }: SummariseResult): string {
+  const { survey, cost } = handoff
+  const changed = change?.change ? `This pull request changes ${changeSize(change.change)}; ` : ''
+  const paid = cost === undefined ? 'has a price that is not known' : `cost $${cost.amount.toFixed(4)}`
+  const kept = Math.round(handoff.reusedPercent)
+  const price = reused
+    ? 'the commit was summarised before, so nothing was paid for again'
+    : `the summary ${paid}${kept === 0 ? '' : ` and keeps ${kept} % of an earlier run`}`
+  const left = survey.cut + survey.skipped
+  const missing =
+    left === 0
+      ? 'all files were read whole'
+      : `${count(left)} of ${count(survey.files)} files ${left === 1 ? 'was' : 'were'} not read whole`
+  const sentence = `${changed}${price}, and ${missing}.`
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1)
 }
 
 /** Says that the reported run was made with other settings, and how to make a new one. */
 export function describeOtherSettings({ run, differences }: SummariseResult): string {
   return `Run ${run} was made with other settings: ${differences.join('; ')}. To replace it with a new one, run the job with force: true.`
-}
-
-export function stickyComment(handoff: Handoff, summary: string, context: Context): string {
-  const parts = [
-    `${summaryMarker}\n### What this repository is at ${code(handoff.commit.slice(0, 7))}`,
-    partialNote(handoff),
-    sections(summary, context),
-    `<details>\n<summary>What was read, and what it took</summary>\n\n${coverage(handoff)}\n\n${costLine(handoff)}\n\n</details>`,
-    `Ask about it: ${code('/ask your question')}. [The run](${workflowRunUrl(context)})`,
-  ]
-  return fitMarkdown(parts.filter((part) => part !== '').join('\n\n'), commentBytes)
 }
 
 function partialNote({ partial }: Handoff): string {
@@ -58,16 +67,22 @@ function partialNote({ partial }: Handoff): string {
 function sections(summary: string, context: Context): string {
   const end = summary.lastIndexOf('\n---\n')
   const text = summary.slice(0, end < 0 ? summary.length : end).replace(/^# .*\n/, '')
-  return safeMarkdown(text, { repository: { host: new URL(context.serverUrl).host, path: context.repository } })
+  return safeMarkdown(text, { host: new URL(context.serverUrl).host })
 }
 
+const reasonWords: Record<string, string> = { budget: 'no room' }
+
+/** The first three rows add up to the last, and the reasons of a row to its number. */
 function coverage({ survey, secrets }: Handoff): string {
-  const reasons = Object.entries(survey.reasons).filter(([, files]) => (files ?? 0) > 0)
+  // A file that is read in part has no room for the rest, and is counted among the reasons.
+  const skipped = { ...survey.reasons, budget: Math.max(0, (survey.reasons.budget ?? 0) - survey.cut) }
+  const reasons = Object.entries(skipped).filter(([, files]) => (files ?? 0) > 0)
+  const why = reasons.map(([reason, files]) => `${count(files ?? 0)} ${reasonWords[reason] ?? reason}`).join(', ')
   const rows = [
     ['Files', 'How many', 'Why'],
     ['read whole', count(survey.read), ''],
-    ['read in part', count(survey.cut), ''],
-    ['left out', count(survey.skipped), reasons.map(([reason, files]) => `${count(files ?? 0)} ${reason}`).join(', ')],
+    ['read in part', count(survey.cut), survey.cut === 0 ? '' : `${count(survey.cut)} no room`],
+    ['left out', count(survey.skipped), why],
     ['in the commit', count(survey.files), `${count(survey.bytes)} bytes`],
   ]
   const hidden =
@@ -77,11 +92,11 @@ function coverage({ survey, secrets }: Handoff): string {
   return `${safeTable(rows)}${hidden}`
 }
 
-function costLine(handoff: Handoff): string {
+function costTable(handoff: Handoff): string {
   const { usage, cost, model, sandbox } = handoff
   const price = cost === undefined ? 'unknown: give llm-price-input and llm-price-output' : `$${cost.amount.toFixed(4)}`
   const rows = [
-    ['', ''],
+    ['What', 'How much'],
     ['Model', code(model.name)],
     [
       'Tokens',
@@ -99,6 +114,8 @@ function secondsTable({ durations }: Handoff): string {
   const rows = Object.entries(durations).map(([step, milliseconds]) => [step, (milliseconds / 1_000).toFixed(1)])
   return safeTable([['Step', 'Seconds'], ...rows])
 }
+
+const folded = (title: string, text: string) => `<details>\n<summary>${title}</summary>\n\n${text}\n\n</details>`
 
 function howToAsk(handoff: Handoff): string {
   return `## Ask\n\nWrite ${code('/ask how does it start?')} on a pull request, or run this action with ${code('mode: ask')}, a ${code('question')} and ${code(`run: ${handoff.run}`)}.`

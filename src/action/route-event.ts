@@ -11,6 +11,8 @@ export interface CommitRequest {
   /** The pull request it is the head of. */
   pull?: number
   baseRef?: string
+  /** The head of the base branch when the event happened. */
+  baseSha?: string
 }
 
 export interface CommentQuestion {
@@ -115,6 +117,7 @@ function routePull(context: Context, pull: PullPayload, options: Options, kind: 
       ref,
       pull: number,
       ...(base === '' ? {} : { baseRef: `refs/heads/${base}` }),
+      ...commitField(pull.base?.sha),
       reuseFrom: { commits: commits(context.payload.before), refs },
     },
   }
@@ -144,6 +147,11 @@ function routeComment(context: Context): Route {
     kind: 'answer',
     asked: { event, question: command?.question ?? event.question, fresh: command?.fresh ?? false },
   }
+}
+
+const commitField = (value: unknown) => {
+  const [baseSha] = commits(value)
+  return baseSha === undefined ? {} : { baseSha }
 }
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '')

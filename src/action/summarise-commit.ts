@@ -5,6 +5,7 @@ import { encodeHandoff, type SummariseRequest, type SummariseResult, summarise }
 import { workflowRunUrl } from './event-context.js'
 import { createCommit, createJobContext, type Job, type JobContext } from './job-context.js'
 import { describeOtherSettings, summaryReport } from './job-summary.js'
+import { mergeBase } from './merge-base.js'
 import type { CommitRequest } from './route-event.js'
 
 export async function summariseCommit(job: Job, wanted: CommitRequest): Promise<void> {
@@ -12,7 +13,9 @@ export async function summariseCommit(job: Job, wanted: CommitRequest): Promise<
     `Summarising ${job.context.repository} at ${wanted.sha}${wanted.pull ? `, the head of pull request ${wanted.pull}` : ''}.`,
   )
   const open = createJobContext(job)
-  await reportResult(job, await summarise(createRequest(job, wanted, open), open.appContext, job.signal))
+  const base = await mergeBase(job, wanted)
+  const request = { ...createRequest(job, wanted, open), ...(base === undefined ? {} : { base }) }
+  await reportResult(job, await summarise(request, open.appContext, job.signal))
 }
 
 function createRequest(job: Job, wanted: CommitRequest, open: JobContext): SummariseRequest {
@@ -52,7 +55,7 @@ async function reportResult(job: Job, result: SummariseResult): Promise<void> {
   runner.setOutput('sandbox', handoff.sandbox.id)
   runner.printUntrusted(`Summary of ${handoff.commit}`, summary)
   for (const notice of handoff.notices) runner.remark(redact(notice))
-  await runner.writeJobSummary(redact(summaryReport(result, job.context)))
+  await runner.writeJobSummary(redact(summaryReport(result, job)))
   if (result.differences.length > 0) runner.notice(redact(describeOtherSettings(result)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
 }

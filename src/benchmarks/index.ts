@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 
-const known = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'history'] as const
+const known = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'history', 'ripples'] as const
 type Part = (typeof known)[number]
 
 const command = {
@@ -18,6 +18,7 @@ const command = {
   survey       reading a commit; needs --repositories
   find         finding the lines for a question; needs --repositories
   history      what each of the last 199 pushes sends to the model, and whether summaries stay true; needs --repositories
+  ripples      given one changed file, whether the others that changed with it are named; needs --repositories
 
 Without a part all of them run.`,
   positionals: { usage: `[${known.join('|')}]`, least: 0, most: known.length },
@@ -61,6 +62,7 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories)
   if (wanted('find')) await (await import('./search-speed.js')).benchFind(repositories)
   if (wanted('history')) await (await import('./history.js')).benchHistory(repositories)
+  if (wanted('ripples')) await (await import('./ripples.js')).benchRipples(repositories)
 }
 
 await runCommand(command, bench)

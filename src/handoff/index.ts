@@ -20,8 +20,16 @@ export {
   answerData,
   answerMarkdown,
 } from './domain/answers/render-answer.js'
+export {
+  type ChangePart,
+  changeComment,
+  changeParts,
+  changeSections,
+  changeSize,
+} from './domain/change/render-change.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
 export { type AskLevel, askLevels, type Call, type Comment, type GitHub, type Thread } from './domain/github.js'
+export { diagramData, diagramMarkdown } from './domain/graph/diagram-markdown.js'
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
 export { cleanText, cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
@@ -104,6 +112,7 @@ export { checkPermission, isBot, type PermissionCheck } from './workflows/pull-r
 export { endConversation } from './workflows/pull-request/comment-lifecycle.js'
 export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
+export { readChange, readDiagram } from './workflows/read-summary.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
 export type { SummariseRequest, SummariseResult, SummaryInput } from './workflows/summarise/types.js'
 export { type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'

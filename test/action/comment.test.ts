@@ -74,8 +74,8 @@ test('a head that was never summarised is one clear error', async () => {
 })
 
 test('a comment that GitHub refuses is an error of this job, which names the permission', async () => {
-  pushToPull(2)
-  const step = await comment(2, readOnly())
+  pushToPull(1)
+  const step = await comment(1, readOnly())
   expect(step.code).toBe(1)
   expect(step.errors.join()).toContain('pull_requests=')
 })

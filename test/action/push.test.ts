@@ -61,13 +61,14 @@ test('its job summary has the four sections, what was read and left out, and how
     'What it is and for whom',
     'How it is built',
     'Where to start reading',
-    'What was read',
-    'What it took',
+    'How it was made',
     'Ask',
   ]) {
     expect(first.summary).toMatch(new RegExp(`^#+ ${heading}`, 'm'))
   }
+  expect(first.summary).toMatch(/\n\nThe summary cost \$0\.\d{4}, and 1 of 3 files was not read whole\.\n\n/)
   expect(first.summary).toMatch(/\| left out \| 1 \| 1 lock file \|/)
+  expect(first.summary).toContain('Written by `offline-extractive`; every link was checked.')
   expect(first.summary).toMatch(/\| Cost \| \$\d/)
 })
 

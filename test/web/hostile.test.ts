@@ -188,3 +188,34 @@ test('a stream that is not what it should be ends as a problem, not as a broken 
     )
   }
 })
+
+test('boxes and lines of the diagram are words, and links to the repository only', async () => {
+  const inside = 'https://github.com/octo/tools/tree/abc/src'
+  const name = '<img src=x onerror=alert(1)>/'
+  desk.service.script.diagram = {
+    nodes: [
+      { path: 'src/', files: 2, url: inside },
+      { path: name, files: 1, url: 'javascript:alert(1)' },
+      { path: 'lib/', files: 1, url: 'https://evil.example/octo/tools/tree/abc' },
+    ],
+    edges: [
+      { from: 0, to: 1, imports: 2, path: 'src/a.ts', line: 3, url: `${inside.replace('tree', 'blob')}/a.ts#L3` },
+      // A circle, a line to itself, and a box that is not there.
+      { from: 1, to: 0, imports: 1, path: name, line: 1, url: 'data:text/html,x' },
+      { from: 2, to: 2, imports: 1, path: 'lib/a.ts', line: 1, url: null },
+      { from: 2, to: 9, imports: 1, path: 'lib/a.ts', line: 1, url: null },
+    ],
+    edgesLeftOut: 0,
+  }
+  const page = await desk.visitRun()
+  await page.locator('#diagram-fold > summary').click()
+  expect(await page.locator('#diagram .node text').allTextContents()).toEqual(['src/', name, 'lib/'])
+  expect(await page.locator('#diagram .edge').count()).toBe(2)
+  expect(
+    await page.evaluate(`[...document.querySelectorAll('#diagram a')].map((link) => link.getAttribute('href'))`),
+  ).toEqual(['https://github.com/octo/tools/blob/abc/src/a.ts#L3', inside])
+  expect(await page.locator('#diagram .edge title').first().textContent()).toBe(
+    `src/ imports ${name} in 2 files, for example src/a.ts:3`,
+  )
+  expect(await page.locator('#diagram img').count()).toBe(0)
+})

@@ -29,6 +29,7 @@ export interface Script {
   summary: string
   /** Instead of those that the product's parser makes of the summary. */
   summaryBlocks?: unknown
+  diagram?: unknown
   handoff: Record<string, unknown>
   answers: Record<string, unknown>[]
   /** How a question is answered. */
@@ -92,6 +93,7 @@ export async function startService(): Promise<ScriptedService> {
       server.requests.length = 0
       questions.length = 0
       delete script.summaryBlocks
+      delete script.diagram
       Object.assign(script, beginning())
     },
   }
@@ -142,7 +144,8 @@ function data(url: URL, script: Script): Reply {
   if (part === 'answers') return json(200, answersOf(url, script))
   const found = script.runs.find((known) => known['run'] === decodeURIComponent(runId))
   const blocks = script.summaryBlocks ?? summaryBlocks(script.summary, commit, { host: 'github.com', repository })
-  return one(found && { ...found, summary: script.summary, summaryBlocks: blocks, handoff: script.handoff })
+  const { summary, diagram, handoff } = script
+  return one(found && { ...found, summary, summaryBlocks: blocks, ...(diagram ? { diagram } : {}), handoff })
 }
 
 const one = (value: Record<string, unknown> | undefined) =>

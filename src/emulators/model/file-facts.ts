@@ -169,7 +169,7 @@ export function entryFacts(files: FileBlock[]): Fact[] {
       const line = file.lines.find((one) => starts.test(one.text.slice(0, 400)) && !/^\s*(\/\/|#|\*)/.test(one.text))
       return line ? [{ text: `A program starts in ${code(file.path)}.`, file, lines: [line] }] : []
     }),
-    ...shallow.flatMap((file) => [...exportFacts(file, false), ...importFacts(file)].slice(0, 1).map(startAt)),
+    ...shallow.flatMap((file) => exportFacts(file, false).map(startAt)),
   ]
 }
 

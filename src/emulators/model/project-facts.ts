@@ -35,7 +35,7 @@ function readmeFacts(file: FileBlock): Fact[] {
   if (lines.length === 0)
     return heading ? [{ text: `${readme} is headed ${quoted(title!)}.`, file, lines: [heading] }] : []
   const words = firstSentence(plainText(lines.map(({ text }) => text.trim()).join(' ')))
-  const subject = title === undefined ? code(`${folderOf(file) || '.'}/`) : quoted(title)
+  const subject = title !== undefined ? quoted(title) : depthOf(file) === 1 ? 'the project' : code(`${folderOf(file)}/`)
   return [{ text: `${readme} introduces ${subject}: ${quoted(words)}.`, file, lines }]
 }
 
@@ -150,7 +150,7 @@ function commandsOf(file: FileBlock): Fact[] {
   if (/^\.github\/workflows\/.*\.ya?ml$/.test(file.path))
     return pick(
       file,
-      /^\s*-?\s*run:\s*(?![|>]\s*$)(\S.*)$/,
+      /^\s*-?\s*run:\s*(?![|>][-+]?\s*$)(\S.*)$/,
       (found) => `The workflow ${code(file.path)} runs ${found}.`,
     )
   if (nameOf(file).startsWith('Dockerfile'))

@@ -5,6 +5,7 @@ import { forgeCitations } from './forged-citations.js'
 import { countPieces, type Prompt } from './parse-prompt.js'
 import { findInjections, obeyInjection } from './prompt-injection.js'
 import { citation, writeAnswer } from './write-answer.js'
+import { writeChange } from './write-change.js'
 import { writeComparison } from './write-comparison.js'
 import { writeTerms } from './write-search-terms.js'
 import { writePart, writeSummary, writeUpdate } from './write-summary.js'
@@ -37,6 +38,7 @@ const usualBytes: Record<string, number> = {
   update: 2_000,
   answer: 5_000,
   compare: 5_000,
+  change: 2_000,
 }
 
 /** A model does not know what is left: it writes as if all of its limit were, and is cut. */
@@ -65,6 +67,8 @@ function writeHonestReply(prompt: Prompt, maxTokens: number): string {
       return writeAnswer(prompt, maxBytes)
     case 'compare':
       return writeComparison(prompt, maxBytes)
+    case 'change':
+      return writeChange(prompt, maxBytes)
     case 'terms':
       return writeTerms(prompt)
     case 'part':

@@ -40,6 +40,7 @@ export const steps = [
   'close sandbox',
   'verify',
   'summarise',
+  'describe change',
   'answer',
   'check',
   'seal',

@@ -110,6 +110,9 @@ export const artifact = {
   /** The notes of old runs. */
   summaryCache: 'analysis/prose.json',
   summary: 'analysis/code-summary.md',
+  diagram: 'analysis/diagram.json',
+  /** What changed since another commit. */
+  change: (base: string) => `analysis/changes/${base}.json`,
   handoff: 'analysis/handoff.json',
   latestAnswer: 'analysis/qa-response.md',
   answers: 'analysis/qa',

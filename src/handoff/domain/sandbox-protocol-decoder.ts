@@ -1,7 +1,9 @@
 // Reads what a sandbox prints. The text comes from a machine that has read a hostile repository: every record is checked, every length is
 // bounded, and what is not a record is an error.
 import * as read from '../util/decode.js'
+import { changedLinesShape, changeShape } from './change/change.js'
 import { HandoffError } from './errors.js'
+import { diagramShape } from './graph/diagram.js'
 import { quote } from './run.js'
 import type { ProgramRecord } from './sandbox-protocol.js'
 
@@ -67,6 +69,13 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     secrets: read.array(secretPlace, 20_000),
     notices: read.array(read.string(1_000), 1_000),
   }),
+  change: read.object({ type: read.oneOf('change'), change: changeShape }),
+  'changed-lines': (value, at) => ({
+    ...read.object({ type: read.oneOf('changed-lines') })(value, at),
+    ...changedLinesShape(value, at),
+  }),
+  'no-base': read.object({ type: read.oneOf('no-base'), base: read.objectId }),
+  diagram: read.object({ type: read.oneOf('diagram'), diagram: diagramShape }),
   text: read.object({
     type: read.oneOf('text'),
     path,

@@ -1,7 +1,9 @@
 // The protocol between the host and a sandbox program. One task goes in as JSON in the environment, never in the text of a command. Typed records
 // come out, one JSON object a line on standard output.
 import type { Excerpt } from './answer.js'
+import type { Change, ChangedLines } from './change/change.js'
 import type { PackedObject } from './git-proof.js'
+import type { Diagram } from './graph/diagram.js'
 import type { ChosenText, Survey } from './survey.js'
 
 /** Where the run directory is and how the program verifies its mount. The token is in DRIVE9_API_KEY. */
@@ -17,6 +19,8 @@ export interface SummariseTask {
   task: 'summarise'
   mount: MountTask
   clone: { url: string; sha: string; ref?: string }
+  /** The commit that the change is described against. */
+  base?: string
   repositoryName: string
   /** How the commit is stored: one tar of a bare clone, or also the plain files. */
   form: 'tar' | 'plain'
@@ -109,6 +113,11 @@ export type ProgramRecord = { v: 1 } & (
   /** The plain files are in the run directory too; `analysis/tree.json` (stored before) lists them with their hashes and what was lost. */
   | { type: 'stored-tree'; path: string; files: number; bytes: number; lost: number }
   | ({ type: 'survey' } & Omit<Survey, 'texts'>)
+  | { type: 'diagram'; diagram: Diagram }
+  | { type: 'change'; change: Change }
+  | ({ type: 'changed-lines' } & ChangedLines)
+  /** The git host does not have the base, or does not serve it. */
+  | { type: 'no-base'; base: string }
   | ({ type: 'text' } & ChosenText)
   | ({ type: 'relocated' } & Relocation)
   | ({ type: 'excerpt' } & Excerpt)

@@ -1,11 +1,14 @@
 // Reads the summary of a run, if it matches its sealed hash.
 
 import type { ReadContext } from '../context.js'
-import { HandoffError } from '../domain/errors.js'
+import { type ChangeReport, changeReportBytes, decodeChangeReport } from '../domain/change/change-report.js'
+import { HandoffError, isHandoffError } from '../domain/errors.js'
+import { type Diagram, diagramShape } from '../domain/graph/diagram.js'
 import type { Handoff } from '../domain/handoff-record.js'
 import { artifact } from '../domain/run.js'
 import { decodeSummaryRecord, type SummaryRecord, summaryRecordLimits } from '../domain/summary/summary-record.js'
 import { sha256 } from '../store/run-store.js'
+import { DecodeError, decodeJson } from '../util/decode.js'
 
 export async function readSummary(
   context: ReadContext,
@@ -39,11 +42,58 @@ async function readSealedFile(
   path: string,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const recorded = handoff.artifacts.find((entry) => entry.path === path)
-  const options = { maxBytes: summaryRecordLimits.bytes, signal }
-  const bytes = await context.ports.drive.read(`${directory}/${path}`, options)
-  if (bytes !== null && recorded !== undefined && sha256(bytes) === recorded.sha256) return bytes
+  const bytes = await findSealedFile(context, directory, handoff, path, summaryRecordLimits.bytes, signal)
+  if (bytes !== undefined) return bytes
   throw new HandoffError('corrupt', `The summary of run ${handoff.run} is not the one that was sealed.`, {
     next: 'Summarise the commit again with force.',
   })
+}
+
+/** The diagram of a run; undefined for a run without one. */
+export async function readDiagram(
+  context: ReadContext,
+  directory: string,
+  handoff: Handoff,
+  signal: AbortSignal,
+): Promise<Diagram | undefined> {
+  const bytes = await findSealedFile(context, directory, handoff, artifact.diagram, 1_000_000, signal)
+  return bytes && unlessUnreadable(() => decodeJson(new TextDecoder().decode(bytes), diagramShape))
+}
+
+/** What the run's commit changes against this base; undefined when the run was made without it. */
+export async function readChange(
+  context: ReadContext,
+  directory: string,
+  handoff: Handoff,
+  base: string,
+  signal: AbortSignal,
+): Promise<ChangeReport | undefined> {
+  const path = artifact.change(base)
+  const bytes = await findSealedFile(context, directory, handoff, path, changeReportBytes, signal)
+  return bytes && unlessUnreadable(() => decodeChangeReport(bytes))
+}
+
+/** Undefined for a file that the run does not have, and for one that is not what was sealed. */
+async function findSealedFile(
+  context: ReadContext,
+  directory: string,
+  { artifacts }: Handoff,
+  path: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const recorded = artifacts.find((entry) => entry.path === path)
+  if (recorded === undefined) return undefined
+  const bytes = await context.ports.drive.read(`${directory}/${path}`, { maxBytes, signal })
+  return bytes !== null && sha256(bytes) === recorded.sha256 ? bytes : undefined
+}
+
+/** These files only add to the summary: one that was changed, or that is newer, is no reason to fail. */
+function unlessUnreadable<T>(decode: () => T): T | undefined {
+  try {
+    return decode()
+  } catch (error) {
+    if (error instanceof DecodeError || isHandoffError(error)) return undefined
+    throw error
+  }
 }

@@ -6,6 +6,7 @@ const text = (description?: string): Schema => ({
   type: 'string',
   ...(description === undefined ? {} : { description }),
 })
+const address: Schema = { type: ['string', 'null'] }
 const count: Schema = { type: 'integer', minimum: 0 }
 const flag: Schema = { type: 'boolean' }
 const time: Schema = { type: 'string', format: 'date-time' }
@@ -101,7 +102,7 @@ const answerFields: Record<string, Schema> = {
         from: count,
         to: count,
         label: text(),
-        url: { type: ['string', 'null'] },
+        url: address,
         commit: { ...sha, description: 'in comparisons: of which of the two commits' },
         quote: text(),
         moved: flag,
@@ -184,9 +185,17 @@ export const schemas: Record<string, Schema> = {
       ...runFields,
       summary: text('Markdown of a model: untrusted'),
       summaryBlocks: { ...blocks, description: 'the same as parsed Markdown' },
+      diagram: {
+        ...object({
+          nodes: list(object({ path: text(), files: count, url: address })),
+          edges: list(object({ from: count, to: count, imports: count, path: text(), line: count, url: address })),
+          edgesLeftOut: count,
+        }),
+        description: 'who imports whom: directories, and for each edge one of its imports',
+      },
       handoff: { type: 'object' },
     },
-    ['ref', 'partial'],
+    ['ref', 'partial', 'diagram'],
   ),
   ...markdownNodes,
   Repositories: object({ repositories: list(text()) }),

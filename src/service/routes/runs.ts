@@ -130,9 +130,20 @@ async function runs(look: RunsRequest): Promise<Response> {
 
 async function wholeRun({ app, product, context, exchange }: RunsRequest, run: Product.ChosenRun): Promise<Response> {
   const { handoff } = run
-  const summary = await product.runSummary(context, run, exchange.signal)
-  const summaryBlocks = product.summaryBlocks(summary, handoff.commit, placeOf(app.settings.github, handoff))
-  return taggedResponse(exchange.request, { ...runView(handoff), summary, summaryBlocks, handoff })
+  const { signal } = exchange
+  const [summary, diagram] = await Promise.all([
+    product.runSummary(context, run, signal),
+    product.readDiagram(context, run.directory, handoff, signal),
+  ])
+  const place = placeOf(app.settings.github, handoff)
+  const summaryBlocks = product.summaryBlocks(summary, handoff.commit, place)
+  return taggedResponse(exchange.request, {
+    ...runView(handoff),
+    summary,
+    summaryBlocks,
+    ...(diagram ? { diagram: product.diagramData(diagram, place) } : {}),
+    handoff,
+  })
 }
 
 async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Response> {

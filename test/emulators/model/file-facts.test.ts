@@ -230,7 +230,7 @@ const projects: Record<string, Project> = {
       file('boat/__main__.py', "def main():\n    pass\n\nif __name__ == '__main__':\n    main()\n"),
     ],
     identity: [
-      'The README introduces `./`: “Boat rows on rivers and on lakes”.',
+      'The README introduces the project: “Boat rows on rivers and on lakes”.',
       '`pyproject.toml` names the package `boat`, version 2.0, and describes it as “Rowing”.',
     ],
     sources: [

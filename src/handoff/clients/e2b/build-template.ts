@@ -1,8 +1,8 @@
 // The template of our sandboxes, built with E2B's own builder: everything that a run needs is there before the sandbox starts.
 import type { LogEntry } from 'e2b'
 import { HandoffError } from '../../domain/errors.js'
-import { type Program, publishedProgram } from './drive9-release.js'
 import { recipe, templateImage, templateName, templateSize } from './install-scripts.js'
+import { type Program, publishedProgram } from './release.js'
 import { asOurs, makeService, replied, type Service } from './sdk-calls.js'
 import type { SandboxSettings } from './settings.js'
 

@@ -1,12 +1,18 @@
 // Client of E2B: sandboxes, by its unmodified SDK.
+//
+//   service   one account: how calls are made, machines found and killed
+//   options   what an account may refuse         create    making a machine, and never two
+//   machine   commands, and the end              prepare   a sandbox of base made ready
+//   errors    the one table                      programs  what is installed, here and in the template
+//   release   which drive9 program
 import { isHandoffError } from '../../domain/errors.js'
 import type { Sandbox, Sandboxes, SandboxRequest } from '../../domain/ports.js'
 import { buildInBackground } from './build-template.js'
 import { createSandbox } from './create-sandbox.js'
-import { type Program, publishedProgram } from './drive9-release.js'
 import { failureOf } from './errors.js'
 import { templateName } from './install-scripts.js'
 import { preparationHosts, prepare } from './provision-base.js'
+import { type Program, publishedProgram } from './release.js'
 import { makeMachine } from './sandbox.js'
 import { asOurs, findSandboxes, killSandbox, makeService, type Service } from './sdk-calls.js'
 

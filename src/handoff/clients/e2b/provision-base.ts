@@ -4,10 +4,10 @@ import type { Sandbox as SdkSandbox } from 'e2b'
 import { HandoffError } from '../../domain/errors.js'
 import type { SandboxRequest } from '../../domain/ports.js'
 import type { Created } from './create-sandbox.js'
-import type { Program } from './drive9-release.js'
 import { exitCodeOf } from './errors.js'
 import { nodeHost, recipe } from './install-scripts.js'
 import { networkOf } from './network-options.js'
+import type { Program } from './release.js'
 import { asOurs, replied, type Service } from './sdk-calls.js'
 
 const packageHosts = [

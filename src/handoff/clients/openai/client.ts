@@ -16,7 +16,7 @@ export function makeModel(config: ModelConfig): Model {
   const host = hostOf(config.baseUrl)
   const thinking: ThinkingByEffort = new Map()
   const calls = lazy(async () => (await import('./complete.js')).makeCalls(config, host, thinking))
-  const check = lazy(async () => (await import('./check-model.js')).checkModel(config, host))
+  const check = lazy(async () => (await import('./check.js')).checkModel(config, host))
   return {
     name: config.name,
     host,

@@ -11,10 +11,10 @@ import { systemClock } from '../system-clock.js'
 import type { ModelConfig, ThinkingByEffort } from './config.js'
 import { explainFailure, type Failure, type ServiceErrors } from './errors.js'
 import { createParameterMemory } from './parameters.js'
-import { cutRequestError, describeProblem, isEarly } from './reply-problems.js'
+import { cutRequestError, describeProblem, isEarly } from './problems.js'
 import { createSlots, type Slot } from './slots.js'
 import { readReply, type StreamResult } from './stream.js'
-import { createWatchdogs } from './watchdogs.js'
+import { createWatchdogs } from './watch.js'
 
 const defaultRetries = 2
 

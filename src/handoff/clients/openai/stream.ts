@@ -7,7 +7,7 @@ import type { Usage } from '../../domain/answer.js'
 import { anySignal } from '../../util/abort.js'
 import type { Parameters } from './parameters.js'
 import { createThinkingFilter } from './strip-thinking.js'
-import type { Watchdog } from './watchdogs.js'
+import type { Watchdog } from './watch.js'
 
 export interface StreamResult {
   /** Empty when the service ended its reply without text. */

@@ -37,6 +37,15 @@ export function permalink(place: AnswerPlace, commit: string, code: CodePlace): 
   }
 }
 
+/** The address of a directory at the commit; `''` is the top. Null as for a file. */
+export function directoryLink(place: AnswerPlace, commit: string, directory: string): string | null {
+  const style = place.permalinks ?? guessStyle(place.host)
+  if (style === 'none' || !directory.isWellFormed() || /[\ufffd\0]/.test(directory)) return null
+  const folder = { github: '/tree', gitlab: '/-/tree', bitbucket: '/src' }[style]
+  const path = directory === '' ? '' : `/${encodePath(directory)}`
+  return `${serverOf(place)}/${encodePath(place.repository)}${folder}/${commit}${path}`
+}
+
 /** The host that links in an answer may go to; undefined when we make no links. */
 export function linkHost(place: AnswerPlace): string | undefined {
   const style = place.permalinks ?? guessStyle(place.host)

@@ -7,7 +7,7 @@ import { cleanText } from '../markdown/clean-text.js'
 import { codeSpan } from '../markdown/escape.js'
 import { type MarkdownBlock, parseDocument } from '../markdown/parse-document.js'
 import { safeInline, safeMarkdown, safeTable, safeText } from '../markdown/sanitize.js'
-import { type AnswerPlace, linkRepository, permalink } from './permalinks.js'
+import { type AnswerPlace, linkHost, linkRepository, permalink } from './permalinks.js'
 
 export type { AnswerPlace } from './permalinks.js'
 
@@ -147,6 +147,7 @@ function quoted(question: string): string {
 }
 
 function answerParts(record: CompletedAnswer, place: AnswerPlace): string[] {
+  const host = linkHost(place)
   const labels = new Map(
     verified(record).map((citation) => [
       citationLabel(citation),
@@ -155,7 +156,7 @@ function answerParts(record: CompletedAnswer, place: AnswerPlace): string[] {
   )
   return [
     record.unanswered ? unansweredWords(record) : '',
-    safeMarkdown(record.text, { labels, ...linkRepository(place) }),
+    safeMarkdown(record.text, { labels, ...(host === undefined ? {} : { host }) }),
     record.truncated ? '*The answer ends here because the model reached its own limit.*' : '',
   ].filter((part) => part !== '')
 }

@@ -1,28 +1,29 @@
-// Which addresses a text that is not ours may link to: files and folders of its repository, and the repository's own page. Another repository on
-// the same host may belong to an attacker. An address of an issue, a pull request or a commit would leave a cross reference there.
+// Which addresses a text that is not ours may link to: files and folders of a repository on the git host itself, and the repository's own
+// page. An address that names an issue, a pull request or a commit leaves a cross reference there, and one that logs an account in or out, or
+// grants something, is nothing a model should hand to people.
 
-const repositoryFile = /^\/(?:-\/)?(?:blob|tree|blame|src)\/[^\s]+$/
+const repositoryPage = /^\/[\w.~-]+\/[\w.~-]+\/?$/
+const repositoryFile = /^(\/[\w.~-]+(?:\/[\w.~-]+){1,9})\/(?:-\/)?(?:blob|tree|blame|src)\/[^\s]+$/
+const otherPages = /\/(?:issues?|pulls?|commits?|compare|discussions?|merge_requests)(?:\/|$)/i
+const reservedOwners =
+  /^\/(?:login|logout|settings|orgs|apps|sessions|oauth|users|notifications|organizations|enterprises)\//i
 const encodedControls = /%(?:0|1|7f)/i
 
-export interface LinkedRepository {
-  /** A name, with a port if need be. */
-  host: string
-  /** `owner/name` */
-  path: string
-}
-
-/** The address as it may be written, or null when it has to stay words. */
-export function allowedAddress(address: string, repository: LinkedRepository | undefined): string | null {
-  if (repository === undefined || address.length > 2_000 || !/^https?:\/\//i.test(address)) return null
+/**
+ * The address as it may be written, or null when it has to stay words. `host` is a name, with a port if need be. With a `repository` (`owner/name`)
+ * only its own page and files are allowed.
+ */
+export function allowedAddress(address: string, host: string | undefined, repository?: string): string | null {
+  if (host === undefined || address.length > 2_000 || !/^https?:\/\//i.test(address)) return null
   const url = parsed(address)
-  if (url === null || url.host !== repository.host.toLowerCase() || url.username !== '' || url.password !== '')
-    return null
-  const own = `/${repository.path}`.toLowerCase()
-  const rest = url.pathname.slice(own.length)
-  if (url.pathname.slice(0, own.length).toLowerCase() !== own || encodedControls.test(url.pathname)) return null
-  if (rest !== '' && rest !== '/' && !repositoryFile.test(rest)) return null
+  if (url === null || url.host !== host.toLowerCase() || url.username !== '' || url.password !== '') return null
+  const { pathname } = url
+  const place = repositoryFile.exec(pathname)?.[1] ?? repositoryPage.exec(pathname)?.[0]
+  if (place === undefined || encodedControls.test(pathname)) return null
+  if (repository !== undefined && place.replace(/\/$/, '').toLowerCase() !== `/${repository}`.toLowerCase()) return null
+  if (otherPages.test(place) || reservedOwners.test(pathname)) return null
   const line = /^#L\d+(?:-L?\d+)?$/.test(url.hash) ? url.hash : ''
-  return writtenAddress(`${url.origin}${url.pathname}${line}`)
+  return writtenAddress(`${url.origin}${pathname}${line}`)
 }
 
 function parsed(address: string): URL | null {

@@ -52,7 +52,7 @@ export function parseDocument(markdown: string, options: DocumentOptions = {}): 
     nodes: 0,
     findPlaces: options.findPlaces,
     rules: {
-      link: (url) => allowedAddress(url, repository),
+      link: (url) => (repository === undefined ? null : allowedAddress(url, repository.host, repository.path)),
       labels: new Map(Array.from(options.citations ?? [], (label) => [label, null])),
     },
   }

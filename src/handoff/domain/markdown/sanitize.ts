@@ -1,10 +1,10 @@
 // Makes text of a model or a repository safe to post: read into blocks and words, then written again from nothing but a small safe subset.
 //
 // The output cannot mention an account, refer to an issue, begin a slash command or a workflow command, load an image, hold HTML or a hidden
-// marker, open what it does not close, or link anywhere but to the repository's own files. Code stays what it was. Nothing here depends on the
+// marker, open what it does not close, or link anywhere but to files on the git host. Code stays what it was. Nothing here depends on the
 // reading being right: whatever was taken for words is escaped as words.
 
-import { allowedAddress, type LinkedRepository, writtenAddress } from './allowed-links.js'
+import { allowedAddress, writtenAddress } from './allowed-links.js'
 import { cleanText } from './clean-text.js'
 import { codeSpan, longestTicks, safeInline, safeText, sealLines, shortenTicks, textMarkdown } from './escape.js'
 import { type Block, parseBlocks } from './parse-blocks.js'
@@ -14,8 +14,8 @@ import { type InlineRules, parseInlines } from './parse-inlines.js'
 export { safeInline, safeText }
 
 export interface SafeOptions {
-  /** The repository that links may lead to. Without it no link stays. */
-  repository?: LinkedRepository
+  /** The git host that links may go to, with its port if it has one. Without it no link stays. */
+  host?: string
   /** Checked places, by the text between their brackets, with the address we made for each; null shows it without a link. */
   labels?: ReadonlyMap<string, string | null>
 }
@@ -24,10 +24,7 @@ export interface SafeOptions {
 const largestHeading = 3
 
 export function safeMarkdown(markdown: string, options: SafeOptions = {}): string {
-  const rules: InlineRules = {
-    link: (url) => allowedAddress(url, options.repository),
-    labels: options.labels ?? new Map(),
-  }
+  const rules: InlineRules = { link: (url) => allowedAddress(url, options.host), labels: options.labels ?? new Map() }
   return writeBlocks(parseBlocks(cleanText(markdown)), rules, false)
 }
 

@@ -57,6 +57,22 @@ export async function clone(
   return { directory, tar: await pack(work, name, account) }
 }
 
+/** Adds another commit, one deep, for comparison; the tar is not changed. False when the host does not give it. */
+export async function fetchBase(
+  { directory }: Clone,
+  url: string,
+  base: string,
+  work: string,
+  credential: string,
+  account: Account | undefined,
+): Promise<boolean> {
+  const words = ['-C', directory, 'fetch', '--quiet', '--depth=1', '--no-tags', '--no-write-fetch-head', url]
+  const environment = { ...gitEnvironment, ...authorizationHeader(url, credential) }
+  const options = { environment, ...(account ? { account } : {}) }
+  const fetched = await runCommand('git', [...gitOptions, ...words, `${base}:refs/handoff/base`], work, options)
+  return fetched.exitCode === 0
+}
+
 /** Fetches by id. A host that serves only refs gets the ref, and the result must still be the commit. */
 async function fetchCommit(
   task: SummariseTask,

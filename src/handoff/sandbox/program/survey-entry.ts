@@ -7,11 +7,11 @@ import type { SummariseTask } from '../../domain/sandbox-protocol.js'
 import { type Mount, mount } from './drive9-mount.js'
 import { identifyDrive9 } from './drive9-program.js'
 import { emit, timeStep } from './emit-record.js'
-import { clone } from './git-clone.js'
+import { type Clone, clone, fetchBase } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
 import { storePlainFiles, writePlainFiles } from './plain-files.js'
 import { untrustedAccount } from './spawn.js'
-import { survey } from './survey/index.js'
+import { type SurveyResult, survey } from './survey/index.js'
 import { runChild } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
@@ -19,7 +19,7 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   await prepareWorkDirectory()
   const [mounted, local] = await Promise.all([
     timeStep('mount', () => mountRecognizedDrive(task, secrets)),
-    timeStep('clone', () => clone(task, workDirectory, secrets.clone, untrustedAccount(homeDirectory))),
+    timeStep('clone', () => cloneBoth(task, secrets)),
   ])
   await Promise.all([
     timeStep('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
@@ -30,6 +30,18 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
     await mounted.drain()
     await mounted.release()
   })
+}
+
+/** The commit, and its base if there is one to compare with. Without the base the survey goes on. */
+async function cloneBoth(task: SummariseTask, secrets: Secrets): Promise<Clone> {
+  const account = untrustedAccount(homeDirectory)
+  const local = await clone(task, workDirectory, secrets.clone, account)
+  const { base } = task
+  if (base === undefined) return local
+  if (await fetchBase(local, task.clone.url, base, workDirectory, secrets.clone, account)) return local
+  emit({ type: 'no-base', base })
+  delete task.base
+  return local
 }
 
 /** The tables are stored independently of the clone's tar, which may take longer than the survey. */
@@ -74,8 +86,20 @@ async function surveyClone(task: SummariseTask): Promise<void> {
   await writeFile(join(workDirectory, 'files.json'), found.fileTableJson())
   await writeFile(join(workDirectory, 'outline.json'), found.outlineJson())
   emit({ type: 'survey', ...found.survey })
+  emit({ type: 'diagram', diagram: found.diagram })
+  if (task.base !== undefined) await emitChange(found, task.base)
   for (const text of found.texts) emit({ type: 'text', ...text })
   for (const relocation of found.relocated) emit({ type: 'relocated', ...relocation })
+}
+
+/** Bytes of changed lines that are sent to the host. */
+const changeBytes = 60_000
+
+async function emitChange(found: SurveyResult, base: string): Promise<void> {
+  const { change, lines, notices } = await found.describeChange(base, changeBytes)
+  emit({ type: 'change', change })
+  for (const piece of lines) emit({ type: 'changed-lines', ...piece })
+  for (const text of notices) emit({ type: 'notice', text })
 }
 
 startProgram({

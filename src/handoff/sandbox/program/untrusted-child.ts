@@ -11,6 +11,9 @@ export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
 const allowedRecords = new Set([
   'survey',
   'text',
+  'diagram',
+  'change',
+  'changed-lines',
   'relocated',
   'excerpt',
   'object',

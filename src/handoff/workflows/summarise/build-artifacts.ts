@@ -9,7 +9,6 @@ import { encodeNotes } from '../../domain/summary/notes.js'
 import { renderSummary } from '../../domain/summary/render-summary.js'
 import { encodeSummaryRecord, type SummaryRecord } from '../../domain/summary/summary-record.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
-import { sha256 } from '../../store/run-store.js'
 import type { Checkpoint } from './checkpoint.js'
 import type { PreviousRun } from './previous-run.js'
 import type { SummariseRequest, SummaryInput } from './types.js'
@@ -25,7 +24,7 @@ export interface SummaryArtifacts {
   /** Remarks for readers about how the summary was written. */
   notices: string[]
   /** The summary's fields of the handoff record. */
-  record: Pick<Handoff, 'artifacts' | 'claims' | 'usage' | 'reusedPercent'> & Partial<Pick<Handoff, 'cost' | 'partial'>>
+  record: Pick<Handoff, 'claims' | 'usage' | 'reusedPercent'> & Partial<Pick<Handoff, 'cost' | 'partial'>>
 }
 
 /** What was read while the sandbox worked or while its files were verified. */
@@ -92,7 +91,6 @@ export async function buildArtifacts(
     files,
     notices: written.notices,
     record: {
-      artifacts: files.map(({ path, bytes }) => ({ path, bytes: bytes.length, sha256: sha256(bytes) })),
       claims: { checked: counts.checked, repaired: counts.repaired, removed: counts.removed },
       usage: written.usage,
       reusedPercent: written.reusedPercent,

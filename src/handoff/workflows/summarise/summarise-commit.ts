@@ -8,7 +8,6 @@ import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import {
   type Commit,
-  fullName,
   type Layout,
   layout,
   makeRunId,
@@ -20,16 +19,19 @@ import {
 import { removeNonCanonical } from '../../store/delete-run.js'
 import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
-import { readSealed, type SealedRun, sha256 } from '../../store/run-store.js'
+import { readSealed, type SealedRun } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
-import { readStatements, readSummary } from '../read-summary.js'
-import { buildArtifacts, type SummaryArtifacts, summaryLimits } from './build-artifacts.js'
+import { readChange, readDiagram, readStatements, readSummary } from '../read-summary.js'
+import { buildArtifacts, summaryLimits } from './build-artifacts.js'
+import { buildHandoff, formOf, hashPatterns } from './build-handoff.js'
 import { openCheckpoint } from './checkpoint.js'
+import { checkedDiagram, diagramFile } from './diagram-file.js'
 import { refuseImpossibleLimits } from './plan-summary.js'
-import { citedFiles, findPreviousRun, type PreviousRun } from './previous-run.js'
-import { type SandboxResult, surveyInSandbox } from './survey-in-sandbox.js'
+import { citedFiles, findPreviousRun } from './previous-run.js'
+import { surveyInSandbox } from './survey-in-sandbox.js'
 import type { SummariseRequest, SummariseResult } from './types.js'
 import { verifyRun } from './verify-run.js'
+import { changeFile, withChange, writeChange } from './write-change.js'
 
 export async function summarise(
   request: SummariseRequest,
@@ -84,10 +86,32 @@ async function createRun(
     ),
   )
 
+  const diagram = checkedDiagram(found.diagram, table)
+  const change =
+    found.change &&
+    (await timer.step('describe change', () =>
+      writeChange({ context, head: commit.sha, found: found.change!, table, spent: artifacts.record.cost }, signal),
+    ))
+  const files = [
+    ...artifacts.files,
+    ...(diagram ? [diagramFile(diagram)] : []),
+    ...(change ? [changeFile(change)] : []),
+  ]
+
   const sealedAt = new Date(ports.clock.now()).toISOString()
   const ref = prepareRef(ports, place, commit, signal)
-  const handoff = buildHandoff(request, context, run, found, artifacts, previous, timer, sealedAt)
-  const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, artifacts.files, signal))
+  const handoff = buildHandoff(
+    request,
+    context,
+    run,
+    found,
+    withChange(artifacts, change),
+    files,
+    previous,
+    timer,
+    sealedAt,
+  )
+  const pointer = await timer.step('seal', () => seal(ports.drive, place, handoff, files, signal))
   const [canonical, refMoved] = await timer.step('point', () =>
     Promise.all([writePointer(ports, place, pointer, replaced.revision, signal), ref.finish(signal)]),
   )
@@ -95,7 +119,18 @@ async function createRun(
   await removeTemporaryFiles(context, place, commit.sha, isCanonical ? replaced.sealed : undefined, signal)
   if (!isCanonical) return useOtherRun(request, context, place, run, signal)
   const { summary, statements } = artifacts
-  return { run, directory, handoff, summary, statements, reused: false, refMoved, differences: [] }
+  return {
+    run,
+    directory,
+    handoff,
+    summary,
+    statements,
+    ...(diagram ? { diagram } : {}),
+    ...(change ? { change } : {}),
+    reused: false,
+    refMoved,
+    differences: [],
+  }
 }
 
 // ── look up ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,9 +201,12 @@ async function reuseRun(
   const { handoff } = sealed
   const directory = place.run(handoff.run)
   context.ports.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
-  const [summary, statements, refMoved] = await Promise.all([
+  const { base } = request
+  const [summary, statements, diagram, change, refMoved] = await Promise.all([
     readSummary(context, directory, handoff, signal),
     readStatements(context, directory, handoff, signal),
+    readDiagram(context, directory, handoff, signal),
+    base === undefined ? undefined : readChange(context, directory, handoff, base, signal),
     prepareRef(context.ports, place, request.commit, signal).finish(signal),
   ])
   const differences = findDifferences(request, context, handoff)
@@ -178,6 +216,8 @@ async function reuseRun(
     handoff,
     summary,
     ...(statements ? { statements } : {}),
+    ...(diagram ? { diagram } : {}),
+    ...(change ? { change } : {}),
     reused: true,
     refMoved,
     differences,
@@ -214,51 +254,6 @@ async function useOtherRun(
     )
   requireSameRepository(request.commit, sealed.handoff)
   return reuseRun(request, context, place, sealed, signal)
-}
-
-// ── the handoff record ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const formOf = ({ form }: SummariseRequest) => form ?? 'tar'
-
-const hashPatterns = ({ include = [], exclude = [] }: SummariseRequest) =>
-  sha256(new TextEncoder().encode(JSON.stringify({ include, exclude })))
-
-function buildHandoff(
-  request: SummariseRequest,
-  context: AppContext,
-  run: RunId,
-  found: SandboxResult,
-  summary: SummaryArtifacts,
-  previous: PreviousRun | undefined,
-  timer: StepTimer,
-  sealedAt: string,
-): Handoff {
-  const { commit } = request
-  const { id } = commit.repository
-  const { artifacts, ...record } = summary.record
-  return {
-    version: 1,
-    run,
-    host: commit.repository.host,
-    repository: fullName(commit.repository),
-    ...(id === undefined ? {} : { repositoryId: id }),
-    ...(commit.ref === undefined ? {} : { ref: commit.ref }),
-    commit: commit.sha,
-    ...(previous && record.reusedPercent > 0 ? { basedOn: previous.handoff.run } : {}),
-    form: formOf(request),
-    patterns: hashPatterns(request),
-    artifacts: [...found.stored, ...artifacts],
-    survey: found.survey.counts,
-    secrets: found.survey.secrets.length,
-    ...record,
-    model: { name: context.ports.model.name, host: context.ports.model.host },
-    durations: timer.durations(),
-    sandbox: found.sandbox,
-    ...(found.drive9 ? { drive9: found.drive9 } : {}),
-    ...(request.requestedBy ? { requestedBy: request.requestedBy } : {}),
-    notices: [...summary.notices, ...found.notices].slice(0, 30).map((text) => text.slice(0, 500)),
-    sealedAt,
-  }
 }
 
 /**

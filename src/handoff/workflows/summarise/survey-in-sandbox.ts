@@ -4,7 +4,9 @@
 // sandbox: it verifies the stored files, and decodes the survey as untrusted data.
 
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
+import type { Change, ChangedLines } from '../../domain/change/change.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
+import type { Diagram } from '../../domain/graph/diagram.js'
 import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
 import { artifact, type RunId } from '../../domain/run.js'
@@ -30,9 +32,20 @@ export interface SandboxResult {
   survey: Survey
   relocations: Relocation[]
   stored: Artifact[]
+  /** As the sandbox drew it; not checked. */
+  diagram?: Diagram
+  /** What the sandbox says of the change; not checked. */
+  change?: SandboxChange
   notices: string[]
   sandbox: { id: string; template: string }
   drive9?: { version: string; sha256: string }
+}
+
+export interface SandboxChange {
+  base: string
+  /** Absent when the git host does not give the base. */
+  described?: Change
+  lines: ChangedLines[]
 }
 
 export async function surveyInSandbox(job: SurveyJob, signal: AbortSignal): Promise<SandboxResult> {
@@ -145,6 +158,8 @@ async function runSurveyProgram(
     survey: { ...survey, texts },
     relocations,
     stored,
+    ...(received.diagram ? { diagram: received.diagram } : {}),
+    ...(received.change ? { change: received.change } : {}),
     notices: [...notices, ...survey.notices],
     sandbox: { id: sandbox.id, template: sandbox.template },
     ...(received.drive9 ? { drive9: received.drive9 } : {}),
@@ -167,6 +182,8 @@ interface ReceivedRecords {
   texts: Survey['texts']
   relocations: Relocation[]
   survey?: Omit<Survey, 'texts'>
+  diagram?: Diagram
+  change?: SandboxChange
   drive9?: { version: string; sha256: string }
   /** The git host refused the clone although E2B accepted the token as a header. */
   headerIgnored: boolean
@@ -189,6 +206,18 @@ function receiveRecord({ timer, context }: SurveyJob, received: ReceivedRecords,
       break
     case 'survey':
       received.survey = record
+      break
+    case 'change':
+      received.change = { base: record.change.base, described: record.change, lines: [] }
+      break
+    case 'changed-lines':
+      received.change?.lines.push(record)
+      break
+    case 'no-base':
+      received.change = { base: record.base, lines: [] }
+      break
+    case 'diagram':
+      received.diagram = record.diagram
       break
     case 'text':
       received.texts.push(record)
@@ -242,6 +271,7 @@ function createTask({ request, context }: SurveyJob, opened: OpenedRun, cited: C
     task: 'summarise',
     mount: { server: context.ports.drive.server, remote: opened.stage, marker: opened.marker },
     clone: { url: commit.cloneUrl, sha: commit.sha, ...(commit.ref === undefined ? {} : { ref: commit.ref }) },
+    ...(request.base === undefined ? {} : { base: request.base }),
     repositoryName: commit.repository.name,
     form: request.form ?? 'tar',
     survey: {

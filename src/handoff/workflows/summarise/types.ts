@@ -1,6 +1,8 @@
 // Types of the summarise workflow: its request and result, and what the steps of writing a summary share.
 
 import type { AnswerPlace } from '../../domain/answers/permalinks.js'
+import type { ChangeReport } from '../../domain/change/change-report.js'
+import type { Diagram } from '../../domain/graph/diagram.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import type { Model } from '../../domain/ports.js'
 import type { Commit, RunId } from '../../domain/run.js'
@@ -24,6 +26,8 @@ export interface SummariseRequest {
   /** Create a new run although the commit has one. */
   force?: boolean
   form?: 'tar' | 'plain'
+  /** The commit that the change is described against: the merge base of a pull request. */
+  base?: string
   /** A token that can read the repository and do nothing else. */
   cloneToken?: string
   /** Commits and refs whose summary may be kept, best first. */
@@ -45,6 +49,10 @@ export interface SummariseResult {
   summary: string
   /** Its statements; absent for a reused run of an earlier version. */
   statements?: SummaryRecord
+  /** What changed against `base`; absent when it was not asked for, or the run is older than the request. */
+  change?: ChangeReport
+  /** Who imports whom; absent in old runs and where nothing imports anything. */
+  diagram?: Diagram
   /** True when the commit already had a sealed run. Then no sandbox and no model was used. */
   reused: boolean
   /** True when the ref names this commit now. */

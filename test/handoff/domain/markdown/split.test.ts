@@ -8,7 +8,6 @@ import { codeIn, findings, wordsIn } from './markdown-tree.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200
 const host = 'github.com'
-const repository = { host, path: 'octo/tools' }
 
 const letters = (text: string) => text.replace(/\s/g, '')
 
@@ -109,7 +108,7 @@ describe('a comment that is too long', () => {
     ]
     // The others differ in nothing that cutting looks at; the long mode has them all.
     for (const answer of process.env['LONG'] ? answers : answers.slice(0, 3)) {
-      const parts = splitComment(safeMarkdown(answer, { repository }))
+      const parts = splitComment(safeMarkdown(answer, { host }))
       expect(parts.length).toBeGreaterThan(2)
       expect(parts.every((part) => part.length <= commentLimit)).toBe(true)
       expect(parts.flatMap((part) => findings(part, host))).toEqual([])
@@ -119,7 +118,7 @@ describe('a comment that is too long', () => {
   it('leaves every part as safe as the whole, and loses no word, whatever it is made of', () => {
     fc.assert(
       fc.property(hostileMarkdown, fc.integer({ min: 300, max: 600 }), (parts, limit) => {
-        const whole = safeMarkdown(parts.join('').repeat(4), { repository })
+        const whole = safeMarkdown(parts.join('').repeat(4), { host })
         const split = splitComment(whole, limit)
         expect(split.flatMap((part) => findings(part, host))).toEqual([])
         expect(split.filter((part) => part.length > limit)).toEqual([])

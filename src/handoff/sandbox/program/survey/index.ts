@@ -4,16 +4,19 @@
 //
 // There is no checkout. Files are analyzed while they stream by and are not kept; only the chosen ones are read again.
 // The same commit and limits give the same bytes.
+import { type Diagram, drawDiagram, type ImportEdge } from '../../../domain/graph/diagram.js'
 import type { CitedFile, Relocation, SurveyLimits } from '../../../domain/sandbox-protocol.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../domain/survey.js'
 import { ProgramError } from '../emit-record.js'
 import { allocateBudget } from './allocate-budget.js'
 import { createAnalysisTable } from './analysis-table.js'
+import { isProduct } from './analyze-file.js'
 import { analyzeFiles, skipTests } from './analyze-files.js'
 import { classifyFiles } from './classify-file.js'
+import { type DescribedChange, describeChange } from './describe-change.js'
 import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from './git-objects.js'
 import { createTreeParser, type Tree } from './git-tree.js'
-import { buildImportGraph } from './import-graph.js'
+import { buildImportGraph, type FileImports } from './import-graph.js'
 import { createNotices } from './notices.js'
 import { rankFiles } from './rank-files.js'
 import { relocate } from './relocate.js'
@@ -42,6 +45,10 @@ export interface SurveyResult {
   readonly outline: Outline
   texts: ChosenText[]
   relocated: Relocation[]
+  /** Without tests, examples and documentation, if anything is left then. */
+  diagram: Diagram
+  /** What the commit changes against another one in the same repository. */
+  describeChange: (base: string, textBytes: number, only?: (path: string) => boolean) => Promise<DescribedChange>
 }
 
 /** Two `git cat-file` processes: `few` answers at once and may be asked again, `all` reads one long list in large pieces. */
@@ -58,7 +65,7 @@ export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   const readers: Readers = { few: openBlobReader(git, 'few'), all: openBlobReader(git, 'many') }
   try {
     const [, root] = await Promise.all([listed, readRootTree(options.commit, readers.few)])
-    return await surveyTree(parser.finish(root), options, readers)
+    return await surveyTree(parser.finish(root), options, readers, git)
   } finally {
     readers.few.stop()
     readers.all.stop()
@@ -69,6 +76,7 @@ async function surveyTree(
   tree: Tree,
   { commit, limits, cited = [] }: SurveyOptions,
   { few, all }: Readers,
+  git: SpawnGit,
 ): Promise<SurveyResult> {
   const rules = await readRules(tree, few)
   classifyFiles(tree, createSelection(rules, limits))
@@ -102,7 +110,24 @@ async function surveyTree(
     },
     texts: excerpts.texts,
     relocated,
+    diagram: drawDiagram(commit, drawnImports(imports)),
+    async describeChange(base, textBytes, only) {
+      const reader = openBlobReader(git, 'few')
+      const sources = { entries: tree.entries, imports, analyses, reader }
+      try {
+        return await describeChange({ ...sources, git, base, head: commit, textBytes, ...(only ? { only } : {}) })
+      } finally {
+        reader.stop()
+      }
+    },
   }
+}
+
+function drawnImports(imports: readonly FileImports[]): ImportEdge[] {
+  const edges = (from: readonly FileImports[]) =>
+    from.flatMap(({ entry, targets }) => targets.map(([to, line]) => ({ from: entry.path, to, line })))
+  const product = edges(imports.filter(({ entry }) => isProduct(entry)))
+  return product.length > 0 ? product : edges(imports)
 }
 
 /** The commit object names its root tree; the list of files does not. */
