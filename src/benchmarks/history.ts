@@ -45,10 +45,11 @@ export interface HistoryReport {
   median: number
   p90: number
   checks: Checks['found']
-  /** Pushes without a changed source file that sent tokens. */
+  /** Pushes that sent tokens without a changed source file, and of these without any changed file that was read. */
   paidWithoutSource: number
+  paidWithoutChange: number
   /** The last summary beside one written from nothing at the same commit. */
-  drift: { statements: number; freshStatements: number; sameFiles: number; cited: number }
+  drift: { statements: number; freshStatements: number; sameDirectories: number; cited: number }
 }
 
 const run = promisify(execFile)
@@ -83,15 +84,24 @@ function rowText(row: PushRow): string {
 
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`
 
-function describeReport({ full, pushes, median, p90, checks, paidWithoutSource, drift }: HistoryReport): string[] {
+function describeReport({
+  full,
+  pushes,
+  median,
+  p90,
+  checks,
+  paidWithoutSource,
+  paidWithoutChange,
+  drift,
+}: HistoryReport): string[] {
   const free = pushes.filter((push) => push.inputTokens === 0).length
   return [
     `full run: ${full.inputTokens} tokens in ${full.calls} calls, ${full.statements} statements, ${percent(full.cited)} cite lines`,
     `share of a full run: median ${percent(median)} (goal 3 %), p90 ${percent(p90)} (goal 10 %); ${free} of ${pushes.length} pushes sent nothing`,
-    `pushes without changed source that sent tokens: ${paidWithoutSource}`,
+    `pushes that sent tokens: ${paidWithoutSource} without changed source code, ${paidWithoutChange} without any changed file that is read`,
     `stale statements unmarked: ${checks.stale.length} of ${checks.citations} citations checked; kept although git’s diff touches the lines: ${checks.rewritten}`,
     `deleted paths named: ${checks.deleted.length}; top-level directories not named: ${checks.uncovered.length}`,
-    `drift: ${drift.statements} statements, ${percent(drift.cited)} cite lines; a fresh run has ${drift.freshStatements}; of the directories that it cites, ${percent(drift.sameFiles)} are cited`,
+    `drift: ${drift.statements} statements, ${percent(drift.cited)} cite lines; a fresh run has ${drift.freshStatements}; of the directories that it cites, ${percent(drift.sameDirectories)} are cited`,
     ...[...checks.stale, ...checks.deleted, ...checks.uncovered].slice(0, 20).map((text) => `  ${text}`),
   ]
 }
@@ -136,6 +146,7 @@ export async function measureHistory(gitDirectory: string, commits: number): Pro
     p90: quantile(pushes, 0.9),
     checks: checks.found,
     paidWithoutSource: pushes.filter((push) => push.source === 0 && push.inputTokens > 0).length,
+    paidWithoutChange: pushes.filter((push) => push.files === 0 && push.inputTokens > 0).length,
     drift: driftOf(written.record, fresh.record),
   }
 }
@@ -178,8 +189,8 @@ function keptFiles(
 
 function rowOf(commit: string, previous: PreviousSummary, request: SummaryInput, written: WrittenSummary): PushRow {
   const before = new Set(statementsOf(previous.record).map(identity))
-  const now = statementsOf(written.record).map(identity)
-  const kept = now.filter((one) => before.has(one)).length
+  const now = new Set(statementsOf(written.record).map(identity))
+  const kept = [...now].filter((one) => before.has(one)).length
   const changed = changedFiles(previous.table, request)
   const used = written.usage.inputTokens
   return {
@@ -187,7 +198,7 @@ function rowOf(commit: string, previous: PreviousSummary, request: SummaryInput,
     files: changed.length,
     source: changed.filter(({ kind }) => kind === 'source').length,
     lost: before.size - kept,
-    added: now.length - kept,
+    added: now.size - kept,
     calls: written.calls,
     inputTokens: used,
     // What was saved is what is left of a full run; where nothing was, this was one.
@@ -219,7 +230,7 @@ function driftOf(kept: SummaryRecord, fresh: SummaryRecord): HistoryReport['drif
   return {
     statements: statementsOf(kept).length,
     freshStatements: statementsOf(fresh).length,
-    sameFiles: theirs.size === 0 ? 1 : [...theirs].filter((path) => mine.has(path)).length / theirs.size,
+    sameDirectories: theirs.size === 0 ? 1 : [...theirs].filter((path) => mine.has(path)).length / theirs.size,
     cited: citedShare(kept),
   }
 }
