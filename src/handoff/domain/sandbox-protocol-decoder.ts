@@ -36,6 +36,15 @@ const kind = read.oneOf(
 const counts = read.record(read.count, 100)
 const secretPlace = read.object({ path, line: read.count, rule: read.string(100) })
 
+const excerpt = {
+  path,
+  blob: read.objectId,
+  from: read.count,
+  lines: read.array(read.string(10_000), 100_000),
+  source: read.oneOf('code', 'summary'),
+  score: read.number,
+}
+
 const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
   step: read.object({
     type: read.oneOf('step'),
@@ -95,15 +104,8 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     verdict: read.oneOf('same', 'moved', 'changed', 'gone'),
     now: read.optional(read.object({ path, blob: read.objectId, from: read.count, to: read.count })),
   }),
-  excerpt: read.object({
-    type: read.oneOf('excerpt'),
-    path,
-    blob: read.objectId,
-    from: read.count,
-    lines: read.array(read.string(10_000), 100_000),
-    source: read.oneOf('code', 'summary'),
-    score: read.number,
-  }),
+  excerpt: read.object({ type: read.oneOf('excerpt'), ...excerpt }),
+  notes: read.object({ type: read.oneOf('notes'), ...excerpt }),
   object: read.object({ type: read.oneOf('object'), kind: read.oneOf('commit', 'tree', 'blob'), data: text }),
   listing: read.object({ type: read.oneOf('listing'), path, entries: read.array(path, 10_000) }),
   searched: read.object({

@@ -125,6 +125,8 @@ export type ProgramRecord = { v: 1 } & (
   | ({ type: 'object' } & PackedObject)
   | { type: 'listing'; path: string; entries: string[] }
   | ({ type: 'searched' } & Searched)
+  /** What the repository says to agents and assistants. */
+  | ({ type: 'notes' } & Excerpt)
   | { type: 'failed'; code: ProgramFailure; message: string }
   /** The last record of a successful program. Without it the sandbox ended early. */
   | { type: 'done' }

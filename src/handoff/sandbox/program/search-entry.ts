@@ -48,7 +48,8 @@ async function searchClone(task: FindTask): Promise<void> {
     words,
   })
   emitResult(found)
-  await emitProof(cloneDirectory(task.repositoryName), task.commit, found)
+  const excerpts = [...found.excerpts, ...found.notes]
+  await emitProof(cloneDirectory(task.repositoryName), task.commit, { excerpts })
 }
 
 async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
@@ -61,6 +62,7 @@ async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
 
 function emitResult(found: SearchResult | FollowUpResult): void {
   for (const excerpt of found.excerpts) emit({ type: 'excerpt', ...excerpt })
+  if ('notes' in found) for (const note of found.notes) emit({ type: 'notes', ...note })
   if ('listings' in found) for (const listing of found.listings) emit({ type: 'listing', ...listing })
   if (found.searched) emit({ type: 'searched', ...found.searched })
 }

@@ -84,6 +84,7 @@ async function askModel(
     question: talk.question.text,
     excerpts: shown.excerpts,
     listings: shown.listings,
+    notes: shown.notes,
     ...(shown.search ? { search: shown.search } : {}),
     summary: talk.summary,
     earlier: talk.thread.slice(-3).map(({ question, text }) => ({ question, answer: text })),

@@ -77,12 +77,14 @@ const tokenLeft = "The sandbox's token could not be revoked; it can only read th
 export interface Shown {
   excerpts: Excerpt[]
   listings: { path: string; entries: string[] }[]
+  /** What the repository says to agents. */
+  notes: { path: string; text: string }[]
   searched: string[]
   /** How the question's own words were found. */
   search?: Searched
 }
 
-export const nothingShown = (): Shown => ({ excerpts: [], listings: [], searched: [] })
+export const nothingShown = (): Shown => ({ excerpts: [], listings: [], notes: [], searched: [] })
 
 export interface Look {
   question: string
@@ -106,7 +108,7 @@ export async function searchSandbox(
   const search = searchFor(look, shown.excerpts)
   const task = open.prepared ? moreTask(run, search, look.requests) : findTask(context, run, search, look.requests)
   open.prepared = true
-  const received: Received = { objects: [], excerpts: [], listings: [] }
+  const received: Received = { objects: [], excerpts: [], notes: [], listings: [] }
   await runProgram(open.sandbox, {
     program: context.program,
     task,
@@ -125,12 +127,14 @@ export async function searchSandbox(
 interface Received {
   objects: PackedObject[]
   excerpts: Excerpt[]
+  notes: Excerpt[]
   listings: Shown['listings']
   searched?: Searched
 }
 
 function take({ context, timer }: Looking, received: Received, record: ProgramRecord): void {
   if (record.type === 'excerpt') received.excerpts.push(record)
+  else if (record.type === 'notes') received.notes.push(record)
   else if (record.type === 'object') received.objects.push(record)
   else if (record.type === 'listing') received.listings.push(record)
   else if (record.type === 'searched') received.searched ??= record
@@ -138,6 +142,9 @@ function take({ context, timer }: Looking, received: Received, record: ProgramRe
   else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
 
+/** Notes of a team that are quoted, and characters of each. */
+const mostNotes = 3
+const longestNote = 4_000
 /** No text that a program prints has more, on average. */
 const mostBytesOfToken = 8
 
@@ -152,6 +159,10 @@ function takeProven({ context, run }: Looking, shown: Shown, received: Received,
   const withheld = received.excerpts.length - proven.length
   if (withheld > 0) context.ports.emit({ type: 'notice', text: `${withheld} ${unprovenNotice}` })
   shown.excerpts.push(...proven.map((excerpt) => ({ ...excerpt, lines: excerpt.lines.map(context.redact) })))
+  const notes = received.notes.filter((note) => commit.holds(note)).slice(0, mostNotes)
+  shown.notes.push(
+    ...notes.map(({ path, lines }) => ({ path, text: context.redact(lines.join('\n')).slice(0, longestNote) })),
+  )
   for (const { path, entries } of received.listings) {
     const names = commit.names(path)
     if (names)

@@ -126,11 +126,13 @@ describe('what is asked of the model', () => {
       summary: text,
       earlier: [{ question: text, answer: text }],
       listings: [{ path: text, entries: [text] }],
+      notes: [{ path: text, text }],
+      search: { found: 'partly', missing: [text], files: 3 },
     })
-    expect(headsOf(data)).toHaveLength(5)
+    expect(headsOf(data)).toHaveLength(7)
     expect(data).not.toMatch(/[\u202a-\u202e\u200b\udb40]|\u001b/)
     expect(data.isWellFormed()).toBe(true)
-    expect(() => headsOf(`${termsMessages(text)[1]!.content}\nclosing`)).not.toThrow()
+    expect(() => headsOf(`${termsMessages(text, text)[1]!.content}\nclosing`)).not.toThrow()
   })
 
   it('lets nothing out of its block, whatever it is', () => {

@@ -17,6 +17,7 @@ import { selectExcerpts } from './select-excerpts.js'
 import { type Shape, shapeOf } from './shape.js'
 import { questionWords } from './stop-words.js'
 import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
+import { readTeamNotes } from './team-notes.js'
 
 export interface FindOptions {
   /** Bare. */
@@ -37,6 +38,8 @@ export interface SearchResult {
   /** Best file first, each file's lines in their order. */
   excerpts: Excerpt[]
   searched: Searched
+  /** What the repository says to agents. */
+  notes: Excerpt[]
 }
 
 export interface Ranking {
@@ -59,6 +62,7 @@ export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<S
   return {
     excerpts: selectExcerpts(files, contents, options.search),
     searched: describeSearch(corpus, query, stats, files[0]),
+    notes: await readTeamNotes(corpus),
   }
 }
 
