@@ -44,7 +44,7 @@ export function makeRunId(commitSha: string, attemptName: string): RunId {
 }
 
 export function parseRunId(text: string): RunId {
-  if (sha.test(text.slice(0, 40)) && text[40] === '-' && attempt.test(text.slice(41))) return text as RunId
+  if (isRunId(text)) return text as RunId
   throw new HandoffError('invalid-input', `${quote(text)} is not a run id.`, {
     next: 'A run id is a full commit id, a dash and an attempt, as the summary printed it.',
   })
@@ -61,11 +61,16 @@ export function fullName(repository: Repository): string {
 
 const segment = /^(?!\.{1,2}$)[A-Za-z0-9_.~-]{1,100}$/
 
-/** Parses `owner/name` (or nested groups). Refuses names that could leave their folder. */
+/** Nothing in a run directory passes for a repository, because a sandbox writes there. */
+const isRunId = (name: string) => sha.test(name.slice(0, 40)) && name[40] === '-' && attempt.test(name.slice(41))
+
+/** Parses `owner/name` (or nested groups, which GitHub does not have). Refuses names that could leave their folder. */
 export function parseRepository(text: string, host: string): Repository {
   const parts = text.split('/')
   const name = parts.pop() ?? ''
-  if (parts.length === 0 || parts.length > 10 || !segment.test(name) || !parts.every((part) => segment.test(part))) {
+  const mostOwners = host.toLowerCase() === 'github.com' ? 1 : 10
+  const isNamed = [...parts, name].every((part) => segment.test(part) && !isRunId(part))
+  if (parts.length === 0 || parts.length > mostOwners || !isNamed) {
     throw new HandoffError('invalid-input', `${quote(text)} is not a repository name.`, {
       next: 'Write it as owner/name.',
     })

@@ -133,6 +133,7 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
       'drive-refused',
       'drive-unreachable',
       'corrupt',
+      'too-many-files',
       'tool-missing',
       'drive9-too-old',
       'internal',

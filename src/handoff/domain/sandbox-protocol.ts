@@ -161,6 +161,7 @@ export type ProgramFailure =
   | 'drive-refused' // the token is refused
   | 'drive-unreachable'
   | 'corrupt' // an artifact does not hash to what the handoff records
+  | 'too-many-files' // the list of the commit's files is too long
   | 'tool-missing' // git, tar or drive9 is not on the PATH
   | 'drive9-too-old' // the drive9 program cannot do what is needed of it
   | 'internal'

@@ -99,6 +99,10 @@ const errorsByFailure: Record<ProgramFailure, { code: ErrorCode; next: string }>
   },
   'drive-unreachable': { code: 'drive', next: driveAdvice.unreachable },
   corrupt: { code: 'corrupt', next: 'Summarise the commit again with force.' },
+  'too-many-files': {
+    code: 'invalid-input',
+    next: 'Such a commit cannot be summarised; remove the generated files from it.',
+  },
   'tool-missing': { code: 'sandbox', next: 'Build the template again with npm run template.' },
   'drive9-too-old': {
     code: 'sandbox',

@@ -8,7 +8,7 @@ import type { Handoff } from '../domain/handoff-record.js'
 import type { DriveEntry } from '../domain/ports.js'
 import { hostFolder, type Layout, layout, layoutAsSpelled, olderLayout, type Repository } from '../domain/run.js'
 import { listAnswers, readAnswer } from '../store/answer-store.js'
-import { listRefNames } from '../store/inventory.js'
+import { listRefNames, runOf } from '../store/inventory.js'
 import { readRef } from '../store/ref-store.js'
 import { readSealed } from '../store/run-store.js'
 import { olderSpellings } from '../store/spellings.js'
@@ -53,7 +53,8 @@ export async function listRepositories(
   const timer = async (path: string, depth: number): Promise<void> => {
     const entries = await context.ports.drive.list(`${top}${path}`, signal)
     const folders = entries.filter((entry) => entry.isDirectory).map(({ name }) => name)
-    const below = folders.map((name) => `${path}/${name}`).filter((folder) => leads(folder.slice(1)))
+    const inside = folders.filter((name) => !runOf(name))
+    const below = inside.map((name) => `${path}/${name}`).filter((folder) => leads(folder.slice(1)))
     if (depth > 1 && (await isRepository(folders, `${top}${path}`))) found.push(path.slice(1))
     else if (depth < 11) await mapConcurrent(width, below, (folder) => timer(folder, depth + 1))
   }

@@ -71,6 +71,13 @@ test.each([
   expect(refusal(() => parseRepository(text, 'github.com'))).toBe('invalid-input')
 })
 
+test('a path inside a run directory, and groups on GitHub, are no repository', () => {
+  const run = `${'a'.repeat(40)}-first`
+  expect(refusal(() => parseRepository('octo/tools/extra', 'github.com'))).toBe('invalid-input')
+  for (const text of [`octo/tools/runs/${run}/stage`, `octo/tools/runs/${run}`, `${run}/tools`])
+    expect(refusal(() => parseRepository(text, 'git.example.org'))).toBe('invalid-input')
+})
+
 test('groups nest, and the host is part of the path', () => {
   const nested = parseRepository('group/sub/tools', 'git.example.org:8443')
   expect(layout('/handoff/', nested).repository).toBe('/handoff/git.example.org_8443/group/sub/tools')

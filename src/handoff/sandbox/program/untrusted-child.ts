@@ -71,6 +71,7 @@ export function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) 
 function forwardRecord(line: Buffer, proven: Promise<unknown>, reject: (error: unknown) => void): void {
   const record = JSON.parse(line.toString('utf8')) as { type: string; code?: string; message?: string }
   if (!allowedRecords.has(record.type)) return
-  if (record.type === 'failed') reject(new ProgramError('internal', record.message ?? 'it did not say why'))
+  const code = record.code === 'too-many-files' ? record.code : 'internal'
+  if (record.type === 'failed') reject(new ProgramError(code, record.message ?? 'it did not say why'))
   else proven.then(() => writeAll(Buffer.concat([line, Buffer.from('\n')]))).catch(reject)
 }

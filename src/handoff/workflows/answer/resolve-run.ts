@@ -57,6 +57,15 @@ export async function resolveRun(
     if (older) return older
     throw error
   })
+  if (chosen.handoff.repository.toLowerCase() !== fullName(where.repository).toLowerCase()) {
+    throw new HandoffError(
+      'corrupt',
+      `The run in the directory of ${fullName(where.repository)} is of another repository.`,
+      {
+        next: 'Summarise the commit again with force.',
+      },
+    )
+  }
   const { id } = where.repository
   const recorded = chosen.handoff.repositoryId
   if (id !== undefined && id !== recorded && (recorded !== undefined || where.strict)) {

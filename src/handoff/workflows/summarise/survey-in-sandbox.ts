@@ -166,7 +166,7 @@ async function runSurveyProgram(
   }
 }
 
-/** A failure is told and does not end the run: the sandbox keeps no longer than its work what it had from the start. */
+/** A failure is a notice and does not end the run, because the sandbox ends soon. */
 async function restrictNetwork(context: AppContext, sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   try {
     await sandbox.restrictNetwork(egressOf(context), signal)

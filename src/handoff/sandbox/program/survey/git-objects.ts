@@ -12,22 +12,28 @@ export function gitAt(directory: string): SpawnGit {
     spawn('git', ['--git-dir', directory, ...parameters], options) as ChildProcessWithoutNullStreams
 }
 
-/** A longer list is an attack: thousands of nested directories make every path longer than the last. */
-const listByteLimit = 1_000_000_000
+/** A longer list is an attack: a few objects can name billions of files, and nested directories make every path longer than the last. */
+const listLimits = { entries: 2_000_000, bytes: 1_000_000_000 }
 
 /** Streams `git ls-tree` of the whole commit, with directories: `<mode> <type> <id> <size>\t<path>\0`. */
 export async function listTree(git: SpawnGit, commit: string, onChunk: (chunk: Buffer) => void): Promise<void> {
   const child = git(['ls-tree', '-r', '-t', '-z', '-l', '--full-tree', commit])
   child.stdin.end()
   let size = 0
+  let entries = 0
+  const isTooLong = () => size > listLimits.bytes || entries > listLimits.entries
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size > listByteLimit) child.kill()
+    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, end + 1)) entries += 1
+    if (isTooLong()) child.kill()
     else onChunk(chunk)
   })
   const failure = await waitForExit(child)
-  if (size > listByteLimit)
-    throw new ProgramError('internal', 'the list of files of this commit is longer than a gigabyte')
+  if (isTooLong())
+    throw new ProgramError(
+      'too-many-files',
+      'the commit has more than 2,000,000 files and directories, or their names are longer than a gigabyte',
+    )
   if (failure !== undefined) throw listError(commit, failure)
 }
 

@@ -1,8 +1,10 @@
 // What git prints comes in pieces that begin and end anywhere.
+import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createBlobParser } from '../../../../../src/handoff/sandbox/program/survey/git-objects.js'
+import { createBlobParser, gitAt, listTree } from '../../../../../src/handoff/sandbox/program/survey/git-objects.js'
 import { createTreeParser } from '../../../../../src/handoff/sandbox/program/survey/git-tree.js'
+import { makeRepository } from '../../../../support/repository.js'
 
 const runs = process.env['LONG'] === '1' ? 1_000 : 50
 
@@ -77,3 +79,21 @@ test('the tree list parses the same however it is split', () => {
     { numRuns: runs },
   )
 })
+
+test('a few objects that name billions of files end with a sentence', async () => {
+  await using repository = await makeRepository({ a: '' })
+  const git = (input: string, ...args: string[]) =>
+    execFileSync('git', ['--git-dir', repository.directory, ...args], { input, encoding: 'utf8' }).trim()
+  // Git asks no object for the size of a submodule, so the list is quick.
+  let [type, id] = ['160000 commit', repository.head]
+  for (let depth = 0; depth < 5; depth += 1) {
+    const entries = Array.from({ length: 100 }, (_, index) => `${type} ${id}\t${String(index).padStart(2, '0')}\n`)
+    id = git(entries.join(''), 'mktree', '--missing')
+    type = '040000 tree'
+  }
+  const failure = listTree(gitAt(repository.directory), id, () => undefined)
+  await expect(failure).rejects.toMatchObject({
+    failure: 'too-many-files',
+    message: expect.stringContaining('2,000,000'),
+  })
+}, 60_000)
