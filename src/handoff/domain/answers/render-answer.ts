@@ -196,7 +196,7 @@ function details(record: CompletedAnswer, options: AnswerOptions): string {
   const rows = detailRows(record, options)
   if (options.form === 'file')
     return `## How this was answered\n\n${rows.map((row) => `- ${row.join(': ')}`).join('\n')}`
-  const table = safeTable([['', ''], ...rows], (cell) => cell)
+  const table = safeTable([['What', 'Value'], ...rows], (cell) => cell)
   return `<details>\n<summary>How this was answered</summary>\n\n${table}\n\n</details>`
 }
 

@@ -67,7 +67,7 @@ describe('an answer as a comment', () => {
       <details>
       <summary>How this was answered</summary>
 
-      |  |  |
+      | What | Value |
       | --- | --- |
       | Model | \`gpt-4o\` |
       | Tokens | 12,345 in, 678 out |
