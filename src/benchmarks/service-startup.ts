@@ -7,6 +7,7 @@ import { repositoryRoot } from '../cli/sandbox-program.js'
 import { buildFunction, buildFunctions } from '../emulators/vercel/build.js'
 import { type RunningFunctions, startFunctions } from '../emulators/vercel/start.js'
 import { type Cold, coldImport, coldRun } from './cold-process.js'
+import { timeEntryPoints } from './entry-points.js'
 import { ask, firstWord, type ServiceBed, startBed } from './service-fixture.js'
 
 const runs = 12
@@ -25,6 +26,7 @@ export async function benchService(): Promise<ServiceLine[]> {
   await using bed = await startBed()
   try {
     const lines = [...(await benchStart(bed, built.directory, folder)), ...(await benchCold(bed, built.directory))]
+    lines.push(...(await benchEntryPoints(bed)))
     lines.push(await benchFirstWord(bed))
     lines.push(...(await benchMany(bed)))
     for (const { what, value, most } of lines) {
@@ -158,6 +160,18 @@ async function benchCold(bed: ServiceBed, directory: string): Promise<ServiceLin
   const more = cold.map((milliseconds, round) => milliseconds - warm[round]!)
   say(`what the first costs more, in ms: ${shown(more)}`)
   return [{ what: 'first request beside the SDKs alone', value: middle(more) / middle(alone), most: 1.3 }]
+}
+
+async function benchEntryPoints(bed: ServiceBed): Promise<ServiceLine[]> {
+  const times = await timeEntryPoints(bed)
+  for (const [name, taken] of times)
+    say(`a stored answer over ${name}, in ms: ${taken.map((one) => one.toFixed(1)).join(' ')}`)
+  const beside = (name: string) => middle(times.get(name)!) / middle(times.get('/api/ask')!)
+  return ['/api/mcp', '/v1'].map((name) => ({
+    what: `stored answer over ${name}: ratio to /api/ask, once loaded`,
+    value: beside(name),
+    most: 1.2,
+  }))
 }
 
 async function benchFirstWord(bed: ServiceBed): Promise<ServiceLine> {

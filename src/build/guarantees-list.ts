@@ -50,7 +50,7 @@ export const headlines: Headline[] = [
   {
     title: 'Hostile input, load and old data break nothing',
     text: 'Any bytes are decoded or refused. A hundred callers at once are answered. A stranger leaves nothing behind. Files of format 1 stay readable.',
-    files: ['bad-input', 'load', 'strangers', 'old-formats'],
+    files: ['bad-input', 'load', 'aborted-calls', 'strangers', 'old-formats'],
   },
 ]
 

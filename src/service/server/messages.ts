@@ -47,6 +47,8 @@ export async function readBody(incoming: IncomingMessage, mostBytes: number): Pr
 
 /** Resolves when the response is sent or the client has disconnected. Cuts the response at the deadline. */
 export async function send(out: Response, { response, incoming }: ReceivedRequest, deadline: number): Promise<void> {
+  // A connection that is closed already says so no more.
+  if (response.destroyed) return void (await out.body?.cancel())
   const closed = new Promise<void>((resolve) => response.once('close', resolve))
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of out.headers) headers[name] = value
