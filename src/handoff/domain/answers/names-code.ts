@@ -2,7 +2,7 @@
 
 /** `fooBar`, `foo_bar`, `foo.bar()`, `Foo::bar`, `--flag`, HTTPServer. */
 const identifier =
-  /[a-z\d][A-Z]|[A-Z]{2,}[a-z]|\w_\w|\w\(\)|\w::\w|\w\.[a-z]{1,5}\b(?!\.\s)|(?:^|\s)--[a-z]|[\w-]\/[\w-]+\.\w/
+  /[a-z\d][A-Z]|[A-Z][A-Z][a-z]|\w_\w|\w\(\)|\w::\w|\w\.[a-z]{1,5}\b(?!\.\s)|(?:^|\s)--[a-z]|\w\/[\w-]{1,80}\.\w/
 const quotation = /`[^`\n]{2,200}`|"[^"\n]{8,200}"|“[^”\n]{8,200}”/
 
 export function namesCode(question: string): boolean {

@@ -18,6 +18,7 @@ const allowedRecords = new Set([
   'excerpt',
   'object',
   'listing',
+  'notes',
   'searched',
   'notice',
   'failed',

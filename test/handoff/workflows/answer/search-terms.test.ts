@@ -13,6 +13,7 @@ let run: SummariseResult
 beforeAll(async () => {
   repository = await makeRepository({
     'README.md': '# Shop\n',
+    'AGENTS.md': 'Money is counted in cents.\n',
     'src/billing/charge.ts': 'export function chargeCard(order: Order): Receipt {\n  return gateway.post(order)\n}\n',
     'src/catalogue/list.ts': 'export function listProducts(): Product[] {\n  return store.all()\n}\n',
     'logo.png': Buffer.from([0x89, 0x50, 0, 1]),
@@ -58,8 +59,15 @@ test('a question that names code is searched without words of the model', async 
   expect(calls()).toEqual(['answer'])
 })
 
+test('what the repository says to agents is quoted to the model', async () => {
+  const before = stack.clouds.model.requests.length
+  await ask('What does listProducts return?')
+  const sent = stack.clouds.model.requests.slice(before).map(({ body }) => String(body))
+  expect(sent.join()).toContain('=== notes \\"AGENTS.md\\"\\n| Money is counted in cents.')
+})
+
 test('an answer that found nothing says how many files were searched and how many were not', async () => {
   stack.clouds.model.setBehaviour({ kind: 'say', text: 'NOT FOUND\n\nNothing says so.' }, { task: 'answer' })
   const { record } = await ask('Which zeppelins does `landZeppelin` land?')
-  expect(record).toMatchObject({ unanswered: true, looked: { files: 3, unsearched: ['binary: 1 file'] } })
+  expect(record).toMatchObject({ unanswered: true, looked: { files: 4, unsearched: ['binary: 1 file'] } })
 })

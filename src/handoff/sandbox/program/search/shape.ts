@@ -4,20 +4,25 @@ export const shapes = ['question', 'report', 'trace', 'name', 'diff'] as const
 export type Shape = (typeof shapes)[number]
 
 /** Lines that only tools write: frames of a stack, and heads of a diff. */
-const frame =
-  /^[ \t]{0,40}(?:Traceback \(most recent call last\)|File "[^"\n]{1,300}", line \d|at \S[^\n]{0,200}:\d+\)?$|goroutine \d+ \[|thread '[^'\n]{1,100}' panicked|Caused by: )/m
+function isFrame(line: string): boolean {
+  const text = line.trim()
+  if (text.startsWith('at ')) return /:\d{1,7}\)?$/.test(text.slice(-20))
+  if (text.startsWith("thread '")) return text.includes("' panicked")
+  if (text.startsWith('File "')) return text.includes('", line ')
+  return ['Traceback (most recent call last)', 'Caused by: ', 'goroutine '].some((head) => text.startsWith(head))
+}
 const diffHead = /^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+)/m
 
-const asks = /[?？؟]\s*$/
+const asks = /[?？؟]$/
 const asking =
-  /^\W*(?:how|what|why|where|which|who|when|does|do|is|are|can|could|should|explain|describe|show|list|tell|find|give|compare)\b/i
+  /^(?:how|what|why|where|which|who|when|does|do|is|are|can|could|should|explain|describe|show|list|tell|find|give|compare)\b/i
 /** A longer text is a report, even if it ends in a question. */
 const longestQuestion = 600
 
 export function shapeOf(text: string): Shape {
   const plain = text.trim()
   if (diffHead.test(plain)) return 'diff'
-  if (frame.test(plain)) return 'trace'
+  if (plain.split('\n').some(isFrame)) return 'trace'
   const words = plain.split(/\s+/)
   if (words.length <= 2 && !asks.test(plain)) return 'name'
   const short = plain.length <= longestQuestion && !plain.includes('\n\n')
