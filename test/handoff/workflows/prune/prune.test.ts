@@ -13,7 +13,9 @@ import {
   planPrune,
   prune,
 } from '../../../../src/handoff/index.js'
+import { removePointer } from '../../../../src/handoff/store/delete-run.js'
 import { findSealed, seal, writePointer } from '../../../../src/handoff/store/publish-run.js'
+import { prepareRef } from '../../../../src/handoff/store/ref-store.js'
 import { readSealed } from '../../../../src/handoff/store/run-store.js'
 import { makeRepository } from '../../../support/repository.js'
 import { day, makeStoredRuns, never, type StoredRuns, sha } from '../../../support/stored-runs.js'
@@ -372,6 +374,22 @@ describe('beside others', () => {
     there.drive.write(`${there.place.run(runs[1]!)}/analysis/qa/${'0'.repeat(32)}.json`, '{}')
     expect((await act(made)).sort()).toEqual(['a question about it is recent', 'refs/heads/revived points to it now'])
     for (const commit of [sha(1), sha(2)]) expect(await look(commit)).toBeDefined()
+  })
+
+  test('a ref that is written while its file is being removed is there afterwards', async () => {
+    const ref = 'refs/heads/back'
+    const path = there.place.ref(ref)
+    there.ref(ref, sha(1))
+    there.drive.rule({ method: 'DELETE', path: /heads\/back/, times: 1, fault: { kind: 'delay', milliseconds: 300 } })
+    const removing = removePointer(there.context.ports, { path, bytes: 1, revision: 1 }, never)
+    const isDeleting = () => there.drive.requests.some(({ method }) => method === 'DELETE')
+    await expect.poll(isDeleting).toBe(true)
+    const git = { heads: async () => new Map([[ref, sha(2)]]) }
+    const commit = { repository: there.repository, sha: sha(2), ref, cloneUrl: 'https://git.example.org/octo/tools' }
+    const move = prepareRef({ ...there.context.ports, git }, there.place, commit, never)
+    expect(await move.finish(never)).toBe(true)
+    await removing
+    expect(JSON.parse(there.drive.readFile(path)?.toString() ?? '{}')).toMatchObject({ commit: sha(2) })
   })
 
   test('a commit that was summarised anew in between keeps its new run', async () => {
