@@ -4,7 +4,13 @@
 import type { Relocation } from '../sandbox-protocol.js'
 import { type PathIndex, parentOf } from './path-index.js'
 import { mapMentions } from './path-mentions.js'
-import type { Evidence, Section, Statement, SummaryRecord } from './summary-record.js'
+import {
+  type Evidence,
+  type Section,
+  type Statement,
+  type SummaryRecord,
+  summaryRecordLimits,
+} from './summary-record.js'
 
 export interface KeptSection {
   heading: string
@@ -68,7 +74,7 @@ function keep(
   const citations: Evidence[] = []
   for (const citation of statement.citations) {
     const now = found.get(placeKey(citation))?.now
-    if (!now || !pathIndex.exists(now.path)) return undefined
+    if (!now || !pathIndex.exists(now.path) || now.path.length > summaryRecordLimits.path) return undefined
     citations.push({ ...now, digest: citation.digest })
   }
   const { names = [] } = statement
@@ -77,6 +83,7 @@ function keep(
   const text = nowNames.every((name, index) => name === names[index])
     ? statement.text
     : mapMentions(statement.text, ({ path }) => (pathIndex.exists(path) ? undefined : rename(path)), names)
+  if (text.length > summaryRecordLimits.text) return undefined
   return { ...statement, text, citations, ...(names.length === 0 ? {} : { names: nowNames as string[] }) }
 }
 

@@ -3,7 +3,7 @@
 import type { Citation } from '../answer.js'
 import type { ShownLines } from '../citations/shown-files.js'
 import { checkCitations, replaceGroups } from '../citations/verify-citations.js'
-import { cleanText } from '../markdown/clean-text.js'
+import { cleanText, cutText } from '../markdown/clean-text.js'
 import { sentencesOf } from '../markdown/sentences.js'
 import type { PathIndex } from './path-index.js'
 import { settlePaths } from './settle-paths.js'
@@ -75,10 +75,13 @@ function addStatement(
     if (last && last.citations.length > 0) last.citations = distinct([...last.citations, ...citations])
     return
   }
-  const { text, names, checked, repaired } = settlePaths(cleanSentence(words), pathIndex)
+  const { text, names, checked, repaired } = settlePaths(
+    cleanSentence(cutText(words, summaryRecordLimits.written)),
+    pathIndex,
+  )
   counts.checked += checked
   counts.repaired += repaired
-  if (text === undefined) {
+  if (text === undefined || text.length > summaryRecordLimits.text) {
     counts.removed++
     return
   }

@@ -3,7 +3,6 @@
 import * as read from '../../util/decode.js'
 import type { Citation } from '../answer.js'
 import { decodeVersioned } from '../handoff-record.js'
-import { cutText } from '../markdown/clean-text.js'
 import { cleanModelText } from './clean-model-text.js'
 
 export const headings = [
@@ -58,7 +57,9 @@ export interface SummaryRecord {
 export const summaryRecordLimits = {
   bytes: 2_000_000,
   statements: 60,
-  text: 2_000,
+  /** Of a sentence as the model wrote it, and of the same as safe Markdown. */
+  written: 1_000,
+  text: 4_000,
   citations: 12,
   names: 40,
   /** Lines of one citation. */
@@ -130,8 +131,9 @@ export function decodeSummaryRecord(bytes: Uint8Array): SummaryRecord {
   return decodeVersioned(bytes, shape, 'summary.json')
 }
 
-/** One statement per line, so that people can read the file and diff it. */
-export function encodeSummaryRecord({ sections: list, words, ...head }: SummaryRecord): Uint8Array {
+/** One statement per line, so that people can read the file and diff it. Equal records have equal bytes. */
+export function encodeSummaryRecord(record: SummaryRecord): Uint8Array {
+  const { sections: list, words, ...head } = shape(record, '')
   const section = ({ heading, statements }: Section) =>
     `{"heading":${JSON.stringify(heading)},"statements":${rows(statements)}}`
   const start = JSON.stringify(head).slice(0, -1)
@@ -145,7 +147,7 @@ export const rows = (items: readonly unknown[]) =>
 
 /** A sentence of the model as safe Markdown on one line. */
 export function cleanSentence(text: string): string {
-  return cleanModelText(cutText(text, limits.text).replace(/\s+/g, ' ').trim()).replaceAll('\n', ' ')
+  return cleanModelText(text.replace(/\s+/g, ' ').trim()).replaceAll('\n', ' ')
 }
 
 const isSaid = ({ text }: Statement) => text !== ''

@@ -85,6 +85,12 @@ describe('a sentence', () => {
     expect(texts).toEqual(['&lt;b>It&lt;/b> [links] (https://evil.example) ![x] (y) `<ok>`.'])
   })
 
+  it('is cut where it is too long, and stays within what a record takes', () => {
+    const { statements } = parse(`${'<b>'.repeat(5_000)} ${here}`)
+    expect(statements[0]!.text.length).toBeLessThanOrEqual(4_000)
+    expect(statements[0]!.citations).toHaveLength(1)
+  })
+
   it('cannot forge the marks that stand for citations', () => {
     expect(parse(`It is \ue0000\ue001 so. It is not \ue0000\ue001. ${here}`, { mayIntroduce: false }).texts).toEqual([
       'It is not 0.',

@@ -52,6 +52,20 @@ describe('summary.json', () => {
     ).toHaveLength(2)
   })
 
+  it('has the same bytes whatever the order of its fields', () => {
+    const turned = (value: unknown): unknown =>
+      Array.isArray(value)
+        ? value.map(turned)
+        : typeof value === 'object' && value !== null
+          ? Object.fromEntries(
+              Object.entries(value)
+                .reverse()
+                .map(([key, item]) => [key, turned(item)]),
+            )
+          : value
+    expect(encodeSummaryRecord(turned(whole) as SummaryRecord)).toEqual(encodeSummaryRecord(whole))
+  })
+
   const copy = () => JSON.parse(new TextDecoder().decode(encodeSummaryRecord(whole))) as SummaryRecord
   const first = (value: SummaryRecord) => value.sections[1]!.statements[0]!
   const cited = (value: SummaryRecord) => first(value).citations[0]!
