@@ -66,7 +66,7 @@ test('openai streams: the steps, the same words, the annotations, the usage', as
 })
 
 test('earlier messages of the user are the thread, and the model is shown their answers', async () => {
-  const followUp = 'And what happens when that fails?'
+  const followUp = 'And what happens when refreshToken() fails?'
   const first = await openai.chat.completions.create({ model: name, messages: [user(question)] })
   const before = here.stack.clouds.model.requests.length
   const second = await openai.chat.completions.create({

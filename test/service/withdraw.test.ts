@@ -1,4 +1,4 @@
-// DELETE takes a question back: its machine ends, each waiter is told, and asking again works. What does not change has a tag.
+// DELETE takes a question back: its machine ends, each waiter gets an event, and asking again works. What does not change has a tag.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/until.js'
 import { call, type Deployment, deploy, name, otherToken, post, recordOf, sha256, token } from './kit.js'
@@ -32,7 +32,7 @@ async function running(question: string) {
   return { self, waiting, takeBack }
 }
 
-test('the machine ends, the waiter is told, the record says so, and asking again gets an answer', async () => {
+test('the machine ends, the waiter gets an error, the record says so, and asking again gets an answer', async () => {
   const question = 'Which question is taken back?'
   const { self, waiting, takeBack } = await running(question)
   const removed = await call(here.url, self, { method: 'DELETE' })

@@ -1,4 +1,5 @@
 // GET /v1/models and POST /v1/chat/completions: what any OpenAI client speaks. A question is the one of /api/ask.
+import { withoutTrailingSlashes } from '../../handoff/util/trim-characters.js'
 import { type App, getApp } from '../app.js'
 import { answerInTime, answerNotes, answerQuestion, queueQuestion } from '../ask/answer.js'
 import { type Found, findQuestion, locate, readQuestion } from '../ask/question.js'
@@ -21,7 +22,7 @@ type Address = { part: 'models'; model?: string } | { part: 'chat' }
 
 /** The platform may pass the original address or the rewritten one. */
 function readAddress(url: URL): Address {
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = withoutTrailingSlashes(url.pathname)
   const query = url.searchParams
   const part = path === '/v1/models' || path.startsWith('/v1/models/') ? 'models' : query.get('part')
   if (path === '/v1/chat/completions' || part === 'chat') return { part: 'chat' }

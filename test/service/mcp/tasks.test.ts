@@ -67,7 +67,7 @@ test('a question that takes longer becomes a task, and the task has its answer l
   expect(done.result).toMatchObject({ structuredContent: { status: 'done', repository: name } })
 }, 60_000)
 
-test('a client that does not know tasks is told to call again, and then gets the answer', async () => {
+test('a client that does not know tasks has to call again, and then gets the answer', async () => {
   const question = 'How is the token refreshed, without a task?'
   const takeBack = slow(6_000)
   const { result } = await ask(question, false)

@@ -32,7 +32,7 @@ function cleanLines(lines: string[]): string[] {
   const result: string[] = []
   let fence: { mark: string; at: number } | undefined
   for (const line of lines) {
-    const found = /^\s*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line)
+    const found = /^\s*(?:(`{3,})([^`\n]*)$|(~{3,})(.*))/.exec(line)
     const mark = found?.[1] ?? found?.[3] ?? ''
     const rest = (found?.[2] ?? found?.[4] ?? '').trim()
     if (fence && found && mark.startsWith(fence.mark) && rest === '') {
@@ -41,7 +41,7 @@ function cleanLines(lines: string[]): string[] {
     } else if (fence) {
       result.push(line)
     } else if (found) {
-      result.push('', mark + rest.replace(/[^\w+#.-].*$/, ''))
+      result.push('', mark + /^[\w+#.-]*/.exec(rest)![0])
       fence = { mark, at: result.length }
     } else if (!/^ {0,3}\[[^\]]*\]:/.test(line)) {
       // The rest of the line must not open another fence.

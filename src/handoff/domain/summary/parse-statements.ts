@@ -1,5 +1,6 @@
 // Turns a model's Markdown into statements: sentences with the citations that hold. A sentence without one is left out, unless it is the first of
 // its section. So is a sentence that names a path that does not exist.
+import { trimEndOf } from '../../util/trim-characters.js'
 import type { Citation } from '../answer.js'
 import type { ShownLines } from '../citations/shown-files.js'
 import { checkCitations, replaceGroups } from '../citations/verify-citations.js'
@@ -158,11 +159,17 @@ function blocksOf(markdown: string): Block[] {
   return blocks
 }
 
+/** The cells of a table's row, as one text. */
+function withoutBars(row: string): string {
+  const cells = row.trimEnd().split(/\s\|/)
+  return trimEndOf(cells.map((cell) => cell.trim()).join(': '), (sign) => sign === '|' || sign === ':' || sign === ' ')
+}
+
 /** Adds a line outside code. True while the next line may continue its block. */
 function addLine(blocks: Block[], line: string, open: boolean): boolean {
-  if (line.trim() === '' || /^\s*(?:#{1,6}\s|[-=|:\s]+$)/.test(line)) return false
+  if (line.trim() === '' || /^\s*#{1,6}\s/.test(line) || /^[-=|:\s]*$/.test(line)) return false
   const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s+(\S.*)$/.exec(line)
-  if (item) blocks.push({ text: item[1]!.replace(/\s*\|\s*$/, '').replace(/\s+\|\s+/g, ': '), code: [], opens: 'item' })
+  if (item) blocks.push({ text: withoutBars(item[1]!), code: [], opens: 'item' })
   else if (open) blocks.at(-1)!.text += ` ${line.trim()}`
   else
     blocks.push({

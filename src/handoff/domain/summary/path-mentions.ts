@@ -77,7 +77,7 @@ export function isUnusualPath(path: string): boolean {
 /** Longer words are no paths, and matching their brackets would be slow. */
 const longestWord = 400
 
-const lineSuffix = /(?::L?(\d{1,9})(?:[-–](?:L?)(\d{1,9}))?(?::\d+)?|#L(\d{1,9})(?:-L?(\d{1,9}))?)$/
+const lineSuffix = /(?::L?(\d{1,9})(?:[-–](?:L?)(\d{1,9}))?(?::\d{1,9})?|#L(\d{1,9})(?:-L?(\d{1,9}))?)$/
 
 function unusualMentions(text: string, odd: readonly string[], taken: Uint8Array): Mention[] {
   const mentions: Mention[] = []

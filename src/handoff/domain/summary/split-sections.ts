@@ -1,4 +1,5 @@
 // Splits a model's reply at its headings into the four sections and the words for the search.
+import { trimEndOf } from '../../util/trim-characters.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { type DirectoryWords, headings, summaryRecordLimits } from './summary-record.js'
 
@@ -41,7 +42,8 @@ export const wordsHeading = 'Words'
 /** Lines such as `- src/server: port, request`. A directory is `.` at the top. */
 export function parseWords(lines: readonly string[]): DirectoryWords[] {
   return lines.flatMap((line) => {
-    const [, written = '', list = ''] = /^[\s*-]*`?([^\s`:]{1,400})`?\s*:\s*(.{1,2000})$/.exec(line) ?? []
+    const [, written = '', list = ''] =
+      /^`?([^\s`:]{1,400})`?\s{0,9}:(.{1,2000})/.exec(line.replace(/^[\s*-]+/, '')) ?? []
     const words = wordsIn(list)
     const directory = written.replace(/^\.?\/?|\/+$/g, '')
     return written === '' || words.length === 0 ? [] : [{ directory, words }]
@@ -63,8 +65,8 @@ function withoutWrapping(lines: string[]): string[] {
 }
 
 function headingOf(line: string): { text: string; level: number } | undefined {
-  const hashes = /^ {0,3}(#{1,6})\s+(.+?)\s*#*$/.exec(line)
-  if (hashes) return { text: plainTitle(hashes[2]!), level: hashes[1]!.length }
+  const hashes = /^ {0,3}(#{1,6})\s(.*\S)/.exec(trimEndOf(line, (sign) => sign === '#' || sign === ' '))
+  if (hashes) return { text: plainTitle(hashes[2]!.trim()), level: hashes[1]!.length }
   const bold = /^\s*(?:\d\.\s*)?\*\*([^*]+?):?\*\*:?\s*$/.exec(line)
   return bold && sectionOf(plainTitle(bold[1]!), 9) !== undefined ? { text: plainTitle(bold[1]!), level: 2 } : undefined
 }

@@ -112,7 +112,7 @@ export function splitInHalf(files: readonly ShownFile[]): [ShownFile[], ShownFil
   return halves
 }
 
-const wordsLine = /^[\s*_]*words[*_]*:[*_]*(.*)$/i
+const wordsLine = /^[\s*_]*words[*_]{0,3}:[*_]{0,3}(.*)/i
 
 function readNote({ facts }: SummaryContext, files: readonly ShownFile[], text: string): DirectoryNote {
   const lines = text.split('\n')
