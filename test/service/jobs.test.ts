@@ -269,7 +269,12 @@ describe('deliveries of Vercel Queues', () => {
     const before = model.requests.length
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
     const takeBack = github.server.rule({ path: /\/comments/, fault: refused })
-    const asked = { repository: name, pull: pull.number, question: 'What does refreshToken() post late?', comment: true }
+    const asked = {
+      repository: name,
+      pull: pull.number,
+      question: 'What does refreshToken() post late?',
+      comment: true,
+    }
     const { body } = await post(instance.url, asked, later)
     await answered(instance.url, body.self)
     await until('the job waits', () => messagesOf(body.id)[0]?.deliveryCount === 1, 30_000)
@@ -340,7 +345,11 @@ describe('comments', () => {
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
     const takeBack = github.server.rule({ ...down, fault: refused })
     expect((await deliver('/ask What does refreshToken() report late?')).status).toBe(202)
-    await until('the job waits', () => messagesOf('What does refreshToken() report late?')[0]?.deliveryCount === 1, 30_000)
+    await until(
+      'the job waits',
+      () => messagesOf('What does refreshToken() report late?')[0]?.deliveryCount === 1,
+      30_000,
+    )
     takeBack()
     await until('the answer', () => {
       here.queues.advance(20)
