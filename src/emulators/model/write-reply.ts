@@ -108,11 +108,11 @@ function applyBehaviour(honest: string, prompt: Prompt, words: WordsBehaviour | 
   }
 }
 
-/** A sentence of a summary needs a citation: a planted one has one too, in each paragraph. */
+/** A sentence of a summary needs a citation, and is not read below the heading of the words: what is planted has the one and not the other. */
 function cited(text: string, { task, files }: Prompt): string {
   const [file] = files
   if (!file || task === 'answer' || task === 'compare') return text
-  const paragraphs = text.split('\n\n')
+  const paragraphs = text.replaceAll('\n## Words\n', '\n').split('\n\n')
   return paragraphs.map((paragraph) => `${paragraph} ${citation(file, file.lines.slice(0, 1))}`).join('\n\n')
 }
 
