@@ -104,7 +104,7 @@ test('an old directory is read under each spelling, keeps its answers, and is bu
   expect(next.reused).toBe(false)
   // What was written about the earlier commit is read, so that it need not be written again.
   const read = drive.requests.slice(from).filter(({ method, status }) => method === 'GET' && status === 200)
-  expect(read.filter(({ path }) => path.includes(`${asSpelled().run(made.run)}/analysis/prose.json`))).toHaveLength(1)
+  expect(read.filter(({ path }) => path.includes(`${asSpelled().run(made.run)}/analysis/notes.json`))).toHaveLength(1)
   expect(next.directory).toBe(layout('/handoff', where()).run(next.run))
   // Both are there now, and each commit has its own.
   for (const name of spellings)
