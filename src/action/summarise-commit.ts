@@ -31,6 +31,7 @@ function createRequest(job: Job, wanted: CommitRequest, open: JobContext): Summa
     reuseFrom: wanted.reuseFrom,
     requestedBy: { workflowRun: workflowRunUrl(context), actor: context.actor },
     labels: { owner: job.owner },
+    links: { serverUrl: context.serverUrl, permalinks: 'github' },
     ...(open.cloneToken === undefined ? {} : { cloneToken: open.cloneToken }),
   }
 }
