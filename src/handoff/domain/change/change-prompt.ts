@@ -84,7 +84,7 @@ export interface ParsedChange {
 export function parseChangeReply(reply: string): ParsedChange {
   const lines = cleanText(reply).split('\n')
   const asked = lines.flatMap((line) => /^\s*(?:[-*]\s+)?\?\s+(\S.*)$/.exec(line)?.[1] ?? [])
-  const questions = asked.map((text) => cutText(text.replace(/\[\[[^\n]*?\]\]/g, '').trim(), longestQuestion))
+  const questions = asked.map((text) => cutText(text.replace(/\[\[[^\n[]{0,1200}?\]\]/g, '').trim(), longestQuestion))
   const rest = lines.filter((line) => !/^\s*(?:[-*]\s+)?\?\s/.test(line))
   return {
     markdown: rest.join('\n').trim(),

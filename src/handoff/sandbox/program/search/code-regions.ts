@@ -69,7 +69,7 @@ function importLines(text: string, starts: Int32Array): Uint8Array {
     while (line < starts.length && starts[line]! <= match.index) line++
     flags[line] = 1
     // A list in brackets continues to the closing bracket.
-    if (!/[({][ \t]*(?:#.*)?\r?$/.test(match[0])) continue
+    if (!/[({][ \t]{0,40}(?:#[^\n]{0,400})?\r?$/.test(match[0])) continue
     for (let more = line + 1; more < starts.length && more < line + 300; more++) {
       flags[more] = 1
       if (/[)}]/.test(text.slice(starts[more - 1], starts[more]))) break

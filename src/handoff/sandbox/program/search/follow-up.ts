@@ -1,9 +1,11 @@
 // Answers a model's follow-up requests: a range of a file, a search, the list of a directory. Results come from the objects of the commit, fit the
 // byte limit and repeat nothing that was shown.
+
 import type { Excerpt } from '../../../domain/answer.js'
 import type { MoreRequest, Search, Searched } from '../../../domain/sandbox-protocol.js'
 import { redactedLines, toUtf8 } from '../../../domain/source-lines.js'
 import type { Outline } from '../../../domain/survey.js'
+import { withoutTrailingSlashes } from '../../../util/trim-characters.js'
 import { gitAt, listTree, openBlobReader } from '../survey/git-objects.js'
 import { createTreeParser, type Tree } from '../survey/git-tree.js'
 import { isCitable, openCorpus } from './corpus.js'
@@ -101,7 +103,7 @@ async function readRanges(gitDirectory: string, tree: Tree, requests: MoreReques
 
 /** The names in a directory; directories end with a slash. */
 function listDirectory(tree: Tree, path: string): { path: string; entries: string[] } {
-  const directory = path.replace(/\/+$/, '')
+  const directory = withoutTrailingSlashes(path)
   const inside = (parent: string) => parent === directory
   const folders = tree.folders
     .filter((folder) => folder.parent && inside(folder.parent.path))

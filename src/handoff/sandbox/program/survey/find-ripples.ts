@@ -125,7 +125,7 @@ const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/') + 1)
 /** `a/foo.test.ts`, `a/test_foo.py` and `a/foo_test.go` are `foo`; an index is its folder. */
 function stemOf(path: string): string {
   const parts = path.split('/')
-  const base = parts.at(-1)!.replace(/\..*$/, '').toLowerCase()
+  const base = parts.at(-1)!.split('.', 1)[0]!.toLowerCase()
   const stem = base.replace(/^test[_-]|[_-](?:test|spec)s?$|(?<=[a-z])tests?$/g, '')
   const isIndex = /^(?:index|mod|lib|__init__|main)$/.test(stem)
   return isIndex
