@@ -66,19 +66,19 @@ function refusalOf(environment: Record<string, string>): HandoffError | undefine
 test('what a caller may take in a day holds one question at least, for the health check as for the product', async () => {
   const prices = { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '1' }
   const budgets: [name: string, value: string, more: Record<string, string>, fits: boolean][] = [
-    ['HANDOFF_CALLER_TOKENS', '96199', { LLM_MODEL: 'gpt-4o' }, false],
-    ['HANDOFF_CALLER_TOKENS', '96200', { LLM_MODEL: 'gpt-4o' }, true],
+    ['HANDOFF_CALLER_TOKENS', '100199', { LLM_MODEL: 'gpt-4o' }, false],
+    ['HANDOFF_CALLER_TOKENS', '100200', { LLM_MODEL: 'gpt-4o' }, true],
     // A model that thinks needs room for it, and for a second request.
-    ['HANDOFF_CALLER_TOKENS', '203999', { LLM_MODEL: 'gpt-6-luna' }, false],
-    ['HANDOFF_CALLER_TOKENS', '204000', { LLM_MODEL: 'gpt-6-luna' }, true],
-    ['HANDOFF_CALLER_TOKENS', '25700', { LLM_MODEL: 'gpt-4o', LLM_CONTEXT_TOKENS: '8000' }, true],
+    ['HANDOFF_CALLER_TOKENS', '211999', { LLM_MODEL: 'gpt-6-luna' }, false],
+    ['HANDOFF_CALLER_TOKENS', '212000', { LLM_MODEL: 'gpt-6-luna' }, true],
+    ['HANDOFF_CALLER_TOKENS', '29700', { LLM_MODEL: 'gpt-4o', LLM_CONTEXT_TOKENS: '8000' }, true],
     ['HANDOFF_CALLER_TOKENS', '1e7', {}, true],
     ['HANDOFF_CALLER_TOKENS', '0', {}, false],
     ['HANDOFF_CALLER_TOKENS', 'many', {}, false],
     ['HANDOFF_CALLER_TOKENS', '', {}, true],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'gpt-4o' }, true],
-    ['HANDOFF_CALLER_COST', '0.28', { LLM_MODEL: 'gpt-4o' }, false],
-    ['HANDOFF_CALLER_COST', '0.29', { LLM_MODEL: 'gpt-4o' }, true],
+    ['HANDOFF_CALLER_COST', '0.29', { LLM_MODEL: 'gpt-4o' }, false],
+    ['HANDOFF_CALLER_COST', '0.30', { LLM_MODEL: 'gpt-4o' }, true],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price' }, false],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price', ...prices }, true],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price', LLM_PRICE_INPUT: '1' }, false],
@@ -95,6 +95,18 @@ test('what a caller may take in a day holds one question at least, for the healt
     })
     expect(`${refusal?.message} ${refusal?.next}`.includes(name)).toBe(!fits)
   }
+})
+
+test.each([
+  ['HANDOFF_CALLER_TOKENS', { LLM_MODEL: 'gpt-4o' }],
+  ['HANDOFF_CALLER_COST', { LLM_MODEL: 'gpt-4o' }],
+  // Not a whole number of cents.
+  ['HANDOFF_CALLER_COST', { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '1' }],
+  ['HANDOFF_CALLER_COST', { LLM_PRICE_INPUT: '0.01', LLM_PRICE_OUTPUT: '0.01' }],
+])('%s: what the refusal of a small budget says to set is enough', (name, more) => {
+  const environment = { ...needed, LLM_MODEL: 'gpt-4o', ...more }
+  const enough = /Set it to ([\d,.]+) or more/.exec(refusalOf({ ...environment, [name]: '0.0001' })?.next ?? '')?.[1]
+  expect(refusalOf({ ...environment, [name]: String(enough).replaceAll(',', '') })).toBeUndefined()
 })
 
 test('a further model without a price is as wrong as the usual one', async () => {

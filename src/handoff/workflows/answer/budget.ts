@@ -67,8 +67,7 @@ export function budgetProblem(limits: BudgetLimits, model: QuestionModel, prices
     )
   }
   if (cost <= limits.costPerDay) return undefined
-  return refuse(
-    'HANDOFF_CALLER_COST is less than one question may cost.',
-    `Set it to ${cost.toFixed(2)} or more, or remove it.`,
-  )
+  // Rounded up: what the message says to set is accepted.
+  const enough = (Math.ceil(cost * 100) / 100).toFixed(2)
+  return refuse('HANDOFF_CALLER_COST is less than one question may cost.', `Set it to ${enough} or more, or remove it.`)
 }
