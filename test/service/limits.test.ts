@@ -1,6 +1,9 @@
 // Limits: no caller gets a sandbox over the limit, each gets an answer or a time to come back, and nothing is left.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
+import { maxQuestionCost } from '../../src/handoff/domain/answers/question-cost.js'
+import { replyLimit } from '../../src/handoff/domain/model-limits.js'
+import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { until } from '../support/until.js'
 import { type Answer, call, type Deployment, deploy, name, otherToken, post, sha256, token } from './kit.js'
 
@@ -29,6 +32,13 @@ afterAll(async () => {
 })
 
 const ask = (question: string) => ({ repository: name, run: here.run.run, question })
+
+/** At most, of the deployment's model; a million tokens cost one dollar here. */
+function tokensOfOneQuestion(): number {
+  const { model } = parseSettings(here.environment)
+  const most = maxQuestionCost({ ...model, replyTokens: (wanted) => replyLimit(model, wanted) })
+  return most.inputTokens + most.outputTokens
+}
 
 // `guarantees/load.test.ts` asks a few more questions than there are sandboxes.
 test.runIf(long)(
@@ -118,11 +128,13 @@ test('a caller with many questions open is asked to wait; another caller is not'
 }, 60_000)
 
 test('a budget in tokens, and one in money, hold over instances; the answer store stays open', async () => {
-  const tokens = { HANDOFF_CALLER_TOKENS: '172800' }
+  // A second question does not fit beside what the first took.
+  const most = tokensOfOneQuestion()
+  const tokens = { HANDOFF_CALLER_TOKENS: String(most) }
   const [first, second, third] = await Promise.all([
     here.another(tokens),
     here.another(tokens),
-    here.another({ HANDOFF_CALLER_COST: '0.1728' }),
+    here.another({ HANDOFF_CALLER_COST: String(most / 1_000_000) }),
   ])
   const asked = ask('What is paid for?')
   expect((await post(first.url, asked)).status).toBe(200)
