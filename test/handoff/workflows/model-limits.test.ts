@@ -93,7 +93,7 @@ describe('a model that thinks before it writes', () => {
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
     const context = stack.makeContext({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
-    const reported = await failure(answerQuestion(question('How is the token refreshed?'), context, never))
+    const reported = await failure(answerQuestion(question('How does refreshToken() work?'), context, never))
     expect(reported.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
     expect(reported.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
     const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
@@ -105,7 +105,7 @@ describe('an answer', () => {
   test('that has no text is asked for once more, and the second is kept', async () => {
     stack.clouds.model.setBehaviour({ kind: 'silent' }, { task: 'answer', times: 1 })
     const before = stack.clouds.model.prompts.length
-    const { record } = await answerQuestion(question('How is the token refreshed?'), stack.context, never)
+    const { record } = await answerQuestion(question('How does refreshToken() work?'), stack.context, never)
     expect(record.text).toContain('src/token')
     const [one, two] = stack.clouds.model.prompts.slice(before)
     expect(two!.maxTokens).toBe(4 * one!.maxTokens!)
@@ -133,7 +133,7 @@ describe('an answer', () => {
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
     })
     const context = stack.makeContext({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
-    const { record } = await answerQuestion(question('How is the token refreshed?'), context, never)
+    const { record } = await answerQuestion(question('How does refreshToken() work?'), context, never)
     expect(record).toMatchObject({ truncated: false, text: 'The token is refreshed in time.' })
     const shown = stack.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
     expect(shown.join('').trim()).toBe('The token is')
@@ -193,7 +193,7 @@ describe('a model that takes 8,000 tokens in one request', () => {
   test('rests its citations on the lines that it was shown, and the record names no others', async () => {
     const before = stack.clouds.model.prompts.length
     const { record } = await answerQuestion(
-      question('What does every part of token refresh?'),
+      question('Where is refreshToken() called in each part of token?'),
       stack.makeContext(small),
       never,
     )

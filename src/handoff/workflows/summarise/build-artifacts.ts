@@ -73,7 +73,7 @@ export async function buildArtifacts(
     ...(table ? { table } : {}),
     model: ports.model,
     limits: summaryLimits(context),
-    ...(previous ? { previous: previous.summary, relocations } : {}),
+    ...(previous ? { previous: previous.summary, relocations, anew: request.force === true } : {}),
     checkpoint,
     emit: ports.emit,
     signal,

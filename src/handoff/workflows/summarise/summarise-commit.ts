@@ -72,7 +72,7 @@ async function createRun(
   const previousRun = findPreviousRun(context, older ? [place, older] : [place], request, signal)
   const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
 
-  const cited = previousRun.then((previous) => citedFiles(previous?.summary.record))
+  const cited = previousRun.then((previous) => citedFiles(request.force ? undefined : previous?.summary.record))
   const found = await surveyInSandbox({ request, context, timer, run, directory, cited }, signal)
   const table = await timer.step('verify', () => verifyRun(request, context, directory, found, signal))
   const previous = await previousRun

@@ -23,7 +23,7 @@ export interface SummariseRequest {
   commit: Commit
   /** Names this attempt: the workflow run and its attempt number, or a unique id. */
   attempt: string
-  /** Create a new run although the commit has one. */
+  /** Create a new run although the commit has one, and write its summary anew. */
   force?: boolean
   form?: 'tar' | 'plain'
   /** The commit that the change is described against: the merge base of a pull request. */
@@ -80,6 +80,8 @@ export interface SummaryInput {
   model: Model
   limits: TokenLimits & QueueLimits
   previous?: PreviousSummary
+  /** Of the previous run only the notes are used; every statement is written again. */
+  anew?: boolean
   /** What became of the lines that the previous summary cites. */
   relocations?: readonly Relocation[]
   checkpoint?: Checkpoint

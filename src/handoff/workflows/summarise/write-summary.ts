@@ -101,8 +101,8 @@ const enoughOverlap = 0.5
 
 /** Undefined if the summary is written anew. */
 function planFromPrevious(context: SummaryContext): UpdatePlan | undefined {
-  const { previous, table, model, limits, notice } = context
-  if (!previous || !table) return undefined
+  const { previous, table, model, limits, notice, anew } = context
+  if (!previous || !table || anew) return undefined
   const { record } = previous
   if (record.model !== model.name || record.prompts !== promptVersion) {
     notice('The earlier run was written by another model or under other instructions; everything is described anew.')
