@@ -8,6 +8,7 @@ import type { LocalModel } from '../../src/emulators/model/server.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { artifact, type RunId } from '../../src/handoff/domain/run.js'
+import { sha256 } from '../../src/handoff/store/run-store.js'
 import { answerQuestion } from '../../src/handoff/workflows/answer/answer-question.js'
 import type { AnswerResult } from '../../src/handoff/workflows/answer/find-answer.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
@@ -79,11 +80,22 @@ interface SealedPlace extends Scenario {
   directory: string
 }
 
+/** The sealed run as one of another repository: its handoff names that one, and its pointer has the hash of this handoff. */
 function lay(name: string): SealedPlace {
   const place = stack.scenario(name)
-  for (const { path, bytes } of sealed) stack.clouds.drive.write(`${place.layout.repository}${path}`, bytes)
+  const handoff = sealed.find(({ path }) => path.endsWith(`/${run}/${artifact.handoff}`))!.bytes
+  const project = name.slice(name.indexOf('/') + 1)
+  const renamed = `${handoff}`.replace('"octo/sealed"', `"${name}"`).replace('project/sealed', `project/${project}`)
+  for (const { path, bytes } of sealed) {
+    const content = bytes === handoff ? renamed : withHash(bytes, sha256(handoff), sha256(renamed))
+    const laid = path.replace('/project/sealed', `/project/${project}`)
+    stack.clouds.drive.write(`${place.layout.repository}${laid}`, content)
+  }
   return { ...place, directory: `${place.layout.runs}/${run}` }
 }
+
+const withHash = (bytes: Buffer, old: string, hash: string): Buffer =>
+  bytes.includes(old) ? Buffer.from(bytes.toString().replaceAll(old, hash)) : bytes
 
 test('if any call fails, each question ends as one complete answer, the same for all callers', async () => {
   const failures = await runSchedules(schedulesFrom(20, 2_000), schedule)
