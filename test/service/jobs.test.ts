@@ -49,7 +49,10 @@ beforeEach(async () => {
   await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
 })
 
-afterEach(() => here.stack.clouds.model.clearRules())
+afterEach(() => {
+  here.stack.clouds.model.clearRules()
+  here.stack.clouds.model.clearBehaviours()
+})
 
 afterAll(async () => {
   expect(here.queues.unexpected).toEqual([])
@@ -92,7 +95,7 @@ describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kin
 
   beforeAll(async () => {
     ;[instance, short] = await Promise.all([here.another(elsewhere), here.another(elsewhere, 4)])
-  })
+  }, 120_000)
 
   afterAll(async () => {
     await Promise.all([instance.close(), short.close()])
@@ -161,18 +164,19 @@ describe('deliveries of Vercel Queues', () => {
 
   beforeAll(async () => {
     instance = await here.another()
-  })
+  }, 120_000)
 
   test('an instance that dies after its 202: the job answers after the lease has expired', async () => {
     await instance.close()
     // Its sandbox ends by itself soon after the time of the delivery.
-    const victim = await here.another({}, 4)
+    const victim = await here.another({}, 8)
+    const [machines, seen] = [here.machines(), here.queues.deliveries.length]
     const takeBack = silence()
     const { body } = await post(victim.url, ask('What is left behind?'), later)
-    await until('it is at work', () => here.living() > 0)
+    await until('it is at work', () => here.machines() > machines)
     victim.kill()
     takeBack()
-    await until('the delivery broke', () => here.queues.deliveries.at(-1)?.status === 0)
+    await until('the delivery broke', () => here.queues.deliveries.slice(seen).some(({ status }) => status === 0))
     instance = await here.another()
     here.queues.advance(60)
     // The dead process holds the question until its lease expires.
@@ -288,10 +292,11 @@ describe('deliveries of Vercel Queues', () => {
 
   test('a question for a model that is no longer offered ends in words', async () => {
     await instance.close()
-    const victim = await here.another({ HANDOFF_MODELS: 'a-second-model' }, 4)
+    const victim = await here.another({ HANDOFF_MODELS: 'a-second-model' }, 8)
+    const before = here.machines()
     silence()
     const { body } = await post(victim.url, ask('Who is asked?', { model: 'a-second-model' }), later)
-    await until('it is at work', () => here.living() > 0)
+    await until('it is at work', () => here.machines() > before)
     victim.kill()
     await until('the delivery broke', () => messagesOf(body.id).some(({ dueInSeconds }) => dueInSeconds > 0))
     expireLease(here, body.id)
@@ -323,7 +328,7 @@ describe('comments', () => {
 
   beforeAll(async () => {
     instance = await here.another()
-  })
+  }, 120_000)
 
   test('a comment whose job is delivered twice has one answer', async () => {
     const seen = here.queues.deliveries.length
@@ -397,7 +402,7 @@ describe('requests', () => {
 
   beforeAll(async () => {
     instance = await here.another()
-  })
+  }, 120_000)
 
   test('an Idempotency-Key names one fresh question, whatever the spacing of its JSON', async () => {
     const key = { 'idempotency-key': 'once' }
