@@ -96,6 +96,7 @@ describe('a model that thinks before it writes', () => {
     const reported = await failure(answerQuestion(question('How does refreshToken() work?'), context, never))
     expect(reported.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
     expect(reported.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
+    // Force writes anew: the branch's earlier run would need no request at all.
     const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
     expect(unsealed.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
   })
