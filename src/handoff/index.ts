@@ -20,13 +20,8 @@ export {
   answerData,
   answerMarkdown,
 } from './domain/answers/render-answer.js'
-export {
-  type ChangePart,
-  changeComment,
-  changeParts,
-  changeSections,
-  changeSize,
-} from './domain/change/render-change.js'
+export { type ChangePart, changeParts } from './domain/change/change-parts.js'
+export { changeComment, changeSections, changeSize } from './domain/change/render-change.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
 export { type AskLevel, askLevels, type Call, type Comment, type GitHub, type Thread } from './domain/github.js'
 export { diagramData, diagramMarkdown } from './domain/graph/diagram-markdown.js'

@@ -8,11 +8,8 @@ import { codeSpan } from '../markdown/escape.js'
 import { safeInline, safeTable } from '../markdown/sanitize.js'
 import { statementMarkdown } from '../summary/render-summary.js'
 import type { ChangedFile, Ripple } from './change.js'
+import type { ChangePart } from './change-parts.js'
 import type { ChangeReport } from './change-report.js'
-
-/** What authors may switch off. */
-export const changeParts = ['sentences', 'ripples', 'files', 'diagram', 'questions', 'cost'] as const
-export type ChangePart = (typeof changeParts)[number]
 
 export interface ChangeComment {
   head: string

@@ -1,12 +1,13 @@
 // What a reply about a change means, and what a report may hold.
 import { describe, expect, it, test } from 'vitest'
+import { changeParts } from '../../../../src/handoff/domain/change/change-parts.js'
 import { parseChangeReply } from '../../../../src/handoff/domain/change/change-prompt.js'
 import {
   type ChangeReport,
   decodeChangeReport,
   encodeChangeReport,
 } from '../../../../src/handoff/domain/change/change-report.js'
-import { changeComment, changeParts } from '../../../../src/handoff/domain/change/render-change.js'
+import { changeComment } from '../../../../src/handoff/domain/change/render-change.js'
 
 describe('a reply', () => {
   it('has sentences, and questions that begin with their sign', () => {
