@@ -300,6 +300,7 @@ const allowedWords: Record<string, string[]> = {
   'src/service/http/responses.ts': ['told'],
   'src/service/openapi/schemas.ts': ['told'],
   'src/service/mcp/answer-result.ts': ['told'],
+  'src/service/v1/chat-response.ts': ['told'],
   'web/answer.ts': ['told'],
   'web/api-types.ts': ['told'],
   'test/service/runs.test.ts': ['told'],

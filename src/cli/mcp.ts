@@ -36,7 +36,7 @@ async function serve(directory: string, stop: AbortSignal): Promise<void> {
   process.env['GITHUB_SERVER_URL'] = remote.url
   const here = { directory, name, server: remote.url, cloneUrl: remote.cloneUrl(name) }
   const summarising = summariseHere(clouds, here, say, stop)
-  // Its failure is told by each call.
+  // Each call reports its failure.
   summarising.catch(({ message }: Error) => say(message))
   await serveMcp(summarising, stop)
   await summarising.catch(() => undefined)

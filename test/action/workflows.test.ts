@@ -158,7 +158,8 @@ describe('the release workflow', () => {
     git('checkout', '--quiet', 'main')
     const environment = { PATH: process.env['PATH'], GITHUB_SHA: sha, GITHUB_REF_NAME: 'v1.2.3' }
     const ended = spawnSync('bash', ['-ec', script], { cwd: folder, env: environment, encoding: 'utf8' })
-    expect({ status: ended.status, told: ended.stdout.includes('not on main') }).toEqual({ status, told: status === 1 })
+    const refused = ended.stdout.includes('not on main')
+    expect({ status: ended.status, refused }).toEqual({ status, refused: status === 1 })
     rmSync(folder, { recursive: true })
   })
 

@@ -125,8 +125,8 @@ describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kin
     const from = requests.length
     const { status, body, headers } = await post(short.url, ask(`What takes too long in ${kind}?`))
     // The caller did not ask for a job, so that no preference was applied.
-    const told = { state: body.status, location: headers.get('location'), applied: headers.get('preference-applied') }
-    expect({ status, ...told }).toEqual({ status: 202, state: 'running', location: body.self, applied: null })
+    const reply = { state: body.status, location: headers.get('location'), applied: headers.get('preference-applied') }
+    expect({ status, ...reply }).toEqual({ status: 202, state: 'running', location: body.self, applied: null })
     // The sandbox is asked to end by itself soon after the function must be over.
     const created = requests.slice(from).filter(({ method, path }) => method === 'POST' && /sandboxes$/.test(path))
     const lifetimes = created.map((request) => (JSON.parse(request.body.toString()) as { timeout: number }).timeout)

@@ -58,7 +58,7 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
   }
 }
 
-/** What happens, in words; undefined for what changes too often to be told. */
+/** What happens, in words; undefined for what changes too often to be reported. */
 export function stepText(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'step-start':

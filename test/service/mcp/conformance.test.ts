@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Deployment, deploy, root, token } from '../kit.js'
 
 let here: Deployment
-let door: { url: string; close(): void }
+let proxy: { url: string; close(): void }
 
 /** The suite sends no token. This adds one, and changes nothing else. */
 async function addToken(target: string) {
@@ -32,11 +32,11 @@ async function addToken(target: string) {
 
 beforeAll(async () => {
   here = await deploy()
-  door = await addToken(here.url)
+  proxy = await addToken(here.url)
 }, 120_000)
 
 afterAll(async () => {
-  door?.close()
+  proxy?.close()
   await here?.close()
 })
 
@@ -52,7 +52,7 @@ interface Check {
 async function failures(revision: string, scenario: string): Promise<Check[]> {
   const folder = await mkdtemp(join(tmpdir(), 'handoff-conformance-'))
   try {
-    const words = ['server', '--url', door.url, '--scenario', scenario, '--spec-version', revision, '-o', folder]
+    const words = ['server', '--url', proxy.url, '--scenario', scenario, '--spec-version', revision, '-o', folder]
     // The exit code counts checks that are not for us.
     await promisify(execFile)(process.execPath, [program, ...words]).catch(() => undefined)
     const [file] = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('checks.json'))
