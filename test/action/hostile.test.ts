@@ -72,12 +72,13 @@ const written = () => stack.github.comments.filter((comment) => comment.author.l
 const bodies = () => written().flatMap((comment) => comment.history.map(({ body }) => body))
 const all = () => [summary, comment, answer]
 
-/** Without the frame that is ours: the marker and the collapsed part. */
+/** Without the frame that is ours: the marker, the collapsed part, and the tag around the last line, whose text stays. */
 const inside = (body: string) =>
   body
     .replace(/^<!-- handoff:[^>]*-->\n/, '')
     .replace(/^<\/?details>$/gm, '')
     .replace(/^<summary>[^<]*<\/summary>$/gm, '')
+    .replace(/\n<sub>([^<]*)<\/sub>\n*$/, '\n$1')
 const host = () => new URL(stack.remote.url).host
 
 /** No piece of twelve characters may pass, in any of the usual clothes. */

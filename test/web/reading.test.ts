@@ -100,11 +100,13 @@ test('asking again moves the focus to the answer after a failure, and scrolls to
 test('those who listen hear what matters, once', async () => {
   const page = await desk.visitRun()
   const said = await listenTo(page)
-  desk.service.script.play = async ({ send, pause }) => {
+  // Of sentences that follow each other at once the page says the last one, so that each event waits until the page has said the one before.
+  const spoken = (text: string) => expect.poll(said).toContain(text)
+  desk.service.script.play = async ({ send }) => {
     send('status', { state: 'sandbox-open', id: 'i1', template: 'base' })
-    await pause(200)
+    await spoken('The sandbox is up.')
     for (const text of pieces) send('token', { text })
-    await pause(200)
+    await spoken('The answer is being written.')
     send('status', { state: 'sandbox-gone', id: 'i1' })
     send('answer', someAnswer())
   }
