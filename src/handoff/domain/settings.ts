@@ -1,6 +1,8 @@
 // Parses the settings. An entry point passes its environment; all missing settings are reported together. settings-reference.ts describes each
 // setting for the documents.
+
 import { isLoopback, isSecure, parseHttpUrl } from '../util/http-url.js'
+import { withoutTrailingSlashes } from '../util/trim-characters.js'
 import { HandoffError } from './errors.js'
 import { type Effort, efforts } from './model-limits.js'
 
@@ -193,12 +195,12 @@ function address(environment: Environment, name: string, otherwise: string): str
       next: `Write it like ${otherwise}.`,
     })
   }
-  return text.replace(/\/+$/, '')
+  return withoutTrailingSlashes(text)
 }
 
 function root(text: string): string {
   if (/^(\/[A-Za-z0-9._-]+)*\/?$/.test(text) && !text.split('/').some((part) => /^\.+$/.test(part)))
-    return text.replace(/\/+$/, '')
+    return withoutTrailingSlashes(text)
   throw new HandoffError('invalid-input', 'DRIVE9_ROOT is not an absolute path of plain names.', {
     next: 'Write it like /handoff.',
   })

@@ -1,0 +1,2 @@
+import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
+import{a as e}from"./chunk-YKBBMY7I.js";function r(t){let o=URL.canParse(t)?new URL(t):void 0;if(!(!o||!/^https?:$/.test(o.protocol)||o.username!==""||o.password!==""))return o}e(r,"parseHttpUrl");function n({hostname:t}){let o=t.replace(/^\[|\]$/g,"");return o==="localhost"||o.endsWith(".localhost")||o==="::1"||/^127\.\d+\.\d+\.\d+$/.test(o)}e(n,"isLoopback");var s=e(t=>t.protocol==="https:"||n(t),"isSecure");export{r as a,s as b};

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{o as a,p as b}from"./chunk-YD26Y4P2.js";import"./chunk-NCWVRXL6.js";import"./chunk-S6ESPRK3.js";import"./chunk-7WEW257G.js";import"./chunk-ECA3DFYX.js";import"./chunk-4F7IUUGE.js";import"./chunk-J4T4HDJW.js";import"./chunk-JAYV6KVY.js";import"./chunk-UZNZBEJ5.js";import"./chunk-YKBBMY7I.js";export{b as generateComparison,a as refuseSame};
