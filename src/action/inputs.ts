@@ -1,7 +1,9 @@
 // Reads the inputs of action.yml. One table maps input names to setting names, so that an error names the input of the workflow and not an
 // environment variable.
+
 import { type AskLevel, askLevels, type ChangePart, changeParts, HandoffError, quote } from '../handoff/index.js'
 import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
+import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
 import type { Runner } from './runner.js'
 
 /** Inputs that are product settings, in the order in which an error lists the missing ones. */
@@ -142,7 +144,7 @@ function seconds(text: string): number {
 function address(text: string): string {
   if (text === '') return ''
   const url = parseHttpUrl(text)
-  if (url && isSecure(url) && url.search === '' && url.hash === '') return text.replace(/\/+$/, '')
+  if (url && isSecure(url) && url.search === '' && url.hash === '') return withoutTrailingSlashes(text)
   throw refuse(
     'The input endpoint is not an https address of a deployment.',
     'Write it like https://handoff.example.com, without a path to a function.',

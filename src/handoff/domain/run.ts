@@ -1,5 +1,7 @@
 // Repositories, commits, runs, and the table of all paths on drive9. No other module builds such a path.
+
 import { hash } from 'node:crypto'
+import { withoutTrailingSlashes } from '../util/trim-characters.js'
 import { HandoffError } from './errors.js'
 
 export interface Repository {
@@ -161,7 +163,7 @@ function lowerCase(repository: Repository): Repository {
 
 /** The folder of a repository's git host. */
 export function hostFolder(root: string, host: string): string {
-  return `${root.replace(/\/+$/, '')}/${host.replace(':', '_')}`
+  return `${withoutTrailingSlashes(root)}/${host.replace(':', '_')}`
 }
 
 /** The paths of a repository by the exact name of its folder. */
@@ -190,7 +192,7 @@ function refFile(ref: string): string {
 }
 
 /** The directory of the service's files. No git host can have this name. */
-export const serviceDirectory = (root: string) => `${root.replace(/\/+$/, '')}/_service`
+export const serviceDirectory = (root: string) => `${withoutTrailingSlashes(root)}/_service`
 
 export const budgetsDirectory = (root: string) => `${serviceDirectory(root)}/budgets`
 

@@ -17,6 +17,7 @@ import {
 import { quote } from '../../domain/run.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry } from '../../util/retry.js'
+import { withoutTrailingSlashes } from '../../util/trim-characters.js'
 import { systemClock } from '../system-clock.js'
 import { type DriveTimes, defaultTimes, Lost } from './deadlines.js'
 import { notDrive9 } from './errors.js'
@@ -39,7 +40,7 @@ export interface DriveSettings {
 }
 
 export function makeDrive(settings: DriveSettings): Drive {
-  const server = settings.server.replace(/\/+$/, '')
+  const server = withoutTrailingSlashes(settings.server)
   const times = { ...defaultTimes, ...settings.times }
   const clock = settings.clock ?? systemClock
   const caller = makeCaller(settings.key, times, clock, settings.send ?? send)

@@ -1,11 +1,13 @@
 // Client of a git host: asks over HTTP what refs point to, without git and without a clone.
 //
 // One request: protocol version 2 lets a client send `ls-refs` at once, for the wanted refs only. Git servers speak it since 2018.
+
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
 import { anySignal } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry } from '../../util/retry.js'
+import { withoutTrailingSlashes } from '../../util/trim-characters.js'
 import { systemClock } from '../system-clock.js'
 import { displayAddress, explainFailure, Refused } from './errors.js'
 import { readListing } from './parse-refs.js'
@@ -113,7 +115,7 @@ function authorization(credentials: GitCredentials | undefined, first: URL, url:
 
 function parseCloneUrl(cloneUrl: string): URL {
   const url = parseHttpUrl(cloneUrl)
-  if (url) return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
+  if (url) return new URL(url.origin + withoutTrailingSlashes(url.pathname))
   throw new HandoffError('invalid-input', 'The clone address is not an http(s) address without credentials.', {
     next: 'Write it like https://github.com/owner/name.git; a credential has a setting of its own.',
   })

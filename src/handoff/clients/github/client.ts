@@ -5,6 +5,7 @@ import type { Author, Call, CommentKey, GitHub } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import type * as read from '../../util/decode.js'
 import { parseHttpUrl } from '../../util/http-url.js'
+import { withoutTrailingSlashes } from '../../util/trim-characters.js'
 import { systemClock } from '../system-clock.js'
 import { type AppCredentials, appTokenSource, staticTokenSource } from './app-auth.js'
 import { type AuthorizedSend, commentCalls, type FetchIdentity, positiveInteger } from './comments.js'
@@ -101,7 +102,7 @@ function makeTransport(options: GitHubOptions): Transport {
 }
 
 function parseBaseUrl(text: string): string {
-  if (parseHttpUrl(text)) return text.replace(/\/+$/, '')
+  if (parseHttpUrl(text)) return withoutTrailingSlashes(text)
   throw new HandoffError('invalid-input', 'The address of GitHub must be an http(s) address without credentials.', {
     next: 'Write it like https://api.github.com, or https://<host>/api/v3 for an Enterprise Server.',
   })

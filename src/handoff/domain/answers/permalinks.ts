@@ -1,4 +1,5 @@
 // Builds addresses of files at a commit on the git host, from the commit and a verified path. An address that a model wrote is never used.
+import { withoutTrailingSlashes } from '../../util/trim-characters.js'
 import { writtenAddress } from '../markdown/allowed-links.js'
 
 export type PermalinkStyle = 'github' | 'gitlab' | 'bitbucket' | 'none'
@@ -59,7 +60,7 @@ export function linkRepository(place: AnswerPlace): { repository?: { host: strin
 }
 
 function serverOf(place: AnswerPlace): string {
-  return (place.serverUrl ?? `https://${place.host}`).replace(/\/+$/, '')
+  return withoutTrailingSlashes(place.serverUrl ?? `https://${place.host}`)
 }
 
 function guessStyle(host: string): PermalinkStyle {

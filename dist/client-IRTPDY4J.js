@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{a}from"./chunk-XFLH2UK3.js";import"./chunk-IXRNTQNY.js";import"./chunk-6NHFVIOQ.js";import"./chunk-34EKVF2X.js";import"./chunk-UXNQQNSD.js";import"./chunk-GIPNGY3E.js";import"./chunk-ZBW2OHR3.js";import"./chunk-LKZWBMF3.js";import"./chunk-PFMFL5KW.js";import"./chunk-ERQRO3Z3.js";import"./chunk-YKBBMY7I.js";export{a as makeSandboxes};

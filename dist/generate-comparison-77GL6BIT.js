@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{la as a,ma as b}from"./chunk-DU4FWKZB.js";import"./chunk-3ZAV3WAZ.js";import"./chunk-S47XLQ25.js";import"./chunk-34EKVF2X.js";import"./chunk-3NJ6ZCQV.js";import"./chunk-ECA3DFYX.js";import"./chunk-4F7IUUGE.js";import"./chunk-ZBW2OHR3.js";import"./chunk-YTH5OSGE.js";import"./chunk-ERQRO3Z3.js";import"./chunk-YKBBMY7I.js";export{b as generateComparison,a as refuseSame};
