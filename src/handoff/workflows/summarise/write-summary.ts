@@ -128,9 +128,15 @@ async function writeUpdate(context: SummaryContext, plan: UpdatePlan): Promise<W
   return isSame ? { record: previous.record, unchanged: previous.summary, ...partial } : { record, ...partial }
 }
 
+/** A count is not enough: a statement on a new file may stand in place of one that said nothing. Blobs may differ around equal lines. */
 function addsNothing(record: SummaryRecord, before: SummaryRecord): boolean {
-  const rest = ({ directories, words }: SummaryRecord) => JSON.stringify([directories, words])
-  return statementsOf(record).length === statementsOf(before).length && rest(record) === rest(before)
+  const content = (one: SummaryRecord) =>
+    JSON.stringify([
+      statementsOf(one).map(({ text, citations }) => [text, citations.map(({ path, from, to }) => [path, from, to])]),
+      one.directories,
+      one.words,
+    ])
+  return content(record) === content(before)
 }
 
 const presentWords = ({ facts }: SummaryContext, words: readonly DirectoryWords[]) =>
