@@ -22,7 +22,8 @@ drive9 mount drain --timeout 60s --json "$HOME/run" || tell
 drive9 umount --timeout 60s "$HOME/run"`
 
 const reading = `${mounting}
-sha256sum <"$HOME/run/written" | cut -c1-64
+sum=$(sha256sum <"$HOME/run/written")
+echo "$sum" | cut -c1-64
 drive9 umount --timeout 60s "$HOME/run"`
 
 export async function smokeTest(context: AppContext, terminal: Terminal, signal: AbortSignal): Promise<void> {

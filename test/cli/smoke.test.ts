@@ -1,7 +1,11 @@
 // The small commands, each in a process of its own, with the clouds of this machine.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { smokeTest } from '../../src/cli/smoke-test.js'
 import { makeTerminal } from '../../src/cli/terminal.js'
+import type { Rule } from '../../src/emulators/faulty-server.js'
 import { type Clouds, startClouds } from '../../src/emulators/start-all.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { createContext } from '../../src/handoff/index.js'
@@ -53,6 +57,27 @@ test.for([
   expect(here.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone')).toEqual([])
 })
 
+test('smoke with a drive9 that refuses the second sandbox the file says so', async () => {
+  await using here = await smokeHere()
+  const owner = `Bearer ${here.clouds.drive.ownerKey}`
+  here.refuse('GET', /\/smoke\/.*written$/, ({ headers }) => headers['authorization'] !== owner)
+  await expect(here.run()).rejects.toMatchObject({
+    code: 'sandbox',
+    message: expect.stringMatching(/could not use the directory .*storage backend unavailable/),
+  })
+  expect(here.clouds.sandboxes.sandboxes.filter(({ state }) => state !== 'gone')).toEqual([])
+})
+
+test('smoke with a file that cannot be read from the mount says so, and not that other bytes were read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'programs-'))
+  chmodSync(folder, 0o755)
+  const fails = '#!/bin/sh\necho "sha256sum: -: Input/output error" >&2\nexit 1\n'
+  writeFileSync(join(folder, 'sha256sum'), fails, { mode: 0o755 })
+  await using here = await smokeHere([folder])
+  await expect(here.run()).rejects.toMatchObject({ message: expect.stringContaining('Input/output error') })
+  rmSync(folder, { recursive: true })
+})
+
 test('smoke names the directory that it could not remove', async () => {
   await using here = await smokeHere()
   here.refuse('DELETE', /\/smoke\//)
@@ -61,9 +86,9 @@ test('smoke names the directory that it could not remove', async () => {
 })
 
 /** The smoke test in this process, on clouds of its own. */
-async function smokeHere() {
+async function smokeHere(path: string[] = []) {
   const environment = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
-  const clouds = (await startClouds({ sandboxes: { environment } })) as Required<Clouds>
+  const clouds = (await startClouds({ sandboxes: { environment, path } })) as Required<Clouds>
   const context = createContext(parseSettings({ ...clouds.settings, DRIVE9_ROOT: '/handoff' }), {
     program: async () => '',
     emit: () => undefined,
@@ -75,8 +100,8 @@ async function smokeHere() {
     clouds,
     lines: () => text,
     run: () => smokeTest(context, terminal, AbortSignal.timeout(60_000)),
-    refuse: (method: string, path: RegExp) =>
-      clouds.drive.rule({ method, path, fault: { kind: 'answer', status: 500, body } }),
+    refuse: (method: string, path: RegExp, match: Rule['match'] = () => true) =>
+      clouds.drive.rule({ method, path, match, fault: { kind: 'answer', status: 500, body } }),
     [Symbol.asyncDispose]: () => clouds.close(),
   }
 }

@@ -244,7 +244,9 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/\/app\/installations\/\d+/, '/app/installations/{id}')
     .replace(/\/users\/[^/]+/, '/users/{login}')
   const asked = cloud === 'drive' || cloud === 'inside' ? query : ''
-  return `${method} ${plain}${asked === '' ? '' : `?${asked}`}`
+  // Each directory of a stage is listed with the same call.
+  const route = asked === 'list=1' ? plain.replace(/\/stage\/.+/, '/stage/{path}') : plain
+  return `${method} ${route}${asked === '' ? '' : `?${asked}`}`
 }
 
 /** A path that is no text is shown as it came: it is written down by servers that must answer it. */

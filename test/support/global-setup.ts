@@ -43,24 +43,6 @@ export default function setup(project: TestProject): () => void {
 /** These calls happen only if a mount uploads a file right before its rename. drive9 itself handles a refusal. */
 const byChance = /\?rename=1$|\/\.handoff-\d+$/
 
-/** The product lists each directory of a stage with the same call. */
-const stageListing = /\/stage\/.+\?list=1$/
-
-/** No test breaks these calls yet. Each of them is to leave this list with a test of its own. */
-const notBrokenYet = new Set([
-  'drive     GET /v1/fs/…/runs/{run}/.handoff-marker',
-  'drive     GET /v1/fs/…/runs/{run}/analysis/changes/{sha}.json',
-  'drive     PUT /v1/fs/…/runs/{run}/analysis/changes/{sha}.json',
-  'drive     HEAD /v1/fs/…/runs/{run}/analysis/notes.json',
-  'drive     POST /v2/uploads/initiate',
-  'drive     POST /v2/uploads/{id}/complete',
-  'drive     POST /v2/uploads/{id}/presign-batch',
-  'drive     PUT /s3/{id}',
-  'inside    GET /v1/fs/smoke/{id}/written',
-  'inside    POST /v1/fs/…/runs/{run}/stage/project?symlink=1',
-  'sandboxes GET /health',
-])
-
 /** If at most this many files are missing, the run says which. */
 const fewFiles = 5
 
@@ -82,9 +64,7 @@ function checkCalls(folder: string): string | undefined {
     addCalls(all, record.calls)
     for (const figure of ['keys', 'texts', 'characters', 'leaks'] as const) scanned[figure] += record.scanned[figure]
   }
-  const unbroken = neverBroken(all).filter(
-    (name) => !byChance.test(name) && !stageListing.test(name) && !notBrokenYet.has(name),
-  )
+  const unbroken = neverBroken(all).filter((name) => !byChance.test(name))
   const text = process.env['LONG'] === '1' ? callsText(all) : callsTable(all)
   console.log(`\nOutside calls, and how often tests broke them in which way:\n${text}\n`)
   const { leaks, ...figures } = scanned
