@@ -34,8 +34,8 @@ export const headlines: Headline[] = [
   },
   {
     title: 'Lost data is noticed',
-    text: 'The host reads back and hashes what a sandbox stored before it seals the run.',
-    files: ['lost-data'],
+    text: 'The host reads back and hashes what a sandbox stored before it seals the run. A script without handoff names what was changed later.',
+    files: ['lost-data', 'tampered-run'],
   },
   {
     title: 'No secret leaves its place',

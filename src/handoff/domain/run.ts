@@ -106,6 +106,7 @@ const hex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0')
 
 /** The files of a run directory, relative to it. */
 export const artifact = {
+  readme: 'README.md',
   clone: (repository: Repository) => `project/${repository.name}.git.tar`,
   tree: (repository: Repository) => `project/${repository.name}`,
   files: 'analysis/files.json',

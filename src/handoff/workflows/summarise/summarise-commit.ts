@@ -7,6 +7,7 @@ import type { AppContext } from '../../context.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import {
+  artifact,
   type Commit,
   type Layout,
   layout,
@@ -16,6 +17,7 @@ import {
   quote,
   type RunId,
 } from '../../domain/run.js'
+import { runReadme } from '../../domain/run-readme.js'
 import { removeNonCanonical } from '../../store/delete-run.js'
 import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
@@ -93,6 +95,7 @@ async function createRun(
       writeChange({ context, head: commit.sha, found: found.change!, table, spent: artifacts.record.cost }, signal),
     ))
   const files = [
+    { path: artifact.readme, bytes: runReadme(commit, run) },
     ...artifacts.files,
     ...(diagram ? [diagramFile(diagram)] : []),
     ...(change ? [changeFile(change)] : []),

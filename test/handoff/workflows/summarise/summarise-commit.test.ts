@@ -60,6 +60,7 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
     expect({ path: artifact.path, bytes: bytes.length, sha256: sha256(bytes) }).toEqual(artifact)
   }
   expect(result.handoff.artifacts.map(({ path }) => path).sort()).toEqual([
+    'README.md',
     'analysis/code-summary.md',
     'analysis/files.json',
     'analysis/notes.json',
