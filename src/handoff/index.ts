@@ -3,6 +3,7 @@
 export { makeDrive } from './clients/drive9/client.js'
 export { makeSandboxes } from './clients/e2b/client.js'
 export { type GitHubOptions, makeGitHub } from './clients/github/client.js'
+export type { GitHubSignIn } from './clients/github/user-sign-in.js'
 export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oidc.js'
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'

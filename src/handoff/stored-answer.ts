@@ -1,6 +1,7 @@
 // What a question over HTTP needs as long as its answer may be stored, and no more: loading code is most of what a stored answer costs. Everything
 // else is in `index.ts`.
 
+export type { GitHubSignIn, UserTokens } from './clients/github/user-sign-in.js'
 export { createContext } from './create-context.js'
 export { normaliseQuestion, parseQuestion } from './domain/answers/question.js'
 export { type AnswerPlace, answerBlocks, answerData } from './domain/answers/render-answer.js'
@@ -9,6 +10,7 @@ export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
 export { parseSettings, secretsIn } from './domain/settings.js'
 export { makeBudgets } from './store/caller-budgets.js'
+export { orAborted } from './util/abort.js'
 export { lazy } from './util/lazy.js'
 export { makeAdmission } from './workflows/answer/admission.js'
 export {
@@ -19,3 +21,6 @@ export {
 } from './workflows/answer/find-answer.js'
 export { storedAnswer } from './workflows/answer/report-answer.js'
 export { parseRunName } from './workflows/answer/resolve-run.js'
+
+/** Only callers that signed in with GitHub need it. */
+export const loadGitHubSignIn = () => import('./clients/github/user-sign-in.js')

@@ -6,12 +6,14 @@ import {
   HandoffError,
   isHandoffError,
   lazy,
+  loadGitHubSignIn,
   makeAdmission,
   makeBudgets,
   makeRedactor,
   parseSettings,
   secretsIn,
 } from '../handoff/stored-answer.js'
+import type { RepositoryAccess } from './auth/repository-access.js'
 import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
 import type { Environment, ServiceSettings } from './settings.js'
 import { reportKeyRefusals } from './upstream-auth-errors.js'
@@ -26,6 +28,8 @@ export interface App {
   verifier(): Promise<Product.OidcVerifier>
   /** Rejects when neither a token nor a GitHub App is set. */
   github(): Promise<Product.GitHub>
+  /** Rejects when people cannot sign in here. */
+  signIn(): Promise<{ github: Product.GitHubSignIn; access: RepositoryAccess }>
   hasGitHub: boolean
   /** One line of JSON, without secrets. */
   log(fields: Record<string, unknown>): void
@@ -84,6 +88,16 @@ function createApp(environment: Environment): App {
     })
   }
 
+  async function createSignIn() {
+    const [{ makeGitHubSignIn }, { makeRepositoryAccess }] = await Promise.all([
+      loadGitHubSignIn(),
+      import('./auth/repository-access.js'),
+    ])
+    if (!settings.signIn) throw new HandoffError('not-found', 'People cannot sign in to this service.')
+    const github = makeGitHubSignIn({ ...settings.github, ...settings.signIn })
+    return { github, access: makeRepositoryAccess(github) }
+  }
+
   return {
     settings,
     ownerKey: environment['DRIVE9_API_KEY']?.trim() ?? '',
@@ -96,6 +110,7 @@ function createApp(environment: Environment): App {
     },
     verifier: lazy(createVerifier),
     github: lazy(createGitHub),
+    signIn: lazy(createSignIn),
     hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
     log: (fields) => console.log(redact(JSON.stringify({ at: new Date().toISOString(), ...fields }))),
   }

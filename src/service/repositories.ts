@@ -1,6 +1,7 @@
 // The repositories that a caller may see.
 import type { App } from './app.js'
-import { type Caller, leads, meets } from './auth/authenticate.js'
+import { allow, type Caller, leads, meets } from './auth/caller.js'
+import { HttpError } from './http/problem-details.js'
 
 export async function visibleRepositories(app: App, caller: Caller, signal: AbortSignal): Promise<string[]> {
   const host = new URL(app.settings.github.serverUrl).host
@@ -9,7 +10,26 @@ export async function visibleRepositories(app: App, caller: Caller, signal: Abor
   // A caller that may see one repository causes no read of the others.
   const { listRepositories } = await app.product()
   const found = await listRepositories(await app.context(), host, signal, { leads: may(leads) })
-  return mergeSpellings(found.filter(may(meets)))
+  return mergeSpellings(await readable(found.filter(may(meets)), caller, app, signal))
+}
+
+/** Repositories that GitHub is asked about for a person. */
+const mostAsked = 200
+
+/** Of a person's repositories those that the person may read now. */
+async function readable(names: string[], caller: Caller, app: App, signal: AbortSignal): Promise<string[]> {
+  if (caller.repositoryId === undefined) return names
+  const { mapConcurrent } = await app.product()
+  const found = await mapConcurrent(8, names.slice(0, mostAsked), async (name) => {
+    try {
+      await allow(caller, name, signal)
+      return [name]
+    } catch (error) {
+      if (error instanceof HttpError && error.problem.status === 403) return []
+      throw error
+    }
+  })
+  return found.flat()
 }
 
 /** Merges folders that differ only in case. The older spelling is shown. */

@@ -24,6 +24,8 @@ export interface ServiceSettings {
   bearers: Bearer[]
   /** Jobs of these repositories may ask, each about its own. */
   oidc?: { issuer: string; audience: string; repositories: Pattern[] }
+  /** People sign in with GitHub, and may ask about those of these repositories that they may read. */
+  signIn?: { clientId: string; clientSecret: string; sessionSecret: string; repositories: Pattern[] }
   webhookSecrets: string[]
   /** Where jobs wait. */
   queue: 'vercel' | 'memory'
@@ -50,9 +52,9 @@ export interface ServiceSettings {
 export const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
 
 /** Product settings, which the product parses and explains. This file only checks whether they are valid. */
-const productAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
+export const productAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
 const productNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
-const productCounts = [
+export const productCounts = [
   'LLM_CONTEXT_TOKENS',
   'LLM_MAX_OUTPUT_TOKENS',
   'LLM_CONCURRENCY',
@@ -65,7 +67,12 @@ const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
 
 export function missingNames(environment: Environment): string[] {
   const missing: string[] = requiredSettings.filter((name) => text(environment, name) === undefined)
-  const callerSettings = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS']
+  const callerSettings = [
+    'HANDOFF_BEARERS',
+    'HANDOFF_OIDC_AUDIENCE',
+    'HANDOFF_WEBHOOK_SECRETS',
+    'HANDOFF_APP_CLIENT_ID',
+  ]
   if (callerSettings.every((name) => text(environment, name) === undefined)) missing.push('HANDOFF_BEARERS')
   return missing
 }
@@ -79,11 +86,13 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   const usualIssuer = 'https://token.actions.githubusercontent.com'
   const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', invalid)
   const jobs = readJobs(audience, get('HANDOFF_OIDC_REPOSITORIES'), invalid)
+  const signIn = readSignIn(get, invalid)
   const tokens = number('HANDOFF_CALLER_TOKENS')
   const cost = number('HANDOFF_CALLER_COST')
   return {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', invalid),
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer, repositories: jobs } }),
+    ...(signIn === undefined ? {} : { signIn }),
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
     queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
     ...(get('HANDOFF_QUEUE_URL') === undefined
@@ -183,7 +192,31 @@ function readJobs(audience: string | undefined, value: string | undefined, wrong
   return found ?? []
 }
 
-const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
+const signInNames = [
+  'HANDOFF_APP_CLIENT_ID',
+  'HANDOFF_APP_CLIENT_SECRET',
+  'HANDOFF_SESSION_SECRET',
+  'HANDOFF_SIGN_IN_REPOSITORIES',
+] as const
+
+/** Each of the four needs the others. */
+function readSignIn(get: Get, wrong: string[]): ServiceSettings['signIn'] {
+  const [clientId, clientSecret, sessionSecret, names] = signInNames.map(get)
+  if ([clientId, clientSecret, sessionSecret, names].every((one) => one === undefined)) return undefined
+  const repositories = readPatterns(list(names?.toLowerCase()))
+  const valid = {
+    HANDOFF_APP_CLIENT_ID: /^[A-Za-z0-9._-]{1,200}$/.test(clientId ?? ''),
+    HANDOFF_APP_CLIENT_SECRET: /^[\x21-\x7e]{1,500}$/.test(clientSecret ?? ''),
+    HANDOFF_SESSION_SECRET: (sessionSecret?.length ?? 0) >= 32,
+    HANDOFF_SIGN_IN_REPOSITORIES: repositories !== undefined,
+  }
+  const invalid = signInNames.filter((name) => !valid[name])
+  wrong.push(...invalid)
+  if (invalid.length > 0 || !clientId || !clientSecret || !sessionSecret || !repositories) return undefined
+  return { clientId, clientSecret, sessionSecret, repositories }
+}
+
+export const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
 
 function readPermission(value: string | undefined, wrong: string[]): ServiceSettings['askPermission'] {
   const found = permissions.find((one) => one === (value ?? 'write'))
@@ -203,37 +236,6 @@ function readHosts(value: string | undefined, wrong: string[]): string[] {
   if (!hosts.every((one) => /^[a-z0-9.-]+$/.test(one))) wrong.push('HANDOFF_HOSTS')
   return hosts
 }
-
-const addressForm = 'an http(s) address without a user name'
-const secureAddressForm = 'an https address'
-const numberForm = 'a number that is not less than 0'
-
-const expectedForms: Record<string, string> = {
-  ...Object.fromEntries(
-    [...productAddresses, 'HANDOFF_QUEUE_URL', 'GITHUB_SERVER_URL', 'GITHUB_API_URL'].map((name) => [
-      name,
-      addressForm,
-    ]),
-  ),
-  ...Object.fromEntries(productCounts.map((name) => [name, 'a whole number above 0'])),
-  DRIVE9_BINARY_URL: secureAddressForm,
-  DRIVE9_BINARY_SHA256: '64 hexadecimal digits',
-  DRIVE9_ROOT: 'a path such as /handoff, of letters, digits, dots and dashes',
-  HANDOFF_OIDC_ISSUER: secureAddressForm,
-  HANDOFF_OIDC_REPOSITORIES: 'the repositories whose jobs may ask: owner/name, owner/* or *, separated by commas',
-  HANDOFF_CALLER_TOKENS: 'as many tokens as one question may take, or more',
-  HANDOFF_CALLER_COST: 'as many US dollars as one question may cost, or more, for a model whose price is known',
-  HANDOFF_APP_ID: "the App's id, which its private key needs beside it",
-  HANDOFF_APP_PRIVATE_KEY: "the App's private key as GitHub gives it, beside HANDOFF_APP_ID",
-  HANDOFF_BEARERS: 'entries as npm run token makes them: name=sha256 of the token=owner/*, separated by semicolons',
-  HANDOFF_ASK_PERMISSION: `one of ${permissions.join(', ')}`,
-  HANDOFF_HOSTS: 'host names such as handoff.example.org, separated by commas',
-  HANDOFF_CORS_ORIGINS: 'origins such as https://docs.example.org, separated by commas',
-  LLM_REASONING_EFFORT: 'an effort that the model knows, such as low',
-}
-
-/** Describes the valid form of a setting. */
-export const expectedForm = (name: string): string => expectedForms[name] ?? numberForm
 
 /** For addresses of signing keys and of programs: over plain HTTP their content could be replaced. */
 function secureAddress(value: string, name: string, wrong: string[]): string | undefined {

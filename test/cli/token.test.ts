@@ -22,7 +22,11 @@ test('the token is let in by the setting that is printed with it, beside those t
   const settings = readServiceSettings({ HANDOFF_BEARERS: setting })
   expect(settings.wrong).not.toContain('HANDOFF_BEARERS')
   const request = new Request('https://handoff.example/api/ask', { headers: { authorization: `Bearer ${token}` } })
-  const caller = await authenticate(request, settings, () => Promise.reject(new Error('no job asks')))
+  const caller = await authenticate(request, {
+    settings,
+    verifier: () => Promise.reject(new Error('no job asks')),
+    signIn: () => Promise.reject(new Error('no person asks')),
+  })
   expect(caller).toMatchObject({ name: 'bearer:team-a', repositories: [{ name: 'acme/*' }, { name: 'other/name' }] })
 })
 

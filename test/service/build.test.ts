@@ -19,9 +19,10 @@ beforeAll(async () => {
 const filesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => statSync(join(folder, path)).isFile())
 
-test('eight functions, and nothing else became one', () => {
+test('nine functions, and nothing else became one', () => {
   expect(built.functions).toEqual([
     'api/ask',
+    'api/auth',
     'api/github',
     'api/health',
     'api/mcp',

@@ -6,7 +6,8 @@ import { replyLimit, type WantedReply } from '../../src/handoff/domain/model-lim
 import { budgetProblem, type HandoffError, isHandoffError, makeGitHub, parseSettings } from '../../src/handoff/index.js'
 import { isLoopback } from '../../src/handoff/util/http-url.js'
 import { invalidSettings } from '../../src/service/routes/health.js'
-import { expectedForm, readServiceSettings } from '../../src/service/settings.js'
+import { expectedForm } from '../../src/service/setting-forms.js'
+import { readServiceSettings } from '../../src/service/settings.js'
 
 const needed = { E2B_API_KEY: 'x', DRIVE9_API_KEY: 'x', LLM_API_KEY: 'x', LLM_MODEL: 'x' }
 const addresses = [

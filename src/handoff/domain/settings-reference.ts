@@ -169,6 +169,26 @@ export const settingTable: Setting[] = [
   },
   {
     group: 'service',
+    name: 'HANDOFF_APP_CLIENT_ID',
+    text: 'Client id of a GitHub App, with which people sign in. Its callback address is `/api/auth/callback` of this deployment.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_APP_CLIENT_SECRET',
+    text: 'Client secret of that App.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_SESSION_SECRET',
+    text: 'At least 32 random characters, which encrypt the sessions of people. Another value ends all sessions.',
+  },
+  {
+    group: 'service',
+    name: 'HANDOFF_SIGN_IN_REPOSITORIES',
+    text: 'Repositories about which people may ask who signed in and may read them on GitHub: `owner/*` or `owner/name`, separated by commas.',
+  },
+  {
+    group: 'service',
     name: 'HANDOFF_ASK_PERMISSION',
     example: 'write',
     text: 'Permission that an account needs in a repository to ask by a comment: read, triage, write, maintain or admin.',

@@ -151,6 +151,8 @@ export const secretSettings: readonly string[] = [
   'HANDOFF_WEBHOOK_SECRETS',
   'HANDOFF_GITHUB_TOKEN',
   'HANDOFF_APP_PRIVATE_KEY',
+  'HANDOFF_APP_CLIENT_SECRET',
+  'HANDOFF_SESSION_SECRET',
 ]
 
 /** The values of the secret settings, for masks, redactors and scans. */

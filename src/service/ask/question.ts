@@ -11,7 +11,7 @@ import {
   parseSha,
 } from '../../handoff/stored-answer.js'
 import type { App } from '../app.js'
-import { allow, type Caller } from '../auth/authenticate.js'
+import { allow, type Caller } from '../auth/caller.js'
 import { contextForRequest } from '../context-for-request.js'
 import type { RequestContext } from '../http/http-function.js'
 import { type AskBody, wrong } from '../http/parse-request.js'
@@ -44,7 +44,7 @@ export async function readQuestion(
   { key, after }: { key?: string | undefined; after?: string[] } = {},
 ): Promise<Asked> {
   const { settings } = app
-  const where = locate(app, caller, body.repository)
+  const where = await locate(app, caller, body.repository, exchange.signal)
   if (body.model !== undefined && !settings.models.includes(body.model)) {
     throw wrong('This model is not offered here.', `There are ${settings.models.join(', ')}.`)
   }
@@ -83,15 +83,17 @@ async function commentsWanted(app: App, { way, mayComment }: Caller): Promise<vo
       next:
         way === 'job'
           ? 'Post the answer with the token of the job.'
-          : 'Have `+comment` added to its entry in HANDOFF_BEARERS.',
+          : way === 'person'
+            ? 'Ask in a comment: `/ask` and the question.'
+            : 'Have `+comment` added to its entry in HANDOFF_BEARERS.',
     })
   }
   await app.github()
 }
 
 /** Where the runs of a repository are. Rejects a repository that the caller may not see. */
-export function locate(app: App, caller: Caller, name: string) {
-  const pattern = allow(caller, name)
+export async function locate(app: App, caller: Caller, name: string, signal: AbortSignal) {
+  const pattern = await allow(caller, name, signal)
   const { serverUrl } = app.settings.github
   const repository = parseRepository(name, new URL(serverUrl).host)
   return {

@@ -35,7 +35,7 @@ async function lookFor(
   ref: string | undefined,
   wanted: Product.LinesRequest['wanted'],
 ): Promise<Product.FoundLines> {
-  const where = locate(app, caller, repository)
+  const where = await locate(app, caller, repository, signal)
   const { findLines } = await app.product()
   const { workBy } = divideTime(work.deadline, Date.now())
   const context = contextForRequest(await app.context(), { workBy, background: work.background, emit })

@@ -30,7 +30,7 @@ async function findSummary(
   { app, caller, signal }: McpCall,
   input: OfRunOrRepoName,
 ): Promise<{ handoff: Product.Handoff; summary: string }> {
-  const where = locate(app, caller, repositoryOf(input))
+  const where = await locate(app, caller, repositoryOf(input), signal)
   const [{ cleanText, resolveRun, runSummary }, context] = await Promise.all([app.product(), app.context()])
   const place = layout(context.root, where.repository)
   const run = await resolveRun({ ...where, readOnly: true }, parseRunName(input.ref ?? 'HEAD'), context, place, signal)
@@ -45,7 +45,7 @@ export async function listRuns(
     const repositories = await visibleRepositories(app, caller, signal)
     return listed({ repositories }, repositories)
   }
-  const where = locate(app, caller, repository)
+  const where = await locate(app, caller, repository, signal)
   const [product, context] = await Promise.all([app.product(), app.context()])
   const wanted = { limit, ...(cursor === undefined ? {} : { cursor }) }
   const page = await product.listRuns(context, where.repository, wanted, signal)

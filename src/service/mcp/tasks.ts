@@ -90,7 +90,7 @@ async function findTask({ app, caller, signal }: McpCall, taskId: string) {
   const [, repository, run, id] = taskIdForm.exec(taskId) ?? []
   if (repository === undefined || run === undefined || id === undefined) throw noTask('There is no such task.')
   try {
-    const where = locate(app, caller, repository)
+    const where = await locate(app, caller, repository, signal)
     const [product, context] = await Promise.all([app.product(), app.context()])
     const name = { run: parseRunId(run) }
     const chosen = await product.resolveRun(

@@ -14,7 +14,7 @@ const header: Part = { schema: { type: 'string' } }
 
 const problems: Record<number, string> = {
   400: 'What was sent makes no sense.',
-  401: 'The caller is not authenticated.',
+  401: 'The caller is not authenticated, or the session has ended.',
   403: 'The token may not see this.',
   404: 'There is no such thing.',
   405: 'Another method is wanted; see Allow.',
@@ -73,6 +73,56 @@ const paging = [
 const upstreamErrors = [500, 502, 503, 504, 507]
 const readErrors = errorResponses(400, 401, 403, 404, 405, 406, 409, 501, ...upstreamErrors)
 
+const redirect: Part = {
+  description: 'To the page that Location names',
+  headers: { Location: header, 'Set-Cookie': header },
+}
+const authPaths: Part = {
+  '/api/auth/login': {
+    get: {
+      operationId: 'beginSignIn',
+      summary: 'Sign in with GitHub: open it in a browser',
+      security: [{}],
+      parameters: [query('return', false, 'the path of this service to come back to; the page itself when absent')],
+      responses: { 302: redirect, ...errorResponses(403, 404, 405, 500, 502, 503, 504) },
+    },
+  },
+  '/api/auth/callback': {
+    get: {
+      operationId: 'endSignIn',
+      summary: 'Where GitHub sends the browser back to',
+      description:
+        'Sets the cookie of the session and leads back to the page. Where it fails, the address of the page has `signin` in its query: `denied`, `expired`, `suspended` or `failed`.',
+      security: [{}],
+      parameters: [
+        query('state', true, 'as the sign-in began with'),
+        query('code', false, 'from GitHub'),
+        query('error', false, 'from GitHub'),
+      ],
+      responses: { 302: redirect, ...errorResponses(403, 404, 405, 500, 502, 503, 504) },
+    },
+  },
+  '/api/auth/session': {
+    get: {
+      operationId: 'readSession',
+      summary: 'Who is signed in; renews the session',
+      security: [{}, { session: [] }],
+      responses: {
+        200: json('Session', 'Signed in or not', ['Set-Cookie']),
+        ...errorResponses(405, 500, 502, 503, 504),
+      },
+    },
+  },
+  '/api/auth/logout': {
+    post: {
+      operationId: 'signOut',
+      summary: 'Sign out: the session ends, and its token on GitHub too',
+      security: [{ session: [] }],
+      responses: { 204: { description: 'Signed out' }, ...errorResponses(403, 404, 405, 500, 502, 503, 504) },
+    },
+  },
+}
+
 export function openApiDocument(origin: string): Part {
   return {
     openapi: '3.1.0',
@@ -83,7 +133,7 @@ export function openApiDocument(origin: string): Part {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: origin }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     paths: {
       '/api/ask': {
         post: {
@@ -170,6 +220,7 @@ export function openApiDocument(origin: string): Part {
           },
         },
       },
+      ...authPaths,
       '/api/health': {
         get: {
           operationId: 'health',
@@ -200,6 +251,12 @@ export function openApiDocument(origin: string): Part {
           type: 'http',
           scheme: 'bearer',
           description: 'A token of this deployment, or of a job of GitHub Actions.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-handoff-session',
+          description: 'A person who signed in. Only pages of the service itself may send it.',
         },
         signature: { type: 'apiKey', in: 'header', name: 'X-Hub-Signature-256' },
       },

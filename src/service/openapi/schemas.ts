@@ -214,6 +214,7 @@ export const schemas: Record<string, Schema> = {
       ways: object({
         bearer: flag,
         oidc: flag,
+        signIn: flag,
         webhook: flag,
         comments: flag,
         queue: { enum: ['vercel', 'memory'], description: 'where jobs wait' },
@@ -222,6 +223,15 @@ export const schemas: Record<string, Schema> = {
       sandboxes: object({ status: text(), code: text(), milliseconds: count }, ['code']),
     },
     ['drive', 'sandboxes'],
+  ),
+  Session: object(
+    {
+      offered: { ...flag, description: 'people can sign in to this service' },
+      signedIn: flag,
+      user: { ...object({ id: count, login: text() }), description: 'the account on GitHub' },
+      until: { ...time, description: 'when the person has to sign in again' },
+    },
+    ['user', 'until'],
   ),
   Delivery: { type: 'object' },
   Problem: object(

@@ -21,7 +21,7 @@ const maximumBytes = 100_000
 export async function postAsk(exchange: RequestContext): Promise<Response> {
   const app = getApp()
   const { request } = exchange
-  const caller = await authenticate(request, app.settings, app.verifier)
+  const caller = await authenticate(request, app)
   exchange.note({ caller: caller.name })
   const mode = negotiate(request)
   exchange.note({ mode })

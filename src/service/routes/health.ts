@@ -8,7 +8,8 @@ import { jsonResponse } from '../http/json.js'
 import { wantJson, wrong } from '../http/parse-request.js'
 import { HttpError, toProblem } from '../http/problem-details.js'
 import { limited } from '../http/request-deadline.js'
-import { type Environment, expectedForm, missingNames, type ServiceSettings } from '../settings.js'
+import { expectedForm } from '../setting-forms.js'
+import { type Environment, missingNames, type ServiceSettings } from '../settings.js'
 
 export async function getHealth(exchange: RequestContext): Promise<Response> {
   wantJson(exchange.request)
@@ -24,6 +25,7 @@ export async function getHealth(exchange: RequestContext): Promise<Response> {
     ways: {
       bearer: settings.bearers.length > 0,
       oidc: settings.oidc !== undefined,
+      signIn: settings.signIn !== undefined,
       webhook: settings.webhookSecrets.length > 0,
       comments: settings.github.token !== undefined || settings.github.app !== undefined,
       queue: settings.queue,
@@ -31,9 +33,9 @@ export async function getHealth(exchange: RequestContext): Promise<Response> {
   }
   if (!isDeepCheck(exchange.url)) return jsonResponse(ready ? 200 : 503, shallow)
   const app = (await import('../app.js')).getApp()
-  const caller = await authenticate(exchange.request, settings, app.verifier)
+  const caller = await authenticate(exchange.request, app)
   exchange.note({ caller: caller.name })
-  if (caller.way === 'job') throw jobsForbidden()
+  if (caller.way !== 'bearer') throw strangersForbidden()
   using soon = limited(exchange.signal, 10_000)
   const [drive, sandboxes] = await Promise.all([
     check(app, async (context) => (await context.ports.drive.status(soon.signal)).ready),
@@ -75,10 +77,15 @@ export async function invalidSettings(
   ]
 }
 
-function jobsForbidden(): HttpError {
-  return new HttpError(403, 'forbidden', 'Jobs may not read the state of the services behind this one.', {
-    next: 'Use a token of HANDOFF_BEARERS.',
-  })
+function strangersForbidden(): HttpError {
+  return new HttpError(
+    403,
+    'forbidden',
+    'Jobs and people who signed in may not read the state of the services behind this one.',
+    {
+      next: 'Use a token of HANDOFF_BEARERS.',
+    },
+  )
 }
 
 interface Checked {

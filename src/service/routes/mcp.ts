@@ -1,6 +1,7 @@
 // POST /api/mcp: the Model Context Protocol, stateless, for clients of 2026-07-28 and of earlier revisions. GET serves its metadata (RFC 9728).
 import { type App, getApp } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
+import { serviceSettings } from '../define-function.js'
 import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { HttpError } from '../http/problem-details.js'
@@ -14,7 +15,7 @@ export async function postMcp(exchange: RequestContext): Promise<Response> {
   const app = getApp()
   const { request, url } = exchange
   refuseForeignPages(request, url, app.settings)
-  const caller = await authenticate(request, app.settings, app.verifier, `${url.origin}${metadataPath}/api/mcp`)
+  const caller = await authenticate(request, app, `${url.origin}${metadataPath}/api/mcp`)
   exchange.note({ caller: caller.name })
   const [{ createMcpHandler }, { createMcpServer }] = await Promise.all([
     import('@modelcontextprotocol/server'),
@@ -87,9 +88,12 @@ export function getMcp({ url }: RequestContext): Response {
   if (!url.pathname.startsWith(metadataPath) && url.searchParams.get('part') !== 'metadata') {
     throw new HttpError(405, 'method-not-allowed', 'This address takes POST.', { headers: { allow: 'POST, OPTIONS' } })
   }
+  const { signIn, github } = serviceSettings()
   const metadata = {
     resource: `${url.origin}/api/mcp`,
     resource_name: 'handoff',
+    // As GitHub describes itself at /.well-known/oauth-authorization-server/login/oauth.
+    ...(signIn === undefined ? {} : { authorization_servers: [`${github.serverUrl}/login/oauth`] }),
     bearer_methods_supported: ['header'],
   }
   return jsonResponse(200, metadata, { 'cache-control': 'public, max-age=3600' })

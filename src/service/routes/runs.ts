@@ -2,7 +2,8 @@
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
 import { locate } from '../ask/question.js'
-import { authenticate, type Caller } from '../auth/authenticate.js'
+import { authenticate } from '../auth/authenticate.js'
+import type { Caller } from '../auth/caller.js'
 import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse, taggedResponse } from '../http/json.js'
 import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
@@ -53,7 +54,7 @@ async function openLook(exchange: RequestContext): Promise<RunsRequest> {
   const app = getApp()
   const { request } = exchange
   const asked = readAddress(exchange.url)
-  const caller = await authenticate(request, app.settings, app.verifier)
+  const caller = await authenticate(request, app)
   exchange.note({ caller: caller.name })
   wantJson(request)
   exchange.note({ part: asked.part ?? 'runs' })
@@ -122,7 +123,7 @@ async function runs(look: RunsRequest): Promise<Response> {
     const { handoff, behind } = await findRun(look, { ref: name })
     return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
   }
-  const { repository } = repositoryOf(look)
+  const { repository } = await repositoryOf(look)
   const page = await product.listRuns(context, repository, parsePage(query), exchange.signal)
   const items = page.items.filter((handoff) => repository.id === undefined || handoff.repositoryId === repository.id)
   return pageResponse(asked, { runs: items.map(runView) }, page.next)
@@ -189,15 +190,15 @@ async function file(look: RunsRequest, run: Product.ChosenRun): Promise<Response
   return taggedResponse(exchange.request, await product.citedFile(context, run, place, exchange.signal))
 }
 
-function repositoryOf({ caller, app, query }: RunsRequest) {
+function repositoryOf({ caller, app, query, exchange }: RunsRequest) {
   const name = query.get('repository')
   if (name === null || name.length > 400) throw wrong('`repository` is needed, as owner/name.')
-  return locate(app, caller, name)
+  return locate(app, caller, name, exchange.signal)
 }
 
 async function findRun(look: RunsRequest, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
   const { product, context, exchange } = look
-  const where = repositoryOf(look)
+  const where = await repositoryOf(look)
   const place = product.layout(context.root, where.repository)
   return product.resolveRun({ ...where, readOnly: true }, name, context, place, exchange.signal)
 }

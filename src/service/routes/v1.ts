@@ -3,7 +3,8 @@ import { withoutTrailingSlashes } from '../../handoff/util/trim-characters.js'
 import { type App, getApp } from '../app.js'
 import { answerInTime, answerNotes, answerQuestion, queueQuestion } from '../ask/answer.js'
 import { type Found, findQuestion, locate, readQuestion } from '../ask/question.js'
-import { authenticate, type Caller } from '../auth/authenticate.js'
+import { authenticate } from '../auth/authenticate.js'
+import type { Caller } from '../auth/caller.js'
 import { logFieldsFor, type RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { parseJson, readBody, wantJsonBody } from '../http/parse-request.js'
@@ -44,7 +45,7 @@ function decode(text: string): string {
 
 async function identify(exchange: RequestContext): Promise<{ app: App; caller: Caller }> {
   const app = getApp()
-  const caller = await authenticate(exchange.request, app.settings, app.verifier)
+  const caller = await authenticate(exchange.request, app)
   exchange.note({ caller: caller.name })
   return { app, caller }
 }
@@ -63,7 +64,7 @@ export async function getV1(exchange: RequestContext): Promise<Response> {
   }
   const { repository, name } = readModel(address.model)
   const { resolveRun, layout } = await app.product()
-  const [where, context] = [locate(app, caller, repository), await app.context()]
+  const [where, context] = [await locate(app, caller, repository, exchange.signal), await app.context()]
   await resolveRun(where, name, context, layout(context.root, where.repository), exchange.signal)
   return jsonResponse(200, modelView(address.model))
 }
@@ -75,7 +76,8 @@ async function models(app: App, caller: Caller, signal: AbortSignal): Promise<st
   const [{ mapConcurrent, summarisedRefs }, context] = await Promise.all([app.product(), app.context()])
   const repositories = (await visibleRepositories(app, caller, signal)).slice(0, mostRepositories)
   const listed = await mapConcurrent(8, repositories, async (repository) => {
-    const refs = await summarisedRefs(context, locate(app, caller, repository).repository, signal)
+    const where = await locate(app, caller, repository, signal)
+    const refs = await summarisedRefs(context, where.repository, signal)
     return [repository, ...refs.map((ref) => `${repository}@${shortRef(ref)}`)]
   })
   return listed.flat()

@@ -89,7 +89,7 @@ function conversationCalls(send: AuthorizedSend, identity: FetchIdentity, graphq
   }
 }
 
-function makeTransport(options: GitHubOptions): Transport {
+export function makeTransport(options: Omit<GitHubOptions, 'serverUrl' | 'credentials'>): Transport {
   return {
     apiUrl: parseBaseUrl(options.apiUrl),
     userAgent: options.userAgent,
@@ -101,7 +101,7 @@ function makeTransport(options: GitHubOptions): Transport {
   }
 }
 
-function parseBaseUrl(text: string): string {
+export function parseBaseUrl(text: string): string {
   if (parseHttpUrl(text)) return withoutTrailingSlashes(text)
   throw new HandoffError('invalid-input', 'The address of GitHub must be an http(s) address without credentials.', {
     next: 'Write it like https://api.github.com, or https://<host>/api/v3 for an Enterprise Server.',

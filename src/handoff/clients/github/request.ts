@@ -28,7 +28,9 @@ export interface Request {
   /** Path below the API's address, with its query; or an absolute URL on the same origin. */
   path: string
   body?: unknown
-  token: string
+  token?: string
+  /** Beside the usual ones, or in their place. */
+  headers?: Record<string, string>
   /** What the request does, for messages: "reading pull request 7 of o/r". */
   doing: string
   idempotent: boolean
@@ -156,9 +158,10 @@ async function fetchWithRedirects(transport: Transport, request: Request, signal
 function requestInit(transport: Transport, request: Request): RequestInit {
   const headers: Record<string, string> = {
     accept: 'application/vnd.github+json',
-    authorization: `Bearer ${request.token}`,
+    ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),
     'user-agent': transport.userAgent,
     'x-github-api-version': '2022-11-28',
+    ...request.headers,
   }
   if (request.body === undefined) return { method: request.method, headers }
   return {
