@@ -108,7 +108,7 @@ export { checkPermission, isBot, type PermissionCheck } from './workflows/pull-r
 export { endConversation } from './workflows/pull-request/comment-lifecycle.js'
 export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
-export { readChange, readDiagram } from './workflows/read-summary.js'
+export { readChange, readDiagram, readStatements } from './workflows/read-summary.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
 export type { SummariseRequest, SummariseResult, SummaryInput } from './workflows/summarise/types.js'
 export { type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'

@@ -64,7 +64,7 @@ export async function listRepositories(
 
 /** The sealed runs of a repository, the newest first; one whose record cannot be believed is passed over. */
 export async function listRuns(
-  context: AppContext,
+  context: ReadContext,
   repository: Repository,
   wanted: Wanted,
   signal: AbortSignal,
@@ -84,7 +84,7 @@ interface Pointer extends Place {
 }
 
 /** The newest first. A commit that was summarised again in the place of now is shown once. */
-async function pointersOf(context: AppContext, repository: Repository, signal: AbortSignal): Promise<Pointer[]> {
+async function pointersOf(context: ReadContext, repository: Repository, signal: AbortSignal): Promise<Pointer[]> {
   const { drive } = context.ports
   const listed = async (place: Layout): Promise<Pointer[]> =>
     (await drive.list(place.commits, signal))
@@ -100,7 +100,7 @@ async function pointersOf(context: AppContext, repository: Repository, signal: A
 
 /** The branches and pull requests of a repository that were summarised. */
 export async function summarisedRefs(
-  { ports, root }: AppContext,
+  { ports, root }: ReadContext,
   repository: Repository,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -112,7 +112,7 @@ export async function runSummary(context: ReadContext, run: ChosenRun, signal: A
 }
 
 export async function listAnswerPage(
-  context: AppContext,
+  context: ReadContext,
   run: ChosenRun,
   wanted: Wanted,
   signal: AbortSignal,
@@ -127,7 +127,7 @@ export async function listAnswerPage(
 }
 
 export async function getAnswer(
-  context: AppContext,
+  context: ReadContext,
   run: ChosenRun,
   id: string,
   signal: AbortSignal,
