@@ -58,7 +58,7 @@ async function refuseQuestion(
     })
 }
 
-async function openConversation(job: Job, { event, question, fresh }: CommentQuestion, github: GitHub) {
+async function openConversation(job: Job, { event, question, fresh, depth }: CommentQuestion, github: GitHub) {
   const { runner, saver } = job
   const { target } = event
   // Opened once, so that a retry gets no new deadline and does not wait for a run again.
@@ -79,7 +79,7 @@ async function openConversation(job: Job, { event, question, fresh }: CommentQue
     onComment: ({ id, node }) => node === undefined && saver.answerComment(id),
     answer(wanted, onProgress) {
       answers ??= openAnswerSource(job)
-      return answers.ask({ ...wanted, text: question, fresh, asker: `github:${event.asker.login}` }, onProgress)
+      return answers.ask({ ...wanted, text: question, fresh, depth, asker: `github:${event.asker.login}` }, onProgress)
     },
   })
 }

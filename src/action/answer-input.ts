@@ -20,6 +20,7 @@ export async function answerQuestion(job: Job, wanted: CommitRequest): Promise<v
   const inquiry: Inquiry = {
     text: options.question,
     fresh: options.fresh,
+    depth: options.depth,
     asker: `github:${context.actor}`,
     places: options.run === '' ? listSources(wanted) : [{ name: parseRunName(options.run) }],
   }

@@ -39,6 +39,7 @@ function createRequest(job: Job, inquiry: Inquiry, { name }: RunPlace): AnswerRe
       asker: inquiry.asker,
       ...(inquiry.thread === undefined ? {} : { thread: inquiry.thread }),
       ...(inquiry.fresh ? { fresh: true } : {}),
+      ...(inquiry.depth === undefined ? {} : { depth: inquiry.depth }),
     },
     labels: { owner: job.owner },
   }

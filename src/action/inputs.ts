@@ -1,7 +1,16 @@
 // Reads the inputs of action.yml. One table maps input names to setting names, so that an error names the input of the workflow and not an
 // environment variable.
 
-import { type AskLevel, askLevels, type ChangePart, changeParts, HandoffError, quote } from '../handoff/index.js'
+import {
+  type AskLevel,
+  askLevels,
+  type ChangePart,
+  changeParts,
+  type Depth,
+  depths,
+  HandoffError,
+  quote,
+} from '../handoff/index.js'
 import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
 import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
 import type { Runner } from './runner.js'
@@ -33,6 +42,7 @@ export const settingInputs = {
   'max-input-tokens': 'HANDOFF_MAX_INPUT_TOKENS',
   'max-cost': 'HANDOFF_MAX_COST',
   'deadline-seconds': 'HANDOFF_DEADLINE_SECONDS',
+  instructions: 'HANDOFF_INSTRUCTIONS',
 } as const
 
 export const secretInputs = ['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'clone-token', 'github-token'] as const
@@ -46,6 +56,7 @@ export interface Options {
   /** Which run a question is about: a run id, a commit id or a ref. */
   run: string
   fresh: boolean
+  depth: Depth | undefined
   allow: AskLevel
   force: boolean
   form: 'tar' | 'plain'
@@ -66,6 +77,7 @@ export function readOptions(runner: Pick<Runner, 'input' | 'flag'>): Options {
     question: text('question'),
     run: text('run'),
     fresh: flag(runner, 'fresh'),
+    depth: text('depth') === '' ? undefined : choice(text('depth'), 'depth', depths),
     allow: choice(text('allow') || 'write', 'allow', askLevels),
     force: flag(runner, 'force'),
     form: choice(text('form') || 'tar', 'form', ['tar', 'plain']),

@@ -1,11 +1,19 @@
 // A question and the runs that may answer it, in the order in which they are tried. Both answer sources use it.
-import { type CompletedAnswer, HandoffError, isHandoffError, type RunPlace, systemClock } from '../handoff/index.js'
+import {
+  type CompletedAnswer,
+  type Depth,
+  HandoffError,
+  isHandoffError,
+  type RunPlace,
+  systemClock,
+} from '../handoff/index.js'
 import type { Job } from './job-context.js'
 
 export interface Inquiry {
   text: string
   thread?: string
   fresh?: boolean
+  depth?: Depth | undefined
   asker: string
   /** Runs that may answer, best first, each with the note to show when it is used. */
   places: RunPlace[]

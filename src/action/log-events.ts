@@ -41,6 +41,8 @@ function formatEvent(event: RunEvent): string | undefined {
       return `Model (${event.purpose}): ${count(event.inputTokens)} tokens in, ${count(event.outputTokens)} out.`
     case 'answer-claimed':
       return `Answer ${event.id} is being made.`
+    case 'answer-limit':
+      return event.text
     case 'answer-reused':
       return `Answer ${event.id} was there already.`
     case 'excerpts-found':

@@ -41,6 +41,7 @@ function requestBody(job: Job, inquiry: Inquiry, { name }: RunPlace) {
     question: inquiry.text,
     ...(inquiry.thread === undefined ? {} : { thread: inquiry.thread }),
     ...(inquiry.fresh ? { fresh: true } : {}),
+    ...(inquiry.depth === undefined ? {} : { depth: inquiry.depth }),
   }
 }
 
@@ -189,6 +190,7 @@ function parseReply(body: unknown, { note }: RunPlace): Reply {
     usage: data.usage,
     ...(data.cost === undefined ? {} : { cost: data.cost }),
     seconds: data.seconds ?? {},
+    ...(data.depth === undefined ? {} : { depth: data.depth }),
     ...(data.reusedFrom === undefined ? {} : { reusedFrom: data.reusedFrom }),
   }
   const notes = note ?? (data.behind ? `The head ${data.behind.head.slice(0, 7)} has no run yet.` : undefined)

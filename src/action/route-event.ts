@@ -1,5 +1,5 @@
 // Decides what work an event asks for. Pure, and loaded first: most events need no work and must cost nothing.
-import { type AskEvent, commentEvents, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
+import { type AskEvent, commentEvents, type Depth, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
 import type { Context, PullPayload } from './event-context.js'
 import type { Options } from './inputs.js'
 
@@ -20,6 +20,7 @@ export interface CommentQuestion {
   question: string
   /** Asks for a new answer although one is stored. */
   fresh: boolean
+  depth: Depth | undefined
 }
 
 export type Route =
@@ -34,7 +35,7 @@ export type Route =
 export function routeEvent(context: Context, options: Options): Route {
   if (options.mode === 'ask' && options.question !== '') return routeCommit(context, options, 'ask')
   if (options.mode === 'comment') return routeCommentMode(context, options)
-  if (commentEvents.has(context.event) && options.mode !== 'summarise') return routeComment(context)
+  if (commentEvents.has(context.event) && options.mode !== 'summarise') return routeComment(context, options)
   if (options.mode === 'ask') {
     return {
       kind: 'refuse',
@@ -136,7 +137,7 @@ function untrustedFork(event: string, number: number): Route {
 }
 
 /** Takes the question from the event, because the comment may be edited later. */
-function routeComment(context: Context): Route {
+function routeComment(context: Context, options: Options): Route {
   const event = readAskEvent(context.event, context.payload)
   if ('ignored' in event) return { kind: 'nothing', why: event.ignored, notice: false }
   if (isBot(event.asker)) {
@@ -145,7 +146,12 @@ function routeComment(context: Context): Route {
   const command = parseAskCommand(event.body)
   return {
     kind: 'answer',
-    asked: { event, question: command?.question ?? event.question, fresh: command?.fresh ?? false },
+    asked: {
+      event,
+      question: command?.question ?? event.question,
+      fresh: command?.fresh ?? false,
+      depth: command?.depth ?? options.depth,
+    },
   }
 }
 

@@ -4,6 +4,8 @@ import {
   answerMarkdown,
   answerQuestion,
   createContext,
+  depthNamed,
+  depths,
   HandoffError,
   parseRepository,
   parseRunName,
@@ -38,6 +40,11 @@ const command = {
       help: 'where branches are looked up; https://<host>/<owner>/<name>.git when absent',
     },
     fresh: { type: 'boolean', help: 'answer again although there is an answer' },
+    depth: {
+      type: 'string',
+      value: 'DEPTH',
+      help: 'quick, normal or deep: how much may be read, and what it may cost',
+    },
     json: { type: 'boolean', help: "the answer's record as JSON" },
   },
   example: 'ask -- --repository owner/name "How is a request retried?"',
@@ -51,8 +58,12 @@ interface Wanted {
 
 function readWanted({ values, positionals }: Given<typeof command.options>): Wanted {
   const { repository: fullName, host, 'compare-with': earlier } = values
+  const depth = values.depth === undefined ? undefined : depthNamed(values.depth)
   if (fullName === undefined) {
     throw new HandoffError('invalid-input', 'The repository is missing.', { next: 'Name it: --repository owner/name.' })
+  }
+  if (values.depth !== undefined && depth === undefined) {
+    throw new HandoffError('invalid-input', `--depth is none of ${depths.join(', ')}.`, { next: 'Write --depth deep.' })
   }
   return {
     json: values.json ?? false,
@@ -60,7 +71,12 @@ function readWanted({ values, positionals }: Given<typeof command.options>): Wan
       repository: parseRepository(fullName, host),
       cloneUrl: values['clone-url'] ?? `https://${host}/${fullName}.git`,
       name: parseRunName(values.of),
-      question: { text: positionals[0] ?? '', asker: 'terminal', fresh: values.fresh ?? false },
+      question: {
+        text: positionals[0] ?? '',
+        asker: 'terminal',
+        fresh: values.fresh ?? false,
+        ...(depth ? { depth } : {}),
+      },
       ...(earlier === undefined ? {} : { compareWith: parseRunName(earlier) }),
     },
   }

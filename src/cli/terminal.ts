@@ -87,6 +87,8 @@ function lineFor(event: RunEvent, paint: (code: number, text: string) => string)
       return `    ${event.files} files: ${event.read} read whole, ${event.cut} in part, ${event.skipped} left out`
     case 'model-estimate':
       return `    about ${event.inputTokens.toLocaleString('en')} input tokens in ${plural(event.calls, 'call')}${event.cost === undefined ? '' : `, about $${event.cost.toFixed(4)}`}`
+    case 'answer-limit':
+      return `    ${event.text}`
     case 'excerpts-found':
       return `    ${plural(event.count, 'excerpt')} from ${plural(event.files, 'file')}`
     case 'notice':

@@ -1,5 +1,6 @@
 // The dependencies that a workflow is given: the clients of outside services, and the settings of this installation.
 
+import type { Depth } from './domain/answers/depth.js'
 import type { Prices } from './domain/model-prices.js'
 import type { Ports } from './domain/ports.js'
 import type { LoadProgram } from './sandbox/run-program.js'
@@ -20,6 +21,8 @@ export interface AppContext {
     /** Input tokens and money that one summary may cost. */
     inputTokens: number
     maxCost?: number
+    /** How deep a question is looked into that does not say it; normal when absent. */
+    depth?: Depth
     /** Requests to the model that one summary sends at once; 8 when absent. */
     modelRequests?: number
     /** How long a workflow may take; a sandbox never outlives it by more than a minute. */
@@ -30,6 +33,8 @@ export interface AppContext {
     accountWaitMs?: number
   }
   prices?: Prices
+  /** What the team wants the model to know: a note, and no rule. */
+  instructions?: string
   /** What the drive9 program in a sandbox must hash to, where that is pinned. */
   drive9Sha256?: string
   /** Takes work that must end, and that the answer need not wait for. Without it the answer waits. */

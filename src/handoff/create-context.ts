@@ -51,6 +51,7 @@ export function createContext(settings: Settings, wiring: Wiring): AppContext {
     root: drive.root,
     limits: { ...limits, ...(model.concurrency === undefined ? {} : { modelRequests: model.concurrency }) },
     ...(settings.sandboxes.binary.sha256 === undefined ? {} : { drive9Sha256: settings.sandboxes.binary.sha256 }),
+    ...(settings.instructions === undefined ? {} : { instructions: settings.instructions }),
     ...(model.prices ? { prices: model.prices } : {}),
     redact: wiring.redact ?? makeRedactor(secrets),
   }

@@ -12,8 +12,9 @@ export { createContext, createReadContext } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer, Cost, Question, Usage } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
+export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
 export { permalink } from './domain/answers/permalinks.js'
-export { longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
+export { type AskCommand, longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
 export {
   type AnswerData,
   type AnswerPlace,

@@ -3,6 +3,7 @@
 
 export type { GitHubSignIn, UserTokens } from './clients/github/user-sign-in.js'
 export { createContext } from './create-context.js'
+export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
 export { normaliseQuestion, parseQuestion } from './domain/answers/question.js'
 export { type AnswerPlace, answerBlocks, answerData } from './domain/answers/render-answer.js'
 export { HandoffError, isHandoffError } from './domain/errors.js'

@@ -308,6 +308,11 @@ describe('events', () => {
       kind: 'answer',
       asked: { question: 'How?', fresh: true },
     })
+    const deep = { ...options(), depth: 'deep' as const }
+    expect(routeEvent(context('issue_comment', comment('/ask How?')), deep)).toMatchObject({ asked: { depth: 'deep' } })
+    expect(routeEvent(context('issue_comment', comment('/ask --quick How?')), deep)).toMatchObject({
+      asked: { question: 'How?', depth: 'quick' },
+    })
     for (const body of ['Please /ask', '> /ask How?', '/asking', '```\n/ask x\n```', '\n/ask x', '']) {
       expect(routeEvent(context('issue_comment', comment(body)), options()), body).toMatchObject({ kind: 'nothing' })
     }

@@ -47,6 +47,14 @@ test('the same question again is answered from the answer store: no machine', as
   expect({ reused: body.reused, machines: here.machines() - before }).toEqual({ reused: true, machines: 0 })
 })
 
+test('a deep question says what it costs at most, and the answer that it was deep', async () => {
+  const { events: found } = await events(here.url, ask('What does requestToken return?', { depth: 'deep' }))
+  const limit = found.find(({ data }) => data.state === 'limit')
+  expect(limit?.data).toMatchObject({ depth: 'deep', calls: expect.any(Number), tokens: expect.any(Number) })
+  const { body } = await post(here.url, ask('What does requestToken return?', { depth: 'deep' }))
+  expect(body).toMatchObject({ depth: 'deep', reused: true })
+})
+
 test('as events: the first within a second, what happens, the words, one end', async () => {
   const { response, events: found } = await events(here.url, ask('What does requestToken need?'))
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')

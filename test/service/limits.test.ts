@@ -36,7 +36,7 @@ const ask = (question: string) => ({ repository: name, run: here.run.run, questi
 /** At most, of the deployment's model; a million tokens cost one dollar here. */
 function tokensOfOneQuestion(): number {
   const { model } = parseSettings(here.environment)
-  const most = maxQuestionCost({ ...model, replyTokens: (wanted) => replyLimit(model, wanted) })
+  const most = maxQuestionCost({ ...model, replyTokens: (wanted) => replyLimit(model, wanted) }, 'normal')
   return most.inputTokens + most.outputTokens
 }
 

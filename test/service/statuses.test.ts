@@ -46,6 +46,7 @@ test.each<[string, unknown]>([
   ['a field that there is not', { repository: name, ref: 'main', question: 'What?', tenant: 'x' }],
   ['fresh that is a text', { repository: name, ref: 'main', question: 'What?', fresh: 'yes' }],
   ['a comment without a pull request', { repository: name, ref: 'main', question: 'What?', comment: true }],
+  ['an unknown depth', { repository: name, ref: 'main', question: 'What?', depth: 'bottomless' }],
   ['a comparison with nothing', { repository: name, ref: 'main', question: 'What?', compareWith: {} }],
   ['a comparison with a text', { repository: name, ref: 'main', question: 'What?', compareWith: 'main' }],
   [

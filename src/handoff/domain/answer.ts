@@ -1,4 +1,5 @@
 // Questions and the records of their answers.
+import type { Depth } from './answers/depth.js'
 import type { RunId } from './run.js'
 
 export interface Question {
@@ -9,8 +10,15 @@ export interface Question {
   fresh?: boolean
   /** Distinguishes `fresh` answers; a repeated request sends the same value again. */
   nonce?: string
+  /** The installation's own when absent. */
+  depth?: Depth
   /** The asker, for the record: `github:octocat`, `bearer:team-a`. Not a secret and not checked here. */
   asker?: string
+}
+
+/** A question whose depth is decided. */
+export interface SettledQuestion extends Question {
+  depth: Depth
 }
 
 /** Lines of one file of the commit, with their numbers. The lines are as stored, secrets redacted. */
@@ -69,6 +77,8 @@ interface AnswerHead {
   /** A question about two commits: the earlier run. The record is stored with the later one. */
   compareWith?: ComparedRun
   model: string
+  /** Normal when absent. */
+  depth?: Depth
   acceptedAt: string
 }
 

@@ -2,6 +2,7 @@
 // Names are noun-action. No event holds a secret. Texts of a repository or a model are untrusted.
 
 import type { Usage } from './answer.js'
+import type { Depth } from './answers/depth.js'
 
 export type RunEvent =
   | { type: 'step-start'; step: Step; at: number }
@@ -18,6 +19,8 @@ export type RunEvent =
   | ({ type: 'model-call'; purpose: string } & Omit<Usage, 'estimated'>)
   | { type: 'model-text'; purpose: string; text: string }
   | { type: 'answer-claimed'; id: string }
+  /** Before a question is worked on that may cost much: what it takes at most. */
+  | { type: 'answer-limit'; depth: Depth; calls: number; tokens: number; cost?: number; text: string }
   /** Another process is answering the same question. */
   | { type: 'answer-joined'; id: string }
   /** The question waits for a sandbox, with so many before it. */

@@ -1,5 +1,6 @@
 // Every setting there is, with a sentence each. `.env.example` and the README's tables are generated from this table.
 
+import { type Depth, depthLimits, depths } from './answers/depth.js'
 import { maxQuestionCost } from './answers/question-cost.js'
 import { efforts, replyLimit } from './model-limits.js'
 import { exampleModel } from './model-prices.js'
@@ -129,6 +130,17 @@ export const settingTable: Setting[] = [
     name: 'HANDOFF_DEADLINE_SECONDS',
     example: '900',
     text: 'Seconds after which a summary or an answer is given up.',
+  },
+  {
+    group: 'limits',
+    name: 'HANDOFF_DEPTH',
+    example: 'normal',
+    text: `How deep a question is looked into that does not say it: ${depths.map(describeDepth).join('; ')}.`,
+  },
+  {
+    group: 'model',
+    name: 'HANDOFF_INSTRUCTIONS',
+    text: 'What the model should know of your repositories: words of your team, conventions. It is quoted to the model beside AGENTS.md, as a note and not as a rule.',
   },
   {
     group: 'service',
@@ -264,9 +276,14 @@ export const settingTable: Setting[] = [
   },
 ]
 
+function describeDepth(depth: Depth): string {
+  const { rounds, tokens, seconds } = depthLimits[depth]
+  return `${depth} shows the model up to ${tokens.toLocaleString('en-US')} tokens of lines in ${rounds === 1 ? 'one round' : `${rounds} rounds`} of ${seconds} seconds`
+}
+
 /** What a question may take of this model, at the usual settings. */
 function mostTokens(name: string): string {
   const limits = { name, contextTokens: 128_000 }
-  const most = maxQuestionCost({ ...limits, replyTokens: (wanted) => replyLimit(limits, wanted) })
+  const most = maxQuestionCost({ ...limits, replyTokens: (wanted) => replyLimit(limits, wanted) }, 'normal')
   return (most.inputTokens + most.outputTokens).toLocaleString('en-US')
 }

@@ -3,6 +3,7 @@
 
 import { isLoopback, isSecure, parseHttpUrl } from '../util/http-url.js'
 import { withoutTrailingSlashes } from '../util/trim-characters.js'
+import { type Depth, depthNamed, depths } from './answers/depth.js'
 import { HandoffError } from './errors.js'
 import { type Effort, efforts } from './model-limits.js'
 
@@ -38,7 +39,9 @@ export interface Settings {
     totalMs?: number
   }
   cloneToken?: string
-  limits: { inputTokens: number; maxCost?: number; deadlineMs: number }
+  /** What the team wants the model to know. */
+  instructions?: string
+  limits: { inputTokens: number; maxCost?: number; deadlineMs: number; depth?: Depth }
 }
 
 export type Environment = Record<string, string | undefined>
@@ -65,6 +68,8 @@ export function parseSettings(environment: Environment): Settings {
   const concurrency = wholeOrNone(environment, 'LLM_CONCURRENCY')
   const firstSeconds = wholeOrNone(environment, 'LLM_FIRST_TOKEN_SECONDS')
   const effort = effortIn(environment)
+  const depth = depthIn(environment)
+  const instructions = get('HANDOFF_INSTRUCTIONS')
   return {
     sandboxes: parseSandboxSettings(environment),
     drive: parseDriveSettings(environment),
@@ -82,10 +87,12 @@ export function parseSettings(environment: Environment): Settings {
         : {}),
     },
     ...(cloneToken === undefined ? {} : { cloneToken }),
+    ...(instructions === undefined ? {} : { instructions }),
     limits: {
       inputTokens: whole(environment, 'HANDOFF_MAX_INPUT_TOKENS', 400_000),
       deadlineMs: parseDeadline(environment),
       ...(maxCost === undefined ? {} : { maxCost }),
+      ...(depth === undefined ? {} : { depth }),
     },
   }
 }
@@ -214,6 +221,15 @@ function effortIn(environment: Environment): Effort | undefined {
   if (text === undefined || found !== undefined) return found
   throw new HandoffError('invalid-input', 'LLM_REASONING_EFFORT is not an effort that models know.', {
     next: `Write one of ${efforts.join(', ')}, or leave it empty for the model’s own.`,
+  })
+}
+
+function depthIn(environment: Environment): Depth | undefined {
+  const text = value(environment, 'HANDOFF_DEPTH')?.toLowerCase()
+  const found = text === undefined ? undefined : depthNamed(text)
+  if (text === undefined || found !== undefined) return found
+  throw new HandoffError('invalid-input', `HANDOFF_DEPTH is none of ${depths.join(', ')}.`, {
+    next: 'Write normal, or leave it empty.',
   })
 }
 

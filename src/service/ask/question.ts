@@ -69,6 +69,7 @@ export async function readQuestion(
         asker: caller.name,
         // Only a `fresh` question needs a key: any other repeated question has the same id.
         ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
+        ...(body.depth === undefined ? {} : { depth: body.depth }),
         ...(body.thread === undefined ? {} : { thread: `${caller.name}/${body.thread}` }),
       },
     },
@@ -144,6 +145,7 @@ function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, 
     normaliseQuestion(record.question) === normaliseQuestion(context.redact(question.text)) &&
     record.thread === question.thread &&
     record.model === context.ports.model.name &&
+    (record.depth ?? 'normal') === question.depth &&
     record.compareWith?.run === base?.handoff.run
   if (same) return
   throw new HttpError(422, 'idempotency-key-reused', 'The Idempotency-Key stands for another question.', {

@@ -1,4 +1,5 @@
 // Parses requests strictly. An invalid request gets the right status before any other work.
+import { type Depth, depthNamed, depths } from '../../handoff/stored-answer.js'
 import { HttpError } from './problem-details.js'
 
 export type Mode = 'json' | 'events' | 'async'
@@ -111,10 +112,11 @@ export interface AskBody {
   fresh: boolean
   comment: boolean
   model?: string
+  depth?: Depth
 }
 
 const names = ['run', 'commit', 'ref', 'pull']
-const fields = ['repository', ...names, 'compareWith', 'question', 'thread', 'fresh', 'comment', 'model']
+const fields = ['repository', ...names, 'compareWith', 'question', 'thread', 'fresh', 'comment', 'model', 'depth']
 
 /** Checks the shape of a question. The workflow checks its meaning. */
 export function readAsk(value: unknown): AskBody {
@@ -127,6 +129,7 @@ export function readAsk(value: unknown): AskBody {
   const pull = body['pull'] === undefined ? undefined : (body['pull'] as number)
   const thread = text(body, 'thread', 400)
   const model = text(body, 'model', 200)
+  const depth = readDepth(body)
   const comment = flag(body, 'comment')
   if (comment && pull === undefined) throw wrong('`comment` needs `pull`: where to write it.')
   return {
@@ -139,7 +142,15 @@ export function readAsk(value: unknown): AskBody {
     ...(pull === undefined ? {} : { pull }),
     ...(thread === undefined ? {} : { thread }),
     ...(model === undefined ? {} : { model }),
+    ...(depth === undefined ? {} : { depth }),
   }
+}
+
+function readDepth(body: Record<string, unknown>): Depth | undefined {
+  const named = text(body, 'depth', 20)
+  const depth = named === undefined ? undefined : depthNamed(named)
+  if (named === undefined || depth !== undefined) return depth
+  throw wrong('`depth` is not known.', `There are ${depths.join(', ')}.`)
 }
 
 function objectOf(value: unknown, what: string, known: string[]): Record<string, unknown> {

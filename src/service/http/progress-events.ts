@@ -29,6 +29,10 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
       return status({ state: 'accepted', ...where })
     case 'answer-joined':
       return status({ state: 'joined', ...where })
+    case 'answer-limit': {
+      const { depth, calls, tokens, cost } = event
+      return status({ state: 'limit', depth, calls, tokens, ...(cost === undefined ? {} : { cost }) })
+    }
     case 'answer-waiting':
       return status({ state: 'waiting', position: event.position })
     case 'step-start':

@@ -84,7 +84,7 @@ async function answerFirstRun(
 }
 
 async function answerRun(
-  { repository, question, fresh, user, target, caller }: CommentJob,
+  { repository, question, fresh, depth, user, target, caller }: CommentJob,
   thread: string,
   name: Product.RunName,
   { app, product, base, github, time, onProgress, signal }: AnswerOptions,
@@ -109,6 +109,7 @@ async function answerRun(
       text: question,
       asker: `github:${user.login}`,
       thread,
+      ...(depth === undefined ? {} : { depth }),
       // A second delivery of the same comment finds the answer of the first.
       ...(fresh ? { fresh: true, nonce: `comment ${target.thread.kind} ${target.question}` } : {}),
     },

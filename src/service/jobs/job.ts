@@ -1,7 +1,7 @@
 // A job is work that outlives its request. Its permissions are checked before it is sent, so it is signed, and a consumer ignores messages of
 // other senders.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { AskTarget, Repository } from '../../handoff/index.js'
+import type { AskTarget, Depth, Repository } from '../../handoff/index.js'
 
 /** Answers a queued question, and posts the answer if the caller asked for that. */
 export interface AnswerJob {
@@ -23,6 +23,7 @@ export interface CommentJob {
   target: AskTarget
   question: string
   fresh: boolean
+  depth?: Depth
   /** The id of the account that asked. Its permission is checked again before the work. */
   user: { id: number; login: string; type: string }
   caller: string

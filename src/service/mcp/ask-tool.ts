@@ -28,7 +28,7 @@ export async function askQuestion(call: McpCall, input: AskInput, context: Serve
   return tasks ? taskResult(found.question, inTime.acceptedAt) : stillRunning(found, inTime.acceptedAt)
 }
 
-function bodyOf({ question, ref, compareWith, thread, model, ...input }: AskInput): AskBody {
+function bodyOf({ question, ref, compareWith, thread, model, depth, ...input }: AskInput): AskBody {
   return {
     repository: repositoryOf(input),
     name: parseRunName(ref ?? 'HEAD'),
@@ -38,6 +38,7 @@ function bodyOf({ question, ref, compareWith, thread, model, ...input }: AskInpu
     ...(compareWith === undefined ? {} : { compareWith: parseRunName(compareWith) }),
     ...(thread === undefined ? {} : { thread }),
     ...(model === undefined ? {} : { model }),
+    ...(depth === undefined ? {} : { depth }),
   }
 }
 

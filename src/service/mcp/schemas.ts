@@ -1,6 +1,6 @@
 // What the tools take and return, as JSON Schema.
 import { fromJsonSchema, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
-import { lazy } from '../../handoff/stored-answer.js'
+import { type Depth, depths, lazy } from '../../handoff/stored-answer.js'
 import { schemas } from '../openapi/schemas.js'
 
 type Schema = Record<string, unknown>
@@ -67,7 +67,13 @@ const ofEither = (properties: Record<string, Schema>, required: string[]): Schem
   oneOf: [{ required: ['repository'] }, { required: ['repoName'] }],
 })
 
-export type AskInput = OfRunOrRepoName & { question: string; compareWith?: string; thread?: string; model?: string }
+export type AskInput = OfRunOrRepoName & {
+  question: string
+  compareWith?: string
+  thread?: string
+  model?: string
+  depth?: Depth
+}
 
 export const askInput = schemaOf<AskInput>(
   ofEither(
@@ -76,6 +82,10 @@ export const askInput = schemaOf<AskInput>(
       compareWith: text(1_000, 'An earlier branch, commit or run: the question is about what changed since'),
       thread: text(400, 'Questions with the same thread know of each other'),
       model: text(200, 'One of the models that are offered here'),
+      depth: {
+        enum: depths,
+        description: 'How much may be read for the answer, and what it may cost; `normal` when absent',
+      },
     },
     ['question'],
   ),

@@ -1,5 +1,7 @@
 // JSON Schemas of requests and responses.
 
+import { depths } from '../../handoff/stored-answer.js'
+
 type Schema = Record<string, unknown>
 
 const text = (description?: string): Schema => ({
@@ -8,6 +10,7 @@ const text = (description?: string): Schema => ({
 })
 const address: Schema = { type: ['string', 'null'] }
 const count: Schema = { type: 'integer', minimum: 0 }
+const depth: Schema = { enum: depths }
 const flag: Schema = { type: 'boolean' }
 const time: Schema = { type: 'string', format: 'date-time' }
 const list = (items: Schema): Schema => ({ type: 'array', items })
@@ -116,6 +119,7 @@ const answerFields: Record<string, Schema> = {
   unanswered: flag,
   truncated: flag,
   model: text(),
+  depth,
   usage: object(
     { inputTokens: count, outputTokens: count, cachedInputTokens: count, cacheWriteTokens: count, estimated: flag },
     ['cachedInputTokens', 'cacheWriteTokens', 'estimated'],
@@ -138,7 +142,7 @@ const answerFields: Record<string, Schema> = {
   self: text(),
 }
 
-const answerOptional = ['cost', 'reusedFrom', 'compareWith', 'behind', 'stale', 'comment']
+const answerOptional = ['cost', 'depth', 'reusedFrom', 'compareWith', 'behind', 'stale', 'comment']
 
 const namesOfRuns: Record<string, Schema> = {
   run: runId,
@@ -161,8 +165,9 @@ export const schemas: Record<string, Schema> = {
         fresh: { ...flag, description: 'answer again although there is an answer' },
         comment: { ...flag, description: 'post the answer on the pull request too' },
         model: text('one of those that are offered'),
+        depth: { ...depth, description: 'how much may be read for the answer, and what it may cost' },
       },
-      [...Object.keys(namesOfRuns), 'compareWith', 'thread', 'fresh', 'comment', 'model'],
+      [...Object.keys(namesOfRuns), 'compareWith', 'thread', 'fresh', 'comment', 'model', 'depth'],
     ),
     description: 'Exactly one of `run`, `commit`, `ref` and `pull` names what is asked about.',
   },

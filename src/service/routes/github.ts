@@ -69,7 +69,7 @@ function createJob(
   app: App,
   product: typeof Product,
   event: Product.AskEvent,
-  command: { question: string; fresh: boolean },
+  command: Product.AskCommand,
 ): CommentJob {
   const { target, repositoryId, asker } = event
   const { repository } = target.thread
@@ -86,6 +86,7 @@ function createJob(
     // One byte over the limit suffices to reject it.
     question: command.question.slice(0, 2 * product.longestQuestion),
     fresh: command.fresh,
+    ...(command.depth === undefined ? {} : { depth: command.depth }),
     user: { id: asker.id, login: asker.login, type: asker.type },
     caller: `github:${repositoryId}`,
   }

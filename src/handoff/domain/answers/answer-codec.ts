@@ -4,6 +4,7 @@ import * as read from '../../util/decode.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../answer.js'
 import { decodeVersioned, encode } from '../handoff-record.js'
 import { parseRunId, type RunId } from '../run.js'
+import { depths } from './depth.js'
 
 const runId: read.Decoder<RunId> = (value, at) => parseRunId(read.string(200)(value, at))
 
@@ -17,6 +18,7 @@ const head = {
   asker: read.optional(read.string(500)),
   compareWith: read.optional(read.object({ run: runId, commit: read.objectId })),
   model: read.string(200),
+  depth: read.optional(read.oneOf(...depths)),
   acceptedAt: read.time,
 }
 

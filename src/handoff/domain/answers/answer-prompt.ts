@@ -30,7 +30,6 @@ export interface AnswerPrompt {
   round: number
   /** How often more may be asked for after this round. */
   roundsLeft: number
-  allowMore: boolean
 }
 
 const instructions = `Task: answer
@@ -134,8 +133,8 @@ function linesBlock(head: string, text: string): string {
   return textBlock(head, cleanText(text).split('\n'))
 }
 
-function closing({ round, roundsLeft, allowMore }: AnswerPrompt): string {
-  if (!allowMore) return 'Answer now, with what you have been shown: MORE is not possible any more.'
+function closing({ round, roundsLeft }: AnswerPrompt): string {
+  if (roundsLeft === 0) return 'Answer now, with what you have been shown: MORE is not possible any more.'
   const again = roundsLeft === 1 ? 'once' : `${roundsLeft} times`
   return `This is round ${round}. Answer if you can; if you cannot, you may ask for MORE ${again}.`
 }

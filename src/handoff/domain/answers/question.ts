@@ -2,6 +2,7 @@
 import { HandoffError } from '../errors.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { codeRanges } from '../markdown/code-ranges.js'
+import { type Depth, depthNamed } from './depth.js'
 
 export const longestQuestion = 4_000
 /** Characters that are parsed of a text that is too long. */
@@ -59,6 +60,8 @@ export interface AnswerKey {
   run: string
   question: string
   model: string
+  /** Normal when absent. */
+  depth?: Depth
   thread?: string
   /** Set when an answer is wanted although there is one. */
   nonce?: string
@@ -75,6 +78,8 @@ export function answerIdOf(key: AnswerKey, sha256hex: (text: string) => string):
     ['model', key.model],
     ['thread', key.thread],
     ['nonce', key.nonce],
+    // Ids of normal answers are as they were before there were others.
+    ...((key.depth ?? 'normal') === 'normal' ? [] : [['depth', key.depth] satisfies [string, string | undefined]]),
   ]
   const written = parts.map(([name, value]) => (value === undefined ? `${name} -` : `${name} ${value.length}:${value}`))
   return sha256hex(['handoff answer 1', ...written].join('\n')).slice(0, 32)
@@ -117,6 +122,8 @@ export interface AskCommand {
   question: string
   /** `/ask --fresh …`: answer again. */
   fresh: boolean
+  /** `/ask --deep …`, `/ask --quick …`. */
+  depth?: Depth
 }
 
 /**
@@ -127,9 +134,17 @@ export function parseAskCommand(body: string): AskCommand | null {
   const text = body.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n')
   const command = /^ {0,3}\/ask(?=[\s]|$)/i.exec(text)
   if (!command) return null
-  const rest = withoutComments(text.slice(command[0].length)).trim()
-  const fresh = /^(?:--|—)fresh(?=\s|$)/i.exec(rest)
-  return { question: fresh ? rest.slice(fresh[0].length).trim() : rest, fresh: fresh !== null }
+  let question = withoutComments(text.slice(command[0].length)).trim()
+  let fresh = false
+  let depth: Depth | undefined
+  for (;;) {
+    const [flag, word = ''] = /^(?:--|—)(fresh|quick|normal|deep)(?=\s|$)/i.exec(question) ?? []
+    if (flag === undefined) return { question, fresh, ...(depth === undefined ? {} : { depth }) }
+    question = question.slice(flag.length).trim()
+    const named = depthNamed(word.toLowerCase())
+    if (named) depth = named
+    else fresh = true
+  }
 }
 
 function withoutComments(text: string): string {

@@ -49,6 +49,8 @@ export interface AnswerData {
   unanswered: boolean
   truncated: boolean
   model: string
+  /** Normal when absent. */
+  depth?: CompletedAnswer['depth']
   usage: CompletedAnswer['usage']
   cost?: CompletedAnswer['cost']
   reusedFrom?: string
@@ -84,6 +86,7 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
     unanswered,
     truncated,
     model,
+    depth,
     usage,
     cost,
     reusedFrom,
@@ -114,6 +117,7 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
     unanswered,
     truncated,
     model,
+    ...(depth === undefined ? {} : { depth }),
     usage,
     ...(cost === undefined ? {} : { cost }),
     ...(reusedFrom === undefined ? {} : { reusedFrom }),
@@ -207,6 +211,7 @@ function detailRows(record: CompletedAnswer, options: AnswerOptions): string[][]
   const files = new Set(record.excerpts.map((excerpt) => excerpt.path)).size
   const rows: [string, string | undefined][] = [
     ['Model', codeSpan(record.model)],
+    ['Depth', record.depth],
     [
       'Tokens',
       `${count(usage.inputTokens)} in${cached}, ${count(usage.outputTokens)} out${usage.estimated ? ' (counted by us)' : ''}`,

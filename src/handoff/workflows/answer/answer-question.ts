@@ -13,13 +13,14 @@ import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } fro
 import { anySignal, orAborted } from '../../util/abort.js'
 import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
 import type { Answered, AnswerJob } from './ask-model.js'
-import { reserveBudget } from './budget.js'
+import { costBefore, reserveBudget } from './budget.js'
 import {
   type AnswerRequest,
   type AnswerResult,
   type FoundQuestion,
   findAnswer,
   newClaim,
+  payerOf,
   placeOf,
 } from './find-answer.js'
 import { generateAnswer } from './generate-answer.js'
@@ -45,8 +46,9 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   if (record?.status === 'running' && isHeld(record, outer.ports.clock.now())) throw inProgress(record)
 
   await using resources = new AsyncDisposableStack()
-  const ticket = resources.use(outer.admission.enter(callerOf(found), found.base ? 2 : 1))
-  const budget = resources.use(await reserveBudget(callerOf(found), id, outer, signal))
+  const ticket = resources.use(outer.admission.enter(payerOf(found).caller, found.base ? 2 : 1))
+  const budget = resources.use(await reserveBudget(payerOf(found), outer, signal))
+  if (found.question.depth === 'deep') outer.ports.emit(costBefore(found.question.depth, outer))
   const { context } = budget
   const { claim, reading, checking } = await timer.step('claim', () => claimAndLookBack(found, context, signal))
   if (claim.kind === 'answered') return storedAnswer(found, claim.record, context, signal)
@@ -76,9 +78,6 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
     throw failure
   }
 }
-
-/** The budgets and the order of waiting questions have a name for every caller. */
-const callerOf = ({ request }: FoundQuestion) => request.caller ?? 'local'
 
 /** How long the write of a claim is waited for after its caller has gone: an unnoticed claim would hold the question until its lease expires. */
 const claimGraceMs = 5_000
@@ -131,6 +130,7 @@ function nearlySame(
       record.reusedFrom === undefined &&
       record.compareWith === undefined &&
       record.model === context.ports.model.name &&
+      (record.depth ?? 'normal') === question.depth &&
       nearDuplicate(record.question, question.text),
   )
 }

@@ -1,6 +1,6 @@
 // The model calls of an answer, and the parts of its record, for a question about one run and for a comparison of two.
 import type { AppContext } from '../../context.js'
-import type { CompletedAnswer, Excerpt, Question, Usage } from '../../domain/answer.js'
+import type { CompletedAnswer, Excerpt, SettledQuestion, Usage } from '../../domain/answer.js'
 import { streamFilter } from '../../domain/answers/answer-prompt.js'
 import type { ParsedReply } from '../../domain/answers/parse-reply.js'
 import { costOf } from '../../domain/model-prices.js'
@@ -32,7 +32,7 @@ export type Answered = Pick<
 export type Said = Pick<CompletedAnswer, 'question' | 'text' | 'searched'>
 
 export interface AnswerJob {
-  question: Question & { text: string }
+  question: SettledQuestion
   context: AppContext
   run: ChosenRun
   timer: StepTimer

@@ -1,8 +1,10 @@
 // What a question may cost is reserved before the work and settled after it, with what its models did cost.
 import type { AppContext } from '../../context.js'
+import type { Depth } from '../../domain/answers/depth.js'
 import { maxQuestionCost, type QuestionModel } from '../../domain/answers/question-cost.js'
 import { HandoffError } from '../../domain/errors.js'
 import { costOf, type PricedUsage, type Prices } from '../../domain/model-prices.js'
+import type { RunEvent } from '../../domain/run-events.js'
 import type { BudgetLimits } from '../../store/caller-budgets.js'
 
 /** A reservation outlives the work that it is for, and expires by itself when the process dies. */
@@ -15,8 +17,7 @@ export interface Reservation extends AsyncDisposable {
 
 /** Rejects with `budget` when the caller cannot pay for another question. */
 export async function reserveBudget(
-  caller: string,
-  id: string,
+  { caller, id, depth }: { caller: string; id: string; depth: Depth },
   context: AppContext,
   signal: AbortSignal,
 ): Promise<Reservation> {
@@ -27,7 +28,7 @@ export async function reserveBudget(
     cost: costOf(usage, ports.model.name, prices)?.amount ?? 0,
   })
   const until = ports.clock.now() + limits.deadlineMs + settlingMs
-  const settle = await budgets.reserve(caller, id, amount(maxQuestionCost(ports.model)), until, signal)
+  const settle = await budgets.reserve(caller, id, amount(maxQuestionCost(ports.model, depth)), until, signal)
   return {
     context: {
       ...context,
@@ -49,10 +50,20 @@ export async function reserveBudget(
   }
 }
 
-/** A budget that no question fits into, or that cannot be calculated, would refuse every caller every day. */
+/** What a question costs at most, for those who wait for its answer. */
+export function costBefore(depth: Depth, { ports: { model }, prices }: AppContext): RunEvent {
+  const { calls, ...most } = maxQuestionCost(model, depth)
+  const cost = costOf(most, model.name, prices)
+  const tokens = most.inputTokens + most.outputTokens
+  const money = cost === undefined ? '' : `, $${cost.amount.toFixed(2)}`
+  const text = `A ${depth} answer takes at most ${calls} calls of the model and ${tokens.toLocaleString('en-US')} tokens${money}.`
+  return { type: 'answer-limit', depth, calls, tokens, ...(cost ? { cost: cost.amount } : {}), text }
+}
+
+/** A budget that no normal question fits into, or that cannot be calculated, would refuse every caller every day. */
 export function budgetProblem(limits: BudgetLimits, model: QuestionModel, prices?: Prices): HandoffError | undefined {
   const refuse = (message: string, next: string) => new HandoffError('missing-setting', message, { next })
-  const most = maxQuestionCost(model)
+  const most = maxQuestionCost(model, 'normal')
   const tokens = most.inputTokens + most.outputTokens
   if ((limits.tokensPerDay ?? tokens) < tokens) {
     const enough = `Set it to ${tokens.toLocaleString('en-US')} or more, or remove it.`

@@ -1,7 +1,7 @@
 // Which run a question is about, which answer it has, and whether that answer is there. Only reads: an answer that is stored needs nothing else,
 // so what the work needs is loaded only when there is work.
 import type { AppContext } from '../../context.js'
-import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question } from '../../domain/answer.js'
+import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
 import type { GitHub } from '../../domain/github.js'
 import { type Layout, layout, parseRunId } from '../../domain/run.js'
@@ -39,7 +39,7 @@ export interface AnswerResult {
 /** A question with its run and answer id. Finding it writes nothing. */
 export interface FoundQuestion {
   request: AnswerRequest
-  question: Question
+  question: SettledQuestion
   id: string
   run: ChosenRun
   /** The earlier run of a comparison. */
@@ -54,12 +54,20 @@ export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports 
   id,
 })
 
+/** The budgets and the order of waiting questions have a name for every caller. */
+export const payerOf = ({ request, id, question }: FoundQuestion) => ({
+  caller: request.caller ?? 'local',
+  id,
+  depth: question.depth,
+})
+
 export async function findAnswer(
   request: AnswerRequest,
   context: AppContext,
   signal: AbortSignal,
 ): Promise<FoundQuestion> {
-  const asked = { ...request.question, text: parseQuestion(request.question.text) }
+  const { text, depth = context.limits.depth ?? 'normal' } = request.question
+  const asked = { ...request.question, text: parseQuestion(text), depth }
   const place = layout(context.root, request.repository)
   const timer = startTimer(context.ports)
   const resolve = (name: RunName) => resolveRun(request, name, context, place, signal)
@@ -103,18 +111,24 @@ export async function findQueued(
   return { request, question, id, run, ...(base ? { base } : {}), record, timer }
 }
 
-function questionOf(record: AnswerRecord): Question {
-  const { question, thread, asker } = record
+function questionOf(record: AnswerRecord): SettledQuestion {
+  const { question, thread, asker, depth = 'normal' } = record
   return {
     text: question,
+    depth,
     ...(thread === undefined ? {} : { thread }),
     ...(asker === undefined ? {} : { asker }),
     ...(record.status === 'running' && record.fresh ? { fresh: true } : {}),
   }
 }
 
-function inThread(question: Question, { after = [] }: AnswerRequest, run: string, { ports }: AppContext): Question {
-  const thread = threadAfter(after, run, ports.model.name)
+function inThread(
+  question: SettledQuestion,
+  { after = [] }: AnswerRequest,
+  run: string,
+  { ports }: AppContext,
+): SettledQuestion {
+  const thread = threadAfter(after, { run, model: ports.model.name, depth: question.depth })
   return thread === undefined ? question : { ...question, thread }
 }
 
@@ -124,7 +138,7 @@ const isUnique = (question: Question) => question.fresh === true && question.non
 /** A caller that names the run need not wait for its pointer: the record is read beside it, and believed only when the run is. */
 function readEarly(
   request: AnswerRequest,
-  asked: Question,
+  asked: SettledQuestion,
   context: AppContext,
   place: Layout,
   signal: AbortSignal,
@@ -145,7 +159,7 @@ function readEarly(
  * `fresh` question has a nonce. A caller's own nonce stands for all but the run: a repeated request finds its answer, and so does another question
  * under the same name, which is refused then.
  */
-function answerId(question: Question, run: string, base: string | undefined, { ports }: AppContext): string {
+function answerId(question: SettledQuestion, run: string, base: string | undefined, { ports }: AppContext): string {
   if (question.fresh && question.nonce !== undefined) {
     return answerIdOf({ run, question: '', model: '', nonce: question.nonce }, sha256)
   }
@@ -155,6 +169,7 @@ function answerId(question: Question, run: string, base: string | undefined, { p
       run: base ? `${run} since ${base}` : run,
       question: question.text,
       model: ports.model.name,
+      depth: question.depth,
       ...(question.thread === undefined ? {} : { thread: question.thread }),
       ...(question.fresh ? { nonce: ports.uniqueId() } : {}),
     },
@@ -180,6 +195,7 @@ export function newClaim(
     ...(question.asker === undefined ? {} : { asker: question.asker }),
     ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
     model: model.name,
+    ...(question.depth === 'normal' ? {} : { depth: question.depth }),
     acceptedAt: new Date(now).toISOString(),
     status: 'running',
     leaseUntil: new Date(now + leaseMs).toISOString(),

@@ -1,9 +1,10 @@
 import type { Usage } from '../../domain/answer.js'
 import { answerBlocks, answerMessages, parseReply } from '../../domain/answers/answer-prompt.js'
-import { mostRounds } from '../../domain/answers/question-cost.js'
+import { depthLimits, roundTokens } from '../../domain/answers/depth.js'
 import { citedLines } from '../../domain/citations/cited-lines.js'
 import { verifyCitations } from '../../domain/citations/verify-citations.js'
 import { HandoffError } from '../../domain/errors.js'
+import { estimateTokens } from '../../domain/estimate-tokens.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest, Searched } from '../../domain/sandbox-protocol.js'
 import { openBoth, withCleanup } from '../../util/step-timer.js'
@@ -12,9 +13,6 @@ import { readSummaryForModel } from '../read-summary.js'
 import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
 import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
-
-/** Numbered lines that one round may print. */
-const excerptTokens = 12_000
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
@@ -37,21 +35,27 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
   const shown = nothingShown()
   let usage = talk.terms.usage
   let requests: MoreRequest[] = []
+  const { rounds, tokens, seconds } = depthLimits[talk.question.depth]
+  const { clock } = talk.context.ports
+  const until = clock.now() + seconds * 1_000
+  let room = tokens
   for (let round = 1; ; round += 1) {
     // A reply that began as an answer has ended the sandbox. If it then asks for more, the model answers from what it has seen.
-    const last = round === mostRounds || talk.open.closing()
     if (!talk.open.closing()) {
       await talk.timer.step('find', () => {
-        const looking = searchSandbox(talk, talk.open, shown, lookFor(talk, requests), signal)
+        const looking = searchSandbox(talk, talk.open, shown, lookFor(talk, requests, room), signal)
         // Loads the model client meanwhile. A failure is reported when the model is asked.
         talk.context.ports.model.warm?.().catch(() => undefined)
         return looking
       })
     }
-    const reply = await talk.timer.step('answer', () => askModel(talk, shown, round, last, signal))
+    room = tokens - tokensOf(shown)
+    const isOver = round === rounds || room < leastRoom || clock.now() >= until
+    const roundsLeft = isOver || talk.open.closing() ? 0 : rounds - round
+    const reply = await talk.timer.step('answer', () => askModel(talk, shown, round, roundsLeft, signal))
     usage = addUsage(usage, reply.usage)
     const parsed = parseReply(reply.text)
-    if (parsed.kind === 'more' && !last) {
+    if (parsed.kind === 'more' && roundsLeft > 0) {
       requests = parsed.requests
       continue
     }
@@ -67,8 +71,17 @@ function neverAnswered(): HandoffError {
   })
 }
 
-function lookFor({ context, question, terms }: Conversation, requests: MoreRequest[]): Look {
-  const tokens = tokensToShow(context.ports.model, excerptTokens)
+/** With less room for lines no further round is worth its call. */
+const leastRoom = 500
+
+/** Counted as the search counts. */
+function tokensOf({ excerpts }: Shown): number {
+  const numbered = excerpts.flatMap(({ from, lines }) => lines.map((line, index) => `${from + index}| ${line}\n`))
+  return estimateTokens(numbered.join(''))
+}
+
+function lookFor({ context, question, terms }: Conversation, requests: MoreRequest[], room: number): Look {
+  const tokens = tokensToShow(context.ports.model, Math.min(roundTokens, room))
   return { question: question.text, terms: terms.words, earlier: terms.earlier, tokens, requests }
 }
 
@@ -76,7 +89,7 @@ async function askModel(
   talk: Conversation,
   shown: Shown,
   round: number,
-  last: boolean,
+  roundsLeft: number,
   signal: AbortSignal,
 ): Promise<ModelReply> {
   const { model } = talk.context.ports
@@ -84,13 +97,12 @@ async function askModel(
     question: talk.question.text,
     excerpts: shown.excerpts,
     listings: shown.listings,
-    notes: shown.notes,
+    notes: [...ownNotes(talk), ...shown.notes],
     ...(shown.search ? { search: shown.search } : {}),
     summary: talk.summary,
     earlier: talk.thread.slice(-3).map(({ question, text }) => ({ question, answer: text })),
     round,
-    roundsLeft: mostRounds - round,
-    allowMore: !last,
+    roundsLeft,
   }
   const fitted = await withinContext(model, answerBlocks(prompt), (blocks) => answerMessages(prompt, blocks))
   // A citation may rest on what the model was shown, and on nothing else.
@@ -99,6 +111,13 @@ async function askModel(
   const onAnswering = () => void talk.open.close().catch(() => undefined)
   return askForAnswer(talk, { purpose: 'answer', messages: fitted.messages, onAnswering }, signal)
 }
+
+/** Characters of the setting that are quoted. */
+const longestInstructions = 4_000
+
+/** The setting is quoted as the notes of the repository are. */
+const ownNotes = ({ context: { instructions, redact } }: Conversation) =>
+  instructions === undefined ? [] : [{ path: 'instructions', text: redact(instructions).slice(0, longestInstructions) }]
 
 /** Where was looked, for an answer that found nothing. */
 const lookedAt = ({ files, unsearched }: Searched) => ({ files, unsearched })

@@ -8,6 +8,7 @@ import type { Excerpt } from '../../domain/answer.js'
 import { parseReply } from '../../domain/answers/answer-prompt.js'
 import { counterparts, pathChanges, withoutTwins } from '../../domain/answers/comparison-diff.js'
 import { compareBlocks, compareMessages, type Side, verifyComparison } from '../../domain/answers/comparison-prompt.js'
+import { depthLimits } from '../../domain/answers/depth.js'
 import type { Block } from '../../domain/answers/fit-blocks.js'
 import { shortCommit } from '../../domain/citations/citation-label.js'
 import { HandoffError } from '../../domain/errors.js'
@@ -27,9 +28,9 @@ export interface CompareJob extends AnswerJob {
   base: ChosenRun
 }
 
-/** What both sides may print together is what one answer may: 12,000 tokens of numbered lines. */
-const findTokens = 4_000
-const counterpartTokens = 2_000
+/** What both sides may print together is what one round of three may: for the search of each side a third, for lines at the places of the other a sixth. */
+const findShare = 1 / 9
+const counterpartShare = 1 / 18
 
 /** One of the two runs, as far as it is known. */
 interface Half {
@@ -106,6 +107,7 @@ async function findBoth(
 ): Promise<number> {
   const question = job.question.text
   const { model } = job.context.ports
+  const { tokens: most } = depthLimits[job.question.depth]
   const look = (half: Half, requests: MoreRequest[], tokens: number) =>
     searchSandbox(
       { ...job, run: half.run },
@@ -114,7 +116,7 @@ async function findBoth(
       { question, terms: terms.words, earlier: terms.earlier, tokens, requests },
       signal,
     )
-  await both(halves, (half) => look(half, [], Math.floor(tokensToShow(model, 2 * findTokens) / 2)))
+  await both(halves, (half) => look(half, [], Math.floor(tokensToShow(model, 2 * findShare * most) / 2)))
   const [earlier, later] = halves
   const wanted = new Map([
     [earlier, counterparts(later.shown.excerpts, later.blobs, earlier)],
@@ -123,7 +125,7 @@ async function findBoth(
   if ([...wanted.values()].every((requests) => requests.length === 0)) return 1
   await both(halves, async (half) => {
     const requests = wanted.get(half)!
-    if (requests.length > 0) await look(half, requests, counterpartTokens)
+    if (requests.length > 0) await look(half, requests, Math.floor(counterpartShare * most))
   })
   return 2
 }

@@ -5,7 +5,7 @@ import { failAnswer, isHeld, markQueued } from '../../store/answer-store.js'
 import { cleanupSignal } from '../../util/step-timer.js'
 import { failedRecord } from './answer-question.js'
 import { reserveBudget } from './budget.js'
-import { type FoundQuestion, newClaim, placeOf } from './find-answer.js'
+import { type FoundQuestion, newClaim, payerOf, placeOf } from './find-answer.js'
 
 /** Marks the question's record as queued. Undefined when it is answered already. Rejects with `budget` where the caller could not pay for it. */
 export async function queueAnswer(
@@ -15,7 +15,7 @@ export async function queueAnswer(
 ): Promise<ClaimedAnswer | undefined> {
   if (found.record === undefined) {
     // The job reserves again when it runs; this only refuses early what cannot be paid.
-    await using _affordable = await reserveBudget(found.request.caller ?? 'local', found.id, context, signal)
+    await using _affordable = await reserveBudget(payerOf(found), context, signal)
   }
   const wanted = newClaim(found, context, 0)
   return markQueued(placeOf(found, context), found.record, wanted, context.ports.clock.now(), signal)

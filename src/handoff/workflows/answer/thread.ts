@@ -2,7 +2,7 @@
 // and the same conversation finds its stored answers again.
 import type { AppContext } from '../../context.js'
 import type { AnswerRecord, CompletedAnswer, Question } from '../../domain/answer.js'
-import { answerIdOf } from '../../domain/answers/question.js'
+import { type AnswerKey, answerIdOf } from '../../domain/answers/question.js'
 import { readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
 import { compareText } from '../../util/compare-text.js'
@@ -11,11 +11,11 @@ import type { Said } from './ask-model.js'
 /** Earlier answers that the model is shown. */
 const mostShown = 3
 
-/** The thread of a question that follows these. Each of them is a question about the same run. */
-export function threadAfter(earlier: readonly string[], run: string, model: string): string | undefined {
+/** The thread of a question that follows these. Each of them is a question about the same run, of the same depth. */
+export function threadAfter(earlier: readonly string[], asked: Omit<AnswerKey, 'question'>): string | undefined {
   let thread: string | undefined
   for (const question of earlier) {
-    thread = answerIdOf({ run, question, model, ...(thread === undefined ? {} : { thread }) }, sha256)
+    thread = answerIdOf({ ...asked, question, ...(thread === undefined ? {} : { thread }) }, sha256)
   }
   return thread
 }

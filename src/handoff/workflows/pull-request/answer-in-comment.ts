@@ -126,6 +126,7 @@ export function progressText(event: RunEvent, repository: string): string | unde
   }
   if (event.type === 'excerpts-found')
     return `Found ${event.count} excerpts in ${event.files} files; the model is answering…`
+  if (event.type === 'answer-limit') return event.text
   if (event.type === 'step-start' && event.step === 'check') return 'Checking every citation…'
   return undefined
 }

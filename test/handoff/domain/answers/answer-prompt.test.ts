@@ -33,7 +33,6 @@ const prompt = (parts: Partial<AnswerPrompt> = {}): AnswerPrompt => ({
   earlier: [],
   round: 1,
   roundsLeft: 2,
-  allowMore: true,
   ...parts,
 })
 
@@ -61,8 +60,8 @@ function headsOf(data: string): string[] {
 
 describe('what is asked of the model', () => {
   it('names the task first and is the same in every call', () => {
-    const [first, second] = [prompt(), prompt({ question: 'Why?', allowMore: false, roundsLeft: 0, round: 3 })].map(
-      (one) => answerMessages(one),
+    const [first, second] = [prompt(), prompt({ question: 'Why?', roundsLeft: 0, round: 3 })].map((one) =>
+      answerMessages(one),
     )
     expect(first![0]).toEqual(second![0])
     expect(first![0]!.content.split('\n')[0]).toBe('Task: answer')
@@ -109,7 +108,7 @@ describe('what is asked of the model', () => {
 
   it('says whether more may be asked for', () => {
     expect(dataOf({ roundsLeft: 1 })).toContain('you may ask for MORE once.')
-    expect(dataOf({ allowMore: false, roundsLeft: 0 })).toContain('MORE is not possible any more')
+    expect(dataOf({ roundsLeft: 0 })).toContain('MORE is not possible any more')
   })
 
   it('leaves out an empty summary, and shows the words of a summary that was found as such', () => {

@@ -149,7 +149,7 @@ describe('questions that are nearly the same', () => {
 })
 
 describe('the command in a comment', () => {
-  const commands: [string, string, { question: string; fresh: boolean } | null][] = [
+  const commands: [string, string, { question: string; fresh: boolean; depth?: string } | null][] = [
     ['on the first line', '/ask how is it built?', { question: 'how is it built?', fresh: false }],
     [
       'with more lines',
@@ -160,6 +160,8 @@ describe('the command in a comment', () => {
     ['as phones write it', ' /Ask how?', { question: 'how?', fresh: false }],
     ['alone', '/ask', { question: '', fresh: false }],
     ['again', '/ask --fresh how?', { question: 'how?', fresh: true }],
+    ['deep', '/ask --deep how?', { question: 'how?', fresh: false, depth: 'deep' }],
+    ['quick and again', '/ask —Quick --fresh how?', { question: 'how?', fresh: true, depth: 'quick' }],
     ['with something that only looks like it', '/ask --freshly baked?', { question: '--freshly baked?', fresh: false }],
     [
       'with words in HTML comments',
