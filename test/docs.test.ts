@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { generatedDocuments, generatedParts, withGeneratedParts } from '../src/build/generate-docs.js'
+import { costText, measurements, storing } from '../src/build/measured-figures.js'
 import { settingTable } from '../src/handoff/domain/settings-reference.js'
 
 const root = join(import.meta.dirname, '..')
@@ -155,10 +156,29 @@ test('one version of Node stands everywhere', () => {
   ])
 })
 
-test('the times of storing are those of the real drive9, and no document promises shorter ones', () => {
-  const format = read('docs/format.md')
-  expect(format).toMatch(/`tar` \| 1\.3 s to store with the tables/)
-  expect(format).toMatch(/`plain` \| 42 s to store/)
-  const promising = present.filter((path) => /0\.4 s to store|23 s to store/.test(read(path)))
-  expect(promising).toEqual([])
+describe('measured figures', () => {
+  test.each(Object.entries(measurements))('%s has a day that is past, and a source', (_, { date, source }) => {
+    expect(new Date(date).toISOString().slice(0, 10)).toBe(date)
+    expect(Date.parse(date)).toBeLessThan(Date.now())
+    expect(source.length).toBeGreaterThan(10)
+  })
+
+  test('stand in the generated parts and in no other document', async () => {
+    const { costs = '', storing: times = '' } = await generatedParts(root)
+    const figures = `${costText()}${times}`.match(/\$[\d.]+|\d[\d.,]* (s|ms|in|out|tokens|files|GB|CPUs)\b/g) ?? []
+    expect(costs).toContain(costText())
+    expect(figures.length).toBeGreaterThan(10)
+    const without = (path: string) => read(path).replace(/<!-- (costs|storing) -->.*<!-- \/\1 -->/s, '')
+    const repeats = (text: string) => figures.filter((figure) => text.includes(` ${figure}`))
+    expect(present.filter((path) => repeats(without(path)).length > 0)).toEqual([])
+  })
+
+  test('of storing are the only times of storing that a document has', () => {
+    const times = present.flatMap((path) => read(path).match(/[\d.]+ s to (store|read)\b/g) ?? [])
+    expect(times).toEqual([
+      `${storing.tar.storeSeconds} s to store`,
+      `${storing.tar.readSeconds} s to read`,
+      `${storing.plain.storeSeconds} s to store`,
+    ])
+  })
 })

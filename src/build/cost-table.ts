@@ -1,12 +1,6 @@
-// What a summary and an answer cost: tokens that the demo counted, times the prices of the table. The tokens are constants because a build measures
-// nothing; `npm run demo -- <repository> "<question>" --json` with LLM_MODEL=offline/gpt-6-luna counts them again.
+// What a summary and an answer cost: tokens that the demo counted, times the prices of the table.
 import { costOf, exampleModel } from '../handoff/domain/model-prices.js'
-
-/** hono at commit 28a9c12: 486 files, 4.7 MB. The stand-in thinks 1,500 tokens before each reply, as OpenAI's small reasoning models do. */
-export const measured = {
-  summary: { inputTokens: 210_327, outputTokens: 58_238 },
-  answer: { inputTokens: 12_839, outputTokens: 1_852 },
-}
+import { costText, demoTokens } from './measured-figures.js'
 
 const models = [exampleModel, 'gpt-5.4-mini', 'claude-sonnet-5-5']
 
@@ -14,9 +8,9 @@ const models = [exampleModel, 'gpt-5.4-mini', 'claude-sonnet-5-5']
 export function costTable(): string {
   const rows = models.map((model) => {
     const label = model === exampleModel ? `\`${model}\`` : model
-    return `| ${label} | ${dollars(measured.summary, model)} | ${dollars(measured.answer, model)} |`
+    return `| ${label} | ${dollars(demoTokens.summary, model)} | ${dollars(demoTokens.answer, model)} |`
   })
-  return ['| model | first summary | answer |', '| --- | --- | --- |', ...rows].join('\n')
+  return ['| model | first summary | answer |', '| --- | --- | --- |', ...rows, '', costText()].join('\n')
 }
 
 function dollars(usage: { inputTokens: number; outputTokens: number }, model: string): string {

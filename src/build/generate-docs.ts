@@ -1,5 +1,6 @@
 // Texts that are generated so that they cannot drift: `.env.example` and the tables of settings from the table in the code; and between their marks the
-// tables of inputs and outputs from action.yml, the guarantees from the names of their tests, the costs from the price table, and the button that deploys from
+// tables of inputs and outputs from action.yml, the guarantees from the names of their tests, the costs from the price table, the times of storing
+// from what was measured, and the button that deploys from
 // package.json; and the model that documents and examples name.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { requiredSettings } from '../handoff/domain/settings.js'
 import { type Setting, settingTable } from '../handoff/domain/settings-reference.js'
 import { costTable } from './cost-table.js'
 import { guaranteesPage } from './guarantees-list.js'
+import { storingTable } from './measured-figures.js'
 
 const intro = [
   '# Settings of handoff. Copy this file to .env and fill in what you have.',
@@ -19,6 +21,7 @@ const intro = [
 export const generatedDocuments = [
   'README.md',
   'docs/action.md',
+  'docs/format.md',
   'docs/service.md',
   'docs/settings.md',
   'docs/guarantees.md',
@@ -46,6 +49,7 @@ export async function generatedParts(root: string): Promise<Record<string, strin
     settings: settingTables(),
     guarantees,
     costs: costTable(),
+    storing: storingTable(),
     deploy: deployButton(JSON.parse(manifest).repository),
   }
 }
