@@ -213,6 +213,39 @@ test('no files import each other in a circle, types included', () => {
   expect(cyclesIn(edges), 'a circle of imports cannot be read from top to bottom').toEqual([])
 })
 
+/** The names that a file exports: its own and those that it passes on. */
+function exportsOf(text: string): string[] {
+  const own = [...text.matchAll(/^export (?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm)].map(
+    (match) => match[1]!,
+  )
+  const passedOn = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap((match) => match[1]!.split(','))
+  return [...own, ...passedOn.map((name) => name.trim().split(' ').at(-1)!).filter(Boolean)]
+}
+
+test('what only its own file uses is not exported', () => {
+  expect(exportsOf("export const a = 1\nexport { type B, c as d } from './e.js'\n")).toEqual(['a', 'B', 'd'])
+  const readers = [
+    ...sources,
+    ...filesBelow('test').map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+  ].map(({ path, text }) => ({
+    path,
+    text,
+    imports: new Set(importsOf(text).map((specifier) => normalize(join(dirname(path), specifier)))),
+  }))
+  const unused = sources.flatMap(({ path, text }) => {
+    // Entry points hand the public interface on as one object.
+    const isPublic = layerOf(path)?.name === 'index'
+    const importers = readers.filter(({ path: reader, imports }) =>
+      isPublic ? !reader.startsWith('src/handoff/') : imports.has(path.replace(/\.ts$/, '.js')),
+    )
+    const words = new Set(importers.flatMap((importer) => importer.text.match(/\w+/g) ?? []))
+    return exportsOf(text)
+      .filter((name) => !words.has(name))
+      .map((name) => `${path}: ${name}`)
+  })
+  expect(unused).toEqual([])
+})
+
 test('a route imports the service only, and is short', () => {
   const routes = sources.filter(({ path }) => path.startsWith('api/'))
   expect(routes.length).toBeGreaterThan(5)

@@ -8,7 +8,7 @@ import { findRecord } from './recover-answer.js'
 import type { RunView } from './run-view.js'
 import { createTimeline, type Timeline } from './timeline.js'
 
-export type Outcome = 'answered' | 'stopped' | 'failed' | 'unauthorized'
+type Outcome = 'answered' | 'stopped' | 'failed' | 'unauthorized'
 
 /** One question on its way to the answer. */
 interface Asking {

@@ -4,7 +4,7 @@ import { type Child, element, outsideLink } from './dom.js'
 import { withoutBidi } from './format.js'
 import type { CheckLink } from './links.js'
 
-export interface BlockOptions {
+interface BlockOptions {
   /** Added to the level of each heading. */
   shift: number
   link: CheckLink

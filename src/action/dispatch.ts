@@ -12,7 +12,7 @@ import type { Environment, Runner } from './runner.js'
 import type { StateWriter } from './saved-state.js'
 import { summariseCommit } from './summarise-commit.js'
 
-export interface JobParts {
+interface JobParts {
   runner: Runner
   saver: StateWriter
   context: Context

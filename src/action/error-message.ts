@@ -2,7 +2,7 @@
 import { isHandoffError } from '../handoff/index.js'
 import { useInputNames } from './inputs.js'
 
-export interface Failure {
+interface Failure {
   message: string
   next?: string
   /** Set for an unexpected error: the details go to the log only. */

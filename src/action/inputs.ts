@@ -45,10 +45,10 @@ export const settingInputs = {
   instructions: 'HANDOFF_INSTRUCTIONS',
 } as const
 
-export const secretInputs = ['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'clone-token', 'github-token'] as const
+const secretInputs = ['e2b-api-key', 'drive9-api-key', 'llm-api-key', 'clone-token', 'github-token'] as const
 
-export const modes = ['auto', 'summarise', 'comment', 'ask'] as const
-export type Mode = (typeof modes)[number]
+const modes = ['auto', 'summarise', 'comment', 'ask'] as const
+type Mode = (typeof modes)[number]
 
 export interface Options {
   mode: Mode

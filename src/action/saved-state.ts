@@ -4,7 +4,7 @@ import type { AskTarget } from '../handoff/index.js'
 import type { Runner } from './runner.js'
 
 /** A conversation whose comment must not stay unfinished. */
-export interface OpenConversation {
+interface OpenConversation {
   target: AskTarget
   question: string
 }

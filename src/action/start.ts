@@ -9,7 +9,7 @@ function removeForeignSettings(environment: Environment): void {
   for (const name of Object.keys(environment)) if (/^(E2B|OPENAI|LLM|DRIVE9)_/.test(name)) delete environment[name]
 }
 
-export interface Program {
+interface Program {
   work: () => Promise<void>
   /** Reports a failure. Never throws. */
   report: (error: unknown) => Promise<void>

@@ -23,7 +23,7 @@ interface Subject {
   most?: number
 }
 
-export interface ActionBench {
+interface ActionBench {
   name: string
   milliseconds: number[]
   /** Of the smallest times. */

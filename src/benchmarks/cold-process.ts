@@ -21,7 +21,7 @@ export interface Cold {
   listing?: boolean
 }
 
-export interface ColdRun {
+interface ColdRun {
   wall: number
   load: number
   first: number

@@ -23,7 +23,7 @@ import { type WrittenSummary, writeSummary } from '../handoff/workflows/summaris
 import { type Checks, createChecks } from './history-checks.js'
 import { historyModel } from './history-model.js'
 
-export interface PushRow {
+interface PushRow {
   commit: string
   /** Chosen files with other content than before. */
   files: number
@@ -38,7 +38,7 @@ export interface PushRow {
   unchanged: boolean
 }
 
-export interface HistoryReport {
+interface HistoryReport {
   repository: string
   full: { inputTokens: number; calls: number; statements: number; cited: number }
   pushes: PushRow[]

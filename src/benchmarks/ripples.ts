@@ -7,7 +7,7 @@ import { survey } from '../handoff/sandbox/program/survey/index.js'
 
 const run = promisify(execFile)
 
-export const rippleCommits = 200
+const rippleCommits = 200
 /** A commit with more source files is a sweep: it changes what has nothing to do with each other. */
 const mostFilesOfCommit = 30
 /** How many names of each method count in the short list. */
@@ -33,7 +33,7 @@ const methods = [
 ] as const
 type Method = (typeof methods)[number]
 
-export interface RippleReport {
+interface RippleReport {
   repository: string
   commits: number
   /** Of all given files, and of those that are product code: a test has no ripples. */
@@ -80,7 +80,7 @@ function printTallies({ given, tallies }: Measured, say: (text: string) => void)
 }
 
 /** Needs a repository with its history. Commits with one parent and two source files or more count. */
-export async function measureRipples(repository: string, wanted: number): Promise<RippleReport> {
+async function measureRipples(repository: string, wanted: number): Promise<RippleReport> {
   const git = async (...words: string[]) =>
     (await run('git', ['-C', repository, ...words], { maxBuffer: 1e9 })).stdout.trim()
   const directory = await git('rev-parse', '--absolute-git-dir')

@@ -13,7 +13,7 @@ import { ask, firstWord, type ServiceBed, startBed } from './service-fixture.js'
 const runs = 12
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
-export interface ServiceLine {
+interface ServiceLine {
   what: string
   value: number
   /** The goal; absent where a line only tells what another is to be seen beside. */

@@ -14,7 +14,7 @@ export interface Expression {
   flags: string
 }
 
-export interface SlowExpression extends Expression {
+interface SlowExpression extends Expression {
   problem: string
 }
 

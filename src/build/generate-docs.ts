@@ -87,7 +87,7 @@ function entry(setting: Setting): string {
 const describeDefault = [...requiredSettings, 'HANDOFF_BEARERS']
 
 /** `github:owner/name`, from package.json: a published copy names itself there, so that its readers' keys go to it and nowhere else. */
-export function deployButton(repository: string): string {
+function deployButton(repository: string): string {
   const address = `https://github.com/${repository.replace('github:', '')}`
   const query = new URLSearchParams({
     'repository-url': address,

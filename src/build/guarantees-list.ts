@@ -11,7 +11,7 @@ interface Headline {
   files: string[]
 }
 
-export const headlines: Headline[] = [
+const headlines: Headline[] = [
   {
     title: 'No reader sees half a run',
     text: 'A run is visible when it is complete and sealed, whatever call fails and whenever a process dies. Pruning removes a run as a whole. No order of requests loses a run.',

@@ -9,9 +9,9 @@ interface Option extends ParseArgsOptionDescriptor {
   help: string
 }
 
-export type Options = Record<string, Option>
+type Options = Record<string, Option>
 
-export interface Command<O extends Options> {
+interface Command<O extends Options> {
   /** The npm script's name. */
   name: string
   description: string

@@ -30,7 +30,7 @@ export interface DemoReport {
   clouds: Record<string, string>
 }
 
-export interface DemoFacts {
+interface DemoFacts {
   subject: Subject
   summary: SummariseResult
   answer: AnswerResult

@@ -10,7 +10,7 @@ import type { OpenClouds } from './resolve-clouds.js'
 
 const execute = promisify(execFile)
 
-export type Target =
+type Target =
   | { kind: 'path'; directory: string; sha: string; branch?: string; repository: Repository; dirty: boolean }
   | { kind: 'url'; url: string; repository: Repository; at?: string }
 

@@ -4,7 +4,7 @@ import type { OpenClouds } from './resolve-clouds.js'
 import { resolveTarget } from './resolve-repository.js'
 import { programText } from './sandbox-program.js'
 
-export interface Here {
+interface Here {
   /** The work tree. */
   directory: string
   /** `owner/name` at the git host that serves it. */

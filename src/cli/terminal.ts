@@ -9,7 +9,7 @@ export interface Terminal {
   settle(): void
 }
 
-export interface TerminalOptions {
+interface TerminalOptions {
   out: { write(text: string): unknown; isTTY?: boolean; columns?: number }
   environment: Record<string, string | undefined>
 }
@@ -100,13 +100,13 @@ function lineFor(event: RunEvent, paint: (code: number, text: string) => string)
   }
 }
 
-export const sandboxName = (role: 'summarise' | 'ask') => (role === 'summarise' ? 'Sandbox A' : 'Sandbox B')
+const sandboxName = (role: 'summarise' | 'ask') => (role === 'summarise' ? 'Sandbox A' : 'Sandbox B')
 
 export function seconds(milliseconds: number): string {
   return `${(milliseconds / 1_000).toFixed(milliseconds < 9_950 ? 2 : 1)} s`
 }
 
-export function plural(count: number, word: string): string {
+function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 

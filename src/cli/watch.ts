@@ -9,7 +9,7 @@ export interface Reloading<T> extends AsyncDisposable {
   running(): T
 }
 
-export interface ReloadOptions<T> {
+interface ReloadOptions<T> {
   root: string
   /** Folders and files below the root. */
   sources: string[]

@@ -91,7 +91,7 @@ async function listen(server: Server, wanted: number | undefined): Promise<numbe
 }
 
 /** Called for every request to every server of this process, with the faults, before they are applied. */
-export type Witness = (server: string, request: RecordedRequest, faults: readonly Fault[]) => void
+type Witness = (server: string, request: RecordedRequest, faults: readonly Fault[]) => void
 
 const witnesses = new Set<Witness>()
 

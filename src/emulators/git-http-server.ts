@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http'
 import { join, resolve } from 'node:path'
 import { type LocalServer, type RecordedRequest, type Reply, startServer } from './faulty-server.js'
 
-export interface GitRemoteOptions {
+interface GitRemoteOptions {
   port?: number
   /** Directories by name (`owner/name`): bare repositories, or work trees with a `.git` in them. */
   repositories?: Record<string, string>

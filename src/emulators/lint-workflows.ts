@@ -8,14 +8,14 @@ import { pathToFileURL } from 'node:url'
 import type { ActionMetadata, ActionReference } from '@actions/languageservice/action'
 import { parse } from 'yaml'
 
-export interface Workflow {
+interface Workflow {
   /** The file it stands in, and the line of that file that its first line is. */
   file: string
   line: number
   text: string
 }
 
-export interface Problem {
+interface Problem {
   linter: 'github' | 'actionlint'
   /** `examples/ask.yml:12`. */
   place: string

@@ -17,7 +17,7 @@ import { lazy } from './util/lazy.js'
 import { uniqueId } from './util/unique-id.js'
 import { unlimitedAdmission } from './workflows/answer/admission.js'
 
-export interface Wiring {
+interface Wiring {
   program: LoadProgram
   emit: (event: RunEvent) => void
   /** Opens private repositories for reading; only ever sent to the origin of the clone address. */

@@ -2,14 +2,14 @@
 
 export { makeDrive } from './clients/drive9/client.js'
 export { makeSandboxes } from './clients/e2b/client.js'
-export { type GitHubOptions, makeGitHub } from './clients/github/client.js'
+export { makeGitHub } from './clients/github/client.js'
 export type { GitHubSignIn } from './clients/github/user-sign-in.js'
 export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oidc.js'
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'
 export type { AppContext, ReadContext } from './context.js'
 export { createContext, createReadContext } from './create-context.js'
-export type { AnswerRecord, Citation, CompletedAnswer, Cost, Question, Usage } from './domain/answer.js'
+export type { AnswerRecord, Citation, CompletedAnswer } from './domain/answer.js'
 export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
@@ -18,19 +18,17 @@ export { type AskCommand, longestQuestion, parseAskCommand, parseQuestion } from
 export {
   type AnswerData,
   type AnswerPlace,
-  answerBlocks,
   answerData,
   answerMarkdown,
 } from './domain/answers/render-answer.js'
 export { type ChangePart, changeParts } from './domain/change/change-parts.js'
 export { changeComment, changeSections, changeSize } from './domain/change/render-change.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
-export { type AskLevel, askLevels, type Call, type Comment, type GitHub, type Thread } from './domain/github.js'
+export { type AskLevel, askLevels, type GitHub, type Thread } from './domain/github.js'
 export { diagramData, diagramMarkdown } from './domain/graph/diagram-markdown.js'
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'
 export { cleanText, cutText } from './domain/markdown/clean-text.js'
 export { fitMarkdown } from './domain/markdown/fit.js'
-export type { MarkdownBlock } from './domain/markdown/parse-document.js'
 export { safeInline, safeMarkdown, safeTable, safeText } from './domain/markdown/sanitize.js'
 export { efforts, replyLimit } from './domain/model-limits.js'
 export type { Model } from './domain/ports.js'
@@ -55,13 +53,10 @@ export {
   parseSettings,
   refuseImpossibleMix,
   type Settings,
-  secretsIn,
 } from './domain/settings.js'
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
-export { makeBudgets } from './store/caller-budgets.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry-after.js'
-export { makeAdmission } from './workflows/answer/admission.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
 export { budgetProblem } from './workflows/answer/budget.js'
 export {
@@ -74,7 +69,6 @@ export {
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
 export { answerOrJoin } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
-export { storedAnswer } from './workflows/answer/report-answer.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds, wasInterrupted } from './workflows/answer/retry.js'
 export { withdrawQuestion } from './workflows/answer/withdraw-answer.js'
@@ -93,7 +87,6 @@ export { planPrune, prune } from './workflows/prune/prune.js'
 export type { PruneItem, PrunePlan, PruneRequest, PruneResult } from './workflows/prune/types.js'
 export {
   answerInComment,
-  type CommentQuestion,
   commentParts,
   progressText,
   type RunPlace,
@@ -111,5 +104,4 @@ export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
 export { readChange, readDiagram, readStatements } from './workflows/read-summary.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
-export type { SummariseRequest, SummariseResult, SummaryInput } from './workflows/summarise/types.js'
-export { type WrittenSummary, writeSummary } from './workflows/summarise/write-summary.js'
+export type { SummariseRequest, SummariseResult } from './workflows/summarise/types.js'

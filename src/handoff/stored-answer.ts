@@ -5,7 +5,7 @@ export type { GitHubSignIn, UserTokens } from './clients/github/user-sign-in.js'
 export { createContext } from './create-context.js'
 export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
 export { normaliseQuestion, parseQuestion } from './domain/answers/question.js'
-export { type AnswerPlace, answerBlocks, answerData } from './domain/answers/render-answer.js'
+export { answerBlocks, answerData } from './domain/answers/render-answer.js'
 export { HandoffError, isHandoffError } from './domain/errors.js'
 export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
@@ -14,12 +14,7 @@ export { makeBudgets } from './store/caller-budgets.js'
 export { orAborted } from './util/abort.js'
 export { lazy } from './util/lazy.js'
 export { makeAdmission } from './workflows/answer/admission.js'
-export {
-  type AnswerRequest,
-  type AnswerResult,
-  type FoundQuestion,
-  findAnswer,
-} from './workflows/answer/find-answer.js'
+export { findAnswer } from './workflows/answer/find-answer.js'
 export { storedAnswer } from './workflows/answer/report-answer.js'
 export { parseRunName } from './workflows/answer/resolve-run.js'
 

@@ -2,7 +2,7 @@
 import { type FunctionOptions, type Handler, serve } from './http/http-function.js'
 import { type Environment, readServiceSettings, type ServiceSettings } from './settings.js'
 
-export interface HttpFunction {
+interface HttpFunction {
   fetch(request: Request): Promise<Response>
 }
 

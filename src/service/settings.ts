@@ -5,7 +5,7 @@ import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
 
 export type Environment = Record<string, string | undefined>
 
-export interface Bearer {
+interface Bearer {
   name: string
   /** The SHA-256 of the token. */
   sha256: Buffer
@@ -49,7 +49,7 @@ export interface ServiceSettings {
 }
 
 /** Settings without which the service cannot answer. The first four are product settings. */
-export const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
+const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
 
 /** Product settings, which the product parses and explains. This file only checks whether they are valid. */
 export const productAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']

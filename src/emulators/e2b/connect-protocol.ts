@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
 
-export type ConnectCode = keyof typeof statuses
+type ConnectCode = keyof typeof statuses
 
 const statuses = {
   canceled: 499,

@@ -33,7 +33,7 @@ export interface Cloud {
 }
 
 /** Reported to clients, who decide by it what they may ask of envd. */
-export const envdVersion = '0.6.13'
+const envdVersion = '0.6.13'
 
 type Route = [method: string, path: RegExp, serve: (context: Context) => Promise<Reply> | Reply]
 

@@ -7,7 +7,7 @@ import { callFileSystem, readWholeFile, writeWholeFiles } from './files.js'
 import { type EnvdRequest, environmentOf, type LocalSandbox } from './sandbox.js'
 import type { UserName } from './sandbox-directory.js'
 
-export interface Destination {
+interface Destination {
   id: string
   port: number
 }

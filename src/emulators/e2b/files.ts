@@ -121,7 +121,7 @@ async function listDirectory(sandbox: LocalSandbox, directory: string, depth: nu
   return entries
 }
 
-export interface Entry {
+interface Entry {
   name: string
   type: 'FILE_TYPE_FILE' | 'FILE_TYPE_DIRECTORY' | 'FILE_TYPE_UNSPECIFIED'
   path: string
@@ -136,7 +136,7 @@ export interface Entry {
 }
 
 /** A link is described as itself but has the type of what it leads to. */
-export async function describe(sandbox: LocalSandbox, located: string): Promise<Entry> {
+async function describe(sandbox: LocalSandbox, located: string): Promise<Entry> {
   const found = await lstat(located).catch(() => undefined)
   if (!found) throw new Refusal('not_found', `file not found: ${sandbox.home.name(located)}`)
   const target = found.isSymbolicLink() ? await stat(located).catch(() => undefined) : found
@@ -164,7 +164,7 @@ function permissions(mode: number, kind: string): string {
   return kind + letters.join('')
 }
 
-export function locate(sandbox: LocalSandbox, path: unknown, user: UserName, status?: number): string {
+function locate(sandbox: LocalSandbox, path: unknown, user: UserName, status?: number): string {
   const located = sandbox.home.locate(typeof path === 'string' ? path : '', user)
   if (located !== undefined) return located
   throw new Refusal(status ?? 'invalid_argument', `failed to expand path '${path}' for user '${user}'`)

@@ -57,7 +57,7 @@ function freeze(belonging: Belonging): Set<number> {
   }
 }
 
-export function processesOf(belonging: Belonging): number[] {
+function processesOf(belonging: Belonging): number[] {
   const rows = listProcesses(belonging)
   const started = new Map(rows.map((row) => [row.id, row.started]))
   const ours = (session: number) => {

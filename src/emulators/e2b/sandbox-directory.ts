@@ -61,7 +61,7 @@ function makeDirectory(path: string, mode: number): void {
  * The SDK runs `/bin/bash -l -c <command>`. A login shell reads /etc/profile first, which on Debian and its kin sets PATH anew and so forgets
  * what the environment said; then it reads this file of the home, which says it again.
  */
-export function loginProfile(searchPath: string): string {
+function loginProfile(searchPath: string): string {
   return `export PATH='${searchPath.replaceAll("'", `'\\''`)}'\n`
 }
 

@@ -24,7 +24,7 @@ export interface SandboxRecord {
   readonly commands: readonly CommandRecord[]
 }
 
-export type SandboxEnd = 'killed' | 'deadline' | 'closed'
+type SandboxEnd = 'killed' | 'deadline' | 'closed'
 
 export interface CommandRecord {
   /** What was to run: the text for the shell, when it was one. */
@@ -70,7 +70,7 @@ export interface NetworkRules {
   allow_internet_access?: boolean
 }
 
-export interface SandboxSpecification {
+interface SandboxSpecification {
   id: string
   template: string
   directory: string

@@ -24,9 +24,7 @@ import { endSandbox, type SandboxRecord } from './sandbox.js'
 import { clearDirectory, makeCloudDirectory } from './sandbox-directory.js'
 import { makeTemplateShelf, type Template } from './templates.js'
 
-export type { CommandRecord, NetworkRules, SandboxRecord } from './sandbox.js'
-export { loginProfile } from './sandbox-directory.js'
-export type { Template, TemplateBuild } from './templates.js'
+export type { SandboxRecord } from './sandbox.js'
 
 export interface SandboxCloudOptions {
   port?: number

@@ -15,7 +15,7 @@ export interface Template {
   builds: TemplateBuild[]
 }
 
-export interface TemplateBuild {
+interface TemplateBuild {
   id: string
   fromImage?: string
   fromTemplate?: string

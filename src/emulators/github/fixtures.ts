@@ -16,7 +16,7 @@ import {
   writeComment,
 } from './state.js'
 
-export interface RepositoryOptions {
+interface RepositoryOptions {
   /** `owner/name`. */
   name: string
   private?: boolean
@@ -29,14 +29,14 @@ export interface RepositoryOptions {
   app?: boolean
 }
 
-export interface PullOptions {
+interface PullOptions {
   number?: number
   author?: string
   head: { ref: string; sha: string; repository?: Repository | null }
   base?: { ref: string; sha: string }
 }
 
-export interface TokenOptions {
+interface TokenOptions {
   /** Whose it is; the bot of Actions when absent, and then it is a token as a job has it. */
   login?: string
   permissions: Token['permissions']

@@ -36,7 +36,7 @@ interface Operation {
   selection: Selection[]
 }
 
-export interface Answer {
+interface Answer {
   data: Record<string, unknown> | null
   errors?: { type?: string; message: string }[]
 }

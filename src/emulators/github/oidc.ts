@@ -20,7 +20,7 @@ export interface Oidc {
   rotate(options?: { forgetOld?: boolean }): void
 }
 
-export const tokenFolder = '/_services/token'
+const tokenFolder = '/_services/token'
 
 interface Key {
   id: string

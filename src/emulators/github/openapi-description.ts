@@ -17,14 +17,14 @@ import {
   validationProblems,
 } from './openapi-schema.js'
 
-export interface DescribedRequest {
+interface DescribedRequest {
   query: URLSearchParams
   headers: Record<string, string>
   /** Decoded JSON; undefined where there was no body. */
   body: unknown
 }
 
-export interface Operation {
+interface Operation {
   /** As the document writes it: `GET /repos/{owner}/{repo}`. */
   name: string
   /** What is wrong with the request, one sentence each. */

@@ -9,7 +9,7 @@ export interface RateLimitOptions {
   contentPerMinute?: number
 }
 
-export interface SecondaryLimit {
+interface SecondaryLimit {
   /** How many requests meet it. */
   times: number
   method?: string

@@ -25,7 +25,7 @@ import {
 } from './state.js'
 import { deliver, makeCommentEvent, type WebhookEvent } from './webhook-events.js'
 
-export interface GitHubOptions {
+interface GitHubOptions {
   port?: number
   /** `/api/v3` for an Enterprise Server; nothing for api.github.com. */
   basePath?: string

@@ -128,7 +128,7 @@ export function findComment(state: GitHubState, kind: StoredComment['kind'], rep
   )
 }
 
-export interface NewComment {
+interface NewComment {
   kind: StoredComment['kind']
   repository: Repository
   number: number

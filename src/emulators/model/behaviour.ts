@@ -53,7 +53,7 @@ export type SendingBehaviour =
   /** Answers a request for a stream with one piece of JSON. */
   | { kind: 'no-stream' }
 
-export interface PaceBehaviour {
+interface PaceBehaviour {
   kind: 'slow'
   /** Before the first piece. */
   firstMs?: number

@@ -3,7 +3,7 @@ import { isDirective, isLicence } from './definitions.js'
 import { firstSentence } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
 
-export interface Comment {
+interface Comment {
   /** The lines of its first paragraph. */
   lines: Line[]
   /** The first paragraph, without the comment's signs. */

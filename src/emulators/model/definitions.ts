@@ -1,7 +1,7 @@
 // Sees definitions, comments and imports in a line of whatever language, by its shape alone.
 import type { FileBlock, Line } from './parse-prompt.js'
 
-export interface Defined {
+interface Defined {
   name: string
   /** `function`, `class`, … as a word for people. */
   kind: string

@@ -8,7 +8,7 @@ const efforts = { none: 0, minimal: 0.05, low: 0.3, medium: 1, high: 2, xhigh: 3
 /** What a reasoning model spends on one reply at medium effort. */
 const thinkingTokens = 1_500
 
-export type Effort = keyof typeof efforts
+type Effort = keyof typeof efforts
 
 export interface ModelProfile {
   name: string

@@ -38,7 +38,7 @@ export interface FileBlock {
 }
 
 /** Text that is not a file: a tree, an earlier summary, an earlier question, the question. */
-export interface TextBlock {
+interface TextBlock {
   kind: string
   title: string
   lines: string[]

@@ -12,7 +12,7 @@ export interface Fact {
 
 export const nameOf = (file: FileBlock) => file.path.split('/').at(-1) ?? file.path
 export const depthOf = (file: FileBlock) => file.path.split('/').length
-export const folderOf = (file: FileBlock) => file.path.split('/').slice(0, -1).join('/')
+const folderOf = (file: FileBlock) => file.path.split('/').slice(0, -1).join('/')
 
 /** What the whole is called and what its authors say it is. */
 export function identityFacts(files: FileBlock[]): Fact[] {

@@ -34,7 +34,7 @@ export interface ModelOptions {
   pace?: { firstMs?: number; pieceMs?: number }
 }
 
-export interface RecordedPrompt extends Prompt {
+interface RecordedPrompt extends Prompt {
   at: number
   model: string
   messages: Message[]

@@ -13,7 +13,7 @@ export interface ValidRequest {
   inputTokens: number
 }
 
-export interface Limits {
+interface Limits {
   /** In place of the model's own context. */
   contextTokens: number | undefined
   seen: SeenFields

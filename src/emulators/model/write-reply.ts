@@ -17,7 +17,7 @@ export interface WrittenReply {
   finish: 'stop' | 'length' | 'content_filter'
 }
 
-export interface TokenLimits {
+interface TokenLimits {
   /** The limit that the request sets. */
   maxTokens: number
   /** What of it is left for text, when thinking and the context have had theirs. */

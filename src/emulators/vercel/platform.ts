@@ -24,7 +24,7 @@ function refusal(kind: ServerErrorCode): ServerError {
 /** What the context of each request says of its deadline, where that is not the function's own limit. */
 export type SaidDeadline = NonNullable<ServerOptions['deadline']>
 
-export type PlatformOptions = Omit<ServerOptions, 'host' | 'refusal'>
+type PlatformOptions = Omit<ServerOptions, 'host' | 'refusal'>
 
 export const startPlatform = (options: PlatformOptions): Promise<RunningServer> =>
   startServer({ ...options, host: '127.0.0.1', refusal })

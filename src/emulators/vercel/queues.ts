@@ -35,7 +35,7 @@ export interface LocalQueues extends LocalServer {
   unexpected: string[]
 }
 
-export interface QueueMessage {
+interface QueueMessage {
   id: string
   topic: string
   body: unknown
@@ -44,14 +44,14 @@ export interface QueueMessage {
   dueInSeconds: number
 }
 
-export interface QueueDelivery {
+interface QueueDelivery {
   id: string
   deliveryCount: number
   /** Of the function's response; 0 when the connection broke. */
   status: number
 }
 
-export interface QueuesOptions {
+interface QueuesOptions {
   /** The folder of vercel.json. */
   root: string
   /** A larger message is not in its delivery: the consumer receives it by its id. */

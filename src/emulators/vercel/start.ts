@@ -5,7 +5,7 @@ import { type BuiltFunctions, buildFunctions } from './build.js'
 import type { SaidDeadline } from './platform.js'
 import type { LocalQueues } from './queues.js'
 
-export interface FunctionsOptions {
+interface FunctionsOptions {
   root: string
   /** What the functions find in their environment; nothing else is there. */
   environment: Record<string, string>

@@ -82,7 +82,7 @@ interface AnswerHead {
   acceptedAt: string
 }
 
-export interface ComparedRun {
+interface ComparedRun {
   run: RunId
   commit: string
 }

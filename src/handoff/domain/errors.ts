@@ -4,7 +4,7 @@
 // class; an entry point reports it as `internal` without details.
 
 /** Every error code. Entry points map codes to exit messages, HTTP statuses and comments. */
-export const errorCodes = [
+const errorCodes = [
   'invalid-input', // the input is wrong; the same request fails again
   'missing-setting', // keys or addresses are not configured
   'unauthorized', // the caller is unknown

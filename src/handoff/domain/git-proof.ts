@@ -21,7 +21,7 @@ interface TreeEntry {
   id: string
 }
 
-export interface ProvenCommit {
+interface ProvenCommit {
   /** Whether the lines of the excerpt stand in the commit as they are shown. */
   holds(excerpt: Excerpt): boolean
   /** The names in a directory; directories end with a slash. Undefined if the objects do not lead there. */

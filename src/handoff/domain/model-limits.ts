@@ -53,7 +53,7 @@ function familyOf(model: string): Family | undefined {
 }
 
 /** The least that a model can be asked to think; undefined where it does not know the parameter. */
-export const leastEffort = (model: string): Effort | undefined => familyOf(model)?.least
+const leastEffort = (model: string): Effort | undefined => familyOf(model)?.least
 
 /** Whether the model is one of OpenAI's that refuse `max_tokens` and a temperature. */
 export const refusesOldParameters = (model: string): boolean => /(^|[/:])(o\d|gpt-[5-9])/.test(model.toLowerCase())

@@ -6,7 +6,7 @@ export interface NumberedLine {
 }
 
 /** Longer lines are cut, because one of them could fill a prompt. */
-export const longestLine = 2_000
+const longestLine = 2_000
 
 /** A path as a JSON string, on one line whatever it holds. What cannot be seen is escaped, so that nothing hides in a name. */
 export function pathText(path: string): string {
@@ -20,7 +20,7 @@ const unicodeEscape = (character: string) =>
   character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** One line of foreign text: whatever could end a line or be a command to a terminal is replaced, and what is too long is cut. */
-export function plainLine(text: string, limit = longestLine): string {
+function plainLine(text: string, limit = longestLine): string {
   const shown = text.length > limit ? `${text.slice(0, limit)}… (${text.length - limit} more characters)` : text
   return shown.toWellFormed().replace(/[\u0000-\u0008\u000a-\u001f\u007f\u0085\u2028\u2029]/g, '\ufffd')
 }

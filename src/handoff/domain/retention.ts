@@ -14,7 +14,7 @@ export interface RetentionRun {
   busy?: boolean
 }
 
-export interface RetentionRules {
+interface RetentionRules {
   keepDays: number
   keepRuns: number
   now: number
@@ -24,7 +24,7 @@ export interface RetentionRules {
   gone: ReadonlySet<string>
 }
 
-export type Verdict = { run: RetentionRun; keep: boolean; why: string }
+type Verdict = { run: RetentionRun; keep: boolean; why: string }
 
 const dayMs = 86_400_000
 

@@ -7,14 +7,14 @@ import { diagramShape } from './graph/diagram.js'
 import { quote } from './run.js'
 import type { ProgramRecord } from './sandbox-protocol.js'
 
-export interface RecordLimits {
+interface RecordLimits {
   /** Characters of one line. */
   line: number
   /** Characters in all. */
   total: number
 }
 
-export const recordLimits: RecordLimits = { line: 4_000_000, total: 64_000_000 }
+const recordLimits: RecordLimits = { line: 4_000_000, total: 64_000_000 }
 
 const path = read.string(8_192)
 const text = read.string(4_000_000)

@@ -1,7 +1,7 @@
 // The estimate of tokens for a model by its name. A model whose vocabulary is not o200k gets a margin.
 import { estimateTokens } from './estimate-tokens.js'
 
-export type TokenEstimator = (text: string) => number
+type TokenEstimator = (text: string) => number
 
 export function tokenEstimatorFor(model: string): TokenEstimator {
   return usesO200k(model) ? estimateTokens : estimateForOtherVocabulary

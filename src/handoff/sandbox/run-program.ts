@@ -14,7 +14,7 @@ export type ProgramName = 'survey' | 'search'
 /** Returns the source of a built program. */
 export type LoadProgram = (name: ProgramName) => Promise<string>
 
-export interface ProgramRun {
+interface ProgramRun {
   program: LoadProgram
   task: ProgramTask
   secrets: Record<string, string>

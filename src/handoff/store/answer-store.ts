@@ -20,7 +20,7 @@ export interface Held {
   revision: number
 }
 
-export type Claim =
+type Claim =
   | { kind: 'held'; held: Held }
   | { kind: 'answered'; record: CompletedAnswer }
   | { kind: 'running'; record: ClaimedAnswer }

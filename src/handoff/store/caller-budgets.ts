@@ -16,7 +16,7 @@ export interface BudgetLimits {
   costPerDay?: number
 }
 
-export interface Amount {
+interface Amount {
   tokens: number
   cost: number
 }

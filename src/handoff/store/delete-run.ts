@@ -25,7 +25,7 @@ export async function removeFile(drive: Drive, file: StoredFile, signal: AbortSi
   return removed || (await drive.stat(file.path, signal)) === null ? undefined : changedMeanwhile
 }
 
-export interface SealedHere {
+interface SealedHere {
   place: Layout
   run: RunId
   /** The pointer as it was listed. */

@@ -26,13 +26,13 @@ export interface StoredFile {
 }
 
 /** `gone`: the run is missing. `marked`: a tombstone. `unreadable`: the content is invalid, or of a newer version. */
-export type PointerState =
+type PointerState =
   | { state: 'whole'; pointer: CommitPointer; handoff: Handoff }
   | { state: 'gone'; pointer: CommitPointer }
   | { state: 'marked'; mark: Tombstone }
   | { state: 'unreadable'; why: string }
 
-export type StoredPointer = StoredFile & PointerState & { sha: string }
+type StoredPointer = StoredFile & PointerState & { sha: string }
 /** `marked`: a tombstone. */
 export type StoredRef = StoredFile & { ref: string; commit?: string; marked?: boolean }
 
@@ -172,7 +172,7 @@ function pointerIn(bytes: Uint8Array): RefPointer | undefined {
   }
 }
 
-export interface Measure {
+interface Measure {
   files: number
   bytes: number
   /** When a file in it was last written; undefined if the drive gives no times. */

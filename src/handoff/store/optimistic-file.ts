@@ -24,7 +24,7 @@ export interface OptimisticFile<T> {
   release(back: Release<T>): Promise<void>
 }
 
-export type Change<T, R> = (state: T, now: number) => R
+type Change<T, R> = (state: T, now: number) => R
 
 export interface Release<T> {
   /** Does nothing if there is nothing to release. */
@@ -33,7 +33,7 @@ export interface Release<T> {
   until: number
 }
 
-export interface OptimisticFileOptions<T> {
+interface OptimisticFileOptions<T> {
   drive: Drive
   path: string
   decode: (bytes: Uint8Array) => T
@@ -68,7 +68,7 @@ interface Applied<T> {
 
 const maximumBytes = 4_000_000
 /** How long a change is retried after conflicts. */
-export const contentionTimeoutMs = 20_000
+const contentionTimeoutMs = 20_000
 /**
  * How long a release is retried. The caller waits for it, because an instance may be stopped as soon as it has responded.
  */

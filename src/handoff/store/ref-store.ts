@@ -14,7 +14,7 @@ export function hostRef(ref: string): string {
   return pull ? `refs/pull/${pull[1]}/head` : ref
 }
 
-export interface RefMove {
+interface RefMove {
   /** Moves the ref if its head is the commit. True if it points there now. A failure is only a notice, because the run is sealed. */
   finish(signal: AbortSignal): Promise<boolean>
 }

@@ -9,7 +9,7 @@ export interface Pause {
   late?: () => unknown
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   clock: Clock
   signal: AbortSignal
   /** What an abort interrupts, for its error: "asking example.org". */

@@ -11,7 +11,7 @@ export interface Asking {
   context: AppContext
 }
 
-export interface FittedRequest {
+interface FittedRequest {
   messages: ModelRequest['messages']
   /** What is left of the blocks, where something had to go. */
   left?: readonly Block[]

@@ -19,18 +19,18 @@ import type { ChosenRun } from './answer/resolve-run.js'
 import type { AnswerStaleness } from './pull-request/check-answer.js'
 import { readSummary } from './read-summary.js'
 
-export interface Page<T> {
+interface Page<T> {
   items: T[]
   /** What to ask for the next page with. */
   next?: string
 }
 
-export interface Wanted {
+interface Wanted {
   limit: number
   cursor?: string
 }
 
-export interface Choice {
+interface Choice {
   leads?: (folder: string) => boolean
   /** Judges a directory by the names of its folders and by its path. */
   isRepository?: (folders: readonly string[], path: string) => boolean | Promise<boolean>

@@ -6,7 +6,7 @@ export interface Pinging {
   every(milliseconds: number, call: () => void): () => void
 }
 
-export const usualPinging: Pinging = {
+const usualPinging: Pinging = {
   everyMs: 10_000,
   every(milliseconds, call) {
     const timer = setInterval(call, milliseconds)
@@ -42,7 +42,7 @@ export function eventStream(pinging: Pinging = usualPinging): EventStream {
 }
 
 /** The stream below the events. What is written after its end is dropped. */
-export interface TextStream {
+interface TextStream {
   response: Response
   write(text: string): void
   close(): void

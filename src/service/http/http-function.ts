@@ -196,14 +196,14 @@ function finish(
   if (timings.size > 0) headers.set('server-timing', serverTiming(timings))
 }
 
-export function serverTiming(timings: Map<string, number>): string {
+function serverTiming(timings: Map<string, number>): string {
   return [...timings]
     .map(([name, milliseconds]) => `${name.replace(/[^a-z0-9]+/gi, '-')};dur=${Math.round(milliseconds)}`)
     .join(', ')
 }
 
 /** Logs one line of JSON with the id of the request. */
-export function log(
+function log(
   exchange: RequestContext,
   manner: Pick<FunctionOptions, 'name' | 'log'>,
   fields: Record<string, unknown>,

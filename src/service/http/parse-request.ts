@@ -2,7 +2,7 @@
 import { type Depth, depthNamed, depths } from '../../handoff/stored-answer.js'
 import { HttpError } from './problem-details.js'
 
-export type Mode = 'json' | 'events' | 'async'
+type Mode = 'json' | 'events' | 'async'
 
 /** Reads the response format from `Accept`. An unsupported one is 406. */
 export function negotiate(request: Request): Mode {
@@ -99,7 +99,7 @@ export function parseJson(body: Buffer): unknown {
   }
 }
 
-export type AskedName = { run: string } | { commit: string } | { ref: string }
+type AskedName = { run: string } | { commit: string } | { ref: string }
 
 export interface AskBody {
   repository: string

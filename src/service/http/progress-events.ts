@@ -3,7 +3,7 @@ import type { FoundQuestion, RunEvent } from '../../handoff/index.js'
 import type { RequestContext } from './http-function.js'
 import { addressOf } from './responses.js'
 
-export interface ProgressEvents {
+interface ProgressEvents {
   emit(event: RunEvent): void
   /** Later events include the address of the answer. */
   place(question: Pick<FoundQuestion, 'id' | 'run'>): void

@@ -9,7 +9,7 @@ export interface Seen {
   behind?: { head: string }
 }
 
-export interface Viewer {
+interface Viewer {
   serverUrl: string
 }
 
@@ -74,7 +74,7 @@ function staleView({ head, valid, precision, text }: Product.AnswerStaleness) {
   return { head, valid, precision, told: text }
 }
 
-export interface PendingQuestion {
+interface PendingQuestion {
   id: string
   question: string
   acceptedAt: string

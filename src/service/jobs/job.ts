@@ -38,7 +38,7 @@ export function jobKey(job: Job): string {
   return `comment-${job.repository.id ?? ''}-${thread.kind}-${question}`
 }
 
-export interface SignedJob {
+interface SignedJob {
   job: Job
   signature: string
 }

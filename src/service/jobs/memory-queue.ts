@@ -3,15 +3,15 @@ import { HandoffError } from '../../handoff/stored-answer.js'
 import type { JobQueue } from './queue.js'
 
 /** A queue that ends with its process. */
-export interface MemoryQueue extends JobQueue {
+interface MemoryQueue extends JobQueue {
   /** Stops deliveries, and resolves when the running jobs have ended. */
   stop(): Promise<void>
 }
 
 /** Seconds until the next delivery, or undefined when there is none. Does not reject. */
-export type Consume = (message: unknown, deliveryCount: number) => Promise<number | undefined>
+type Consume = (message: unknown, deliveryCount: number) => Promise<number | undefined>
 
-export interface MemoryQueueOptions {
+interface MemoryQueueOptions {
   consume: Consume
   /** Jobs that run at once. */
   width: number

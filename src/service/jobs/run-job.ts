@@ -15,15 +15,15 @@ import { logFieldsFor } from '../http/http-function.js'
 import { answerComment } from './comment-job.js'
 import { type AnswerJob, type Job, openJob } from './job.js'
 
-export interface Delivery {
+interface Delivery {
   count: number
   time: RequestTime
 }
 
 /** For the log. */
-export type JobNotes = Record<string, unknown>
+type JobNotes = Record<string, unknown>
 
-export interface JobOutcome {
+interface JobOutcome {
   notes: JobNotes
   /** Seconds until the job is to be delivered again. */
   retryAfterSeconds?: number

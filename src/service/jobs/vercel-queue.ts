@@ -4,9 +4,9 @@ import { HttpError } from '../http/problem-details.js'
 import type { JobQueue } from './queue.js'
 
 /** vercel.json names the same topic as the trigger of the consumer. */
-export const topic = 'handoff-jobs'
+const topic = 'handoff-jobs'
 /** How long a job is kept and retried. */
-export const retentionSeconds = 24 * 60 * 60
+const retentionSeconds = 24 * 60 * 60
 
 /** `url` is the address of the queues' API where it is not Vercel's own. */
 export const openQueueClient = (url: string | undefined): QueueClient =>

@@ -49,7 +49,7 @@ const ref = text(
 )
 const line: Schema = { type: 'integer', minimum: 1, maximum: 100_000_000 }
 
-export interface OfRun {
+interface OfRun {
   repository: string
   ref?: string
 }

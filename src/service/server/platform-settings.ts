@@ -11,7 +11,7 @@ export interface FunctionSettings {
 }
 
 /** The function consumes a topic of Vercel Queues. */
-export interface QueueTrigger {
+interface QueueTrigger {
   type: string
   topic: string
   retryAfterSeconds?: number

@@ -8,7 +8,7 @@ interface Annotation {
   url_citation: { start_index: number; end_index: number; title: string; url: string }
 }
 
-export interface ChatAnswer {
+interface ChatAnswer {
   id: string
   created: number
   content: string

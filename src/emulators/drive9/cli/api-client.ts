@@ -23,7 +23,7 @@ export class RemoteError extends Error {
   }
 }
 
-export interface RemoteStat {
+interface RemoteStat {
   isDirectory: boolean
   size: number
   revision: number

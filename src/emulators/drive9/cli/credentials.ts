@@ -10,14 +10,14 @@ export interface Credentials {
   key: string
 }
 
-export interface Context {
+interface Context {
   type: 'owner' | 'fs_scoped' | 'delegated'
   server?: string
   api_key?: string
   expires_at?: string
 }
 
-export interface Config {
+interface Config {
   server?: string
   current_context?: string
   contexts?: Record<string, Context>

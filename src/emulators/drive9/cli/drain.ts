@@ -16,7 +16,7 @@ export interface DrainReport {
   phases: { name: string; duration_ms: number; error?: string }[]
 }
 
-export interface DrainPending {
+interface DrainPending {
   open_handles: number
   dirty_handles: number
   commit_queue_pending: number

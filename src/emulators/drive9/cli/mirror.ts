@@ -8,7 +8,7 @@ import { compare, type Difference, type Found, type Index, type Known, look, sca
 import type { Queue } from './upload-queue.js'
 import { quietTime } from './watch-folders.js'
 
-export interface MirrorOptions {
+interface MirrorOptions {
   directory: string
   remoteRoot: string
   remote: Remote

@@ -43,7 +43,7 @@ export interface StartFailure {
   message: string
 }
 
-export interface Mounted {
+interface Mounted {
   /** The exit code, when it is over. */
   ended: Promise<number>
 }

@@ -9,7 +9,7 @@ import { type Remote, RemoteError, type Source } from './api-client.js'
 import { type Found, type Known, look } from './directory-index.js'
 import { errorNumber } from './error-numbers.js'
 
-export interface QueueOptions {
+interface QueueOptions {
   directory: string
   remoteRoot: string
   remote: Remote

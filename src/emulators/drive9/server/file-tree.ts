@@ -6,7 +6,7 @@ import type { Objects, Table, TableLine } from './object-storage.js'
 import { segmentsOf } from './paths.js'
 import { refuse, storageProblem } from './refusal.js'
 
-export interface FileNode {
+interface FileNode {
   kind: 'file'
   id: string
   object: string
@@ -17,7 +17,7 @@ export interface FileNode {
   hasMode: boolean
 }
 
-export interface DirectoryNode {
+interface DirectoryNode {
   kind: 'directory'
   modifiedAt: number
   mode: number

@@ -97,7 +97,7 @@ function list({ drive, caller }: Call, path: string): Reply {
   return json(200, { entries })
 }
 
-export function describe(name: string, node: TreeNode): Record<string, unknown> {
+function describe(name: string, node: TreeNode): Record<string, unknown> {
   const common = { name, isDir: node.kind === 'directory', mtime: unixTime(node), hasMode: hasMode(node) }
   const mode = hasMode(node) ? { mode: node.mode } : {}
   if (node.kind === 'directory') return { ...common, size: 0, revision: revisionOf(node), ...mode, nlink: 2 }

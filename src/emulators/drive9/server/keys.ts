@@ -4,11 +4,11 @@ import type { Table } from './object-storage.js'
 import { canonicalPath, isWithin } from './paths.js'
 import { Refusal, refuse } from './refusal.js'
 
-export type Operation = 'read' | 'list' | 'search' | 'write' | 'delete'
+type Operation = 'read' | 'list' | 'search' | 'write' | 'delete'
 
 const operations: readonly Operation[] = ['read', 'list', 'search', 'write', 'delete']
 
-export interface Scope {
+interface Scope {
   prefix: string
   ops: Operation[]
 }

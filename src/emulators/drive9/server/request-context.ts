@@ -30,7 +30,7 @@ export interface Upload {
   parts: Map<number, { bytes: Buffer; etag: string }>
 }
 
-export type Uploads = Map<string, Upload>
+type Uploads = Map<string, Upload>
 
 export interface Call {
   drive: DriveState
@@ -49,7 +49,7 @@ export interface Links {
   open(path: string): { use: LinkUse; expired: boolean } | undefined
 }
 
-export type LinkUse = { kind: 'get'; object: string } | { kind: 'put'; upload: string; part: number }
+type LinkUse = { kind: 'get'; object: string } | { kind: 'put'; upload: string; part: number }
 
 export function readJson(request: RecordedRequest): Record<string, unknown> {
   try {

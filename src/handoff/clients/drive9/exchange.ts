@@ -46,7 +46,7 @@ export interface BytesConsumer {
 /** No answer of the service but a file is longer. */
 export const answerLimit = 32 * 1024 * 1024
 
-export interface Exchange {
+interface Exchange {
   /** The whole body, at most `limit` bytes of it. */
   ask(call: Call, signal: AbortSignal, limit: number): Promise<Received>
   /** Feeds the bytes of a file to the consumer. The body of the result is empty then. */

@@ -3,7 +3,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import * as plain from 'node:http'
 
-export interface Sent {
+interface Sent {
   method: string
   headers: Record<string, string>
   body?: Uint8Array

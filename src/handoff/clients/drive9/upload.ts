@@ -13,7 +13,7 @@ import { type CallName, notDrive9, refusal } from './errors.js'
 import { objectAddress } from './exchange.js'
 import { type Answer, type Caller, forAttempt, readJson } from './request.js'
 
-export interface WriteOptions {
+interface WriteOptions {
   expectedRevision?: number
   signal: AbortSignal
 }

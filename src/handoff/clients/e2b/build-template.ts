@@ -8,7 +8,7 @@ import type { SandboxSettings } from './settings.js'
 
 export type TemplateSettings = Omit<SandboxSettings, 'onNotice'>
 
-export interface BuiltTemplate {
+interface BuiltTemplate {
   name: string
   tags: string[]
   templateId: string

@@ -6,7 +6,7 @@ import { type ErrorCode, HandoffError } from '../../domain/errors.js'
 import { errorCode } from '../../util/error-code.js'
 
 /** What is known of a failure without trusting its words. */
-export interface Failure {
+interface Failure {
   name: string
   /** Thrown by the platform and not by the SDK, which has a TimeoutError of its own. */
   platform: boolean
@@ -17,7 +17,7 @@ export interface Failure {
   lifetimeOver: boolean
 }
 
-export interface ErrorRow {
+interface ErrorRow {
   row: string
   when: (failure: Failure) => boolean
   code: ErrorCode

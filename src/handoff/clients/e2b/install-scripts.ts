@@ -8,7 +8,7 @@ export const nodeVersion = '24.21.0'
 export const nodeSha256 = '6e1db87ef58b8819e5d5402eff1536491b18edd8eb7bee5ef7897876e88dc5ff'
 export const nodeHost = 'nodejs.org'
 
-export interface RecipeStep {
+interface RecipeStep {
   /** Its first line says what it does, because a build's log shows that. */
   script: string
   /** What the prepared sandbox's command ends with when this step fails. */

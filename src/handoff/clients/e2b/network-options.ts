@@ -9,7 +9,7 @@ export interface NetworkOptions {
   headers: boolean
 }
 
-export type NetworkOption = keyof NetworkOptions
+type NetworkOption = keyof NetworkOptions
 
 const refusedByAccount = new Map<string, Set<NetworkOption>>()
 

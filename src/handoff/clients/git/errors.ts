@@ -3,7 +3,7 @@ import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { errorCode } from '../../util/error-code.js'
 import { retryAfterMs } from '../../util/retry-after.js'
 
-export interface Failure {
+interface Failure {
   error: HandoffError
   retry: boolean
 }

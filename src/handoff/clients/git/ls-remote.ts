@@ -13,7 +13,7 @@ import { displayAddress, explainFailure, Refused } from './errors.js'
 import { readListing } from './parse-refs.js'
 import { delimiter, flush, packet } from './pkt-line.js'
 
-export interface GitCredentials {
+interface GitCredentials {
   /** GitHub ignores it. `x-access-token` when absent. */
   username?: string
   /** A token that can read. */

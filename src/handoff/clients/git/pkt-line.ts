@@ -1,6 +1,6 @@
 // git's packet lines: four hexadecimal digits of length, then the content. 0000 to 0002 are markers without content.
 
-export type Packet = { mark: 'flush' | 'delimiter' | 'end' } | { line: string }
+type Packet = { mark: 'flush' | 'delimiter' | 'end' } | { line: string }
 
 export const flush = '0000'
 export const delimiter = '0001'

@@ -15,7 +15,7 @@ export interface AppCredentials {
 }
 
 /** `forget` drops a token that GitHub rejects, and returns whether another can be requested. */
-export interface TokenSource {
+interface TokenSource {
   tokenFor(repository: string, call: Call): Promise<string>
   forget(repository: string, token: string): boolean
 }

@@ -9,7 +9,7 @@ import * as shapes from './responses.js'
 /** Sends a request with the token for the repository. */
 export type AuthorizedSend = (repository: string, request: Omit<Request, 'token'>, call: Call) => Promise<Reply>
 /** Threads that the REST API knows. */
-export type RestThread = Exclude<Thread, { kind: 'discussion' }>
+type RestThread = Exclude<Thread, { kind: 'discussion' }>
 export type FetchIdentity = (repository: string, call: Call) => Promise<Author>
 
 /** Statuses of a deleted comment. */

@@ -7,10 +7,10 @@ import * as read from '../../util/decode.js'
 import type { Rest } from './comments.js'
 import type { Graphql } from './graphql.js'
 
-export type DiscussionThread = Extract<Thread, { kind: 'discussion' }>
+type DiscussionThread = Extract<Thread, { kind: 'discussion' }>
 type Calls = Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment' | 'addReaction' | 'removeReactions'>
 
-export interface DiscussionCalls extends Calls {
+interface DiscussionCalls extends Calls {
   ownComments(thread: DiscussionThread, ...rest: Rest<GitHub['ownComments']>): Promise<Comment[]>
   /** May throw LostReply. */
   createComment(thread: DiscussionThread, ...rest: Rest<GitHub['createComment']>): Promise<Comment>

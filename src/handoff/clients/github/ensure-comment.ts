@@ -8,7 +8,7 @@ import type { Clock } from '../../domain/ports.js'
 import { doubled, retry } from '../../util/retry.js'
 import { LostReply } from './request.js'
 
-export interface CommentCalls {
+interface CommentCalls {
   ownComments: GitHub['ownComments']
   /** May throw LostReply. */
   createComment: GitHub['createComment']

@@ -6,7 +6,7 @@ import * as read from '../../util/decode.js'
 import type { AuthorizedSend } from './comments.js'
 import { decodeReply } from './responses.js'
 
-export interface Operation<T> {
+interface Operation<T> {
   document: string
   variables?: Record<string, string | null>
   /** Decodes `data`. */

@@ -4,7 +4,7 @@ import { HandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
 
 /** Finds the key that the `kid` of a token names. Rejects with `git` when the keys cannot be fetched. */
-export type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey | undefined>
+type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey | undefined>
 
 const maximumAgeMs = 3_600_000
 /** While the keys cannot be fetched, known keys stay valid this long: an outage of GitHub must not stop every job. */

@@ -21,7 +21,7 @@ const defaultRetries = 2
 /** Tokens that the service adds around each message. */
 const tokensPerMessage = 4
 
-export interface ModelCalls {
+interface ModelCalls {
   complete(request: ModelRequest): Promise<ModelReply>
   warm(): Promise<void>
 }

@@ -19,7 +19,7 @@ export interface Failure {
   busy?: boolean
 }
 
-export interface Service {
+interface Service {
   host: string
   model: string
   key: string

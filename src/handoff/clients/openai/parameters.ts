@@ -9,13 +9,13 @@ export type Parameters = OpenAI.Chat.ChatCompletionCreateParamsStreaming
 type OptionalParameter = 'max_tokens' | 'temperature' | 'stream_options' | `reasoning_effort ${Effort}`
 
 /** Options of a request beside its messages. */
-export interface ReplyOptions {
+interface ReplyOptions {
   /** Limit of the reply in tokens. */
   limit: number
   effort: Effort | undefined
 }
 
-export interface ParameterMemory {
+interface ParameterMemory {
   /** Calls `attempt` with the parameters that this service accepts, and again with fewer when it refuses one. */
   ask<T>(request: ModelRequest, wanted: ReplyOptions, attempt: (parameters: Parameters) => Promise<T>): Promise<T>
 }

@@ -10,7 +10,7 @@ export interface Slot {
   leave(outcome: Outcome): void
 }
 
-export interface Slots {
+interface Slots {
   /** Waits for a free slot; rejects when the signal is aborted. */
   enter(signal: AbortSignal): Promise<Slot>
 }

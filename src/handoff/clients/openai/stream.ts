@@ -38,7 +38,7 @@ export class NoReply extends Error {
 
 type Chunk = OpenAI.Chat.ChatCompletionChunk
 
-export interface ReadOptions {
+interface ReadOptions {
   signal: AbortSignal
   trace?: string
   onText: ((piece: string) => void) | undefined

@@ -2,7 +2,7 @@
 
 const openingTags = ['<think>', '<thinking>', '<reasoning>']
 
-export interface ThinkingFilter {
+interface ThinkingFilter {
   /** The text that may be shown after this piece. */
   visible(piece: string): string
   /** Text held back at the end of the stream because it looked like the beginning of a tag. */

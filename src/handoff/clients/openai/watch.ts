@@ -2,7 +2,7 @@
 // earlier request restarts the first timeout of the later ones.
 import { HandoffError } from '../../domain/errors.js'
 
-export interface Timeouts {
+interface Timeouts {
   /** Before the first text. */
   firstMs: number
   /** Between two pieces of it. */

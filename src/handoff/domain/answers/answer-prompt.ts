@@ -8,8 +8,8 @@ import { fileBlock, pathText, textBlock } from '../prompt-blocks.js'
 import type { Searched } from '../sandbox-protocol.js'
 import { type Block, dropOrder, linesDropOrder } from './fit-blocks.js'
 
-export { type ParsedReply, parseReply, parseTerms } from './parse-reply.js'
-export { type StreamFilter, streamFilter } from './stream-filter.js'
+export { parseReply, parseTerms } from './parse-reply.js'
+export { streamFilter } from './stream-filter.js'
 
 export type Message = ModelRequest['messages'][number]
 

@@ -15,7 +15,7 @@ export const summaryMarker = `${start}summary v=1 -->`
 
 export type ConversationState = 'working' | 'done' | 'failed' | 'cancelled'
 
-export interface AskMarker {
+interface AskMarker {
   /** The id of the comment with the question. */
   question: number
   /** From 1; a long answer continues in further comments. */
@@ -44,7 +44,7 @@ export function readAskMarker(body: string): AskMarker | null {
 
 // ── an answer without a question comment ──────────────────────────────────────────────────────────────────────────────────────────
 
-export interface AnswerMarker {
+interface AnswerMarker {
   /** The answer's id. */
   id: string
   /** From 1. */

@@ -5,7 +5,7 @@ import type { MoreRequest } from '../sandbox-protocol.js'
 import type { PathChange } from './comparison-prompt.js'
 
 /** By path, the blob that stood there. */
-export type Blobs = ReadonlyMap<string, string>
+type Blobs = ReadonlyMap<string, string>
 
 /** Changed paths that are named beyond those that are shown. */
 const mostOthers = 40

@@ -25,7 +25,7 @@ export interface PathChange {
   change: 'added' | 'removed' | 'changed' | 'same'
 }
 
-export interface ComparePrompt {
+interface ComparePrompt {
   question: string
   from: Side
   to: Side

@@ -2,7 +2,7 @@
 import { withoutTrailingSlashes } from '../../util/trim-characters.js'
 import { writtenAddress } from '../markdown/allowed-links.js'
 
-export type PermalinkStyle = 'github' | 'gitlab' | 'bitbucket' | 'none'
+type PermalinkStyle = 'github' | 'gitlab' | 'bitbucket' | 'none'
 
 export interface AnswerPlace {
   /** The git host's name, with its port if it has one. */
@@ -15,7 +15,7 @@ export interface AnswerPlace {
   permalinks?: PermalinkStyle
 }
 
-export interface CodePlace {
+interface CodePlace {
   path: string
   from: number
   to: number

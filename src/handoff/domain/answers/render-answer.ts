@@ -11,7 +11,7 @@ import { type AnswerPlace, linkHost, linkRepository, permalink } from './permali
 
 export type { AnswerPlace } from './permalinks.js'
 
-export interface AnswerOptions {
+interface AnswerOptions {
   /** `file` is read without a renderer, so it holds no HTML; `plain` is the answer's words alone. */
   form: 'file' | 'comment' | 'job-summary' | 'plain'
   /** True if the answer was stored already. */

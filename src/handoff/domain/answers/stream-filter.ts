@@ -5,7 +5,7 @@ import { citationLabel } from '../citations/citation-label.js'
 import { citationEnd, readCitation } from '../citations/parse-citations.js'
 import { afterNotFound, lastMoreLine, longestPreface, mayBecomeKeyword, parseReply } from './parse-reply.js'
 
-export interface StreamFilter {
+interface StreamFilter {
   /** Takes a piece of the reply; returns the text that can be shown now, often none. */
   push(piece: string): string
   /** Ends the reply; returns the rest of the text. */

@@ -75,7 +75,7 @@ export function changeMessages(blocks: readonly Block[]): ModelRequest['messages
   ]
 }
 
-export interface ParsedChange {
+interface ParsedChange {
   markdown: string
   questions: string[]
 }

@@ -2,7 +2,7 @@
 import * as read from '../../util/decode.js'
 import type { FileKind } from '../survey.js'
 
-export type ChangeStatus = 'added' | 'removed' | 'modified' | 'renamed'
+type ChangeStatus = 'added' | 'removed' | 'modified' | 'renamed'
 
 export interface ChangedFile {
   path: string

@@ -11,7 +11,7 @@ import type { ChangedFile, Ripple } from './change.js'
 import type { ChangePart } from './change-parts.js'
 import type { ChangeReport } from './change-report.js'
 
-export interface ChangeComment {
+interface ChangeComment {
   head: string
   /** Absent for a run that was made without the base; `why` tells it then. */
   report: ChangeReport | undefined

@@ -17,7 +17,7 @@ export interface ComparedFile {
 }
 
 /** What happened to a file that was cited, by the name it had then. */
-export type FileChange =
+type FileChange =
   | { kind: 'deleted' }
   /** The difference was not shown to us. */
   | { kind: 'unknown' }
@@ -43,7 +43,7 @@ export interface Staleness {
   sentence: string
 }
 
-export interface ComparedWith {
+interface ComparedWith {
   /** False when the host cut the list of files: a file that is not in it may have changed. */
   complete?: boolean
   /** The blobs of the cited files when they were cited: the same blob means the same lines, whatever else is unknown. */

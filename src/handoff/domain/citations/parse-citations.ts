@@ -19,7 +19,7 @@ export interface CitationHit {
 }
 
 /** No citation is longer; what is still open after so many characters is something else. */
-export const longestCitation = 1_200
+const longestCitation = 1_200
 
 const quotedPath = /"((?:\\.|[^"\\\n]){1,600})"|`([^`\n]{1,600})`/.source
 /** Brackets inside a path are balanced, as in `app/[id]/page.tsx`; spaces are believed only between double brackets. */

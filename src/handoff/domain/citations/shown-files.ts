@@ -33,7 +33,7 @@ export interface ShownFile {
   findOnly: (quote: string) => LineRange | null
 }
 
-export function squeeze(text: string): string {
+function squeeze(text: string): string {
   return cleanLine(text).normalize('NFC').replace(/\s+/g, '')
 }
 

@@ -35,7 +35,7 @@ export function verifyCitations(
 }
 
 /** Citations that stand together, each checked, and where they stand in the text. */
-export interface CheckedGroup {
+interface CheckedGroup {
   from: number
   to: number
   citations: Citation[]

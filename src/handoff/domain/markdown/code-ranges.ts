@@ -40,7 +40,7 @@ export function bracketsOf(text: string, spans: Map<number, number>): Map<number
   return brackets
 }
 
-export interface CodeRange {
+interface CodeRange {
   from: number
   to: number
   kind: 'fence' | 'span'

@@ -15,7 +15,7 @@ const longestRun = 200
 const openers = '([{"\'<'
 const closers = ')]}"\'>.,;:!?'
 
-export function isActive(run: string): boolean {
+function isActive(run: string): boolean {
   return run.length > longestRun || active.test(run)
 }
 

@@ -2,7 +2,7 @@
 import { splitComment } from './split.js'
 
 /** The limit is 1,048,576 for one step. */
-export const summaryBytes = 1_000_000
+const summaryBytes = 1_000_000
 
 export function fitMarkdown(
   markdown: string,

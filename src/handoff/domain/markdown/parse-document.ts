@@ -26,7 +26,7 @@ export type MarkdownInline =
   /** A verified citation, by its label. */
   | { kind: 'citation'; label: string }
 
-export interface DocumentOptions {
+interface DocumentOptions {
   /** The repository that links may lead to. Without it no link stays. */
   repository?: { host: string; path: string }
   /** Labels of the verified citations. */

@@ -11,7 +11,7 @@ export type Inline =
   | { kind: 'citation'; label: string; url: string | null }
 
 /** Stars or underscores whose meaning depends on what comes later. */
-export interface DelimiterRun {
+interface DelimiterRun {
   kind: 'run'
   mark: string
   opens: boolean
@@ -38,7 +38,7 @@ export function delimiterRun(text: string, at: number): DelimiterRun {
   return { kind: 'run', mark: text.slice(at, end), opens, closes }
 }
 
-export function kindOf(character: string | undefined): 'space' | 'sign' | 'letter' {
+function kindOf(character: string | undefined): 'space' | 'sign' | 'letter' {
   if (character === undefined || /\s/.test(character)) return 'space'
   return /[\p{P}\p{S}]/u.test(character) ? 'sign' : 'letter'
 }

@@ -13,7 +13,7 @@ import { type InlineRules, parseInlines } from './parse-inlines.js'
 
 export { safeInline, safeText }
 
-export interface SafeOptions {
+interface SafeOptions {
   /** The git host that links may go to, with its port if it has one. Without it no link stays. */
   host?: string
   /** Checked places, by the text between their brackets, with the address we made for each; null shows it without a link. */

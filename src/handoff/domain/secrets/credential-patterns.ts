@@ -5,7 +5,7 @@
 // anchors it has: one expression finds them all, so no anchor begins another one.
 // All repetitions are bounded and no two neighbours share characters without a limit, so the search takes linear time.
 
-export interface CredentialPattern {
+interface CredentialPattern {
   rule: string
   /** A credential is a word of its own. */
   pattern: RegExp

@@ -5,12 +5,12 @@
 import { credentialsIn } from './credential-patterns.js'
 import { valueRules } from './secret-values.js'
 
-export interface SecretFinding {
+interface SecretFinding {
   line: number
   rule: string
 }
 
-export interface Redacted {
+interface Redacted {
   text: string
   /** In the order of lines. A key of many lines is one place. */
   places: SecretFinding[]

@@ -20,7 +20,7 @@ export function makeRedactor(secrets: readonly string[]): (text: string) => stri
   return (text) => replaceRanges(text, find(text), 0, text.length)
 }
 
-export interface StreamRedactor {
+interface StreamRedactor {
   /** Returns what is certain to be clean by now. */
   push(piece: string): string
   /** The text is over; returns the rest. */

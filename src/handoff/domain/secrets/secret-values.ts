@@ -3,7 +3,7 @@
 //
 // The lead is group 1 of each expression and the value is group 2. All repetitions are bounded, so the search takes linear time.
 
-export interface ValueRule {
+interface ValueRule {
   rule: string
   pattern: RegExp
   accept(value: string, lead: string, after: string): boolean

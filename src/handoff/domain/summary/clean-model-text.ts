@@ -10,7 +10,7 @@ export function cleanModelText(text: string, limit = 60_000): string {
 }
 
 /** At most one empty line in a row, none at the start or end. */
-export function tidy(markdown: string): string {
+function tidy(markdown: string): string {
   // Line by line: an expression for spaces before a line's end starts anew at each of them, which is quadratic for a long run.
   return markdown
     .split('\n')

@@ -18,7 +18,7 @@ export interface KeptSection {
   lost: LostStatement[]
 }
 
-export interface LostStatement {
+interface LostStatement {
   statement: Statement
   /** How many statements of its section before it stay. */
   after: number
@@ -30,7 +30,7 @@ export interface KeptSummary {
   unchanged: boolean
 }
 
-export interface KeepingInput {
+interface KeepingInput {
   record: SummaryRecord
   relocations: readonly Relocation[]
   /** Files that moved unchanged: former path to present path. */
@@ -55,7 +55,7 @@ export function keepStatements({ record, relocations, renamed, pathIndex }: Keep
   return { sections, unchanged }
 }
 
-export const placeKey = ({ path, blob, from, to }: Pick<Evidence, 'path' | 'blob' | 'from' | 'to'>) =>
+const placeKey = ({ path, blob, from, to }: Pick<Evidence, 'path' | 'blob' | 'from' | 'to'>) =>
   JSON.stringify([path, blob, from, to])
 
 const readsTheSame = (a: Statement, b: Statement) => {

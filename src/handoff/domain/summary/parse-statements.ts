@@ -23,7 +23,7 @@ export interface StatementCounts {
 
 export const noCounts = (): StatementCounts => ({ checked: 0, repaired: 0, removed: 0, uncited: 0 })
 
-export interface ParsingOptions {
+interface ParsingOptions {
   /** The lines that the model was shown. */
   shown: readonly ShownLines[]
   pathIndex: PathIndex

@@ -1,12 +1,12 @@
 // Splits a repository into parts along its directories, each within a token limit, and groups parts to combine their descriptions.
 import { parentOf } from './path-index.js'
 
-export interface Sized {
+interface Sized {
   path: string
   tokens: number
 }
 
-export interface Group<T> {
+interface Group<T> {
   /** The deepest directory that contains the whole group. */
   directory: string
   items: T[]

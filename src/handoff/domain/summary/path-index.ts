@@ -13,7 +13,7 @@ export interface PathIndex {
   odd: readonly string[]
 }
 
-export interface PathIndexInput {
+interface PathIndexInput {
   /** Files. Their directories follow. */
   paths: Iterable<string>
   /** Directories that may hold none of these files. */

@@ -64,11 +64,6 @@ export function mapMentions(
   return result + text.slice(from)
 }
 
-export function mentionText(path: string, line?: number, to?: number): string {
-  if (line === undefined) return path
-  return to === undefined || to === line ? `${path}:${line}` : `${path}:${line}-${to}`
-}
-
 /** True for a path that only a plain text search finds. */
 export function isUnusualPath(path: string): boolean {
   return !/^[^\s`"'“”‘’<>|*,;—…()[\]{}:!?]+$/.test(path) || /^[.#~/]*\/|\.$/.test(path)

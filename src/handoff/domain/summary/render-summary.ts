@@ -5,7 +5,7 @@ import { pathText } from '../prompt-blocks.js'
 import type { SkipReason, SurveyCounts } from '../survey.js'
 import { cleanSentence, type Section, type Statement, type SummaryRecord } from './summary-record.js'
 
-export interface SummaryDocument {
+interface SummaryDocument {
   record: SummaryRecord
   target: LinkTarget
   /** `owner/name` */

@@ -2,7 +2,7 @@
 import { HandoffError } from '../errors.js'
 import type { Model } from '../ports.js'
 
-export interface RequestSize {
+interface RequestSize {
   /** Tokens of the messages, all of them. */
   input: number
   /** Tokens of text that the reply may have. */

@@ -2,7 +2,7 @@
 import type { PathIndex } from './path-index.js'
 import { findMentions, type Mention, mapMentions } from './path-mentions.js'
 
-export interface SettledPaths {
+interface SettledPaths {
   /** The sentence with corrected paths; undefined if it names a path that does not exist. */
   text?: string
   /** The existing paths that it names. */

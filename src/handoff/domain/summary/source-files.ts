@@ -30,7 +30,7 @@ export function sourceFiles(texts: readonly ChosenText[]): SourceFile[] {
   return [...files.values()].sort(byPath)
 }
 
-export function byPath(a: { path: string }, b: { path: string }): number {
+function byPath(a: { path: string }, b: { path: string }): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
 }
 

@@ -40,7 +40,7 @@ function translatedHeadings(lines: readonly string[]): number[] | undefined {
 export const wordsHeading = 'Words'
 
 /** Lines such as `- src/server: port, request`. A directory is `.` at the top. */
-export function parseWords(lines: readonly string[]): DirectoryWords[] {
+function parseWords(lines: readonly string[]): DirectoryWords[] {
   return lines.flatMap((line) => {
     const [, written = '', list = ''] =
       /^`?([^\s`:]{1,400})`?\s{0,9}:(.{1,2000})/.exec(line.replace(/^[\s*-]+/, '')) ?? []

@@ -68,7 +68,7 @@ export function combineMessages(notes: readonly DirectoryNote[]): Messages {
   return messages(combineInstructions, [notesText(notes)])
 }
 
-export interface SummaryRequest {
+interface SummaryRequest {
   /** Lines of the directory tree. */
   tree: readonly string[]
   notes: readonly DirectoryNote[]
@@ -80,7 +80,7 @@ export function summaryMessages({ tree, notes, files }: SummaryRequest): Message
   return messages(summaryInstructions, [treeText, notesText(notes), filesText(files)])
 }
 
-export interface UpdateRequest {
+interface UpdateRequest {
   heading: string
   /** Statements that stay. */
   kept: readonly Statement[]

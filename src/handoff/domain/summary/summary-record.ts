@@ -84,7 +84,7 @@ const place = read.object({
   digest: read.sha256,
 })
 
-export const evidenceShape: read.Decoder<Evidence> = (value, at) => {
+const evidenceShape: read.Decoder<Evidence> = (value, at) => {
   const found = place(value, at)
   if (found.to < found.from || found.to - found.from >= limits.lines)
     throw new read.DecodeError(`${at} is not a range of lines`)
@@ -101,7 +101,7 @@ export const statementShape: read.Decoder<Statement> = read.object({
   opens: read.optional(read.oneOf('paragraph', 'item')),
 })
 
-export const wordsShape: read.Decoder<DirectoryWords> = read.object({
+const wordsShape: read.Decoder<DirectoryWords> = read.object({
   directory: read.string(limits.path),
   words: read.array(read.string(60), limits.words),
 })

@@ -160,7 +160,7 @@ export const isTemporaryName = (name: string) => /^\.handoff-\d+\.tmp$/.test(nam
 /** The code and never the message, which contains local paths. */
 const errorCode = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'no code'
 
-export interface FileHash {
+interface FileHash {
   bytes: number
   sha256: string
 }
@@ -187,7 +187,7 @@ async function hashBytes(handle: FileHandle, take?: (piece: Uint8Array) => Promi
   return { bytes, sha256: hash.digest('hex') }
 }
 
-export function sha256(bytes: Uint8Array): string {
+function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import type { ProgramFailure, ProgramRecord } from '../../domain/sandbox-protocol.js'
 
-export type RecordBody = ProgramRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
+type RecordBody = ProgramRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
 
 export function emit(record: RecordBody): void {
   writeAll(Buffer.from(`${JSON.stringify({ v: 1, ...record })}\n`))

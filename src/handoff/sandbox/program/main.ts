@@ -9,7 +9,7 @@ export interface Secrets {
   clone: string
 }
 
-export interface Program {
+interface Program {
   run(task: ProgramTask, secrets: Secrets): Promise<void>
   child(what: ChildWork, task: ProgramTask): Promise<void>
 }

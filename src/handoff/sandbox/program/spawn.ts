@@ -11,7 +11,7 @@ export interface CommandResult {
   stderr: string
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   cwd?: string
   environment?: Record<string, string>
   /** Drops root before the program starts. */

@@ -56,7 +56,7 @@ export function runChild(
 }
 
 /** Splits bytes into lines without decoding them, because a pipe may cut a character in two. */
-export function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) => void {
+function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer[] = []
   return (chunk) => {
     let start = 0

@@ -10,7 +10,7 @@ import type { BudgetLimits } from '../../store/caller-budgets.js'
 /** A reservation outlives the work that it is for, and expires by itself when the process dies. */
 const settlingMs = 60_000
 
-export interface Reservation extends AsyncDisposable {
+interface Reservation extends AsyncDisposable {
   /** Counts what is spent through it. */
   context: AppContext
 }

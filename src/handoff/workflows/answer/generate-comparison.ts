@@ -23,7 +23,7 @@ import type { ChosenRun } from './resolve-run.js'
 import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
 
-export interface CompareJob extends AnswerJob {
+interface CompareJob extends AnswerJob {
   /** The earlier run; `run` is the later one. */
   base: ChosenRun
 }

@@ -13,7 +13,7 @@ import { orAborted } from '../../util/abort.js'
 import { openBoth, openSandbox, type StepTimer } from '../../util/step-timer.js'
 import type { ChosenRun } from './resolve-run.js'
 
-export interface Looking {
+interface Looking {
   context: AppContext
   timer: StepTimer
   run: ChosenRun

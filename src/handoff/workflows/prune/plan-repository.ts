@@ -18,7 +18,7 @@ import { hostRef } from '../../store/ref-store.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './types.js'
 
-export interface PruneContext {
+interface PruneContext {
   request: PruneRequest
   context: AppContext
   notices: string[]

@@ -29,7 +29,7 @@ export interface ThreadQuestion {
   places: RunPlace[]
 }
 
-export interface ShownAnswer {
+interface ShownAnswer {
   record: CompletedAnswer
   reused: boolean
   /** Remarks shown above the answer: which run was used, and why. */
@@ -38,7 +38,7 @@ export interface ShownAnswer {
 
 type Spoken = 'github' | 'target' | 'question' | 'asker' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
 
-export interface CommentQuestion<A extends ShownAnswer> extends Pick<Conversation<A>, Spoken> {
+interface CommentQuestion<A extends ShownAnswer> extends Pick<Conversation<A>, Spoken> {
   /** Removes secrets from text. */
   redact: (text: string) => string
   /** The repository that links in the answer lead to. */
@@ -63,7 +63,7 @@ export function answerInComment<A extends ShownAnswer>(of: CommentQuestion<A>): 
   })
 }
 
-export function threadKey({ thread, branch }: Target): string {
+function threadKey({ thread, branch }: Target): string {
   if (branch !== undefined) return `${thread.kind}/${thread.number}`
   return thread.kind === 'review' ? `pull/${thread.number}/review/${thread.root}` : `pull/${thread.number}`
 }
@@ -79,7 +79,7 @@ async function findRunPlaces(github: GitHub, target: Target, call: Call): Promis
   return [{ name: { commit: head.sha } }, { name: { ref: `refs/heads/${base.ref}` }, note }]
 }
 
-export interface CommentContext
+interface CommentContext
   extends Pick<CommentQuestion<ShownAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
   repository: string
   /** The pull request or branch whose head is compared with the answered commit. */

@@ -4,7 +4,7 @@ import { type CitedRange, changesOf, staleness } from '../../domain/citations/li
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, ChangedFile, Comparison, GitHub } from '../../domain/github.js'
 
-export interface Difference {
+interface Difference {
   /** By their paths at the head. Files that can be compared by lines have a patch. */
   files: (ChangedFile & { whole?: true })[]
   /** True if `files` holds every change. */

@@ -17,7 +17,7 @@ import {
 } from './status-comment.js'
 import { createThrottle } from './throttle.js'
 
-export interface CommentTarget {
+interface CommentTarget {
   github: GitHub
   target: Target
   /** The question's text, shown above the progress until the answer replaces it. */

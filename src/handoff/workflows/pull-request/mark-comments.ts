@@ -14,7 +14,7 @@ import { fullName, type Layout, layout, olderLayout, parseRunId, type Repository
 import { readAnswer } from '../../store/answer-store.js'
 import { type AnswerStaleness, checkStaleness } from './check-answer.js'
 
-export interface MarkRequest {
+interface MarkRequest {
   context: ReadContext
   repository: Repository
   /** Its number. */
@@ -23,7 +23,7 @@ export interface MarkRequest {
   onNotice?: (text: string) => void
 }
 
-export interface MarkResult {
+interface MarkResult {
   /** The present head of the pull request. */
   head: string
   marked: CommentPlace[]

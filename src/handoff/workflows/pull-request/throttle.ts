@@ -1,14 +1,14 @@
 // Writes the newest of many texts at a limited rate, because GitHub limits edits.
 import type { Clock } from '../../domain/ports.js'
 
-export interface Throttle {
+interface Throttle {
   /** Replaces a text that was not written yet. Returns at once. */
   say(text: string): void
   /** No write starts or ends after this resolves. A write in progress gets two seconds. */
   stop(): Promise<void>
 }
 
-export interface ThrottleOptions {
+interface ThrottleOptions {
   clock: Clock
   /** The interval between two writes; the first write waits as long. */
   intervalMs: number

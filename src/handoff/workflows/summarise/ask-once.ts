@@ -19,7 +19,7 @@ export interface Asker {
   finish(): Promise<void>
 }
 
-export interface AskerInput {
+interface AskerInput {
   model: string
   queue: ModelQueue
   earlier: Notes

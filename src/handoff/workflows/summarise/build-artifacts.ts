@@ -28,7 +28,7 @@ export interface SummaryArtifacts {
 }
 
 /** What was read while the sandbox worked or while its files were verified. */
-export interface PreparedInput {
+interface PreparedInput {
   previous: PreviousRun | undefined
   /** What became of the lines that the previous summary cites. */
   relocations: readonly Relocation[]

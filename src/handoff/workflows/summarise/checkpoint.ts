@@ -24,7 +24,7 @@ export function openCheckpoint(drive: Drive, path: string, signal: AbortSignal):
   }
 }
 
-export interface CheckpointWriter {
+interface CheckpointWriter {
   /** Schedules a save and returns at once. Saves run one after the other; requests during a save are merged into the next. */
   requestSave(): void
   /** Resolves when the last requested save has ended. Does not reject. */

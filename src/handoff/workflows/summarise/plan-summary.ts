@@ -11,7 +11,7 @@ import { createTokenBudget, type Reservation } from '../../domain/summary/token-
 import type { SummaryContext } from './types.js'
 import { planParts } from './write-notes.js'
 
-export interface FreshPlan {
+interface FreshPlan {
   chosen: SizedFile[]
   /** Files that the limits leave out. */
   left: SourceFile[]

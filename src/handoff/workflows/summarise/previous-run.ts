@@ -22,7 +22,7 @@ export interface PreviousRun {
   summary: PreviousSummary
 }
 
-export interface ReuseSources {
+interface ReuseSources {
   reuseFrom?: { commits?: string[]; refs?: string[] }
   commit: { repository: Repository; sha: string; ref?: string }
 }

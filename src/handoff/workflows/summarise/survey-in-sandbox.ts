@@ -18,7 +18,7 @@ import { type OpenedRun, openRun } from '../../store/run-access.js'
 import { type OwnedSandbox, openBoth, openSandbox, type StepTimer, withCleanup } from '../../util/step-timer.js'
 import type { SummariseRequest } from './types.js'
 
-export interface SurveyJob {
+interface SurveyJob {
   request: SummariseRequest
   context: AppContext
   timer: StepTimer

@@ -139,7 +139,7 @@ async function writeStatements(
 }
 
 /** New statements take the place of the first lost one. The statements that stay are the same objects, in their order. */
-export function mergeSection({ heading, kept, lost }: KeptSection, added: readonly Statement[]): Section {
+function mergeSection({ heading, kept, lost }: KeptSection, added: readonly Statement[]): Section {
   const at = lost[0]?.after ?? kept.length
   const opens = lost[0]?.statement.opens ?? (kept.at(-1)?.opens === 'item' ? 'item' : undefined)
   const placed = added.map(({ opens: _opens, ...statement }, index) =>

@@ -22,7 +22,7 @@ import type { SummaryArtifacts } from './build-artifacts.js'
 import type { RunFile } from './diagram-file.js'
 import type { SandboxChange } from './survey-in-sandbox.js'
 
-export interface ChangeJob {
+interface ChangeJob {
   context: AppContext
   head: string
   found: SandboxChange

@@ -16,7 +16,7 @@ import {
 import { fitRequest } from './fit-request.js'
 import type { SummaryContext } from './types.js'
 
-export interface WrittenNotes {
+interface WrittenNotes {
   /** Ordered by directory; few enough for the request of the sections. */
   notes: DirectoryNote[]
   /** Notes on the parts themselves. */
@@ -97,7 +97,7 @@ async function describeOneLine(
 }
 
 /** Splits by lines, so that a single large file is split too. Undefined if there is only one line. */
-export function splitInHalf(files: readonly ShownFile[]): [ShownFile[], ShownFile[]] | undefined {
+function splitInHalf(files: readonly ShownFile[]): [ShownFile[], ShownFile[]] | undefined {
   const total = files.reduce((sum, file) => sum + file.lines.length, 0)
   if (total < 2) return undefined
   const halves: [ShownFile[], ShownFile[]] = [[], []]

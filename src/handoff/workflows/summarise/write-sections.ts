@@ -7,12 +7,12 @@ import { type DirectoryWords, headings, type Section } from '../../domain/summar
 import { type Fitted, fitRequest } from './fit-request.js'
 import type { SummaryContext } from './types.js'
 
-export interface WrittenSections {
+interface WrittenSections {
   sections: Section[]
   words: DirectoryWords[]
 }
 
-export interface SectionData {
+interface SectionData {
   notes: readonly DirectoryNote[]
   files: readonly ShownFile[]
 }

@@ -8,7 +8,7 @@ import { type FileWeights, features } from './ranking-weights.js'
 import type { Relations } from './relations.js'
 import { splitIdentifier } from './tokenize.js'
 
-export interface Evidence {
+interface Evidence {
   query: Query
   stats: SearchStats
   named: readonly NamedFile[]

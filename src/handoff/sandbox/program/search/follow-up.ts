@@ -14,7 +14,7 @@ import { findInCorpus } from './index.js'
 import { parseQuestion } from './query.js'
 import { nameMeaning } from './rank-files.js'
 
-export interface FollowUpOptions {
+interface FollowUpOptions {
   gitDirectory: string
   commit: string
   search: Search

@@ -19,7 +19,7 @@ import { questionWords } from './stop-words.js'
 import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
 import { readTeamNotes } from './team-notes.js'
 
-export interface FindOptions {
+interface FindOptions {
   /** Bare. */
   gitDirectory: string
   commit: string
@@ -42,7 +42,7 @@ export interface SearchResult {
   notes: Excerpt[]
 }
 
-export interface Ranking {
+interface Ranking {
   shape: Shape
   query: Query
   stats: SearchStats

@@ -13,7 +13,7 @@ export interface NamedFile {
   ranges: { from: number; to: number }[]
 }
 
-export interface QuestionWithNames {
+interface QuestionWithNames {
   named: NamedFile[]
   /** The question, with each path replaced by the bare file name. */
   text: string

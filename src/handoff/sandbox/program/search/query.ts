@@ -6,7 +6,7 @@ import type { Shape } from './shape.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 
-export interface Concept {
+interface Concept {
   index: number
   /** The word of the question, or the whole identifier. */
   word: string

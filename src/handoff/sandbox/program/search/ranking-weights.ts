@@ -68,7 +68,7 @@ export const features =
 export type FileWeights = Float64Array
 
 /** Reads pairs of a feature and its weight; a feature without a weight does not count. */
-export function readTable(text: string): FileWeights {
+function readTable(text: string): FileWeights {
   const words = text.split(' ')
   return Float64Array.from(features, (name) => (words.includes(name) ? Number(words[words.indexOf(name) + 1]) : 0))
 }

@@ -13,7 +13,7 @@ const mentionLimits = { files: 3, regions: 3 }
 /** Files whose imports are followed. */
 const importing = 40
 /** A name with more definitions is ambiguous. */
-export const ambiguousDefinitions = 4
+const ambiguousDefinitions = 4
 
 export interface Relations {
   /** By path: the file defines what the best files use. */
@@ -187,10 +187,7 @@ function findTests(ranked: readonly RankedFile[], share: Share, files: readonly 
 }
 
 /** `test_session.py`, `session.test.ts`, `SessionTest.java`, `session_spec.rb` and the fixtures in `session/` test session. */
-export function testedFiles(
-  file: SourceFile,
-  byName: ReadonlyMap<string, readonly SourceFile[]>,
-): readonly SourceFile[] {
+function testedFiles(file: SourceFile, byName: ReadonlyMap<string, readonly SourceFile[]>): readonly SourceFile[] {
   if (file.kind !== 'test') return []
   const stem = nameWithoutExtensions(file.name)
   const names = [

@@ -140,7 +140,7 @@ function isWord(byte: number): boolean {
  * Which sequences of three letters start a wanted word (1), end a line (2), or both (3): a two-letter word and its line end. Stems keep at least three
  * letters of a word, or all of it.
  */
-export function wantedPrefixes(query: Query): Uint8Array {
+function wantedPrefixes(query: Query): Uint8Array {
   const wanted = new Uint8Array(1 << 15)
   for (let code = endCode; code < wanted.length; code += 32) wanted[code] = 2
   const mark = (word: string) => {
@@ -214,7 +214,7 @@ function meaningOfBytes(query: Query, bytes: Uint8Array, from: number, to: numbe
     .flatMap((word) => meaningOfWord(query, word) ?? [])
 }
 
-export function growArray(array: Int32Array): Int32Array {
+function growArray(array: Int32Array): Int32Array {
   const larger = new Int32Array(array.length * 2)
   larger.set(array)
   return larger

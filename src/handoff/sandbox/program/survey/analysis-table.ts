@@ -3,7 +3,7 @@ import type { Definition, SecretPlace } from '../../../domain/survey.js'
 import type { ContentKind } from './decode-text.js'
 import type { ImportStatement } from './find-imports.js'
 
-export interface Analysis {
+interface Analysis {
   contentKind: ContentKind
   /** The grammar that the file's name or the first line of a script selects. */
   grammar: string

@@ -30,7 +30,7 @@ export function analysisKey(entry: Entry): string {
 
 const nothing = new Int32Array(0)
 
-export type Analyzer = (entry: Entry, bytes: Buffer) => number
+type Analyzer = (entry: Entry, bytes: Buffer) => number
 
 /** Adds the analysis of a file to the table and returns its index. */
 export function createAnalyzer(analyses: AnalysisTable): Analyzer {

@@ -25,7 +25,7 @@ export interface TreeChange {
   hunks: Hunk[]
 }
 
-export interface TreeComparison {
+interface TreeComparison {
   changes: TreeChange[]
   /** How many more paths differ. */
   leftOut: number

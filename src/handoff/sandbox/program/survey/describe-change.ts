@@ -24,7 +24,7 @@ export interface DescribedChange {
   notices: string[]
 }
 
-export interface ChangeOptions extends RippleSources {
+interface ChangeOptions extends RippleSources {
   git: SpawnGit
   base: string
   head: string

@@ -61,7 +61,7 @@ function waitForExit(child: ChildProcessWithoutNullStreams): Promise<string | un
 }
 
 /** Called once per name, in order; undefined if git does not have the object. The bytes are valid during the call only. */
-export type OnBlob = (index: number, bytes: Buffer | undefined) => void
+type OnBlob = (index: number, bytes: Buffer | undefined) => void
 
 export interface BlobReader {
   /** Names are object ids or `<commit>:<path>` without line ends. One call at a time; a reader for many accepts one call only. */

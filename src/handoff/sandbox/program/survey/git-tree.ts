@@ -47,7 +47,7 @@ export interface Tree {
   redactedNames: number
 }
 
-export interface TreeParser {
+interface TreeParser {
   push: (chunk: Buffer) => void
   finish: (rootTree: string) => Tree
 }

@@ -24,7 +24,7 @@ import { collectSecrets, countFiles, createSurvey, fileTableJson, outlineJson, p
 import { createSelection, readRules } from './repository-rules.js'
 import { writeExcerpts } from './write-excerpts.js'
 
-export interface SurveyOptions {
+interface SurveyOptions {
   /** A bare repository; one commit deep is enough. */
   gitDirectory: string
   commit: string

@@ -1,7 +1,7 @@
 // The language of a file by its extension, and the meaning of other extensions. Tables only.
 
 /** The grammar of its definitions, and its family: a name of one family never means a definition of another. */
-export interface Language {
+interface Language {
   grammar: string
   family: string
 }
@@ -107,7 +107,7 @@ const byExtension = new Map(
 
 const byGrammar = new Map(languages.map(([grammar, family]): [string, Language] => [grammar, { grammar, family }]))
 
-export type ExtensionCategory = 'language' | 'data' | 'binary' | 'unknown'
+type ExtensionCategory = 'language' | 'data' | 'binary' | 'unknown'
 
 /** The extension in lower case, without the dot; empty if there is none. `.env.local` has `env`. */
 export function extensionOf(name: string): string {

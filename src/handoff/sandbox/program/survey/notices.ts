@@ -7,7 +7,7 @@ import { patternLimit } from './gitignore-patterns.js'
 import { longestPath } from './report.js'
 import type { RepositoryRules } from './repository-rules.js'
 
-export interface NoticeInput {
+interface NoticeInput {
   tree: Tree
   counts: SurveyCounts
   analyses: AnalysisTable

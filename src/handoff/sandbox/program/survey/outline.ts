@@ -12,7 +12,7 @@ const longestName = 120
 /** Characters in which the end of a function head is searched. */
 const longestHead = 2_000
 
-export interface OutlineResult {
+interface OutlineResult {
   definitions: Definition[]
   /** One for each definition. */
   visibilities: Visibility[]

@@ -12,7 +12,7 @@ export interface CommitPaths {
 }
 
 /** The file or folder that an import leads to; undefined outside the repository. */
-export function resolveImport(from: string, grammar: string, module: string, paths: CommitPaths): string | undefined {
+function resolveImport(from: string, grammar: string, module: string, paths: CommitPaths): string | undefined {
   switch (grammar) {
     case 'javascript':
       return resolveJavaScript(from, module, paths)

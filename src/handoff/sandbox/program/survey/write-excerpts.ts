@@ -95,7 +95,7 @@ function cutExcerpt(
 }
 
 /** Cuts text to a number of bytes, at a line end if one is near. */
-export function cutToBytes(text: string, bytes: number): string {
+function cutToBytes(text: string, bytes: number): string {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
   let end = bytes
@@ -105,7 +105,7 @@ export function cutToBytes(text: string, bytes: number): string {
 }
 
 /** Numbered lines of the definitions: outermost first as far as they fit, then in the order of the file. */
-export function signatureLines(text: string, definitions: readonly Definition[], bytes: number): string {
+function signatureLines(text: string, definitions: readonly Definition[], bytes: number): string {
   const lines = text.split('\n')
   const shown = [...new Set(definitions.map(({ line }) => line))]
     .map((line) => ({ line, text: (lines[line - 1] ?? '').trimEnd().slice(0, 200).toWellFormed() }))
