@@ -229,18 +229,16 @@ test('what only its own file uses is not exported', () => {
     ...filesBelow('test').map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
   ].map(({ path, text }) => ({
     path,
-    text,
+    words: new Set(text.match(/\w+/g)),
     imports: new Set(importsOf(text).map((specifier) => normalize(join(dirname(path), specifier)))),
   }))
   const unused = sources.flatMap(({ path, text }) => {
-    // Entry points hand the public interface on as one object.
-    const isPublic = layerOf(path)?.name === 'index'
-    const importers = readers.filter(({ path: reader, imports }) =>
-      isPublic ? !reader.startsWith('src/handoff/') : imports.has(path.replace(/\.ts$/, '.js')),
-    )
-    const words = new Set(importers.flatMap((importer) => importer.text.match(/\w+/g) ?? []))
+    const direct = readers.filter(({ imports }) => imports.has(path.replace(/\.ts$/, '.js')))
+    // Entry points hand the public interface on as one object, whole modules too.
+    const isPublic = [path, ...direct.map((reader) => reader.path)].some((one) => layerOf(one)?.name === 'index')
+    const importers = isPublic ? readers.filter((reader) => !reader.path.startsWith('src/handoff/')) : direct
     return exportsOf(text)
-      .filter((name) => !words.has(name))
+      .filter((name) => ![...direct, ...importers].some((importer) => importer.words.has(name)))
       .map((name) => `${path}: ${name}`)
   })
   expect(unused).toEqual([])

@@ -13,14 +13,14 @@ export interface Session {
 }
 
 /** A sign-in under way, in the browser that began it. */
-export interface SignIn {
+interface SignIn {
   state: string
   verifier: string
   /** Where the person wants to go afterwards. */
   path: string
 }
 
-export interface Kinds {
+interface Kinds {
   session: Session
   signin: SignIn
 }

@@ -75,7 +75,7 @@ async function beginSignIn(exchange: RequestContext, app: App): Promise<Response
 }
 
 /** A path of this origin, with its query. Anything else is the page itself. */
-export function ownPath(wanted: string | null, { origin }: URL): string {
+function ownPath(wanted: string | null, { origin }: URL): string {
   if (wanted === null || wanted.length > 2_000 || !wanted.startsWith('/') || !URL.canParse(wanted, origin)) return '/'
   const url = new URL(wanted, origin)
   return url.origin === origin ? `${url.pathname}${url.search}${url.hash}` : '/'

@@ -11,7 +11,7 @@ import { makeTransport, parseBaseUrl } from './client.js'
 import { LostReply, sendRequest } from './request.js'
 import { decodeReply, repositoryFacts, repositoryPath } from './responses.js'
 
-export interface SignInOptions {
+interface SignInOptions {
   serverUrl: string
   apiUrl: string
   clientId: string
@@ -27,7 +27,7 @@ export interface UserTokens {
   refreshUntil?: number
 }
 
-export interface SignedInUser {
+interface SignedInUser {
   id: number
   login: string
 }
