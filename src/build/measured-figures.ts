@@ -8,7 +8,7 @@ interface Source {
 }
 
 /** hono at commit 28a9c12, 4.7 MB. */
-export const exampleRepository = { name: 'hono', url: 'https://github.com/honojs/hono', files: 486 }
+const exampleRepository = { name: 'hono', url: 'https://github.com/honojs/hono', files: 486 }
 
 /** Tokens that the demo counted. The stand-in thinks before each reply, as OpenAI's small reasoning models do. */
 export const demoTokens = {
@@ -19,7 +19,7 @@ export const demoTokens = {
   source: '`npm run demo -- <repository> "<question>" --json` with LLM_MODEL=offline/gpt-6-luna',
 } satisfies Source & Record<string, unknown>
 
-export const sandboxPrice = {
+const sandboxPrice = {
   dollarsAnHour: 0.13,
   processors: 2,
   gigabytes: 2,
@@ -39,7 +39,7 @@ export const storing = {
 } satisfies Source & Record<string, unknown>
 
 /** Files that a free drive9 account has room for. */
-export const freeAccount = { files: 500, date: '2026-11-18', source: 'the plans of drive9' } satisfies Source &
+const freeAccount = { files: 500, date: '2026-11-18', source: 'the plans of drive9' } satisfies Source &
   Record<string, unknown>
 
 export const measurements: Readonly<Record<string, Source>> = { demoTokens, sandboxPrice, storing, freeAccount }

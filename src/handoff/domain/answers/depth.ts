@@ -3,7 +3,7 @@
 export const depths = ['quick', 'normal', 'deep'] as const
 export type Depth = (typeof depths)[number]
 
-export interface DepthLimits {
+interface DepthLimits {
   /** Requests for an answer; each one after the first shows more of the repository. */
   rounds: number
   /** Tokens of numbered lines that all rounds show. */

@@ -16,7 +16,7 @@ const termInputTokens = 5_500
 /** The model that a question is asked of, as far as its cost is concerned. */
 export type QuestionModel = Pick<Model, 'name' | 'contextTokens' | 'replyTokens'>
 
-export interface MaxQuestionCost {
+interface MaxQuestionCost {
   calls: number
   inputTokens: number
   outputTokens: number

@@ -56,7 +56,7 @@ function bareWord(word: string): string {
   return word.slice(from, to) + (open > 0 ? (/^[)\]}]+/.exec(end)?.[0].slice(0, open) ?? '') : '')
 }
 
-interface AnswerKey {
+export interface AnswerKey {
   run: string
   question: string
   model: string
@@ -117,7 +117,7 @@ function stem(word: string): string {
   return (bare.length >= 4 ? bare : word).replace(/e$/, '')
 }
 
-interface AskCommand {
+export interface AskCommand {
   /** Empty if the comment holds the command alone. */
   question: string
   /** `/ask --fresh …`: answer again. */
