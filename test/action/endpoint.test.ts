@@ -149,10 +149,12 @@ test('before the head has a run, the base branch answers', async () => {
 
 test('a run that is being made is waited for through the service too', async () => {
   const [, second] = stack.repository.commits
-  const summarising = stack.step({ event: stack.pull(8, second!) })
-  const began = () => stack.clouds.drive.tree('/handoff').some(({ path }) => path.includes(`/runs/${second}-`))
-  await until('the run began', began)
+  const { drive } = stack.clouds
+  const runs = drive.tree('/handoff').find(({ path }) => path.endsWith('/octo/tools/runs'))!.path
+  drive.write(`${runs}/${second}-began/.handoff-marker`, 'x')
   const { question, step } = asked('How does the token come to be refreshed?', 8, identity(), { 'wait-for-run': '60' })
+  await until('the service was asked before there is a summary', () => received.length > 0)
+  const summarising = stack.step({ event: stack.pull(8, second!) })
   expect([...(await step).errors, ...(await summarising).errors]).toEqual([])
   expect((await step).outputs['commit']).toBe(second)
   expect(answerTo(question.id)!.body).not.toContain('has no summary yet')
