@@ -65,6 +65,8 @@ export interface DeploymentOptions {
   withoutFunctions?: boolean
   /** The repository's number on its host. */
   repositoryId?: string
+  /** The git host, where it is not the git remote: an emulator of GitHub that passes clones on. */
+  serverUrl?: string
   /** Each search returns the same at once, for tests that ask often and do not check the search. */
   quickFinds?: boolean
   /** The instances run as on Vercel: jobs wait in its queues. Else they wait in the memory of each instance. */
@@ -84,7 +86,8 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
       sandboxes: { ...options.sandboxes, ...(sandboxProgram ? { path: [sandboxProgram.folder, programFolder] } : {}) },
     },
   })
-  const where = { ...parseRepository(name, new URL(stack.remote.url).host), id: options.repositoryId ?? repositoryId }
+  const serverUrl = options.serverUrl ?? stack.remote.url
+  const where = { ...parseRepository(name, new URL(serverUrl).host), id: options.repositoryId ?? repositoryId }
   const commit = {
     repository: where,
     sha: repository.head,
@@ -99,7 +102,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   const environment = {
     ...stack.clouds.settings,
     DRIVE9_ROOT: '/handoff',
-    GITHUB_SERVER_URL: stack.remote.url,
+    GITHUB_SERVER_URL: serverUrl,
     GITHUB_API_URL: 'http://127.0.0.1:9',
     HANDOFF_BEARERS: `team-a=${sha256(token)}=octo/tools,+comment; team-b=${sha256(otherToken)}=other/*`,
     ...options.environment,

@@ -107,7 +107,8 @@ export function watchSecrets(): SecretWatch {
       const plain = Object.entries(request.headers).filter(([name]) => !opening.has(name))
       keep(`a header to ${server}`, plain.map(([name, value]) => `${name}: ${value}`).join('\n'))
       const started = serviceOf(server, request) === 'sandboxes'
-      keep(`a request to ${server}`, request.body.toString('latin1'), started ? allowedInSandbox : nothing)
+      const may = started ? allowedInSandbox : isTokenRequest(server, request) ? allowedInTokenRequest : nothing
+      keep(`a request to ${server}`, request.body.toString('latin1'), may)
     },
     leaks() {
       look()
@@ -127,6 +128,12 @@ const opensOtherServices = ({ opens }: Key) =>
 
 /** A sandbox is given a token for its directory, and what it clones with. */
 const allowedInSandbox = ({ secret, opens }: Key) => isScoped(secret) || opens.has('git')
+
+/** GitHub takes the secret of an App, and the token that it is asked about, in the body. */
+const isTokenRequest = (server: string, { path }: RecordedRequest) =>
+  server === 'github' && /^\/(?:login\/oauth\/access_token|applications\/[^/]+\/token)$/.test(path)
+const allowedInTokenRequest = ({ name, secret, opens }: Key) =>
+  opens.has('github') || secret.startsWith('ghu_') || name === 'HANDOFF_APP_CLIENT_SECRET'
 
 const opening = new Set(['authorization', 'x-api-key', 'x-access-token', 'proxy-authorization'])
 

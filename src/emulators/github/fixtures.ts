@@ -19,6 +19,7 @@ import {
 interface RepositoryOptions {
   /** `owner/name`. */
   name: string
+  id?: number
   private?: boolean
   defaultBranch?: string
   /** A git directory to read branches and comparisons from. */
@@ -108,7 +109,7 @@ export function makeFixtures(state: GitHubState): Fixtures {
 function addRepository(state: GitHubState, options: RepositoryOptions): Repository {
   const [owner = '', name = ''] = options.name.split('/')
   const repository: Repository = {
-    id: state.nextId(),
+    id: options.id ?? state.nextId(),
     owner: ensureUser(state, owner),
     name,
     private: options.private ?? false,

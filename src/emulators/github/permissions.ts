@@ -20,6 +20,7 @@ export function canRead(token: Token, repository: Repository): boolean {
 }
 
 function coversRepository(token: Token, repository: Repository): boolean {
+  if (token.forApp && repository.installation === undefined) return false
   if (token.repositories !== null && !token.repositories.has(repository.id)) return false
   return token.installation || isMember(token, repository)
 }
@@ -31,6 +32,8 @@ function isMember(token: Token, repository: Repository): boolean {
 /** What is public may be read by everyone; anything else needs the permission, as the token has it for this repository. */
 export function checkPermissions(context: RequestContext, need: RequiredPermissions): Reply | null {
   const { token, repository } = context
+  const suspended = token.forApp && repository.private && repository.suspended
+  if (suspended && canRead(token, repository)) return errorReply(403, 'This installation has been suspended')
   if (!canRead(token, repository)) return notFound()
   const readable = !repository.private && need.every(({ grant }) => grant === 'read')
   if (readable || need.length === 0) return null

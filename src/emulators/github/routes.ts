@@ -7,13 +7,14 @@ import { compareReply } from './git-repository.js'
 import { identityReply, type RequiredPermissions, userReply } from './permissions.js'
 import * as repositories from './repositories.js'
 import type { RequestContext } from './request-context.js'
+import { checkTokenReply, revokeTokenReply, type UserFlow } from './user-flow.js'
 
 export interface Route {
   method: string
   /** `:name` stands for one segment, `*` (as `rest`) for all that is left. */
   path: string
-  /** Whose authorization it takes: a token's, or the App's own. */
-  by?: 'token' | 'app'
+  /** Whose authorization it takes: a token's, the App's own, or that of the App's client id and secret. */
+  by?: 'token' | 'app' | 'client'
   need?: (context: RequestContext) => RequiredPermissions
   answer: (context: RequestContext) => Reply | Promise<Reply>
 }
@@ -26,8 +27,11 @@ const reviewWrite = (): RequiredPermissions => [{ permission: 'pull_requests', g
 const talkRead = (context: RequestContext) => comments.conversationPermissions(context, 'read')
 const talkWrite = (context: RequestContext) => comments.conversationPermissions(context, 'write')
 
-export function routes(app: App): Route[] {
+export function routes(app: App, flow: UserFlow): Route[] {
+  const token = { path: '/applications/:id/token', by: 'client' } as const
   return [
+    { method: 'POST', ...token, answer: checkTokenReply(flow) },
+    { method: 'DELETE', ...token, answer: revokeTokenReply(flow) },
     { method: 'GET', path: '/user', answer: identityReply },
     { method: 'GET', path: '/users/:login', answer: userReply },
     { method: 'POST', path: '/graphql', answer: graphqlReply },

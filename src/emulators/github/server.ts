@@ -23,6 +23,7 @@ import {
   type StoredComment,
   type Token,
 } from './state.js'
+import { makeUserFlow, type UserFlow, verifyClient } from './user-flow.js'
 import { deliver, makeCommentEvent, type WebhookEvent } from './webhook-events.js'
 
 interface GitHubOptions {
@@ -32,6 +33,8 @@ interface GitHubOptions {
   limits?: RateLimitOptions
   /** What our App was given; enough for a conversation when absent. */
   appPermissions?: App['permissions']
+  /** Where its repositories are cloned from, for a product that knows one address for both. */
+  gitUrl?: string
 }
 
 export interface LocalGitHub extends stock.Fixtures, AsyncDisposable {
@@ -53,6 +56,8 @@ export interface LocalGitHub extends stock.Fixtures, AsyncDisposable {
   deliver(url: string, event: WebhookEvent, options: { secret: string; delivery?: string }): Promise<Response>
   limits: RateLimits
   app: App
+  /** How people authorize the App. */
+  userFlow: UserFlow
   oidc: Oidc
   /** Makes the runner's job one of this repository. */
   runJob(repository: Repository, job?: { ref?: string; sha?: string; event?: string }): void
@@ -64,14 +69,15 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
   const basePath = options.basePath ?? ''
   const limits = makeRateLimits(options.limits ?? {})
   const app = makeApp(state, options.appPermissions)
-  const table = routes(app)
+  const users = makeUserFlow(state, app)
+  const table = routes(app, users.flow)
   const unexpected: string[] = []
   let oidc: ReturnType<typeof makeOidc>
 
   const server = await startServer(
     'github',
     (request) => {
-      return oidc.reply(request) ?? answer(request)
+      return oidc.reply(request) ?? users.reply(request) ?? gitReply(options.gitUrl, request) ?? answer(request)
     },
     options.port === undefined ? {} : { port: options.port },
   )
@@ -108,7 +114,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     const { url, request, wrong } = asked
     if (!request.headers['user-agent']) return errorReply(403, 'Request forbidden by administrative rules.')
     const authorization = request.headers['authorization']
-    const token = route.by === 'app' ? verifyAppJwt(app, authorization) : authenticate(state, authorization)
+    const token = authorize(route, authorization)
     if (token !== null && 'status' in token) return token
     const body = parseBody(request)
     if (body === null) return errorReply(400, 'Problems parsing JSON')
@@ -117,6 +123,11 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     const refused = checkRoutePermissions(route, context)
     if (refused) return refused
     return wrong.length > 0 ? replyToInvalidRequest(wrong) : await route.answer(context)
+  }
+
+  function authorize({ by }: Route, authorization: string | undefined) {
+    if (by === 'app') return verifyAppJwt(app, authorization)
+    return by === 'client' ? verifyClient(users.flow, authorization) : authenticate(state, authorization)
   }
 
   return {
@@ -134,6 +145,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     deliver,
     limits: limits.controls,
     app,
+    userFlow: users.flow,
     oidc,
     runJob(repository, job = {}) {
       const { ref = 'refs/heads/main', sha = '0'.repeat(40), event = 'push' } = job
@@ -141,6 +153,32 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<LocalGit
     },
     close: server.close,
     [Symbol.asyncDispose]: server.close,
+  }
+}
+
+/** Clones and fetches, passed on. */
+function gitReply(gitUrl: string | undefined, { method, path, headers, body }: RecordedRequest) {
+  if (gitUrl === undefined || !/^\/[^/]+\/[^/]+\.git\//.test(path)) return undefined
+  return passOn(`${gitUrl}${path}`, { method, headers, ...(body.length > 0 ? { body } : {}) })
+}
+
+async function passOn(
+  url: string,
+  { method, headers, body }: { method: string; headers: Record<string, string>; body?: Buffer },
+): Promise<Reply> {
+  const {
+    host: _host,
+    connection: _connection,
+    'content-length': _length,
+    'transfer-encoding': _coding,
+    ...sent
+  } = headers
+  const response = await fetch(url, { method, headers: sent, ...(body ? { body: new Uint8Array(body) } : {}) })
+  const type = response.headers.get('content-type')
+  return {
+    status: response.status,
+    headers: type ? { 'content-type': type } : {},
+    body: new Uint8Array(await response.arrayBuffer()),
   }
 }
 

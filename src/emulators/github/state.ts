@@ -28,6 +28,8 @@ export interface Repository {
   discussions: Set<number>
   /** The installation of our App, where there is one. */
   installation?: number
+  /** Its owner suspended the installation. */
+  suspended?: boolean
 }
 
 /** Tests change `head.sha` and `locked` as they like. */
@@ -74,6 +76,8 @@ export interface Token {
   user: User
   /** Tokens of Apps and of Actions; they are refused where a person is meant. */
   installation: boolean
+  /** A person's token for our App: it reaches what both may reach. */
+  forApp?: boolean
   permissions: Partial<Record<PermissionName, Grant>>
   /** Null for all repositories. */
   repositories: Set<number> | null

@@ -51,7 +51,7 @@ export async function send(out: Response, { response, incoming }: ReceivedReques
   if (response.destroyed) return void (await out.body?.cancel())
   const closed = new Promise<void>((resolve) => response.once('close', resolve))
   const headers: Record<string, string | string[]> = {}
-  for (const [name, value] of out.headers) headers[name] = value
+  for (const [name, value] of out.headers) headers[name] = name === 'set-cookie' ? out.headers.getSetCookie() : value
   response.writeHead(out.status, headers)
   if (!out.body || incoming.method === 'HEAD') {
     response.end()
