@@ -1,8 +1,10 @@
 // One question and its answer on the page, while the model writes it and afterwards.
-import type { Answer, Citation, Question } from './api-types.js'
-import { citationButton } from './citation.js'
+import type { Answer } from './api-types.js'
+import { citationButton, sourceButton } from './citation.js'
+import { copyButton } from './copy-button.js'
 import { type Child, element, fill, uniqueId } from './dom.js'
 import { count, exactTime, plural, seconds, shortCommit, timeAgo, withoutBidi } from './format.js'
+import { addressOf } from './page-address.js'
 import { renderBlocks } from './render-blocks.js'
 import { askAgainButton } from './retry-buttons.js'
 import type { RunView } from './run-view.js'
@@ -18,7 +20,7 @@ export function createAnswer(question: string) {
   const rest = element('div', { class: 'rest' })
   const slot = element('div')
   const title = element('h3', { id, tabindex: '-1' }, withoutBidi(question))
-  const node = element('article', { class: 'answer', 'aria-labelledby': id }, title, badge, slot, words, problem, rest)
+  const node = element('article', { class: 'answer', 'aria-labelledby': id }, title, slot, badge, words, problem, rest)
   return { node, title, words, badge, problem, rest, slot }
 }
 
@@ -48,22 +50,21 @@ export function createDraft({ words }: AnswerParts) {
   }
 }
 
-/** Shows the checked answer. `askedNow` offers to ask anew when the answer is a stored one. */
-export function showAnswer(parts: AnswerParts, answer: Answer, view: RunView, askedNow?: Question): void {
+/** Shows the checked answer. */
+export function showAnswer(parts: AnswerParts, answer: Answer, view: RunView): void {
   const citations = new Map(answer.citations.map((citation) => [citation.label, citation]))
-  const open = (citation: Citation) => view.openCitation(citation, answer)
   const citation = (label: string) => {
     const found = citations.get(label)
-    return found && citationButton(found, open)
+    return found && citationButton(found, answer, view)
   }
   fill(parts.words, renderBlocks(answer.blocks, { shift: 3, link: view.link, citation }))
   parts.words.setAttribute('aria-busy', 'false')
   parts.node.dataset['answer'] = answer.id
-  if (askedNow) showBadge(parts.badge, answer, () => view.askAgain({ ...askedNow, fresh: true }))
-  fill(parts.rest, notes(answer), sources(answer.citations, open), details(answer))
+  fill(parts.rest, notes(answer), sources(answer, view), actions(answer, view), details(answer))
 }
 
-function showBadge(badge: HTMLElement, answer: Answer, askAnew: () => void): void {
+/** Says of an answer to a question asked now that it is a stored one, and offers to ask anew. */
+export function showReuse({ badge }: AnswerParts, answer: Answer, askAnew: () => void): void {
   const isStored = answer.reused || answer.reusedFrom !== undefined
   badge.hidden = !isStored
   if (!isStored) return
@@ -72,6 +73,16 @@ function showBadge(badge: HTMLElement, answer: Answer, askAnew: () => void): voi
   const time = element('time', { datetime: completedAt, title: exactTime(completedAt) }, timeAgo(completedAt))
   const again = askAgainButton('Ask anew', { class: 'quiet' }, askAnew)
   fill(badge, element('span', {}, `Answered before${near}, `, time), again)
+}
+
+function actions(answer: Answer, view: RunView): Child {
+  const address = new URL(addressOf({ ...view.place, answer: answer.id }), location.href).href
+  return element(
+    'div',
+    { class: 'doing' },
+    copyButton('Copy link', () => address, 'plain'),
+    copyButton('Copy answer', () => answer.text, 'plain'),
+  )
 }
 
 function notes(answer: Answer): Child[] {
@@ -89,15 +100,16 @@ function notes(answer: Answer): Child[] {
 
 const mostSources = 60
 
-function sources(citations: Citation[], open: (citation: Citation) => void): Child {
+function sources(answer: Answer, view: RunView): Child {
+  const { citations } = answer
   if (citations.length === 0) return undefined
-  const items = citations.slice(0, mostSources).map((one) => element('li', {}, citationButton(one, open, true)))
+  const items = citations.slice(0, mostSources).map((one) => element('li', {}, sourceButton(one, answer, view)))
   const more = citations.length - mostSources
   return element(
     'section',
     { class: 'sources' },
     element('h4', {}, 'Rests on'),
-    element('ul', {}, items),
+    element('ol', {}, items),
     more > 0 && element('p', { class: 'hint' }, `and ${more} more`),
   )
 }

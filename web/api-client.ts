@@ -37,15 +37,15 @@ export function createApiClient() {
       token = ''
     },
     hasToken: () => token !== '',
-    repositories: (signal?: AbortSignal) => read<{ repositories: string[] }>('/api/runs', signal),
+    repositories: (signal?: AbortSignal) => read<{ repositories: string[]; models?: string[] }>('/api/runs', signal),
     runs: (repository: string, cursor?: string, signal?: AbortSignal) =>
       read<RunPage>(address('/api/runs', { repository, cursor }), signal),
     newestRun: (place: { repository: string; ref?: string; pull?: string }, signal?: AbortSignal) =>
       read<RunPage>(address('/api/runs', place), signal),
     run: (place: RunAddress, signal?: AbortSignal) =>
       read<WholeRun>(address(runPath(place), { repository: place.repository }), signal),
-    answers: (place: RunAddress, cursor?: string, signal?: AbortSignal) =>
-      read<AnswerPage>(address(`${runPath(place)}/answers`, { repository: place.repository, cursor }), signal),
+    answers: (place: RunAddress, { cursor, limit }: { cursor?: string; limit?: number }, signal?: AbortSignal) =>
+      read<AnswerPage>(address(`${runPath(place)}/answers`, { repository: place.repository, cursor, limit }), signal),
     answer: (place: RunAddress, id: string, signal?: AbortSignal) =>
       read<StoredAnswer>(
         address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }),

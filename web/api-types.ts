@@ -75,11 +75,14 @@ export interface ListedAnswer extends QuestionState {
   seconds: Record<string, number>
   reused: boolean
   reusedFrom?: string | undefined
+  /** The answer that the question followed. */
+  after?: string | undefined
   behind?: { head: string } | undefined
   stale?: { told: string } | undefined
 }
 
 export interface Answer extends ListedAnswer {
+  text: string
   blocks: MarkdownBlock[]
   code: Lines[]
 }
@@ -94,6 +97,10 @@ export interface AnswerPage {
 export interface Question extends RunAddress {
   question: string
   fresh?: boolean
+  /** The answer that the question follows. */
+  after?: string | undefined
+  model?: string | undefined
+  compareWith?: { run: string } | undefined
 }
 
 /** A problem document of the service, or what the page says when there is none. */

@@ -1,5 +1,6 @@
 // From a question to its answer on the page: reads the stream and draws its steps. After a lost connection it looks for the answer, or asks again.
-import { type AnswerParts, createDraft, type Draft, showAnswer } from './answer.js'
+import { announce } from './announce.js'
+import { type AnswerParts, createDraft, type Draft } from './answer.js'
 import { lostConnection, Problem } from './api-client.js'
 import type { Answer, FailedAnswer, ProblemDocument, Question, StatusEvent } from './api-types.js'
 import { clearProblem, showProblem } from './error-panel.js'
@@ -8,7 +9,7 @@ import { findRecord } from './recover-answer.js'
 import type { RunView } from './run-view.js'
 import { createTimeline, type Timeline } from './timeline.js'
 
-type Outcome = 'answered' | 'stopped' | 'failed' | 'unauthorized'
+type Outcome = Answer | 'stopped' | 'failed' | 'unauthorized'
 
 /** One question on its way to the answer. */
 interface Asking {
@@ -35,9 +36,8 @@ export async function askQuestion(
     const answer = await getAnswer(asking)
     draft.end()
     timeline.end(describeEnd(answer))
-    showAnswer(parts, answer, view, question)
-    view.announce(`The answer is ready. ${answer.verified ?? ''}`)
-    return 'answered'
+    announce(`The answer is ready. ${answer.verified ?? ''}`)
+    return answer
   } catch (error) {
     draft.end()
     return showFailure(error, asking, parts)
@@ -51,7 +51,7 @@ function showFailure(error: unknown, { question, view, timeline, signal }: Askin
   if (signal.aborted) return 'stopped'
   if (error instanceof Problem && error.document.status === 401) return 'unauthorized'
   const lookUp = mayStillCome(error) ? () => view.showStoredAnswers() : undefined
-  showProblem(parts.problem, error, { retry: () => view.askAgain(question, parts.node), asks: true, lookUp })
+  showProblem(parts.problem, error, { retry: () => view.ask(question, parts.node), asks: true, lookUp })
   return 'failed'
 }
 
@@ -73,7 +73,7 @@ async function getAnswer(asking: Asking): Promise<Answer> {
   }
   const text = 'The connection was lost; asking again'
   asking.timeline.restart(text)
-  asking.view.announce(`${text}.`)
+  announce(`${text}.`)
   return await askOrRecover(asking)
 }
 
@@ -104,7 +104,7 @@ async function readStream(asking: Asking, accepted: Accepted): Promise<Answer> {
     if (name === 'answer') return data as Answer
     if (name === 'error') throw new Problem(data as ProblemDocument)
     if (name === 'token') {
-      if (!draft.hasText()) view.announce('The answer is being written.')
+      if (!draft.hasText()) announce('The answer is being written.')
       draft.append(String((data as { text: string }).text))
     }
     if (name === 'status') handleStatus(data as StatusEvent, accepted, asking)
@@ -112,11 +112,11 @@ async function readStream(asking: Asking, accepted: Accepted): Promise<Answer> {
   throw lostConnection()
 }
 
-function handleStatus(event: StatusEvent, accepted: Accepted, { timeline, view }: Asking): void {
+function handleStatus(event: StatusEvent, accepted: Accepted, { timeline }: Asking): void {
   if (event.state === 'looking') accepted.requestId = event.requestId
   if (event.state === 'accepted' || event.state === 'joined') accepted.id = event.id
   const spoken = timeline.handleStatus(event)
-  if (spoken) view.announce(spoken)
+  if (spoken) announce(spoken)
 }
 
 /** The question is stored: when only the connection or the function's time ended, the answer may still come. */
@@ -131,7 +131,7 @@ async function recover(id: string, accepted: Accepted, reason: Problem, asking: 
     : 'The connection was lost; looking for the answer'
   draft.hold()
   timeline.startSearch(headline)
-  view.announce(`${headline}.`)
+  announce(`${headline}.`)
   const record = await findRecord((within) => view.client.answer(view.place, id, within), signal)
   // Read from the store, but made for this question.
   if (record?.status === 'done') return { ...record, reused: record.reusedFrom !== undefined }

@@ -1,26 +1,39 @@
-// A citation in an answer: a button that opens the lines that it names.
-import type { Citation } from './api-types.js'
-import { button } from './dom.js'
+// A citation in an answer: a small number that opens the lines that it names. While the pointer or the focus is on it, their code is shown beside it.
+import type { Answer, Citation } from './api-types.js'
+import { findLines, followCitation } from './code-panel.js'
+import { button, element } from './dom.js'
 import { plainName } from './format.js'
+import { peekAt } from './peek.js'
+import { placeOf } from './places.js'
+import type { RunView } from './run-view.js'
 
-/** The text of an answer shows the file's name; `whole` shows its folder too. */
-export function citationButton(
-  citation: Citation,
-  open: (citation: Citation) => void,
-  whole = false,
-): HTMLButtonElement {
-  const { folder, name } = splitPath(citation)
-  const spoken = `Source ${folder}${name}`
-  const properties = { class: 'place', title: folder + name, 'aria-label': spoken }
-  return button(whole ? folder + name : name, properties, () => open(citation))
+const spokenPlace = (citation: Citation, number: number) => `Source ${number}, ${placeOf(citation)}`
+
+export function citationButton(citation: Citation, answer: Answer, view: RunView): HTMLButtonElement {
+  const number = answer.citations.indexOf(citation) + 1
+  const made = button(
+    String(number),
+    { class: 'place', 'aria-label': spokenPlace(citation, number), 'data-label': citation.label },
+    () => followCitation(citation, answer, view),
+  )
+  peekAt(made, citation, answer)
+  return made
 }
 
-export function lineRange({ from, to }: Citation): string {
-  return from === to ? `line ${from}` : `lines ${from} to ${to}`
-}
-
-function splitPath({ path, from, to }: Citation): { folder: string; name: string } {
-  const plain = plainName(path)
-  const cut = plain.lastIndexOf('/') + 1
-  return { folder: plain.slice(0, cut), name: `${plain.slice(cut)}:${from === to ? from : `${from}-${to}`}` }
+/** An entry of the list of sources: the place, and the first line of its code. */
+export function sourceButton(citation: Citation, answer: Answer, view: RunView): HTMLButtonElement {
+  const number = answer.citations.indexOf(citation) + 1
+  const found = findLines(citation, answer)
+  const first = found?.lines.slice(citation.from - found.from).find((line) => /\w/.test(line))
+  const made = button(
+    '',
+    { class: 'entry source', 'aria-label': spokenPlace(citation, number), 'data-label': citation.label },
+    () => followCitation(citation, answer, view),
+  )
+  made.append(
+    element('b', {}, number),
+    element('span', {}, placeOf(citation)),
+    ...(first ? [element('code', {}, plainName(first.trim()))] : []),
+  )
+  return made
 }

@@ -29,7 +29,7 @@ export function showProblem(
     detail && element('p', {}, String(detail)),
     next && element('p', { class: 'next' }, String(next)),
   )
-  const lookUpButton = lookUp && button('Look at earlier answers', { class: 'plain' }, lookUp)
+  const lookUpButton = lookUp && button('Look at earlier questions', { class: 'plain' }, lookUp)
   const buttons = retry && element('div', { class: 'row' }, retryButton(retry, asks, retryAfterSeconds), lookUpButton)
   const request = requestId && element('p', { class: 'request' }, 'Request ', element('code', {}, String(requestId)))
   fill(place, element('section', { class: 'problem' }, words, buttons, request))

@@ -20,3 +20,8 @@ function parse(address: unknown): URL | undefined {
   const url = new URL(address)
   return url.protocol === 'https:' ? url : undefined
 }
+
+/** The address of one line, from that of lines of the same file. */
+export function lineAddress(url: string | undefined, line: number): string | undefined {
+  return url?.replace(/#L\d+(?:-L\d+)?$/, `#L${line}`)
+}

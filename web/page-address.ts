@@ -1,8 +1,8 @@
-// The address of the page: `/?repository=owner/name&run=…`. `ref=main` and `pull=7` lead to the newest run. A reader can share it and return to it;
-// the token is not part of it.
+// The address of the page: `/?repository=owner/name&run=…&answer=…`. `ref=main` and `pull=7` lead to the newest run. A reader can share it and return
+// to it; the token is not part of it.
 import type { RunAddress } from './api-types.js'
 
-export type Place = Partial<RunAddress>
+export type Place = Partial<RunAddress> & { answer?: string | undefined }
 
 interface AddressedPlace extends Place {
   ref?: string
@@ -11,11 +11,13 @@ interface AddressedPlace extends Place {
 
 export function readAddress(): AddressedPlace {
   const query = new URLSearchParams(location.search)
-  const names = ['repository', 'run', 'ref', 'pull'].filter((name) => query.get(name))
+  const names = ['repository', 'run', 'answer', 'ref', 'pull'].filter((name) => query.get(name))
   return Object.fromEntries(names.map((name) => [name, query.get(name)]))
 }
 
-export function addressOf({ repository, run }: Place): string {
-  if (!repository && !run) return '/'
-  return `/?${new URLSearchParams({ ...(repository ? { repository } : {}), ...(run ? { run } : {}) })}`
+export function addressOf({ repository, run, answer }: Place): string {
+  const known = Object.entries({ repository, run, answer }).filter((entry): entry is [string, string] =>
+    Boolean(entry[1]),
+  )
+  return known.length === 0 ? '/' : `/?${new URLSearchParams(known)}`
 }

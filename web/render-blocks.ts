@@ -1,5 +1,7 @@
 // Shows the nodes into which the service parsed Markdown of a model. Each kind of node has one element; a kind that is not known shows nothing.
 import type { MarkdownBlock, MarkdownInline } from '../src/handoff/domain/markdown/parse-document.js'
+import { renderCode } from './code-lines.js'
+import { copyButton } from './copy-button.js'
 import { type Child, element, outsideLink } from './dom.js'
 import { withoutBidi } from './format.js'
 import type { CheckLink } from './links.js'
@@ -7,6 +9,8 @@ import type { CheckLink } from './links.js'
 interface BlockOptions {
   /** Added to the level of each heading. */
   shift: number
+  /** Is given each heading of a section. */
+  onHeading?: (heading: HTMLElement, level: number) => void
   link: CheckLink
   /** Creates the node for a citation; undefined shows its label as text. */
   citation?: (label: string) => Node | undefined
@@ -22,13 +26,12 @@ function renderBlock(block: MarkdownBlock, options: BlockOptions): Child {
       return element('p', {}, renderInlines(block.content, options))
     case 'heading': {
       const level = Math.max(1, Math.min(6, Math.trunc(block.level + options.shift) || 6)) as 1 | 2 | 3 | 4 | 5 | 6
-      return element(`h${level}`, {}, renderInlines(block.content, options))
+      const heading = element(`h${level}`, {}, renderInlines(block.content, options))
+      options.onHeading?.(heading, level)
+      return heading
     }
-    case 'code': {
-      const label = block.language === undefined ? 'Code' : `Code, ${block.language}`
-      const code = element('code', {}, withoutBidi(block.text))
-      return element('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code)
-    }
+    case 'code':
+      return renderCodeBlock(block)
     case 'quote':
       return element('blockquote', {}, renderBlocks(block.blocks, options))
     case 'list':
@@ -40,6 +43,18 @@ function renderBlock(block: MarkdownBlock, options: BlockOptions): Child {
     default:
       return undefined
   }
+}
+
+function renderCodeBlock({ language, text }: Extract<MarkdownBlock, { kind: 'code' }>): Child {
+  const label = element('span', { class: 'language' })
+  const code = renderCode(text, { language }, label)
+  const caption = element(
+    'figcaption',
+    {},
+    label,
+    copyButton('Copy', () => text),
+  )
+  return element('figure', {}, caption, element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Code' }, code))
 }
 
 function renderList({ start, items }: Extract<MarkdownBlock, { kind: 'list' }>, options: BlockOptions): Child {

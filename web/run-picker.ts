@@ -4,6 +4,7 @@ import type { Run, RunPage } from './api-types.js'
 import { button, type Child, element, fill, find } from './dom.js'
 import { clearProblem, showProblem } from './error-panel.js'
 import { exactTime, plainName, plural, refName, shortCommit, timeAgo } from './format.js'
+import { onPlainClick } from './link-click.js'
 import { addressOf, type Place } from './page-address.js'
 
 interface PickerOptions {
@@ -64,11 +65,7 @@ export function createRunPicker({ client, open, handleSignOut }: PickerOptions) 
   function createItem(run: Run): HTMLElement {
     const place = { repository: run.repository, run: run.run }
     const link = element('a', { href: addressOf(place) }, runTitle(run))
-    link.addEventListener('click', (event) => {
-      if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
-      event.preventDefault()
-      open(place)
-    })
+    onPlainClick(link, () => open(place))
     const facts = element(
       'span',
       { class: 'facts' },

@@ -1,11 +1,13 @@
-// The head of a run's page, and its summary.
+// The head of a run's page, its summary, and the contents beside it.
 import type { WholeRun } from './api-types.js'
+import { closeCode, setDiagram } from './code-panel.js'
 import { renderDiagram } from './diagram.js'
-import { element, fill, find } from './dom.js'
+import { button, element, fill, find, focusOn, uniqueId } from './dom.js'
 import { plainName, plural, shortCommit } from './format.js'
 import type { CheckLink } from './links.js'
 import { renderBlocks } from './render-blocks.js'
 import { createRunTime, runTitle } from './run-picker.js'
+import { closeSheet, openSheet } from './sheet.js'
 
 export function showFacts(run: WholeRun): void {
   const model = run.handoff?.model?.name ?? run.model
@@ -25,7 +27,8 @@ export function showFacts(run: WholeRun): void {
 
 /** While the run is being read, nothing of another one stands here. */
 export function awaitSummary(): void {
-  find('diagram-fold').hidden = true
+  setDiagram(undefined)
+  fill(find('contents-list'))
   fill(find('summary'), element('p', { class: 'loading', role: 'status' }, 'Reading the summary'))
 }
 
@@ -33,14 +36,35 @@ export function awaitSummary(): void {
 export function showSummary({ summaryBlocks, diagram }: WholeRun, link: CheckLink): void {
   const [first, ...rest] = summaryBlocks
   const blocks = first?.kind === 'heading' && first.level === 1 ? rest : summaryBlocks
-  fill(find('summary'), renderBlocks(blocks, { shift: 1, link }))
-  showDiagram(diagram, link)
+  const entries: HTMLElement[] = []
+  const onHeading = (heading: HTMLElement, level: number) => {
+    if (level === 2) entries.push(contentsEntry(heading))
+  }
+  fill(find('summary'), renderBlocks(blocks, { shift: 0, link, onHeading }))
+  const picture = diagram && diagram.nodes.length > 0 ? renderDiagram(diagram, link) : undefined
+  setDiagram(picture)
+  if (picture) entries.push(button('Who imports whom', { class: 'entry diagram-entry' }, showDiagram))
+  fill(
+    find('contents-list'),
+    entries.map((entry) => element('li', {}, entry)),
+  )
 }
 
-/** Folded, so that it adds no stops on the way to the question. */
-function showDiagram(diagram: WholeRun['diagram'], link: CheckLink): void {
-  const fold = find<HTMLDetailsElement>('diagram-fold')
-  fold.hidden = diagram === undefined || diagram.nodes.length === 0
-  fold.open = false
-  fill(find('diagram'), ...(diagram === undefined || fold.hidden ? [] : [renderDiagram(diagram, link)]))
+function contentsEntry(heading: HTMLElement): HTMLElement {
+  heading.id = uniqueId('section')
+  const entry = element('a', { class: 'entry', href: `#${heading.id}` }, heading.textContent)
+  // The address names the run and the answer; a place on the page is not part of it.
+  entry.addEventListener('click', (event) => {
+    event.preventDefault()
+    closeSheet()
+    focusOn(heading)
+    heading.scrollIntoView()
+  })
+  return entry
+}
+
+function showDiagram(): void {
+  closeCode()
+  openSheet('code')
+  focusOn(find('code-title'))
 }

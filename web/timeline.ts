@@ -30,7 +30,7 @@ export function createTimeline() {
   const now = () => performance.now() - began
   const list = element('ol', { class: 'steps' })
   const headline = element('span', { class: 'headline' }, 'Asking')
-  const fold = element('details', { class: 'timeline', open: true }, element('summary', {}, headline), list)
+  const fold = element('details', { class: 'timeline' }, element('summary', {}, headline), list)
   const rows: Row[] = []
   let before = ''
   let ended: number | undefined

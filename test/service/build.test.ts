@@ -36,7 +36,15 @@ test('nine functions, and nothing else became one', () => {
 test('the published files are exactly the built page', () => {
   const published = filesIn(join(built.directory, 'static')).sort()
   // A list, so that a file that comes into the folder by accident is not published.
-  expect(published).toEqual(['icon.svg', 'index.html', 'main.js', 'style.css'])
+  expect(published).toEqual([
+    'geist-latin-wght-normal.woff2',
+    'highlight.js',
+    'icon.svg',
+    'index.html',
+    'licenses.txt',
+    'main.js',
+    'style.css',
+  ])
   // Names in a script that is minified are short; a comment or a type would be the source itself.
   expect(readFileSync(join(built.directory, 'static/main.js'), 'utf8')).not.toMatch(/sourceMappingURL|^\s*\/\//m)
 })
@@ -49,7 +57,7 @@ test('the settings of the platform: nothing is built, only the page is published
   for (const rule of Object.values(settings.functions)) expect(rule.excludeFiles?.length ?? 0).toBeLessThanOrEqual(256)
   const policy = settings.headers[0]!.headers.find(({ key }) => key === 'Content-Security-Policy')!.value
   expect(policy).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   )
 })
 

@@ -47,7 +47,7 @@ test('every file of the page is served, with its type and the headers of vercel.
       sha256(readFileSync(join(folder, file))),
     ])
     expect(response.headers.get('content-type')).toMatch(
-      /^(text\/(html|css|javascript); charset=utf-8|image\/svg\+xml)$/,
+      /^(text\/(html|css|javascript|plain); charset=utf-8|image\/svg\+xml|font\/woff2)$/,
     )
   }
   const page = await fetch(server.url)

@@ -157,7 +157,7 @@ test('no connection at all', async () => {
     'The service could not be reached.',
     'Check whether you are online, then try again.',
     'Try again',
-    'Look at earlier answers',
+    'Look at earlier questions',
   ])
 })
 
@@ -180,7 +180,6 @@ test('stopping ends the request, keeps what was written, and the next question c
 })
 
 test('one question at a time: meanwhile every button that asks is off, and says so', async () => {
-  desk.service.script.answers.push({ ...someAnswer(), status: 'running' })
   desk.service.rule({ path, times: 1, fault: answerWith(problem(502, 'No answer')) })
   const page = await desk.visitRun()
   await ask(page, 'Which one fails?')
@@ -188,7 +187,6 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   desk.service.script.play = fromStore
   await ask(page, question)
   await newest(page).getByText('Answered before').waitFor()
-  await page.getByText('What happens when the partner').click()
   const goOn = Promise.withResolvers<void>()
   desk.service.script.play = async ({ send }) => {
     await goOn.promise
@@ -196,18 +194,17 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   }
   await ask(page, 'Is this one under way?')
   await newest(page).getByText('Is this one').waitFor()
-  await page.locator('.before').filter({ hasText: 'being answered' }).click()
   const buttons = page.getByRole('button', { name: /^(Ask|Asking|Ask anew|Ask again|Try again)$/ })
   const off = () =>
     buttons.evaluateAll((all) => all.filter((one) => one.getAttribute('aria-disabled') === 'true').length)
-  await expect.poll(() => buttons.count()).toBe(5)
-  expect(await off()).toBe(5)
+  await expect.poll(() => buttons.count()).toBe(3)
+  expect(await off()).toBe(3)
   for (const button of await buttons.all()) await button.click({ force: true })
   goOn.resolve()
   await answered(page)
   await expect.poll(off).toBe(0)
   expect(desk.service.questions).toHaveLength(2)
-  await page.getByRole('button', { name: 'Ask again' }).last().click()
+  await page.getByRole('button', { name: 'Try again' }).click()
   await expect.poll(() => desk.service.questions.length).toBe(3)
 })
 
@@ -218,6 +215,7 @@ test('the end of a sandbox is unknown when the question was stopped before it wa
     await pause(10_000)
   }
   await ask(page, question)
+  await newest(page).locator('.timeline summary').click()
   await newest(page).getByText('template base').waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
   await newest(page).locator('.timeline summary').click()
@@ -235,9 +233,9 @@ test('a revoked token leads to the token form', async () => {
 
 test('lines that come late, or fail late, are not shown for another citation, of the same file neither', async () => {
   const page = await desk.visitRun()
-  await page.getByText('Which partners are there?').click()
-  const sources = page.locator('.before .words button.place')
-  const code = page.getByRole('dialog')
+  await page.getByRole('link', { name: 'Which partners are there?' }).click()
+  const sources = newest(page).locator('.words button.place')
+  const code = page.locator('#code')
   for (const [from, fault] of [
     [7, { kind: 'delay', milliseconds: 0 }],
     [7, answerWith(problem(502, 'The drive did not answer'))],
@@ -247,7 +245,6 @@ test('lines that come late, or fail late, are not shown for another citation, of
     desk.service.rule({ path: late, fault })
     await sources.nth(0).click()
     await code.getByText('Reading the lines').waitFor()
-    await page.keyboard.press('Escape')
     await sources.nth(1).click()
     await code.getByText('Lines 8 to 9 at').waitFor()
     await page.waitForTimeout(900)
@@ -256,13 +253,14 @@ test('lines that come late, or fail late, are not shown for another citation, of
   }
 })
 
-test('a revoked token leads to the token form from the code dialog too', async () => {
+test('a revoked token leads to the token form from the code too', async () => {
   const page = await desk.visitRun()
-  await page.getByText('Which partners are there?').click()
+  await page.getByRole('link', { name: 'Which partners are there?' }).click()
+  await newest(page).locator('.sources').waitFor()
   desk.service.rule({ path: /\/files/, fault: answerWith(problem(401, 'Not signed in')) })
-  await page.locator('.before .words button.place').first().click()
+  await newest(page).locator('.words button.place').first().click()
   await page.getByLabel('Access token').waitFor()
-  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect(await page.locator('#code').isVisible()).toBe(false)
   expect(await problemIn(page).innerText()).toContain('Not signed in')
 })
 
@@ -271,23 +269,21 @@ test('a run that is not there says so, and what to do', async () => {
   await enter(page)
   expect(await page.getByRole('alert').innerText()).toContain('Summarise the commit first')
   expect(await page.getByLabel('Your question').isVisible()).toBe(false)
-  expect(await page.locator('#summary-fold').isVisible()).toBe(false)
+  expect(await page.locator('#summary').innerText()).toBe('')
   expect(await page.locator('#run-facts').innerText()).not.toContain('Opening')
 })
 
-test('more earlier answers that cannot be read: it says so where they would stand, and tries again', async () => {
+test('more earlier questions that cannot be read: it says so where they would stand, and tries again', async () => {
   desk.service.script.answers = Array.from({ length: 25 }, () => someAnswer())
   desk.service.rule({ path: /cursor=20/, times: 1, fault: answerWith(problem(502, 'The drive did not answer')) })
   const page = await desk.visitRun()
-  await page.getByRole('button', { name: 'More answers' }).press('Enter')
+  await page.getByRole('button', { name: 'More questions' }).press('Enter')
   const shown = problemIn(page.locator('#earlier-list'))
   expect(await linesOf(shown)).toEqual(['The drive did not answer', 'Try again', 'Request req-502'])
   await page.keyboard.press('Enter')
-  await expect.poll(() => page.locator('.before').count()).toBe(25)
+  await expect.poll(() => page.locator('#earlier-list li').count()).toBe(25)
   expect(await shown.count()).toBe(0)
-  expect(await page.evaluate('document.activeElement === document.querySelectorAll(".before > summary")[20]')).toBe(
-    true,
-  )
+  expect(await page.evaluate('document.activeElement === document.querySelectorAll("#earlier-list a")[20]')).toBe(true)
 })
 
 test('nothing yet: a repository without runs, a run without questions', async () => {

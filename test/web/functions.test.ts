@@ -119,21 +119,21 @@ test('choose, read, ask, stream, follow a citation, ask again and get the stored
 
   await answer
     .locator('.words')
-    .getByRole('button', { name: /^Source src\/token\.ts:/ })
+    .getByRole('button', { name: /^Source \d+, src\/token\.ts:/ })
     .first()
     .click()
-  const code = page.getByRole('dialog', { name: 'src/token.ts' })
+  const code = page.getByRole('complementary', { name: 'src/token.ts' })
+  await code.locator('.cited').first().waitFor()
   const cited = await code
     .locator('.cited')
     .evaluateAll((lines) =>
       lines
-        .map((line) => line as unknown as { value: number; textContent: string })
-        .map(({ value, textContent }) => [value, textContent]),
+        .map((line) => line as unknown as { value: number; lastElementChild: { textContent: string } })
+        .map(({ value, lastElementChild }) => [value, lastElementChild.textContent]),
     )
   expect(cited.length).toBeGreaterThan(0)
   for (const [number, text] of cited) expect(tokenSource.split('\n')[Number(number) - 1] || '\u200b').toBe(text)
-  await page.keyboard.press('Escape')
-
+  await page.getByRole('button', { name: 'New thread' }).click()
   await ask(page, 'how does refreshToken refresh the token')
   await newest(page).getByText('Answered before').waitFor()
   expect(machines() - before, 'no second sandbox').toBe(1)
@@ -146,8 +146,8 @@ test('the answer is among the earlier ones for the next who comes by link, and i
   await page.goto(`${served.url}/?repository=octo%2Ftools&run=${run.run}`)
   await enter(page)
   await page.getByText('How does refreshToken refresh the token?').click()
-  await page.locator('.before .words button').first().click()
-  await page.getByRole('dialog').locator('.cited').first().waitFor()
+  await newest(page).locator('.words button').first().click()
+  await page.locator('#code').locator('.cited').first().waitFor()
 })
 
 test('a hostile file name is a name, and what does not exist is reported', async () => {

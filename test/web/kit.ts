@@ -67,6 +67,11 @@ export async function ask(page: Page, text: string): Promise<void> {
   await page.getByRole('button', { name: 'Ask', exact: true }).click()
 }
 
+/** Sets the options of the question box, which are folded. */
+export async function openOptions(page: Page): Promise<void> {
+  await page.locator('#options > summary').click()
+}
+
 /** Opens whatever can be opened. */
 export async function unfold(page: Page): Promise<void> {
   await page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true })")
@@ -90,7 +95,7 @@ export async function linesOf(place: Locator): Promise<string[]> {
 export const problemIn = (place: Locator | Page) => place.locator('.problem')
 
 /** The newest answer on the page. */
-export const newest = (page: Page) => page.locator('#answers > article').first()
+export const newest = (page: Page) => page.locator('#answers > article').last()
 
 /** Waits until the newest question is answered; when it was refused instead, says why. */
 export async function answered(page: Page): Promise<Locator> {

@@ -2,7 +2,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { question, run, someAnswer } from './content.js'
-import { answered, ask, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
+import { answered, ask, linesOf, listenTo, newest, openOptions, problemIn, useDesk } from './kit.js'
 import { answerInSteps, type Events } from './service.js'
 
 const desk = useDesk()
@@ -52,6 +52,7 @@ test('a question that was given up because the connection was lost is asked agai
       await answerInSteps(events, asked)
     },
   )
+  await openOptions(page)
   await page.getByLabel('Answer anew').check()
   await ask(page, question)
   await headline(page).getByText(askingAgain).waitFor()
@@ -138,7 +139,7 @@ test('what is broken off before the question was taken is said as it is, with th
     'It ended before the answer arrived.',
     'Check whether you are online, then try again.',
     'Try again',
-    'Look at earlier answers',
+    'Look at earlier questions',
     'Request req-early',
   ])
 })
@@ -150,6 +151,7 @@ test('the page says that it looks, no machine counts on, and after two minutes i
   await ask(page, question)
   await headline(page).getByText(lookingForIt).waitFor()
   expect(await words(page).innerText()).toBe('The token is younger')
+  await newest(page).locator('.timeline summary').click()
   const sandbox = newest(page).getByRole('listitem').filter({ hasText: 'template base' })
   const time = await sandbox.locator('.time').innerText()
   expect(time).toMatch(/^unknown after /)
@@ -164,7 +166,7 @@ test('the page says that it looks, no machine counts on, and after two minutes i
     'No answer to this question appeared in the next two minutes.',
     'Check whether you are online, then try again. An answer that comes later is among the earlier ones.',
     'Try again',
-    'Look at earlier answers',
+    'Look at earlier questions',
     'Request req-lost',
   ])
   expect(await words(page).innerText()).toBe('')
@@ -176,14 +178,14 @@ test('a reader whose answer may still come is led to the earlier answers, which 
   desk.service.rule({ path: /^\/api\/ask/, fault: { kind: 'reset' } })
   const page = await desk.visitRun()
   await ask(page, question)
-  const look = newest(page).getByRole('button', { name: 'Look at earlier answers' })
+  const look = newest(page).getByRole('button', { name: 'Look at earlier questions' })
   await look.press('Enter')
-  await page.getByText('No answer is stored yet. Look again in a while.').waitFor()
+  await page.getByText('None yet. Yours would be the first question.').waitFor()
   expect(await page.evaluate('document.activeElement.id')).toBe('earlier-title')
   desk.service.script.answers = [someAnswer()]
   await look.click()
-  await page.locator('.before').getByText(question).click()
-  await page.locator('.before .sources').waitFor()
+  await page.getByRole('link', { name: question }).click()
+  await newest(page).locator('.sources').waitFor()
 })
 
 test('who is silent for half a minute is gone: a ping is enough to be there', async () => {

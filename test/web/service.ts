@@ -51,6 +51,8 @@ const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+  txt: 'text/plain; charset=utf-8',
 }
 
 /** The headers of `vercel.json`. With what they say of trusted types Chromium itself refuses every way to turn text into markup. */

@@ -1,7 +1,7 @@
 // The page's story: give the token, choose a run, read, ask, watch, follow a citation, ask again.
 import { expect, test } from 'vitest'
 import { answerText, commit, pieces, question, run, someAnswer, token } from './content.js'
-import { answered, ask, enter, newest, runAddress, useDesk } from './kit.js'
+import { answered, ask, enter, newest, openOptions, runAddress, useDesk } from './kit.js'
 import { fromStore } from './service.js'
 
 const desk = useDesk()
@@ -20,10 +20,10 @@ test('from the token to an answer, its code, and the same answer again', async (
   expect(service.questions).toEqual([{ repository: 'octo/tools', run, question }])
   expect(await answer.locator('.words').innerText()).toContain('each waiting caller shares that one request')
 
-  await answer.locator('.words').getByRole('button', { name: 'Source src/token.ts:8-9' }).click()
-  const code = page.getByRole('dialog', { name: 'src/token.ts' })
+  await answer.locator('.words').getByRole('button', { name: 'Source 2, src/token.ts:8-9' }).click()
+  const code = page.getByRole('complementary', { name: 'src/token.ts' })
   await code.locator('.cited').first().waitFor()
-  expect(await code.locator('.cited').allInnerTexts()).toEqual([
+  expect(await code.locator('.cited mark').allInnerTexts()).toEqual([
     '  pending ??= requestToken(token.account).finally(() => (pending = undefined))',
     '  return pending',
   ])
@@ -32,7 +32,7 @@ test('from the token to an answer, its code, and the same answer again', async (
       .locator('.cited')
       .evaluateAll((lines) => lines.map((line) => (line as unknown as { value: number }).value)),
   ).toEqual([8, 9])
-  expect(await code.getByRole('link').getAttribute('href')).toBe(
+  expect(await code.getByRole('link', { name: 'Open at the git host' }).getAttribute('href')).toBe(
     `https://github.com/octo/tools/blob/${commit}/src/token.ts#L8`,
   )
   await code.getByRole('button', { name: 'Close' }).click()
@@ -161,55 +161,54 @@ test('a token for one repository has nothing to choose but the run', async () =>
   expect(await page.getByLabel('Repository', { exact: true }).isVisible()).toBe(false)
 })
 
-test('earlier answers are folded, open with their citations, and fetch the lines they name', async () => {
+test('earlier questions lead to their answers, whose citations fetch the lines they name', async () => {
   const page = await desk.visitRun()
-  await page.getByText('Which partners are there?').click()
-  const earlier = page.locator('.before').first()
-  await earlier.locator('.words').getByRole('button', { name: 'Source src/partners/request.ts:12-14' }).click()
-  const code = page.getByRole('dialog')
+  await page.getByRole('link', { name: 'Which partners are there?' }).click()
+  expect(new URL(page.url()).searchParams.get('answer')).toBe('0'.repeat(32))
+  const words = newest(page).locator('.words')
+  await words.getByRole('button', { name: 'Source 3, src/partners/request.ts:12-14' }).click()
+  const code = page.locator('#code')
   await code.locator('.cited').first().waitFor()
-  expect(await code.locator('.cited').allInnerTexts()).toEqual(['line twelve', 'line thirteen', 'line fourteen'])
+  expect(await code.locator('.cited mark').allInnerTexts()).toEqual(['line twelve', 'line thirteen', 'line fourteen'])
   const asked = desk.service.requests.at(-1)!
   expect(asked.path).toContain(
     '/files?repository=octo%2Ftools&path=src%2Fpartners%2Frequest.ts&from=12&to=14&answer=0000',
   )
-  await page.keyboard.press('Escape')
-  await page.getByText('What happens when the partner does not answer').click()
+  await page.getByRole('link', { name: 'What happens when the partner does not answer' }).click()
   await page.getByText('The model’s service did not answer. Ask again in a moment.').waitFor()
 })
 
-test('many earlier answers come page by page, and the keyboard goes on where the new ones begin', async () => {
+test('many earlier questions come page by page, and the keyboard goes on where the new ones begin', async () => {
   desk.service.script.answers = Array.from({ length: 25 }, (_, index) =>
     someAnswer({ question: `Question ${index + 1}?` }),
   )
   const page = await desk.visitRun()
   await page.getByText('Question 20?', { exact: true }).waitFor()
-  await expect.poll(() => page.locator('.before').count()).toBe(20)
-  await page.getByRole('button', { name: 'More answers' }).press('Enter')
+  await expect.poll(() => page.locator('#earlier-list li').count()).toBe(20)
+  await page.getByRole('button', { name: 'More questions' }).press('Enter')
   await page.getByText('Question 25?', { exact: true }).waitFor()
-  await expect.poll(() => page.getByRole('button', { name: 'More answers' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('button', { name: 'More questions' }).count()).toBe(0)
   expect(await page.evaluate('document.activeElement.textContent')).toContain('Question 21?')
 })
 
 test('an answer that is on its way can be looked at again, where it stands', async () => {
   desk.service.script.answers[0] = { ...someAnswer(), status: 'running', completedAt: undefined }
   const page = await desk.visitRun()
-  const first = page.locator('.before').first()
-  await first.click()
+  await page.locator('#earlier-list a').first().click()
+  const first = newest(page)
   const look = first.getByRole('button', { name: 'Look again' })
   await look.press('Enter')
   await first.getByText('A moment ago its answer was still being written.').waitFor()
-  expect(await page.evaluate('document.activeElement.localName')).toBe('summary')
+  expect(await page.evaluate('document.activeElement.localName')).toBe('h3')
   desk.service.script.answers[0] = someAnswer()
   await look.press('Enter')
   await first.locator('.sources').waitFor()
-  expect(await first.locator('summary').first().innerText()).not.toContain('being answered')
   expect(await page.evaluate('document.activeElement.textContent')).toContain(question)
-  expect(await page.locator('.before').count()).toBe(2)
 })
 
 test('an answer anew is asked for as such, by the box and by the button', async () => {
   const page = await desk.visitRun()
+  await openOptions(page)
   await page.getByLabel('Answer anew').check()
   await ask(page, question)
   await answered(page)
@@ -247,7 +246,7 @@ test('a token can be forgotten, with everything it showed', async () => {
   await ask(page, question)
   await answered(page)
   await newest(page).locator('.words button').first().click()
-  await page.getByRole('dialog').locator('.cited').first().waitFor()
+  await page.locator('#code').locator('.cited').first().waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'All runs' }).click()
   await page.getByRole('link', { name: 'main' }).waitFor()
