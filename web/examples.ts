@@ -7,7 +7,7 @@ const mostExamples = 3
 const longestName = 60
 
 /** Fewer than three where the summary names little. */
-export function exampleQuestions(blocks: MarkdownBlock[]): string[] {
+function exampleQuestions(blocks: MarkdownBlock[]): string[] {
   const names = [...new Set(namesIn(blocks))]
   const isFile = (name: string) => /^[\w./-]+\.\w+$/.test(name)
   const definitions = names.filter((name) => /^[\p{L}_$][\p{L}\p{N}_$.]*$/u.test(name) && !isFile(name))

@@ -2,9 +2,9 @@
 // hostile code costs no more than other code. A wrong colour is possible, a lost or changed character is not.
 import { type Language, languages } from './highlight-languages.js'
 
-export type TokenKind = 'comment' | 'string' | 'number' | 'keyword' | 'name' | 'type'
+type TokenKind = 'comment' | 'string' | 'number' | 'keyword' | 'name' | 'type'
 
-export interface Token {
+interface Token {
   kind: TokenKind | undefined
   text: string
 }

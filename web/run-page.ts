@@ -15,7 +15,7 @@ import { awaitSummary, showFacts, showSummary } from './run-summary.js'
 import type { RunView } from './run-view.js'
 import { ask, askInThread, clearThread, openAnswer } from './thread.js'
 
-export interface PageOptions {
+interface PageOptions {
   client: ApiClient
   handleSignOut: (error: unknown) => boolean
   goTo: (place: Place) => void

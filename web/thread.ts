@@ -32,7 +32,7 @@ export function clearThread(): void {
 }
 
 /** What the question box and its options say. */
-export function askFromForm(view: RunView): void {
+function askFromForm(view: RunView): void {
   const text = questionField().value.trim()
   if (text !== '') askInThread(view, text)
 }
