@@ -1,5 +1,8 @@
 // A run is handed out only for the repository that it was made of, which GitHub's number tells and its name does not.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decodeHandoff, encodeHandoff, encodePointer } from '../../../src/handoff/domain/handoff-record.js'
+import { artifact } from '../../../src/handoff/domain/run.js'
+import { sha256 } from '../../../src/handoff/store/run-store.js'
 import { resolveRun } from '../../../src/handoff/workflows/answer/resolve-run.js'
 import { makeStoredRuns, never, type StoredRuns, sha } from '../../support/stored-runs.js'
 
@@ -40,4 +43,21 @@ test.each<[string, string, Asked, boolean]>([
   ['that recorded none, without a number', unnumbered, { strict: true }, true],
 ])('a run %s', async (_what, commit, asked, allowed) => {
   expect(await outcome(commit, asked)).toBe(allowed ? commit : 'forbidden')
+})
+
+test.each<[string, string, boolean]>([
+  ['another repository', 'octo/other', false],
+  ['another owner', 'other/tools', false],
+  ['the same repository, spelled otherwise', 'Octo/Tools', true],
+])('a sealed run whose handoff names %s', async (_what, repository, allowed) => {
+  const commit = sha(3)
+  const run = await there.sealed(commit, { repositoryId: '7' })
+  const path = `${there.place.run(run)}/${artifact.handoff}`
+  const forged = encodeHandoff({ ...decodeHandoff(there.drive.readFile(path)!), repository })
+  const sealedAt = '2026-11-19T10:00:00.000Z'
+  there.drive.write(path, forged)
+  there.drive.write(there.place.pointer(commit), encodePointer({ version: 1, run, handoff: sha256(forged), sealedAt }))
+  expect(await outcome(commit, { id: '7', strict: true })).toBe(allowed ? commit : 'corrupt')
+  there.drive.remove(there.place.run(run))
+  there.drive.remove(there.place.pointer(commit))
 })

@@ -1,6 +1,8 @@
 // What the account that reads the repository could leave for the process that holds the mount's token.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -53,6 +55,40 @@ describe('a file of the untrusted account', () => {
     await expect(openUntrusted(join(top, 'files.json'), top)).rejects.toMatchObject({ failure: 'internal' })
   })
 })
+
+/** A process of the untrusted account that goes on after its work: it puts a file, a link and a second name of the secret in each other's place. */
+const swapping = `
+const { linkSync, renameSync, rmSync, symlinkSync, writeFileSync } = require('node:fs')
+const [, place, secret] = process.argv
+for (let round = 0; ; round += 1) {
+  const other = place + '.' + (round % 3)
+  rmSync(other, { force: true })
+  if (round % 3 === 0) writeFileSync(other, 'plain')
+  if (round % 3 === 1) symlinkSync(secret, other)
+  if (round % 3 === 2) linkSync(secret, other)
+  renameSync(other, place)
+  if (round === 3) process.stdout.write('swapping')
+}`
+
+test('a process that swaps the file while it is opened does not have the secret read', async () => {
+  const place = join(top, 'files.json')
+  const child = spawn(process.execPath, ['-e', swapping, place, secret], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  await once(child.stdout, 'data')
+  const seen = { plain: 0, refused: 0, secret: 0 }
+  for (let attempt = 0; attempt < 3_000 || seen.plain === 0 || seen.refused === 0; attempt += 1) {
+    const text = await openUntrusted(place, top).then(readAll, () => 'refused')
+    seen[text === 'plain' ? 'plain' : text === 'refused' ? 'refused' : 'secret'] += 1
+  }
+  child.kill('SIGKILL')
+  await ended
+  expect(seen.secret).toBe(0)
+})
+
+async function readAll(handle: FileHandle): Promise<string> {
+  await using open = handle
+  return open.readFile('utf8')
+}
 
 describe('the table of plain files', () => {
   const row = (path: string) => ({ path, bytes: 1, sha256: 'a'.repeat(64) })

@@ -1,0 +1,65 @@
+// The guards whose tests `npm run mutants` measures, and the tests of each. A test that runs built files does not see a change of a source.
+
+export interface GuardFile {
+  /** Below `src`. */
+  file: string
+  /** Below `test`, without `.test.ts`. */
+  tests: string[]
+}
+
+const inDomain = (file: string, ...tests: string[]): GuardFile => ({
+  file: `handoff/domain/${file}.ts`,
+  tests: tests.map((test) => `handoff/domain/${test}`),
+})
+
+export const guardFiles: Record<string, GuardFile[]> = {
+  authentication: [
+    { file: 'service/auth/authenticate.ts', tests: ['service/authenticate'] },
+    { file: 'service/jobs/job.ts', tests: ['service/job'] },
+    { file: 'handoff/clients/github/verify-oidc.ts', tests: ['handoff/clients/github/verify-oidc'] },
+    { file: 'handoff/clients/github/oidc-keys.ts', tests: ['handoff/clients/github/verify-oidc'] },
+    { file: 'handoff/clients/github/webhook-signature.ts', tests: ['handoff/clients/github/webhook-signature'] },
+  ],
+  authorisation: [
+    {
+      file: 'handoff/workflows/pull-request/check-permission.ts',
+      tests: ['handoff/workflows/pull-request/check-permission'],
+    },
+    inDomain('answers/comment-event', 'answers/comment-event'),
+    { file: 'handoff/workflows/answer/resolve-run.ts', tests: ['handoff/workflows/which-run'] },
+  ],
+  redaction: [
+    inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns'),
+    inDomain('secrets/encodings', 'secrets/redactor'),
+    inDomain('secrets/redact-file', 'secrets/redact-file', 'secrets/credential-patterns'),
+    inDomain('secrets/secret-values', 'secrets/credential-patterns', 'secrets/redactor'),
+  ],
+  'sandbox boundary': [
+    inDomain('git-proof', 'git-proof'),
+    inDomain('sandbox-protocol-decoder', 'sandbox-protocol-decoder'),
+    {
+      file: 'handoff/sandbox/program/untrusted-file.ts',
+      tests: ['handoff/sandbox/program/untrusted-files'],
+    },
+    { file: 'handoff/sandbox/program/plain-files.ts', tests: ['handoff/sandbox/program/untrusted-files'] },
+  ],
+  'comment rendering': [
+    inDomain('answers/render-answer', 'answers/render-answer'),
+    inDomain('answers/permalinks', 'answers/render-answer'),
+    inDomain('markdown/allowed-links', 'markdown/sanitize', 'answers/render-answer'),
+    inDomain('markdown/escape', 'markdown/sanitize', 'answers/render-answer'),
+    inDomain('markdown/sanitize', 'markdown/sanitize'),
+  ],
+  'citation verification': [
+    inDomain('citations/verify-citations', 'citations/verify-citations'),
+    inDomain('citations/parse-citations', 'citations/verify-citations'),
+    inDomain('citations/shown-files', 'citations/verify-citations', 'summary/parse-statements'),
+    inDomain('citations/cited-lines', 'citations/cited-lines'),
+  ],
+  seal: [
+    inDomain('handoff-record', 'handoff-record'),
+    inDomain('tombstone', 'handoff-record'),
+    { file: 'handoff/store/publish-run.ts', tests: ['guarantees/run-protocol'] },
+    { file: 'handoff/store/run-store.ts', tests: ['guarantees/run-protocol'] },
+  ],
+}

@@ -1,0 +1,105 @@
+// Changes one guard after another in a copy of this repository, and runs the guard's tests on each change. The copy has this repository's packages.
+import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { GuardFile } from './guard-files.js'
+import type { TestRequest } from './test-process.js'
+import { type Mutant, mutantsOf } from './make-mutants.js'
+
+export interface MeasuredGuard {
+  file: string
+  mutants: number
+  survivors: Mutant[]
+}
+
+/** A change may make a test wait for ever. Then the tests' process is ended, and the change counts as noticed. */
+const longestMs = 300_000
+
+export async function measureGuards(
+  root: string,
+  guards: readonly GuardFile[],
+  onMutant: (guard: GuardFile, mutant: Mutant, survived: boolean) => void,
+  signal: AbortSignal,
+): Promise<MeasuredGuard[]> {
+  const copy = copyOf(root)
+  const runner = makeRunner(copy)
+  try {
+    const measured: MeasuredGuard[] = []
+    for (const guard of guards) measured.push(await measure(copy, guard, runner.run, onMutant, signal))
+    return measured
+  } finally {
+    runner.end()
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+async function measure(
+  copy: string,
+  guard: GuardFile,
+  run: (request: TestRequest) => Promise<boolean>,
+  onMutant: (guard: GuardFile, mutant: Mutant, survived: boolean) => void,
+  signal: AbortSignal,
+): Promise<MeasuredGuard> {
+  const changed = join(copy, 'src', guard.file)
+  const request = { changed, tests: guard.tests.map((test) => join(copy, `test/${test}.test.ts`)) }
+  const source = readFileSync(changed, 'utf8')
+  if (!(await run(request))) throw new Error(`The tests of ${guard.file} fail without a change.`)
+  const mutants = await mutantsOf(changed, source)
+  const survivors: Mutant[] = []
+  for (const mutant of mutants) {
+    signal.throwIfAborted()
+    writeFileSync(changed, mutant.source)
+    const survived = await run(request)
+    onMutant(guard, mutant, survived)
+    if (survived) survivors.push(mutant)
+  }
+  writeFileSync(changed, source)
+  return { file: guard.file, mutants: mutants.length, survivors }
+}
+
+/** What git knows of, as it is in the working tree. */
+function copyOf(root: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'mutants-'))
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  for (const path of new Set(listed.toString().split('\0').filter(Boolean))) {
+    mkdirSync(dirname(join(copy, path)), { recursive: true })
+    cpSync(join(root, path), join(copy, path))
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  return copy
+}
+
+/** Whether the tests pass. One process runs them all, and is started anew after it was ended. */
+function makeRunner(copy: string) {
+  let child: ChildProcess | undefined
+  const end = () => {
+    // The tests' own processes are in its group.
+    if (child?.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    child = undefined
+  }
+  const start = async () => {
+    const started = fork(fileURLToPath(new URL('test-process.ts', import.meta.url)), [copy], {
+      cwd: copy,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    await once(started, 'message')
+    return started
+  }
+  const run = async (request: TestRequest): Promise<boolean> => {
+    child ??= await start()
+    const waiting = once(child, 'message', { signal: AbortSignal.timeout(longestMs) })
+    child.send(request)
+    try {
+      const [{ failed }] = (await waiting) as [{ failed: boolean }]
+      return !failed
+    } catch {
+      end()
+      return false
+    }
+  }
+  return { run, end }
+}

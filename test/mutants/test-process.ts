@@ -1,0 +1,22 @@
+// Runs tests again and again in one process of vitest: at each message it says whether the tests named in it fail.
+import { createVitest } from 'vitest/node'
+
+export interface TestRequest {
+  /** The file that was changed. */
+  changed: string
+  tests: string[]
+}
+
+const [root = ''] = process.argv.slice(2)
+const quiet = { onTestRunEnd: () => undefined }
+const vitest = await createVitest('test', { root, watch: false, bail: 1, maxWorkers: 1, reporters: [quiet] })
+await vitest.standalone()
+
+process.on('message', async ({ changed, tests }: TestRequest) => {
+  vitest.invalidateFile(changed)
+  const specifications = await vitest.globTestSpecifications(tests)
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
+  const failed = testModules.some((module) => module.state() === 'failed') || unhandledErrors.length > 0
+  process.send!({ failed, modules: testModules.length })
+})
+process.send!('ready')

@@ -1,0 +1,144 @@
+// Who calls, and which repositories a caller may see: without a network, and for every kind of token.
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { HandoffError } from '../../src/handoff/domain/errors.js'
+import type { OidcVerifier } from '../../src/handoff/index.js'
+import { allow, authenticate, type Caller, leads, meets } from '../../src/service/auth/authenticate.js'
+import type { HttpError } from '../../src/service/http/problem-details.js'
+import type { ServiceSettings } from '../../src/service/settings.js'
+
+const bearer = (name: string, token: string, mayComment: boolean): ServiceSettings['bearers'][number] => ({
+  name,
+  sha256: createHash('sha256').update(token).digest(),
+  repositories: [{ name: 'octo/*' }, { name: 'other/tools', id: '7' }],
+  mayComment,
+})
+const bearers = [bearer('team-a', 'token-of-team-a', true), bearer('team-b', 'token-of-team-b', false)]
+const jobs = (...repositories: { name: string; id?: string }[]): ServiceSettings['oidc'] => ({
+  issuer: 'https://issuer.example.org',
+  audience: 'https://handoff.example.org',
+  repositories,
+})
+
+const claimed = async () => ({ repository: 'Octo/Tools', repositoryId: '42' })
+const refused = async () => {
+  throw new HandoffError('unauthorized', 'It has expired.', { next: 'Request a new token.' })
+}
+
+async function called(
+  authorization: string | undefined,
+  { oidc = jobs({ name: 'octo/tools' }), verify = claimed as OidcVerifier['verify'], metadata = '' } = {},
+) {
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+  const request = new Request('https://handoff.example.org/api/ask', { headers })
+  const settings = { bearers, ...(oidc === undefined ? {} : { oidc }) }
+  return authenticate(request, settings, async () => ({ verify }), metadata === '' ? undefined : metadata)
+}
+
+async function problem(...words: Parameters<typeof called>) {
+  const thrown: unknown = await called(...words).catch((error: unknown) => error)
+  const { status, code, detail, headers, next } = (thrown as HttpError).problem
+  return { status, code, detail, next, challenge: headers?.['www-authenticate'] }
+}
+
+test('a bearer is the entry whose hash it has, with that entry’s rights', async () => {
+  expect(await called('Bearer token-of-team-a')).toEqual({
+    way: 'bearer',
+    name: 'bearer:team-a',
+    repositories: bearers[0]!.repositories,
+    mayComment: true,
+  })
+  expect(await called('  bearer token-of-team-b ')).toMatchObject({ name: 'bearer:team-b', mayComment: false })
+})
+
+test.each<[string, string | undefined, string, string]>([
+  ['no header', undefined, 'This address wants a token.', 'Bearer realm="handoff"'],
+  ['an unknown token', 'Bearer token-of-team-c', 'The token is not known.', 'invalid_token'],
+  ['a token with more behind it', 'Bearer token-of-team-a more', 'is not `Bearer <token>`', 'invalid_request'],
+  ['another scheme before it', 'Basic Bearer token-of-team-a', 'is not `Bearer <token>`', 'invalid_request'],
+  ['a token of two parts', 'Bearer a.b', 'The token is not known.', 'invalid_token'],
+  ['a token of four parts', 'Bearer a.b.c.d', 'The token is not known.', 'invalid_token'],
+])('%s is refused', async (_what, header, detail, challenge) => {
+  expect(await problem(header)).toMatchObject({
+    status: 401,
+    code: 'unauthorized',
+    detail: expect.stringContaining(detail),
+    next: 'Send `Authorization: Bearer <token>` with a token of this deployment.',
+    challenge: expect.stringContaining(challenge),
+  })
+})
+
+test('a refusal names where the resource is described', async () => {
+  const metadata = 'https://handoff.example.org/.well-known/oauth-protected-resource'
+  const { challenge } = await problem(undefined, { metadata })
+  expect(challenge).toBe(`Bearer realm="handoff", resource_metadata="${metadata}"`)
+  expect((await problem(undefined)).challenge).toBe('Bearer realm="handoff"')
+})
+
+test('a job may ask about its own repository, without the right to comment', async () => {
+  expect(await called('Bearer a.b.c')).toEqual({
+    way: 'job',
+    name: 'job:42',
+    repositories: [{ name: 'octo/tools', id: '42' }],
+    mayComment: false,
+  })
+})
+
+test.each<[string, { name: string; id?: string }[], boolean]>([
+  ['by its name', [{ name: 'octo/tools' }], true],
+  ['by its owner', [{ name: 'octo/*' }], true],
+  ['by name and number', [{ name: 'octo/tools', id: '42' }], true],
+  ['beside others', [{ name: 'other/tools' }, { name: 'octo/tools' }], true],
+  ['by its name with another number', [{ name: 'octo/tools', id: '43' }], false],
+  ['by its number with another name', [{ name: 'octo/other', id: '42' }], false],
+  ['nowhere', [], false],
+])('a job whose repository is listed %s', async (_what, listed, allowed) => {
+  const outcome = called('Bearer a.b.c', { oidc: jobs(...listed) }).then(
+    ({ name }) => name,
+    (error: HttpError) => error.problem.status,
+  )
+  expect(await outcome).toBe(allowed ? 'job:42' : 403)
+})
+
+test('where jobs are not set up, a token of three parts is unknown', async () => {
+  const request = new Request('https://handoff.example.org', { headers: { authorization: 'Bearer a.b.c' } })
+  const entering = authenticate(request, { bearers }, async () => ({ verify: claimed }))
+  await expect(entering).rejects.toMatchObject({ problem: { status: 401 } })
+})
+
+test('a job’s token that is refused says why, and a failure of the keys stays what it is', async () => {
+  expect(await problem('Bearer a.b.c', { verify: refused })).toMatchObject({
+    status: 401,
+    detail: 'It has expired.',
+    next: 'Request a new token.',
+    challenge: expect.stringContaining('invalid_token'),
+  })
+  const verify = async () => {
+    throw new HandoffError('git', 'The keys cannot be fetched.')
+  }
+  const metadata = 'https://handoff.example.org/x'
+  await expect(called('Bearer a.b.c', { verify, metadata })).rejects.toMatchObject({ code: 'git' })
+})
+
+const caller: Caller = { way: 'bearer', name: 'x', repositories: bearers[0]!.repositories, mayComment: false }
+
+test('a caller sees what a pattern of its own names, and the pattern that allowed it is returned', () => {
+  expect(allow(caller, 'Octo/Anything')).toEqual({ name: 'octo/*' })
+  expect(allow(caller, 'other/tools')).toEqual({ name: 'other/tools', id: '7' })
+  for (const name of ['other/tool', 'other/tools2', 'octopus/tools', 'octo', 'my/octo/tools'])
+    expect(() => allow(caller, name)).toThrow('may not see')
+})
+
+test.each<[string, string, boolean, boolean]>([
+  ['*', 'octo/tools', true, true],
+  ['octo/tools', 'octo/tools', true, true],
+  ['octo/*', 'octo/tools', true, true],
+  ['octo/*', 'octo', false, true],
+  ['octo/tools', 'octo', false, true],
+  ['octo/tools', 'oct', false, false],
+  ['octo/t', 'octo/tools', false, false],
+  ['octo*', 'octo/tools', false, false],
+  ['*/tools', 'octo/tools', false, false],
+])('the pattern %s for %s', (pattern, name, met, leading) => {
+  expect([meets(pattern, name), leads(pattern, name)]).toEqual([met, leading])
+})
