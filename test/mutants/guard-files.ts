@@ -15,6 +15,7 @@ const inDomain = (file: string, ...tests: string[]): GuardFile => ({
 export const guardFiles: Record<string, GuardFile[]> = {
   authentication: [
     { file: 'service/auth/authenticate.ts', tests: ['service/authenticate'] },
+    { file: 'service/auth/caller.ts', tests: ['service/authenticate'] },
     { file: 'service/jobs/job.ts', tests: ['service/job'] },
     { file: 'handoff/clients/github/verify-oidc.ts', tests: ['handoff/clients/github/verify-oidc'] },
     { file: 'handoff/clients/github/oidc-keys.ts', tests: ['handoff/clients/github/verify-oidc'] },

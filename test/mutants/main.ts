@@ -1,9 +1,10 @@
 // Measures whether tests notice when a guard is changed.
-import { guardFiles } from './guard-files.js'
-import { type MeasuredGuard, measureGuards } from './measure.js'
-import { HandoffError } from '../../src/handoff/domain/errors.js'
+
 import { runCommand } from '../../src/cli/command-line.js'
 import { repositoryRoot } from '../../src/cli/sandbox-program.js'
+import { HandoffError } from '../../src/handoff/domain/errors.js'
+import { guardFiles } from './guard-files.js'
+import { type MeasuredGuard, measureGuards } from './measure.js'
 
 const command = {
   name: 'mutants',

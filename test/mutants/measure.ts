@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GuardFile } from './guard-files.js'
-import type { TestRequest } from './test-process.js'
 import { type Mutant, mutantsOf } from './make-mutants.js'
+import type { TestRequest } from './test-process.js'
 
 export interface MeasuredGuard {
   file: string

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { HandoffError } from '../../src/handoff/domain/errors.js'
-import type { OidcVerifier } from '../../src/handoff/index.js'
-import { allow, authenticate, type Caller, leads, meets } from '../../src/service/auth/authenticate.js'
+import type { App } from '../../src/service/app.js'
+import { authenticate } from '../../src/service/auth/authenticate.js'
+import { allow, type Caller, leads, meets } from '../../src/service/auth/caller.js'
 import type { HttpError } from '../../src/service/http/problem-details.js'
 import type { ServiceSettings } from '../../src/service/settings.js'
 
@@ -21,18 +22,23 @@ const jobs = (...repositories: { name: string; id?: string }[]): ServiceSettings
 })
 
 const claimed = async () => ({ repository: 'Octo/Tools', repositoryId: '42' })
-const refused = async () => {
+const refused = async (): Promise<never> => {
   throw new HandoffError('unauthorized', 'It has expired.', { next: 'Request a new token.' })
+}
+
+/** People cannot sign in here. */
+const signIn = async () => {
+  throw new Error('not set up')
 }
 
 async function called(
   authorization: string | undefined,
-  { oidc = jobs({ name: 'octo/tools' }), verify = claimed as OidcVerifier['verify'], metadata = '' } = {},
+  { listed = [{ name: 'octo/tools' }] as { name: string; id?: string }[], verify = claimed, metadata = '' } = {},
 ) {
   const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
   const request = new Request('https://handoff.example.org/api/ask', { headers })
-  const settings = { bearers, ...(oidc === undefined ? {} : { oidc }) }
-  return authenticate(request, settings, async () => ({ verify }), metadata === '' ? undefined : metadata)
+  const settings = { bearers, oidc: jobs(...listed) } as App['settings']
+  return authenticate(request, { settings, verifier: async () => ({ verify }), signIn }, metadata || undefined)
 }
 
 async function problem(...words: Parameters<typeof called>) {
@@ -93,7 +99,7 @@ test.each<[string, { name: string; id?: string }[], boolean]>([
   ['by its number with another name', [{ name: 'octo/other', id: '42' }], false],
   ['nowhere', [], false],
 ])('a job whose repository is listed %s', async (_what, listed, allowed) => {
-  const outcome = called('Bearer a.b.c', { oidc: jobs(...listed) }).then(
+  const outcome = called('Bearer a.b.c', { listed }).then(
     ({ name }) => name,
     (error: HttpError) => error.problem.status,
   )
@@ -102,7 +108,8 @@ test.each<[string, { name: string; id?: string }[], boolean]>([
 
 test('where jobs are not set up, a token of three parts is unknown', async () => {
   const request = new Request('https://handoff.example.org', { headers: { authorization: 'Bearer a.b.c' } })
-  const entering = authenticate(request, { bearers }, async () => ({ verify: claimed }))
+  const settings = { bearers } as App['settings']
+  const entering = authenticate(request, { settings, verifier: async () => ({ verify: claimed }), signIn })
   await expect(entering).rejects.toMatchObject({ problem: { status: 401 } })
 })
 
@@ -113,7 +120,7 @@ test('a job’s token that is refused says why, and a failure of the keys stays 
     next: 'Request a new token.',
     challenge: expect.stringContaining('invalid_token'),
   })
-  const verify = async () => {
+  const verify = async (): Promise<never> => {
     throw new HandoffError('git', 'The keys cannot be fetched.')
   }
   const metadata = 'https://handoff.example.org/x'
@@ -122,11 +129,33 @@ test('a job’s token that is refused says why, and a failure of the keys stays 
 
 const caller: Caller = { way: 'bearer', name: 'x', repositories: bearers[0]!.repositories, mayComment: false }
 
-test('a caller sees what a pattern of its own names, and the pattern that allowed it is returned', () => {
-  expect(allow(caller, 'Octo/Anything')).toEqual({ name: 'octo/*' })
-  expect(allow(caller, 'other/tools')).toEqual({ name: 'other/tools', id: '7' })
+const never = new AbortController().signal
+
+test('a caller sees what a pattern of its own names, and the pattern that allowed it is returned', async () => {
+  expect(await allow(caller, 'Octo/Anything', never)).toEqual({ name: 'octo/*' })
+  expect(await allow(caller, 'other/tools', never)).toEqual({ name: 'other/tools', id: '7' })
   for (const name of ['other/tool', 'other/tools2', 'octopus/tools', 'octo', 'my/octo/tools'])
-    expect(() => allow(caller, name)).toThrow('may not see')
+    await expect(allow(caller, name, never)).rejects.toMatchObject({ problem: { status: 403 } })
+})
+
+test('a person sees what is listed and GitHub shows, under the number that GitHub tells', async () => {
+  const asked: string[] = []
+  const person: Caller = {
+    ...caller,
+    way: 'person',
+    repositoryId: async (name) => {
+      asked.push(name)
+      return '7'
+    },
+  }
+  expect(await allow(person, 'Octo/Tools', never)).toEqual({ name: 'octo/*', id: '7' })
+  expect(await allow(person, 'other/tools', never)).toEqual({ name: 'other/tools', id: '7' })
+  const other = { ...person, repositories: [{ name: 'octo/tools', id: '8' }] }
+  await expect(allow(other, 'octo/tools', never)).rejects.toMatchObject({ problem: { status: 403 } })
+  await expect(allow(person, 'third/tools', never)).rejects.toMatchObject({
+    problem: { status: 403, next: expect.stringContaining('HANDOFF_SIGN_IN_REPOSITORIES') },
+  })
+  expect(asked).toEqual(['octo/tools', 'other/tools', 'octo/tools'])
 })
 
 test.each<[string, string, boolean, boolean]>([

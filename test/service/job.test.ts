@@ -1,7 +1,7 @@
 // A job in a queue counts only with the signature of this deployment.
 import { expect, test } from 'vitest'
 import { parseRepository } from '../../src/handoff/domain/run.js'
-import { type AnswerJob, jobKey, openJob, signJob } from '../../src/service/jobs/job.js'
+import { type AnswerJob, type CommentJob, jobKey, openJob, signJob } from '../../src/service/jobs/job.js'
 
 const job: AnswerJob = {
   kind: 'answer',
@@ -21,6 +21,8 @@ test('a signed job is opened by the key that signed it', () => {
 test.each<[string, unknown]>([
   ['nothing', undefined],
   ['null', null],
+  ['a null job signed as one', signJob(null as never, 'the owner key')],
+  ['text signed as a job', signJob('x' as never, 'the owner key')],
   ['a job without a signature', { job }],
   ['a signature without a job', { signature: signed.signature }],
   ['a null job', { job: null, signature: signed.signature }],
@@ -36,6 +38,16 @@ test.each<[string, unknown]>([
 
 test('another deployment’s job is none', () => {
   expect(openJob(signed, 'another key')).toBeUndefined()
+})
+
+test('one comment is one message, whatever it asks', () => {
+  const thread = { kind: 'issue', repository: 'octo/tools', number: 3 } as const
+  const target = { thread, question: 99, askedAt: '2026-11-19T10:00:00Z' }
+  const user = { id: 5, login: 'wanda', type: 'User' }
+  const { repository, caller } = job
+  const comment: CommentJob = { kind: 'comment', repository, target, question: 'Why?', fresh: false, user, caller }
+  expect(jobKey(comment)).toBe('comment-42-issue-99')
+  expect(jobKey({ ...comment, question: 'How?' })).toBe('comment-42-issue-99')
 })
 
 test('one question accepted once is one message; with a comment it is another one', () => {

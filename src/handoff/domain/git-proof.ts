@@ -47,7 +47,7 @@ export function proveCommit(commit: string, packed: readonly PackedObject[]): Pr
 
   const directory = (path: string): Map<string, TreeEntry> | undefined => {
     const root = /^tree ([0-9a-f]{40})\n/.exec(objects.get(`commit ${commit}`)?.toString('latin1', 0, 46) ?? '')?.[1]
-    let tree = root === undefined ? undefined : treeOf(root)
+    let tree = treeOf(root ?? '')
     for (const name of path === '' ? [] : path.split('/')) {
       const entry = tree?.get(name)
       tree = entry?.mode === '40000' ? treeOf(entry.id) : undefined
@@ -96,7 +96,7 @@ function parseTree(bytes: Buffer): Map<string, TreeEntry> {
   for (let at = 0; at < bytes.length; ) {
     const space = bytes.indexOf(32, at)
     const end = bytes.indexOf(0, space)
-    if (space < 0 || end < 0 || end + 21 > bytes.length) break
+    if (end < 0 || end + 21 > bytes.length) break
     const id = bytes.toString('hex', end + 1, end + 21)
     entries.set(bytes.toString('utf8', space + 1, end), { mode: bytes.toString('latin1', at, space), id })
     at = end + 21

@@ -89,11 +89,7 @@ const runId: read.Decoder<RunId> = (value, at) => {
 /** A path inside the run directory: no way up, nothing absolute. */
 const artifactPath: read.Decoder<string> = (value, at) => {
   const path = read.string(1_000)(value, at)
-  if (
-    path === '' ||
-    path.startsWith('/') ||
-    path.split('/').some((part) => part === '' || part === '.' || part === '..')
-  ) {
+  if (path.split('/').some((part) => part === '' || part === '.' || part === '..')) {
     throw new read.DecodeError(`${at} is not a path inside the run directory`)
   }
   return path

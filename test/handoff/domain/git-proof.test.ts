@@ -56,6 +56,7 @@ describe('an excerpt', () => {
     ['it begins one line later', { from: 3 }],
     ['it begins one line earlier', { from: 1 }],
     ['it begins before the file', { from: 0, lines: ['one'] }],
+    ['it is before the file, and empty', { from: 0, lines: [] }],
     ['it goes on after the file', { lines: ['two', 'three', '', 'four'] }],
     ['its path is of another file', { path: 'top.ts' }],
     ['its path is of no file', { path: 'src/deep/b.ts' }],
@@ -105,25 +106,23 @@ describe('objects', () => {
     expect(proveCommit(repository.head, []).names('')).toBeUndefined()
   })
 
-  test('of a tree that is cut give the entries before the cut', () => {
-    const root = Buffer.concat([
-      Buffer.from('100644 a.ts\0'),
-      Buffer.alloc(20, 1),
-      Buffer.from('100644 b.ts\0'),
-      Buffer.alloc(19),
-    ])
-    const id = execFileSync(
-      'git',
-      ['-C', repository.directory, 'hash-object', '-t', 'tree', '--literally', '--stdin'],
-      { input: root },
-    )
-    const commit = Buffer.from(`tree ${id.toString().trim()}\nauthor x <x> 1 +0000\ncommitter x <x> 1 +0000\n\nx\n`)
-    const name = execFileSync(
-      'git',
-      ['-C', repository.directory, 'hash-object', '-t', 'commit', '--literally', '--stdin'],
-      { input: commit },
-    )
-    const proven = proveCommit(name.toString().trim(), [pack('commit', commit), pack('tree', root)])
+  const entry = (name: string) => Buffer.concat([Buffer.from(`100644 ${name}\0`), Buffer.alloc(20, 1)])
+  const hashed = (type: string, input: Buffer) => {
+    const words = ['-C', repository.directory, 'hash-object', '-t', type, '--literally', '--stdin']
+    return execFileSync('git', words, { input }).toString().trim()
+  }
+
+  // Hosts that do not check what is pushed take such trees.
+  test.each<[string, Buffer]>([
+    ['cut in an id', Buffer.from(`100644 b.ts\0${'x'.repeat(19)}`)],
+    ['cut in a name', Buffer.from(`100644 ${'b'.repeat(60)}`)],
+    ['cut in a mode', Buffer.from('1'.repeat(60))],
+    ['without a mode', Buffer.from(`${'b'.repeat(60)}\0`)],
+  ])('of a tree that is %s give the entries before', (_what, end) => {
+    const root = Buffer.concat([entry('a.ts'), end])
+    const text = `tree ${hashed('tree', root)}\nauthor x <x> 1 +0000\ncommitter x <x> 1 +0000\n\nx\n`
+    const commit = Buffer.from(text)
+    const proven = proveCommit(hashed('commit', commit), [pack('commit', commit), pack('tree', root)])
     expect(proven.names('')).toEqual(new Set(['a.ts']))
   })
 })

@@ -12,6 +12,9 @@ import {
   encodeHandoff,
   encodePointer,
   encodeRef,
+  type Handoff,
+  isOf,
+  sealLimit,
 } from '../../../src/handoff/domain/handoff-record.js'
 
 const fixtures = join(import.meta.dirname, '../../fixtures/format')
@@ -93,6 +96,25 @@ test.each(['../x', '/etc/passwd', 'a//b', 'a/./b', ''])('an artifact at %j is re
   const whole = JSON.parse(readFileSync(join(fixtures, 'handoff.json'), 'utf8')) as { artifacts: { path: string }[] }
   whole.artifacts[0]!.path = path
   expect(refusalOf(() => decodeHandoff(bytes(JSON.stringify(whole))))).toMatchObject({ code: 'corrupt' })
+})
+
+test.each<[string, string | undefined, string | undefined, boolean]>([
+  ['the same number', '7', '7', true],
+  ['another number', '7', '8', false],
+  ['no number in the record', undefined, '8', true],
+  ['no number of the repository', '7', undefined, true],
+])('a record with %s', (_what, repositoryId, id, same) => {
+  const record = { ...(repositoryId === undefined ? {} : { repositoryId }) } as Handoff
+  const repository = { host: 'github.com', owner: 'octo', name: 'tools', ...(id === undefined ? {} : { id }) }
+  expect(isOf(record, repository)).toBe(same)
+})
+
+test('a record is written with one request, or not at all', () => {
+  const whole = decodeHandoff(readFileSync(join(fixtures, 'handoff.json')))
+  const sized = (length: number) => ({ ...whole, notices: ['x'.repeat(length)] })
+  const longest = sealLimit - 1 - encodeHandoff(sized(0)).length
+  expect(encodeHandoff(sized(longest))).toHaveLength(sealLimit - 1)
+  expect(refusalOf(() => encodeHandoff(sized(longest + 1)))).toMatchObject({ code: 'invalid-input' })
 })
 
 test('no bytes at all make a decoder crash', () => {

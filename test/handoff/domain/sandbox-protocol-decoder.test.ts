@@ -92,3 +92,19 @@ test('no text makes the reader crash or believe it', () => {
     { numRuns: runs },
   )
 })
+
+test('a line and the whole output have a longest length, and one character more is refused', () => {
+  const done = '{"v":1,"type":"done"}'
+  const length = done.length
+  expect(code(() => read([done], { line: length, total: length }))).toBe('accepted')
+  expect(code(() => read([done], { line: length - 1, total: length }))).toBe('sandbox')
+  expect(code(() => read([done], { line: length, total: length - 1 }))).toBe('sandbox')
+  expect(code(() => read([done.slice(0, 9), done.slice(9)], { line: length - 1, total: 1_000 }))).toBe('sandbox')
+})
+
+test('an error of what takes the records stays what it is', () => {
+  const reader = createRecordReader(() => {
+    throw new RangeError('not of the sandbox')
+  })
+  expect(() => reader.push('{"v":1,"type":"done"}\n')).toThrow(RangeError)
+})

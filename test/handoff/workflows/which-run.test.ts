@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeHandoff, encodeHandoff, encodePointer } from '../../../src/handoff/domain/handoff-record.js'
 import { artifact } from '../../../src/handoff/domain/run.js'
 import { sha256 } from '../../../src/handoff/store/run-store.js'
-import { resolveRun } from '../../../src/handoff/workflows/answer/resolve-run.js'
+import { parseRunName, type RunName, resolveRun } from '../../../src/handoff/workflows/answer/resolve-run.js'
 import { makeStoredRuns, never, type StoredRuns, sha } from '../../support/stored-runs.js'
 
 let there: StoredRuns
@@ -60,4 +60,21 @@ test.each<[string, string, boolean]>([
   expect(await outcome(commit, { id: '7', strict: true })).toBe(allowed ? commit : 'corrupt')
   there.drive.remove(there.place.run(run))
   there.drive.remove(there.place.pointer(commit))
+})
+
+const commitId = 'a'.repeat(40)
+test.each<[string, RunName]>([
+  [commitId, { commit: commitId }],
+  [`${commitId}-first`, { run: `${commitId}-first` }],
+  [`x${commitId}`, { ref: `refs/heads/x${commitId}` }],
+  [`x${commitId}-first`, { ref: `refs/heads/x${commitId}-first` }],
+  [`${commitId}b`, { ref: `refs/heads/${commitId}b` }],
+  ['#12', { ref: 'refs/pull/12' }],
+  ['x#12', { ref: 'refs/heads/x#12' }],
+  ['#12x', { ref: 'refs/heads/#12x' }],
+  ['HEAD', { ref: 'HEAD' }],
+  ['refs/heads/main', { ref: 'refs/heads/main' }],
+  ['main', { ref: 'refs/heads/main' }],
+])('%s names a run', (text, name) => {
+  expect(parseRunName(text)).toEqual(name)
 })

@@ -106,7 +106,9 @@ function decode(payload: unknown): ReturnType<typeof event> {
   try {
     return event(payload, '')
   } catch (error) {
-    const what = error instanceof read.DecodeError ? error.message : 'it cannot be read'
-    throw new HandoffError('invalid-input', `This is not the event of a comment on GitHub: ${what}.`)
+    throw new HandoffError(
+      'invalid-input',
+      `This is not the event of a comment on GitHub: ${(error as Error).message}.`,
+    )
   }
 }

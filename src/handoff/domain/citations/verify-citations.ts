@@ -60,8 +60,9 @@ export function checkCitations(
 
 /** An answer that was cut in the middle of a citation ends before it. */
 function withoutOpenEnd(text: string): string {
+  // Without brackets the last character is looked at, which is no citation.
   const at = text.lastIndexOf('[[')
-  if (at < 0 || !/^\[\[["`]?[\w.@~/-]/.test(text.slice(at)) || citationEnd(text, at) !== undefined) return text
+  if (!/^\[\[["`]?[\w.@~/-]/.test(text.slice(at)) || citationEnd(text, at) !== undefined) return text
   return /[./]/.test(text.slice(at)) ? text.slice(0, at).trimEnd() : text
 }
 
@@ -73,7 +74,8 @@ function check(written: WrittenCitation, files: Map<string, ShownFile>, known: (
   const asked: LineRange = { from: written.from, to: written.to }
   if (!file) return { ...head, ...asked, verified: false, problem: known(path) ? 'not-shown' : 'no-such-path' }
   const found = quote ? locate(written, file) : clamp(asked, file)
-  if (!found) return { ...head, ...asked, verified: false, problem: problemOf(asked, file, quote) }
+  if (!found)
+    return { ...head, ...asked, verified: false, problem: file.covers(asked) ? 'quote-not-found' : 'no-such-lines' }
   const moved = found.from !== asked.from || found.to !== asked.to
   const evidence = { blob: file.blob, digest: file.digest(found) }
   return { ...head, from: found.from, to: found.to, ...evidence, verified: true, ...(moved ? { moved: true } : {}) }
@@ -85,16 +87,12 @@ function wholePath(path: string, files: Map<string, ShownFile>): string {
   return candidates.length === 1 ? candidates[0]! : path
 }
 
-function problemOf(asked: LineRange, file: ShownFile, quote: string | undefined): 'no-such-lines' | 'quote-not-found' {
-  return quote && file.covers(asked) ? 'quote-not-found' : 'no-such-lines'
-}
-
 /** The range where it is, else where its quote stands nearby, else where its quote stands at all, if that is one place. */
 function locate(written: WrittenCitation, file: ShownFile): LineRange | null {
   const range: LineRange = { from: written.from, to: written.to }
   for (const quote of written.quotes.flatMap(withoutDots)) {
     const inside = file.find(quote, range, range.from)
-    if (inside) return file.covers(range) ? range : (clamp(range, file, inside) ?? inside)
+    if (inside) return clamp(range, file, inside) ?? inside
     if (quote.replace(/\s/g, '').length < tellingQuote) continue
     const beside = range.from > 0 && file.find(quote, { from: range.from - near, to: range.to + near }, range.from)
     if (beside) return shifted(range, beside, file)
@@ -110,7 +108,7 @@ function withoutDots(quote: string): string[] {
     .trim()
     .replace(/^(?:…|\.\.\.)|(?:…|\.\.\.)$/g, '')
     .trim()
-  return bare === quote.trim() || bare === '' ? [quote] : [quote, bare]
+  return [quote, bare]
 }
 
 /** The range moved by as little as puts the quote inside, when all of it was shown. */
@@ -145,11 +143,7 @@ function groupsOf(text: string, hits: CitationHit[]): CitationHit[] {
   const groups: CitationHit[] = []
   for (const hit of hits) {
     const last = groups.at(-1)
-    if (
-      last &&
-      hit.from - last.to < 20 &&
-      /^[ \t]{0,9}(?:[,;]|and)?[ \t]{0,9}\n?[ \t]{0,9}$/.test(text.slice(last.to, hit.from))
-    ) {
+    if (last && /^[ \t]{0,9}(?:[,;]|and)?[ \t]{0,9}\n?[ \t]{0,9}$/.test(text.slice(last.to, hit.from))) {
       groups[groups.length - 1] = { from: last.from, to: hit.to, citations: [...last.citations, ...hit.citations] }
     } else groups.push(hit)
   }
@@ -191,7 +185,7 @@ export function replaceGroups(text: string, groups: CheckedGroup[], written: str
   groups.forEach((group, index) => {
     const before = text.slice(from, group.from)
     const label = written[index]!
-    const glued = label !== '' && /[^\s([]$/.test(before)
+    const glued = /[^\s([]$/.test(before)
     result += label === '' ? withoutSpaces(before) : `${before}${glued ? ' ' : ''}${label}`
     from = group.to
   })

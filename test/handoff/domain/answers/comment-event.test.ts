@@ -89,6 +89,34 @@ test('a question on a discussion is about the default branch', () => {
   expect(read({ ...payload, discussion: undefined })).toHaveProperty('ignored')
 })
 
+/** An event without one of its parts. */
+function without(comment: StoredComment, ...path: string[]) {
+  const { name, payload } = local.eventOf(comment)
+  const copy = JSON.parse(JSON.stringify(payload)) as Record<string, unknown>
+  const parent = path.slice(0, -1).reduce((part, key) => part[key] as Record<string, unknown>, copy)
+  delete parent[path.at(-1)!]
+  return readAskEvent(name, copy)
+}
+const nowhere = { ignored: 'The event does not say what the comment is on.' }
+
+test('a comment on nothing is ignored', () => {
+  const onIssue = local.addComment(repository, local.addIssue(repository), 'wanda', '/ask why?')
+  expect(without(onIssue, 'issue')).toEqual(nowhere)
+  expect(without(onIssue, 'repository', 'default_branch')).toEqual(nowhere)
+  const onPull = say('/ask why?')
+  expect(without(onPull, 'repository', 'default_branch')).toHaveProperty('target')
+  const inReview = local.addReviewComment(repository, pull.number, 'wanda', '/ask why?')
+  expect(without(inReview, 'pull_request')).toEqual(nowhere)
+  const inDiscussion = local.addDiscussionComment(repository, local.addDiscussion(repository), 'wanda', '/ask why?')
+  expect(without(inDiscussion, 'comment', 'node_id')).toEqual(nowhere)
+  expect(without(inDiscussion, 'repository', 'default_branch')).toEqual(nowhere)
+  expect(without(inDiscussion, 'discussion')).toEqual(nowhere)
+})
+
+test('what is wrong with an event is said', () => {
+  expect(() => without(say('/ask why?'), 'comment', 'id')).toThrow(/comment on GitHub: .*id/)
+})
+
 test('an edit, a deletion, another event and a comment without an author are ignored', () => {
   const comment = say('/ask why?')
   expect(read(comment, 'edited')).toEqual({ ignored: 'The comment is not new.' })
