@@ -218,8 +218,12 @@ async function storeSchedule(seed: number): Promise<Schedule> {
     emit(event)
     if (event.type === 'sandbox-open') attacking = attack(chosen, forgedAnswer(run))
   }
-  const { handoff, directory: sealed } = await summarise(request, own.context, never)
+  const done = await summarise(request, own.context, never).catch((error: unknown) => {
+    if (!isHandoffError(error)) throw error
+  })
   await attacking
+  if (done === undefined) return { plan: chosen.join(', '), wrong: foundWithoutSeal(target) }
+  const { handoff, directory: sealed } = done
   const left = stack.clouds.drive.tree(sealed).filter(({ isDirectory }) => !isDirectory)
   const known = new Set([...handoff.artifacts.map(({ path }) => path), '.handoff-marker', 'analysis/handoff.json'])
   const unknown = left.map(({ path }) => path.slice(sealed.length + 1)).filter((path) => !known.has(path))
@@ -233,7 +237,19 @@ async function storeSchedule(seed: number): Promise<Schedule> {
   return { plan: chosen.join(', '), wrong }
 }
 
-/** With the token of the sandbox that was opened last: writes, copies, renames, links and appends. */
+/** An attack may have a run refused. Then no reader finds one. */
+function foundWithoutSeal({ layout }: Scenario): string[] {
+  const pointer = layout.pointer(stack.repository.head)
+  stack.forget()
+  const isThere = stack.clouds.drive.readFile(pointer) !== undefined
+  stack.clouds.drive.remove(layout.repository)
+  return isThere ? ['the run was refused, and has a pointer'] : []
+}
+
+/**
+ * With the token of the sandbox that was opened last: everything that drive9 can do with a path. It has no second names and does not append; a
+ * replaced file and an upload in parts stand for both.
+ */
 async function attack(paths: string[], bytes: Uint8Array): Promise<void> {
   const machine = stack.clouds.sandboxes.sandboxes.at(-1)!
   const token = await waitFor(() => machine.commands.at(-1)?.environment['DRIVE9_API_KEY'])
@@ -243,10 +259,24 @@ async function attack(paths: string[], bytes: Uint8Array): Promise<void> {
       headers: { authorization: `Bearer ${token}`, [madeByTest]: '1', ...headers },
       ...(body ? { body: Buffer.from(body) } : {}),
     }).then((answer) => answer.arrayBuffer())
+  const json = { 'content-type': 'application/json' }
+  const encoded = (value: object) => Buffer.from(JSON.stringify(value))
+  const upload = (path: string) =>
+    fetch(`${stack.clouds.drive.url}/v2/uploads/initiate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, [madeByTest]: '1', ...json },
+      body: JSON.stringify({ path, total_size: bytes.length }),
+    }).then((answer) => answer.arrayBuffer())
   for (const path of paths) {
     await call('PUT', path, {}, bytes)
     await call('POST', `${path}?rename=1`, { 'x-dat9-rename-source': paths[0]! })
     await call('POST', `${path}?copy=1`, { 'x-dat9-copy-source': paths[0]! })
+    await call('POST', `${path}?create=1`, {})
+    await call('POST', `${path}.d?mkdir=1`, {})
+    await call('POST', `${path}.link?symlink=1`, json, encoded({ target: paths[0] }))
+    await call('DELETE', path, {})
+    await call('POST', `${path}?symlink=1`, json, encoded({ target: paths[0] }))
+    await upload(path)
   }
 }
 
