@@ -27,7 +27,10 @@ export const guardFiles: Record<string, GuardFile[]> = {
       tests: ['handoff/workflows/pull-request/check-permission'],
     },
     inDomain('answers/comment-event', 'answers/comment-event'),
-    { file: 'handoff/workflows/answer/resolve-run.ts', tests: ['handoff/workflows/which-run'] },
+    {
+      file: 'handoff/workflows/answer/resolve-run.ts',
+      tests: ['handoff/workflows/which-run', 'handoff/workflows/spelling', 'handoff/workflows/long-refs'],
+    },
   ],
   redaction: [
     inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns'),
@@ -46,9 +49,9 @@ export const guardFiles: Record<string, GuardFile[]> = {
   ],
   'comment rendering': [
     inDomain('answers/render-answer', 'answers/render-answer'),
-    inDomain('answers/permalinks', 'answers/render-answer'),
-    inDomain('markdown/allowed-links', 'markdown/sanitize', 'answers/render-answer'),
-    inDomain('markdown/escape', 'markdown/sanitize', 'answers/render-answer'),
+    inDomain('answers/permalinks', 'answers/permalinks'),
+    inDomain('markdown/allowed-links', 'markdown/allowed-links'),
+    inDomain('markdown/escape', 'markdown/escape', 'markdown/sanitize'),
     inDomain('markdown/sanitize', 'markdown/sanitize'),
   ],
   'citation verification': [

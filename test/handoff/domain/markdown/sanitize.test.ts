@@ -120,6 +120,32 @@ describe('what people write stays what it was', () => {
     )
   })
 
+  it.each<[string, string]>([
+    ['```mermaid\ngraph\n```', '```\ngraph\n```'],
+    ['```xmermaid\ng\n```', '```xmermaid\ng\n```'],
+    ['```Suggestion\ng\n```', '```\ng\n```'],
+    ['```c++\ng\n```', '```c++\ng\n```'],
+    ['```js{1}\ng\n```', '```\ng\n```'],
+    ['```1js\ng\n```', '```\ng\n```'],
+    ['- a\n\n  ```\n  /ask\n  ```', '- a\n\n  ```\n  /ask\n  ```'],
+    ['- a\n-\n- b', '- a\n- b'],
+    ['One:\n- a\n- b', 'One:\n\n- a\n- b'],
+    ['- One:\n  1. a\n  2. b', '- One:\n  1. a\n  2. b'],
+    ['- One:\n\n  3. a\n  4. b', '- One:\n\n  3. a\n  4. b'],
+    ['- One\n\n  Two', '- One\n\n  Two'],
+    ['> One:\n> - a', '> One:\n> - a'],
+    ['One\n\n#\n\nTwo', 'One\n\nTwo'],
+    ['wow!**b**', 'wow!**b**'],
+    ['wow![src/a.ts:1]', 'wow\\![`src/a.ts:1`](https://github.com/octo/tools/blob/main/src/a.ts)'],
+    ['a`b`[src/b.ts:1]', 'a`b` `src/b.ts:1`'],
+  ])('writes %j as %j', (markdown, written) => {
+    const labels = new Map([
+      ['src/a.ts:1', 'https://github.com/octo/tools/blob/main/src/a.ts'],
+      ['src/b.ts:1', null],
+    ])
+    expect(safeMarkdown(markdown, { host: 'github.com', labels })).toBe(written)
+  })
+
   it('keeps a bar inside the cell it stands in', () => {
     expect(safeMarkdown('| a |\n|---|\n| `x \\| y` z\\|w |')).toBe('| a |\n| --- |\n| `x \\| y` z\\|w |')
   })

@@ -65,6 +65,20 @@ describe('a secret that we hold', () => {
     )
   })
 
+  it('is found at the start and at the end of a text', () => {
+    const redact = makeRedactor(['a-key-of-ours-0123'])
+    expect(redact('a-key-of-ours-0123')).toBe(redacted)
+    expect(redact('a-key-of-ours-0123 a-key-of-ours-0123')).toBe(`${redacted} ${redacted}`)
+  })
+
+  it('inside a private key that comes in pieces has nothing of that key shown', () => {
+    const key = `-----BEGIN RSA PRIVATE KEY-----\nAKIAQ7Z3XK5M2P9TLR4W\n${'MIIEow3xK9'.repeat(12)}\n-----END RSA PRIVATE KEY-----`
+    const stream = makeStreamRedactor([])
+    const shown = [...`x ${key} y`].map((piece) => stream.push(piece)).join('') + stream.end()
+    expect(shown).toBe(makeRedactor([])(`x ${key} y`))
+    expect(shown).toBe(`x ${redacted} y`)
+  })
+
   it('is found when it is short, as a whole', () => {
     const redact = makeRedactor(['hunter', 'Pa55w0rd'])
     expect(redact('it is hunter, not hunters')).toBe(`it is ${redacted}, not hunters`)
@@ -72,6 +86,9 @@ describe('a secret that we hold', () => {
       /Pa55|UGE1|5061/,
     )
     expect(redact('xPa55w0rdx')).toBe(`x${redacted}x`)
+    expect(redact('hunter')).toBe(redacted)
+    expect(redact('xhunter')).toBe('xhunter')
+    expect(redact('hunterx')).toBe('hunterx')
   })
 
   it('is none when it is empty, tiny or a placeholder', () => {
