@@ -1,7 +1,7 @@
 // The event that started a job and the place where it runs: `@actions/github` reads most of it, and this file adds the rest.
 
 import { HandoffError } from '../handoff/index.js'
-import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
+import { withoutTrailingSlashes } from '../handoff/util/text.js'
 import type { Environment } from './runner.js'
 
 export interface Context {

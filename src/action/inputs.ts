@@ -12,7 +12,7 @@ import {
   quote,
 } from '../handoff/index.js'
 import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
-import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
+import { withoutTrailingSlashes } from '../handoff/util/text.js'
 import type { Runner } from './runner.js'
 
 /** Inputs that are product settings, in the order in which an error lists the missing ones. */

@@ -1,6 +1,6 @@
 // The main step of the Action. It loads little at start: the work is loaded when an event asks for it.
 
-import { stopSignal } from './cancellation.js'
+import { HandoffError } from '../handoff/index.js'
 import { describeError, formatFailure } from './error-message.js'
 import { readContext } from './event-context.js'
 import { readOptions } from './inputs.js'
@@ -33,3 +33,18 @@ async function report(error: unknown): Promise<void> {
 }
 
 await start(runner, environment, { work: runMainStep, report, failureCode: 1, refuse: runner.fail })
+
+// A cancelled job gets SIGINT, SIGTERM 7.5 s later, and is killed 2.5 s after that. Node exits at the first signal and would leave a sandbox
+// running. So both signals only abort the work, which then cleans up.
+
+function stopSignal(onStop: () => void): AbortSignal {
+  const stop = new AbortController()
+  const stopped = () => {
+    if (stop.signal.aborted) return
+    onStop()
+    stop.abort(new HandoffError('cancelled', 'The job was cancelled.'))
+  }
+  process.on('SIGINT', stopped)
+  process.on('SIGTERM', stopped)
+  return stop.signal
+}

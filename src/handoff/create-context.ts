@@ -4,12 +4,12 @@ import { makeDrive } from './clients/drive9/client.js'
 import type { SandboxSettings } from './clients/e2b/settings.js'
 import type { GitHostConfig } from './clients/git/ls-remote.js'
 import { makeModel } from './clients/openai/client.js'
-import { guardModel } from './clients/redacting-model.js'
 import { systemClock } from './clients/system-clock.js'
 import type { AppContext, ReadContext } from './context.js'
-import type { Clock, GitHost, Sandboxes } from './domain/ports.js'
+import { withoutInvisible } from './domain/markdown/clean-text.js'
+import type { Clock, GitHost, Model, ModelReply, ModelRequest, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
-import { makeRedactor } from './domain/secrets/redactor.js'
+import { makeRedactor, makeStreamRedactor } from './domain/secrets/redactor.js'
 import type { Settings } from './domain/settings.js'
 import type { LoadProgram } from './sandbox/run-program.js'
 import { noBudgets } from './store/caller-budgets.js'
@@ -76,4 +76,31 @@ function sandboxesLater(settings: SandboxSettings): Sandboxes {
 function gitLater(config: GitHostConfig): GitHost {
   const gitHost = lazy(async () => (await import('./clients/git/ls-remote.js')).makeGitHost(config))
   return { heads: async (...call) => (await gitHost()).heads(...call) }
+}
+
+// Redacts what a model is sent and what it replies. A repository may contain one of our keys, and a model may know one from elsewhere.
+// Replies are stored and shown. Later steps remove invisible characters, so they are removed before the search: they could split a key.
+
+export function guardModel(model: Model, secrets: readonly string[]): Model {
+  const redact = makeRedactor(secrets)
+
+  async function complete(request: ModelRequest): Promise<ModelReply> {
+    const messages = request.messages.map((message) => ({ ...message, content: redact(message.content) }))
+    const { onText } = request
+    if (!onText) return redactedReply(await model.complete({ ...request, messages }))
+    const stream = makeStreamRedactor(secrets)
+    const hand = (text: string) => {
+      if (text !== '') onText(text)
+    }
+    const reply = await model.complete({
+      ...request,
+      messages,
+      onText: (piece) => hand(stream.push(withoutInvisible(piece))),
+    })
+    hand(stream.end())
+    return redactedReply(reply)
+  }
+
+  const redactedReply = (reply: ModelReply): ModelReply => ({ ...reply, text: redact(withoutInvisible(reply.text)) })
+  return { ...model, complete }
 }

@@ -56,7 +56,7 @@ export {
 } from './domain/settings.js'
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
 export { mapConcurrent } from './util/map-concurrent.js'
-export { retryAfterMs } from './util/retry-after.js'
+export { retryAfterMs } from './util/retry.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
 export { budgetProblem } from './workflows/answer/budget.js'
 export {

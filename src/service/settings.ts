@@ -1,7 +1,7 @@
 // The settings of the HTTP service. Imports almost nothing, so that rejected requests and health checks stay cheap.
 
 import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
-import { withoutTrailingSlashes } from '../handoff/util/trim-characters.js'
+import { withoutTrailingSlashes } from '../handoff/util/text.js'
 
 export type Environment = Record<string, string | undefined>
 

@@ -3,7 +3,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
-import { makeOidcTokens } from '../../src/action/oidc-token.js'
+import { makeOidcTokens } from '../../src/action/remote-answer-source.js'
 import type { Fault } from '../../src/emulators/faulty-server.js'
 import { signToken } from '../../src/emulators/github/oidc.js'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'

@@ -91,3 +91,12 @@ export function abortError(signal: AbortSignal, doing: string): HandoffError {
     ? new HandoffError('timeout', `Time ran out while ${doing}.`, { cause: reason })
     : new HandoffError('cancelled', `Stopped while ${doing}.`, { cause: reason })
 }
+
+/** The code of an error or of the first of its causes that has one, such as ECONNREFUSED. */
+export function errorCode(error: unknown): string | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const { code } = cause as { code?: unknown }
+    if (typeof code === 'string') return code
+  }
+  return undefined
+}

@@ -1,7 +1,7 @@
 // Repositories, commits, runs, and the table of all paths on drive9. No other module builds such a path.
 
 import { hash } from 'node:crypto'
-import { withoutTrailingSlashes } from '../util/trim-characters.js'
+import { withoutTrailingSlashes } from '../util/text.js'
 import { HandoffError } from './errors.js'
 
 export interface Repository {

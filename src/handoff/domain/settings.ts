@@ -2,7 +2,7 @@
 // setting for the documents.
 
 import { isLoopback, isSecure, parseHttpUrl } from '../util/http-url.js'
-import { withoutTrailingSlashes } from '../util/trim-characters.js'
+import { withoutTrailingSlashes } from '../util/text.js'
 import { type Depth, depthNamed, depths } from './answers/depth.js'
 import { HandoffError } from './errors.js'
 import { type Effort, efforts } from './model-limits.js'

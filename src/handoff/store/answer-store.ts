@@ -9,8 +9,8 @@ import { readLatestMarker, writeLatestMarker } from '../domain/answers/comment-m
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Drive } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
-import { compareText } from '../util/compare-text.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
+import { compareText } from '../util/text.js'
 
 const recordLimit = 4_000_000
 

@@ -1,5 +1,5 @@
 // GET /v1/models and POST /v1/chat/completions: what any OpenAI client speaks. A question is the one of /api/ask.
-import { withoutTrailingSlashes } from '../../handoff/util/trim-characters.js'
+import { withoutTrailingSlashes } from '../../handoff/util/text.js'
 import { type App, getApp } from '../app.js'
 import { answerInTime, answerNotes, answerQuestion, queueQuestion } from '../ask/answer.js'
 import { type Found, findQuestion, locate, readQuestion } from '../ask/question.js'

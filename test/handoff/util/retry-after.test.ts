@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retryAfterMs } from '../../../src/handoff/util/retry-after.js'
+import { retryAfterMs } from '../../../src/handoff/util/retry.js'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 

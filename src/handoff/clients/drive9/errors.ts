@@ -1,8 +1,7 @@
 // What drive9 answers, as our own errors. Each names the method and the path; none shows a key, and none shows a presigned address.
 import { driveAdvice } from '../../domain/drive-advice.js'
-import { type ErrorDetails, HandoffError } from '../../domain/errors.js'
+import { type ErrorDetails, errorCode, HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
-import { errorCode } from '../../util/error-code.js'
 
 /** `PUT /some/path`: how a call is named in every message. */
 export interface CallName {

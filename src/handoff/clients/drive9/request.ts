@@ -4,11 +4,17 @@
 // after a loss. Writes are settled by their caller.
 import type { HandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
-import { doubled, type Pause, retry } from '../../util/retry.js'
-import { retryAfterMs } from '../../util/retry-after.js'
-import { type DriveTimes, Lost } from './deadlines.js'
+import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
 import { type CallName, nameOf, notDrive9, refusal, saidIn } from './errors.js'
-import { answerLimit, type BytesConsumer, type Call, makeExchange, type Received } from './exchange.js'
+import {
+  answerLimit,
+  type BytesConsumer,
+  type Call,
+  type DriveTimes,
+  Lost,
+  makeExchange,
+  type Received,
+} from './exchange.js'
 import type { Send } from './http.js'
 
 export interface Answer extends Received {

@@ -8,9 +8,8 @@ import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js
 import type { Clock } from '../../domain/ports.js'
 import { type DriveStat, smallFileBytes } from '../../domain/ports.js'
 import { doubled, retry } from '../../util/retry.js'
-import { type DriveTimes, Lost } from './deadlines.js'
 import { type CallName, notDrive9, refusal } from './errors.js'
-import { objectAddress } from './exchange.js'
+import { type DriveTimes, Lost, objectAddress } from './exchange.js'
 import { type Answer, type Caller, forAttempt, readJson } from './request.js'
 
 interface WriteOptions {

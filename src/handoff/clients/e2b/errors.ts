@@ -2,8 +2,7 @@
 //
 // The SDK throws its own classes, platform errors (DOMException, «fetch failed») and, when a reply makes no sense, anything. Its messages may
 // carry the output of commands or headers we sent, so none of their words go into ours; the error itself is kept as the cause.
-import { type ErrorCode, HandoffError } from '../../domain/errors.js'
-import { errorCode } from '../../util/error-code.js'
+import { type ErrorCode, errorCode, HandoffError } from '../../domain/errors.js'
 
 /** What is known of a failure without trusting its words. */
 interface Failure {

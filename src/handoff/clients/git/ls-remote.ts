@@ -2,16 +2,14 @@
 //
 // One request: protocol version 2 lets a client send `ls-refs` at once, for the wanted refs only. Git servers speak it since 2018.
 
-import { abortError, HandoffError } from '../../domain/errors.js'
+import { abortError, errorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
+import { quote } from '../../domain/run.js'
 import { anySignal } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'
-import { doubled, retry } from '../../util/retry.js'
-import { withoutTrailingSlashes } from '../../util/trim-characters.js'
+import { doubled, retry, retryAfterMs } from '../../util/retry.js'
+import { withoutTrailingSlashes } from '../../util/text.js'
 import { systemClock } from '../system-clock.js'
-import { displayAddress, explainFailure, Refused } from './errors.js'
-import { readListing } from './parse-refs.js'
-import { delimiter, flush, packet } from './pkt-line.js'
 
 interface GitCredentials {
   /** GitHub ignores it. `x-access-token` when absent. */
@@ -120,3 +118,148 @@ function parseCloneUrl(cloneUrl: string): URL {
     next: 'Write it like https://github.com/owner/name.git; a credential has a setting of its own.',
   })
 }
+
+// Reads the reply to `ls-refs`, a command of git's protocol version 2. An annotated tag counts as the commit it points to.
+
+/**
+ * The wanted refs and their commits. HEAD brings the branch that it points to. Undefined when the reply is not a complete listing: then the server
+ * does not speak version 2.
+ */
+async function readListing(response: Response, wanted: readonly string[]): Promise<Map<string, string> | undefined> {
+  const found = new Map<string, string>()
+  let complete = false
+  try {
+    for await (const packet of readPackets(bodyOf(response))) {
+      if ('mark' in packet) {
+        complete ||= packet.mark === 'flush'
+        continue
+      }
+      if (packet.line.startsWith('ERR ')) throw serverError(packet.line.slice(4))
+      const [object = '', name = '', ...attributes] = packet.line.split(' ')
+      if (/^[0-9a-f]{40}$/.test(object)) addRef(found, wanted, object, name, attributes)
+      else if (object !== 'unborn') return undefined
+    }
+  } catch (error) {
+    if (error instanceof NotPackets) return undefined
+    throw error
+  }
+  return complete ? found : undefined
+}
+
+function addRef(
+  found: Map<string, string>,
+  wanted: readonly string[],
+  object: string,
+  name: string,
+  attributes: readonly string[],
+): void {
+  if (!wanted.includes(name)) return
+  const attribute = (key: string) => attributes.find((one) => one.startsWith(key))?.slice(key.length)
+  found.set(name, attribute('peeled:') ?? object)
+  const branch = attribute('symref-target:')
+  if (name === 'HEAD' && branch !== undefined) found.set(branch, object)
+}
+
+function serverError(message: string): HandoffError {
+  return new HandoffError('git', `The git host says: ${quote(message)}.`, { next: 'Check the clone address.' })
+}
+
+async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
+  if (response.body) yield* response.body
+}
+
+// git's packet lines: four hexadecimal digits of length, then the content. 0000 to 0002 are markers without content.
+
+type Packet = { mark: 'flush' | 'delimiter' | 'end' } | { line: string }
+
+const flush = '0000'
+const delimiter = '0001'
+
+export function packet(line: string): string {
+  const length = new TextEncoder().encode(line).length + 4
+  return length.toString(16).padStart(4, '0') + line
+}
+
+/** The body is not packet lines, or ends in the middle of one. */
+class NotPackets extends Error {}
+
+/** Yields packets as they arrive, so that a long listing is never in memory as a whole. */
+async function* readPackets(body: AsyncIterable<Uint8Array>): AsyncIterable<Packet> {
+  let waiting: Uint8Array = new Uint8Array()
+  for await (const chunk of body) {
+    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk])
+    let at = 0
+    while (waiting.length - at >= 4) {
+      const length = lengthAt(waiting, at)
+      if (waiting.length - at < Math.max(4, length)) break
+      yield length < 4 ? { mark: marks[length]! } : { line: text(waiting.subarray(at + 4, at + length)) }
+      at += Math.max(4, length)
+    }
+    waiting = waiting.subarray(at)
+  }
+  if (waiting.length > 0) throw new NotPackets('the answer ends in the middle of a packet')
+}
+
+const marks = ['flush', 'delimiter', 'end'] as const
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  const digits = text(bytes.subarray(at, at + 4))
+  const length = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : Number.NaN
+  if (Number.isNaN(length) || length === 3) throw new NotPackets('the answer is not in packets')
+  return length
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).replace(/\n$/, '')
+
+// Explains a failure at a git host, and whether a retry makes sense.
+
+interface Failure {
+  error: HandoffError
+  retry: boolean
+}
+
+/** The git host answered with a status that is not a success. */
+class Refused extends Error {
+  readonly status: number
+  readonly retryAfterSeconds: number | undefined
+  constructor(response: Response) {
+    super(`status ${response.status}`)
+    this.status = response.status
+    const wait = retryAfterMs(response.headers.get('retry-after'), Date.now())
+    this.retryAfterSeconds = wait === undefined ? undefined : wait / 1_000
+    response.body?.cancel().catch(() => undefined)
+  }
+}
+
+function explainFailure(error: unknown, base: URL, hadCredential: boolean): Failure {
+  if (isHandoffError(error)) return { error, retry: false }
+  if (error instanceof Refused) return explainStatus(error, base, hadCredential)
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError'
+  const reason = isTimeout ? 'no answer in time' : errorCode(error)
+  return {
+    error: new HandoffError('git', `The git host ${base.host} cannot be reached${reason ? ` (${reason})` : ''}.`, {
+      next: 'Check the clone address, and try again.',
+      cause: error,
+    }),
+    retry: true,
+  }
+}
+
+function explainStatus({ status, retryAfterSeconds }: Refused, base: URL, hadCredential: boolean): Failure {
+  if (status === 401 || status === 403 || status === 404) {
+    const credential = hadCredential ? 'the credential cannot read it' : 'it is not public and no credential is set'
+    const message = `The repository at ${displayAddress(base)} does not exist, or ${credential} (${status}).`
+    const code = status === 404 || !hadCredential ? 'not-found' : 'git'
+    const next = 'Check its name, and the credential that reads it.'
+    return { error: new HandoffError(code, message, { next }), retry: false }
+  }
+  const isTransient = status === 429 || status >= 500
+  const error = new HandoffError('git', `The git host ${base.host} failed (${status}).`, {
+    next: isTransient ? 'Try again in a while.' : 'Check the clone address.',
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  })
+  return { error, retry: isTransient && (retryAfterSeconds ?? 0) <= 5 }
+}
+
+/** The clone address without what git adds to it. It never contains a credential. */
+const displayAddress = (url: URL) => url.host + url.pathname.replace(/\/(git-upload-pack|info\/refs)$/, '')

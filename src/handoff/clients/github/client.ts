@@ -5,14 +5,19 @@ import type { Author, Call, CommentKey, GitHub } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import type * as read from '../../util/decode.js'
 import { parseHttpUrl } from '../../util/http-url.js'
-import { withoutTrailingSlashes } from '../../util/trim-characters.js'
+import { withoutTrailingSlashes } from '../../util/text.js'
 import { systemClock } from '../system-clock.js'
 import { type AppCredentials, appTokenSource, staticTokenSource } from './app-auth.js'
-import { type AuthorizedSend, commentCalls, type FetchIdentity, positiveInteger } from './comments.js'
+import {
+  type AuthorizedSend,
+  commentCalls,
+  ensureComment,
+  type FetchIdentity,
+  positiveInteger,
+  reactionCalls,
+} from './comments.js'
 import { discussionCalls } from './discussions.js'
-import { ensureComment } from './ensure-comment.js'
 import { type Graphql, makeGraphql } from './graphql.js'
-import { reactionCalls } from './reactions.js'
 import { LostReply, sendRequest, type Transport } from './request.js'
 import * as shapes from './responses.js'
 

@@ -1,9 +1,11 @@
 // Comments of issues, pull requests and review threads, by the REST API.
 
 import { HandoffError } from '../../domain/errors.js'
-import type { Author, Call, Comment, CommentKey, GitHub, Thread } from '../../domain/github.js'
+import type { Author, Call, Comment, CommentKey, GitHub, Reaction, Thread, WantedComment } from '../../domain/github.js'
+import type { Clock } from '../../domain/ports.js'
 import * as read from '../../util/decode.js'
-import type { Reply, Request } from './request.js'
+import { doubled, retry } from '../../util/retry.js'
+import { LostReply, type Reply, type Request } from './request.js'
 import * as shapes from './responses.js'
 
 /** Sends a request with the token for the repository. */
@@ -13,7 +15,7 @@ type RestThread = Exclude<Thread, { kind: 'discussion' }>
 export type FetchIdentity = (repository: string, call: Call) => Promise<Author>
 
 /** Statuses of a deleted comment. */
-export const goneStatuses = [404, 410] as const
+const goneStatuses = [404, 410] as const
 
 interface CommentCalls extends Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment'> {
   ownComments(thread: RestThread, ...rest: Rest<GitHub['ownComments']>): Promise<Comment[]>
@@ -95,7 +97,7 @@ async function commentsOf(
 const maximumPages = 100
 
 /** Fetches all pages of a list; none when the list was deleted. `path` already has a query. */
-export async function fetchPages(
+async function fetchPages(
   send: AuthorizedSend,
   repository: string,
   path: string,
@@ -136,7 +138,7 @@ function threadPath(thread: RestThread): string {
   return `${repository}/pulls/${positiveInteger(thread.number)}/comments/${positiveInteger(thread.root)}/replies`
 }
 
-export function commentPath(key: CommentKey): string {
+function commentPath(key: CommentKey): string {
   const kind = key.kind === 'issue' ? 'issues' : 'pulls'
   return `${shapes.repositoryPath(key.repository)}/${kind}/comments/${positiveInteger(key.id)}`
 }
@@ -150,3 +152,108 @@ export function positiveInteger(number: number): number {
 }
 
 const threadName = (thread: RestThread) => `${thread.repository}#${thread.number}`
+
+// Reactions of ours to comments, by the REST API.
+
+export function reactionCalls(
+  send: AuthorizedSend,
+  identity: FetchIdentity,
+): Pick<GitHub, 'addReaction' | 'removeReactions'> {
+  return {
+    async addReaction(key, reaction, call) {
+      const doing = `reacting to a comment in ${key.repository}`
+      const path = `${commentPath(key)}/reactions`
+      const body = { content: reaction }
+      // Idempotent: GitHub answers 200 when the reaction exists already.
+      const reply = await send(
+        key.repository,
+        { method: 'POST', path, body, doing, idempotent: true, accept: goneStatuses },
+        call,
+      )
+      return reply.status < 300
+    },
+
+    async removeReactions(key, unwanted, call) {
+      for (const id of await ownReactions(send, identity, key, unwanted, call)) {
+        const doing = `removing a reaction in ${key.repository}`
+        const path = `${commentPath(key)}/reactions/${id}`
+        await send(key.repository, { method: 'DELETE', path, doing, idempotent: true, accept: goneStatuses }, call)
+      }
+    },
+  }
+}
+
+async function ownReactions(
+  send: AuthorizedSend,
+  identity: FetchIdentity,
+  key: CommentKey,
+  wanted: Reaction[],
+  call: Call,
+) {
+  const author = await identity(key.repository, call)
+  const doing = `reading reactions in ${key.repository}`
+  const replies = await fetchPages(send, key.repository, `${commentPath(key)}/reactions?per_page=100`, doing, call)
+  return replies
+    .flatMap((reply) => shapes.decodeReply(reply, shapes.reactions, doing))
+    .filter((found) => found.user.id === author.id && wanted.some((content) => content === found.content))
+    .map((found) => found.id)
+}
+
+// Creates or finds the one comment with a marker, despite lost replies and concurrent processes.
+//
+// GitHub has no conditional create. So: list, create, list again. Each process that sees duplicates keeps the oldest and deletes the others: all
+// processes choose the same one at any time. After a lost reply to a create the list is read before another create.
+
+interface CreateCalls {
+  ownComments: GitHub['ownComments']
+  /** May throw LostReply. */
+  createComment: GitHub['createComment']
+  deleteComment: GitHub['deleteComment']
+  clock: Clock
+  onNotice: (text: string) => void
+}
+
+const maximumCreations = 3
+
+export async function ensureComment(calls: CreateCalls, thread: Thread, wanted: WantedComment, call: Call) {
+  if (!wanted.body.startsWith(wanted.marker)) {
+    throw new HandoffError('invalid-input', 'A comment must start with the marker by which it is found.')
+  }
+  const found = await calls.ownComments(thread, wanted, call)
+  if (found.length > 0) return { comment: await keepOldest(calls, found, call), created: false }
+  const { made, standing } = await createOrFind(calls, thread, wanted, call)
+  const comment = await keepOldest(calls, standing, call)
+  return { comment, created: made === undefined || made.id === comment.id }
+}
+
+/** The comments after the create, and the one that this call made; undefined when its reply was lost. */
+async function createOrFind(
+  calls: CreateCalls,
+  thread: Thread,
+  wanted: WantedComment,
+  call: Call,
+): Promise<{ made?: Comment; standing: Comment[] }> {
+  const attempt = async (number: number) => {
+    if (number > 1) {
+      const standing = await calls.ownComments(thread, wanted, call)
+      if (standing.length > 0) return { standing }
+    }
+    const made = await calls.createComment(thread, wanted.body, call)
+    const standing = await calls.ownComments(thread, wanted, call)
+    // A list may not show a new comment yet.
+    return { made, standing: standing.some((comment) => comment.id === made.id) ? standing : [...standing, made] }
+  }
+  const pauseAfter = (error: unknown, attempts: number) => {
+    if (!(error instanceof LostReply)) throw error
+    if (attempts >= maximumCreations) throw error.error
+    calls.onNotice(`${error.error.message} Checking whether the comment exists.`)
+    return { milliseconds: doubled(1_000, attempts) }
+  }
+  return retry(attempt, pauseAfter, { clock: calls.clock, signal: call.signal, doing: 'creating a comment' })
+}
+
+async function keepOldest(calls: CreateCalls, standing: Comment[], call: Call): Promise<Comment> {
+  const [oldest, ...others] = [...standing].sort((left, right) => left.id - right.id)
+  for (const other of others) await calls.deleteComment(other, call)
+  return oldest!
+}

@@ -8,8 +8,7 @@ import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { anySignal } from '../../util/abort.js'
-import { doubled, type Pause, retry } from '../../util/retry.js'
-import { retryAfterMs } from '../../util/retry-after.js'
+import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
 
 export interface Transport {
   apiUrl: string

@@ -1,11 +1,11 @@
 // Verifies the OIDC tokens of GitHub Actions jobs. Never reads `sub`, whose form differs between repositories and changes.
-import type { JWTVerifyGetKey } from 'jose'
+
+import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters, JWTVerifyGetKey } from 'jose'
 import { HandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import * as read from '../../util/decode.js'
 import { systemClock } from '../system-clock.js'
-import { cacheOidcKeys } from './oidc-keys.js'
 
 export interface OidcOptions {
   /** `https://token.actions.githubusercontent.com`, or `https://<host>/_services/token` of an Enterprise Server. */
@@ -77,4 +77,61 @@ function refusal(reason: string): HandoffError {
   return new HandoffError('unauthorized', `The job's OIDC token is refused: ${reason}.`, {
     next: 'Request a new token with the address of this deployment as its audience, in a job with `id-token: write`.',
   })
+}
+
+// GitHub's public keys for the OIDC tokens of jobs. `createRemoteJWKSet` of jose neither keeps keys during an outage nor limits requests that fail.
+
+/** Finds the key that the `kid` of a token names. Rejects with `git` when the keys cannot be fetched. */
+type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey | undefined>
+
+const maximumAgeMs = 3_600_000
+/** While the keys cannot be fetched, known keys stay valid this long: an outage of GitHub must not stop every job. */
+const maximumAgeInOutageMs = 12 * 3_600_000
+const cooldownMs = 30_000
+
+/** An unknown key id or an old cache causes a request, at most one in 30 s, whether it succeeds or fails. */
+function cacheOidcKeys(issuer: string, fetchMs: number, clock: Clock): FindKey {
+  let find: FindKey = async () => undefined
+  let fetchedAt = Number.NEGATIVE_INFINITY
+  let triedAt = Number.NEGATIVE_INFINITY
+  let fetching = Promise.resolve()
+
+  async function refresh(now: number): Promise<void> {
+    find = await fetchKeys(issuer, fetchMs)
+    fetchedAt = now
+  }
+
+  return async (header) => {
+    const now = clock.now()
+    const known = await find(header)
+    if (known && now < fetchedAt + maximumAgeMs) return known
+    if (now >= triedAt + cooldownMs) {
+      triedAt = now
+      fetching = refresh(now)
+    }
+    try {
+      await fetching
+    } catch (error) {
+      if (!known || now >= fetchedAt + maximumAgeInOutageMs) throw error
+    }
+    return find(header)
+  }
+}
+
+async function fetchKeys(issuer: string, fetchMs: number): Promise<FindKey> {
+  try {
+    const { createLocalJWKSet } = await import('jose/jwks/local')
+    const signal = AbortSignal.timeout(fetchMs)
+    const response = await fetch(`${issuer}/.well-known/jwks`, { signal, redirect: 'error' })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    const find = createLocalJWKSet((await response.json()) as JSONWebKeySet)
+    // For a token without a key id jose takes the only fitting key.
+    return async (header) => (header.kid ? find(header).catch(() => undefined) : undefined)
+  } catch (error) {
+    throw new HandoffError('git', "GitHub's keys for OIDC tokens cannot be fetched.", {
+      next: 'Try again in a minute.',
+      retryAfterSeconds: 30,
+      cause: error,
+    })
+  }
 }

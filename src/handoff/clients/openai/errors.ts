@@ -3,10 +3,9 @@
 // The package's errors never leave this file. What the service wrote is shown shortly and without the key; what it wrote about the key is
 // not shown at all.
 import type OpenAI from 'openai'
-import { type ErrorDetails, HandoffError, isHandoffError } from '../../domain/errors.js'
+import { type ErrorDetails, errorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
-import { errorCode } from '../../util/error-code.js'
-import { retryAfterMs } from '../../util/retry-after.js'
+import { retryAfterMs } from '../../util/retry.js'
 import { NoReply } from './stream.js'
 
 export interface Failure {

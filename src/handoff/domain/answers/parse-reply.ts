@@ -1,6 +1,6 @@
 // Parses a model's reply: an answer, or a request for more code. Accepts common deviations: code fences around the reply, thinking before it,
 // a sentence before the keyword, missing quotation marks. The limits of a request are fixed.
-import { trimEndOf, withoutTrailingSlashes } from '../../util/trim-characters.js'
+import { trimEndOf, withoutTrailingSlashes } from '../../util/text.js'
 import { cleanText, cutText } from '../markdown/clean-text.js'
 import type { MoreRequest } from '../sandbox-protocol.js'
 

@@ -1,5 +1,5 @@
 // Builds addresses of files at a commit on the git host, from the commit and a verified path. An address that a model wrote is never used.
-import { withoutTrailingSlashes } from '../../util/trim-characters.js'
+import { withoutTrailingSlashes } from '../../util/text.js'
 import { writtenAddress } from '../markdown/allowed-links.js'
 
 type PermalinkStyle = 'github' | 'gitlab' | 'bitbucket' | 'none'

@@ -1,6 +1,7 @@
 // A diagram of a repository: its directories, and who imports whom. It is drawn from resolved imports alone, so every edge is true.
-import { compareText } from '../../util/compare-text.js'
+
 import * as read from '../../util/decode.js'
+import { compareText } from '../../util/text.js'
 
 export interface DiagramNode {
   /** A directory with a slash at its end, or a file. The top is `./`: its own files. */

@@ -1,6 +1,6 @@
 // Turns a model's Markdown into statements: sentences with the citations that hold. A sentence without one is left out, unless it is the first of
 // its section. So is a sentence that names a path that does not exist.
-import { trimEndOf } from '../../util/trim-characters.js'
+import { trimEndOf } from '../../util/text.js'
 import type { Citation } from '../answer.js'
 import type { ShownLines } from '../citations/shown-files.js'
 import { checkCitations, replaceGroups } from '../citations/verify-citations.js'

@@ -1,5 +1,5 @@
 // Splits a model's reply at its headings into the four sections and the words for the search.
-import { trimEndOf } from '../../util/trim-characters.js'
+import { trimEndOf } from '../../util/text.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { type DirectoryWords, headings, summaryRecordLimits } from './summary-record.js'
 

@@ -2,18 +2,20 @@
 // No result leaves before the mount has shown the sealed directory. A follow-up round reads the clone that is already unpacked.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
+import type { ObjectKind } from '../../domain/git-proof.js'
 import { artifact } from '../../domain/run.js'
 import type { FindTask, MoreTask } from '../../domain/sandbox-protocol.js'
 import { type DirectoryWords, decodeSummaryRecord } from '../../domain/summary/summary-record.js'
 import type { Outline } from '../../domain/survey.js'
 import { fetchArtifact, mount } from './drive9-mount.js'
-import { emitProof } from './emit-proof.js'
 import { emit, timeStep } from './emit-record.js'
 import { adoptObjects, unpack } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
 import { answerRequests, type FollowUpResult } from './search/follow-up.js'
 import { find, type SearchResult } from './search/index.js'
 import { untrustedAccount } from './spawn.js'
+import { gitAt, openBlobReader } from './survey/git-objects.js'
 import { runChild } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
@@ -88,3 +90,33 @@ startProgram({
     throw unknownWork(what, task)
   },
 })
+
+// Sends the git objects that lead from the commit to what is shown, so that the host need not believe this sandbox.
+
+async function emitProof(
+  gitDirectory: string,
+  commit: string,
+  shown: { excerpts: readonly { path: string; blob: string }[]; listings?: readonly { path: string }[] },
+): Promise<void> {
+  const directories = new Set(['', ...shown.excerpts.flatMap(({ path }) => parentsOf(path))])
+  for (const { path } of shown.listings ?? []) for (const one of [path, ...parentsOf(path)]) directories.add(one)
+  const objects: { kind: ObjectKind; name: string }[] = [
+    { kind: 'commit', name: commit },
+    ...[...directories]
+      .filter((path) => !/[\n\r]/.test(path))
+      .map((path) => ({ kind: 'tree' as const, name: path === '' ? `${commit}^{tree}` : `${commit}:${path}` })),
+    ...[...new Set(shown.excerpts.map(({ blob }) => blob))].map((name) => ({ kind: 'blob' as const, name })),
+  ]
+  const names = objects.map(({ name }) => name)
+  await openBlobReader(gitAt(gitDirectory), 'many').read(names, (index, bytes) => {
+    if (!bytes) return
+    const data = deflateRawSync(bytes, { level: 1 }).toString('base64')
+    emit({ type: 'object', kind: objects[index]!.kind, data })
+  })
+}
+
+/** `a/b/c.ts` → `a`, `a/b`. */
+function parentsOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1)
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+}

@@ -1,16 +1,15 @@
 // The program in Sandbox A. It mounts beside the clone, stores the commit beside the survey, drains and unmounts. The first failure ends the
 // program whatever else is running, because the sandbox is destroyed then.
-import { writeFile } from 'node:fs/promises'
+import { access, constants, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { artifact } from '../../domain/run.js'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
-import { type Mount, mount } from './drive9-mount.js'
-import { identifyDrive9 } from './drive9-program.js'
-import { emit, timeStep } from './emit-record.js'
+import { hashFile, type Mount, mount } from './drive9-mount.js'
+import { emit, ProgramError, timeStep } from './emit-record.js'
 import { type Clone, clone, fetchBase } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
 import { storePlainFiles, writePlainFiles } from './plain-files.js'
-import { untrustedAccount } from './spawn.js'
+import { cleanEnvironment, runCommand, untrustedAccount } from './spawn.js'
 import { type SurveyResult, survey } from './survey/index.js'
 import { runChild } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
@@ -117,3 +116,36 @@ startProgram({
     throw unknownWork(what, task)
   },
 })
+
+// Identifies the drive9 program of the sandbox for the run's record, and refuses one without `mount drain` before it stores anything.
+
+const timeoutMs = 20_000
+
+/** `mount drain` is the newest feature that is used here, so a program that has it has the others too. */
+async function identifyDrive9(home: string): Promise<void> {
+  const ask = (...words: string[]) => runCommand('drive9', words, home, { timeoutMs })
+  const [about, help, sha256] = await Promise.all([
+    ask('--version'),
+    ask('mount', 'drain', '--help'),
+    hashProgram('drive9', home),
+  ])
+  const version = /^version:\s*(\S{1,100})/m.exec(about.stdout + about.stderr)?.[1] ?? 'unknown'
+  emit({ type: 'drive9', version, sha256 })
+  if (/drive9 mount drain/.test(help.stdout + help.stderr) && help.exitCode === 0) return
+  throw new ProgramError(
+    'drive9-too-old',
+    `the drive9 program, version ${version} (sha256 ${sha256}), has no "mount drain"`,
+  )
+}
+
+async function hashProgram(name: string, home: string): Promise<string> {
+  for (const folder of cleanEnvironment(home)['PATH']?.split(':') ?? []) {
+    const path = join(folder, name)
+    const isThere = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isThere) return (await hashFile(path)).sha256
+  }
+  throw new ProgramError('tool-missing', `The sandbox has no program called ${name}.`)
+}

@@ -5,7 +5,7 @@ import type { AnswerRecord, CompletedAnswer, Question } from '../../domain/answe
 import { type AnswerKey, answerIdOf } from '../../domain/answers/question.js'
 import { readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
-import { compareText } from '../../util/compare-text.js'
+import { compareText } from '../../util/text.js'
 import type { Said } from './ask-model.js'
 
 /** Earlier answers that the model is shown. */

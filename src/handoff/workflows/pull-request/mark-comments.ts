@@ -5,8 +5,13 @@
 
 import type { ReadContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
-import { anyMarker, readAnswerMarker, readAskMarker } from '../../domain/answers/comment-marker.js'
-import { readShownAnswer, readStaleHead, setStaleWarning } from '../../domain/citations/stale-marker.js'
+import {
+  anyMarker,
+  readAnswerMarker,
+  readAskMarker,
+  stalePattern,
+  writeStaleMarker,
+} from '../../domain/answers/comment-marker.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../../domain/github.js'
 import { safeInline } from '../../domain/markdown/escape.js'
@@ -147,4 +152,33 @@ function cacheComparisons(github: GitHub): GitHub {
       return asked
     },
   }
+}
+
+// The warning on a comment whose answer is stale: one line below the comment's own marker. It is added, replaced and removed without changes to
+// the rest of the body.
+
+function splitMarker(body: string): { marker: string; rest: string } {
+  const end = body.indexOf('\n') + 1
+  return { marker: body.slice(0, end), rest: body.slice(end) }
+}
+
+/** The head commit of the warning, if the comment has one. */
+function readStaleHead(body: string): string | undefined {
+  return stalePattern.exec(splitMarker(body).rest)?.[1]
+}
+
+/** The body with this warning in place of any earlier one, or without a warning. `words` are one line of safe Markdown. */
+function setStaleWarning(body: string, stale: { head: string; words: string } | undefined): string {
+  const { marker, rest } = splitMarker(body)
+  const text = rest.replace(stalePattern, '')
+  if (!stale) return `${marker}${text}`
+  const words = stale.words.replaceAll('\n', ' ')
+  return `${marker}${writeStaleMarker(stale.head)}\n⚠️ **Some of what this answer rests on is gone.** ${words}\n\n${text}`
+}
+
+/** The run and the answer that the comment shows. The last rows count, because the model may have written earlier ones. */
+function readShownAnswer(body: string): { run: string; answer: string } | undefined {
+  const run = [...body.matchAll(/^\| Run \| `([0-9a-f]{40}-[a-z0-9][a-z0-9-]{0,63})` \|$/gm)].at(-1)?.[1]
+  const answer = [...body.matchAll(/^\| Answer \| `([0-9a-f]{32})` \|$/gm)].at(-1)?.[1]
+  return run === undefined || answer === undefined ? undefined : { run, answer }
 }

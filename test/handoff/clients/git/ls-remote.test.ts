@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Handler, startServer } from '../../../../src/emulators/faulty-server.js'
 import { type GitRemote, startGitRemote } from '../../../../src/emulators/git-http-server.js'
-import { makeGitHost } from '../../../../src/handoff/clients/git/ls-remote.js'
-import { packet } from '../../../../src/handoff/clients/git/pkt-line.js'
+import { makeGitHost, packet } from '../../../../src/handoff/clients/git/ls-remote.js'
 import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 

@@ -3,7 +3,7 @@ import { startServer } from '../../../../src/emulators/faulty-server.js'
 import { type LocalModel, startModel } from '../../../../src/emulators/model/server.js'
 import { makeModel } from '../../../../src/handoff/clients/openai/client.js'
 import type { ModelConfig } from '../../../../src/handoff/clients/openai/config.js'
-import { createThinkingFilter } from '../../../../src/handoff/clients/openai/strip-thinking.js'
+import { createThinkingFilter } from '../../../../src/handoff/clients/openai/stream.js'
 import { abortError, HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Clock, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 

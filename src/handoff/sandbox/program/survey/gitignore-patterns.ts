@@ -2,7 +2,7 @@
 //
 // No pattern becomes a regular expression, because patterns may come from the repository and `*a*a*a*a*` must stay fast. Matching goes back to the
 // last star of a segment only, and to the last `**` of a path.
-import { trimEndOf } from '../../../util/trim-characters.js'
+import { trimEndOf } from '../../../util/text.js'
 
 export interface Pattern {
   negated: boolean
